@@ -53,8 +53,10 @@ export class Resolving extends Construct {
     const written = [reference, details, giveBack, inquiry, openOrder, hold, keptOrphan];
     data.registry.grantRows(worker, 'WriteReferences', ['dynamodb:PutItem'], written);
     const queues = [giveBack, inquiry, openOrder, hold, orphan];
-    data.registry.grantRows(worker, 'TakeQueued', ['dynamodb:Query', 'dynamodb:DeleteItem'], queues);
-    data.registry.grantRows(worker, 'MarkUndecidable', ['dynamodb:UpdateItem'], [giveBack, inquiry, hold]);
+    data.registry.grantReadQueues(worker);
+    data.registry.grantRows(worker, 'FindHolds', ['dynamodb:Query'], [hold]);
+    // An entry is postponed, marked for an operator, or deleted.
+    data.registry.grantRows(worker, 'TakeQueued', ['dynamodb:UpdateItem', 'dynamodb:DeleteItem'], queues);
     parties?.grantSend(worker);
   }
 }

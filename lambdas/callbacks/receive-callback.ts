@@ -162,6 +162,7 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
       event: this.#event,
       reason,
       receivedAtMs: this.#tools.clock.nowMs(),
+      ...(namesPayment ? {} : { isForeign: true }),
     };
     const outcome = await this.#tools.effects.recordEffect({ record: this.#record(), transitions: [], orphan });
     return outcome.kind === 'recorded' ? orphaned : { kind: 'done', outcome: { kind: 'redelivered' } };

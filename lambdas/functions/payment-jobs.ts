@@ -103,7 +103,7 @@ async function paymentJobs(
     resolve: resolveJob({
       ...payments,
       work: observedWork(
-        new DynamoDbUnfinishedWork(documents, tables, pacing, store, unreadable),
+        new DynamoDbUnfinishedWork(documents, tables, pacing, unreadable),
         clock,
         backlogTelemetry(instruments),
       ),

@@ -1,44 +1,85 @@
-/** When unfinished work is looked up, and in which order, so that no entry of a long queue is starved. */
+/** When the entries of queues are looked at. Each entry stores the time of its next look, and its queue is read by it. */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /** Looks become rarer with age. Each step applies below its age; the last one has no limit. */
-type Looks = readonly (readonly [belowAgeMs: number, everyMinutes: number])[];
+type Steps = readonly (readonly [belowAgeMs: number, everyMinutes: number])[];
 
 /** At every run for the first hour, while a client may be waiting; rarely for outcomes that take days. */
-const OUTCOME_LOOKS: Looks = [
+const OUTCOME: Steps = [
   [HOUR_MS, 1],
   [Number.POSITIVE_INFINITY, 15],
 ];
 
 /** Most payers act immediately or never. A callback reports the action. The look-up finds it if the callback was lost. */
-const PAYER_LOOKS: Looks = [
+const PAYER: Steps = [
   [DAY_MS, 15],
   [7 * DAY_MS, 60],
   [Number.POSITIVE_INFINITY, 24 * 60],
 ];
 
 /** A bank decides in days or months. A callback reports the decision. The look-up finds it if the callback was lost. */
-const BANK_LOOKS: Looks = [
+const BANK: Steps = [
   [DAY_MS, 60],
   [Number.POSITIVE_INFINITY, 24 * 60],
 ];
 
-const LOOKS = { payer: PAYER_LOOKS, bank: BANK_LOOKS, books: OUTCOME_LOOKS, answer: OUTCOME_LOOKS } as const;
+const ORDER: Steps = [
+  [HOUR_MS, 1],
+  [DAY_MS, 15],
+  [Number.POSITIVE_INFINITY, 60],
+];
 
+/** The charge of another program stays one: few reads at the processor are enough. */
+const FOREIGN: Steps = [
+  [10 * MINUTE_MS, 5],
+  [HOUR_MS, 30],
+  [Number.POSITIVE_INFINITY, 6 * 60],
+];
+
+const STEPS = {
+  payer: PAYER,
+  bank: BANK,
+  books: OUTCOME,
+  answer: OUTCOME,
+  order: ORDER,
+  orphan: OUTCOME,
+  foreign: FOREIGN,
+} as const;
+
+/** What is looked at again and again. */
 export interface Looked {
-  readonly operationId: string;
-  readonly claimedAtMs: number;
-  readonly waitsFor?: 'payer' | 'bank' | 'books';
+  readonly kind: keyof typeof STEPS;
+  /** Spreads entries of the same age over the minutes of their interval. */
+  readonly name: string;
+  /** Unix milliseconds. */
+  readonly sinceMs: number;
 }
 
-/** Whether an inquiry is due in this minute. Inquiries of the same age are spread over the minutes by their ids. */
-export function isInquiryDue({ operationId, claimedAtMs, waitsFor }: Looked, nowMs: number): boolean {
-  const ageMs = nowMs - claimedAtMs;
-  const every = LOOKS[waitsFor ?? 'answer'].find(([belowAgeMs]) => ageMs < belowAgeMs)?.[1] ?? 1;
-  return (Math.floor(nowMs / MINUTE_MS) + spreadOf(operationId)) % every === 0;
+/** The time of the first look: at the next run, or within the first interval. Unix milliseconds. */
+export function firstLookMs(looked: Looked): number {
+  return lookFrom(looked, looked.sinceMs);
+}
+
+/** The time of the look after one by the run that began at `lookedAtMs`: within the interval for its age. Unix milliseconds. */
+export function nextLookMs(looked: Looked, lookedAtMs: number): number {
+  return lookFrom(looked, lookedAtMs + MINUTE_MS);
+}
+
+/** The longest time between two looks at this age. Milliseconds. */
+export function lookIntervalMs({ kind, sinceMs }: Looked, atMs: number): number {
+  const [, everyMinutes = 1] = STEPS[kind].find(([belowAgeMs]) => atMs - sinceMs < belowAgeMs) ?? [];
+  return everyMinutes * MINUTE_MS;
+}
+
+/** The first minute of the entry's own that is not earlier than the minute of `fromMs`. */
+function lookFrom(looked: Looked, fromMs: number): number {
+  const every = lookIntervalMs(looked, fromMs) / MINUTE_MS;
+  const minute = Math.floor(fromMs / MINUTE_MS);
+  const past = (minute + spreadOf(looked.name)) % every;
+  return (past === 0 ? minute : minute + every - past) * MINUTE_MS;
 }
 
 /** Longer than the longest wait between two looks. Minutes. */
@@ -51,19 +92,9 @@ function spreadOf(name: string): number {
   return spread;
 }
 
-/** The golden ratio. Its multiples soon leave no large gap ("three-distance theorem"), for any number of entries. */
-const GOLDEN = (Math.sqrt(5) - 1) / 2;
-
-/**
- * The position at which the run of this minute begins in a queue, from 0 up to, not including, 1. Consecutive minutes begin far
- * from each other and soon at every position, so that entries for which a run has no time are among the first of a later run.
- */
-export function turnOf(nowMs: number): number {
-  return (Math.floor(nowMs / MINUTE_MS) * GOLDEN) % 1;
-}
-
-/** The same entries, beginning at the position of this minute. */
-export function fromTurn<Thing>(things: readonly Thing[], nowMs: number): readonly Thing[] {
-  const start = Math.floor(turnOf(nowMs) * things.length);
-  return [...things.slice(start), ...things.slice(0, start)];
+/** Which entries of a queue are read. */
+export interface Due {
+  /** Those whose look is due by then. Unix milliseconds. */
+  readonly untilMs: number;
+  readonly limit: number;
 }

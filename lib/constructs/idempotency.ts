@@ -24,7 +24,7 @@ export class Idempotency extends DataTable {
       indexName: openClaimsIndex.name,
       partitionKey: number(openClaimsIndex.partitionKey),
       sortKey: number(openClaimsIndex.sortKey),
-      projectionType: ProjectionType.KEYS_ONLY,
+      projectionType: ProjectionType.ALL,
     });
   }
 

@@ -3,7 +3,7 @@ import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { Environment, type IdentityProviderSettings } from '../../lambdas/kernel/contract/environment.ts';
 import type { RateLimit } from '../../lambdas/kernel/contract/limits.ts';
-import { type EmailRow, RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
+import { type EmailRow, QueueRow, RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute, RegistryTable } from '../../lambdas/kernel/contract/tables.ts';
 import { DataTable, number, type RestoredTable, text } from './data-table.ts';
 import type { PayonceFunction } from './payonce-function.ts';
@@ -35,12 +35,18 @@ export class Registry extends DataTable {
     });
     this.#limit = tenantLimit;
     this.#identityProvider = identityProvider;
-    const { dueIndex, emailIndex } = RegistryTable;
+    const { dueIndex, queuesIndex, emailIndex } = RegistryTable;
     this.addIndex({
       indexName: dueIndex.name,
       partitionKey: text(dueIndex.partitionKey),
       sortKey: number(dueIndex.sortKey),
       projectionType: ProjectionType.KEYS_ONLY,
+    });
+    this.addIndex({
+      indexName: queuesIndex.name,
+      partitionKey: text(queuesIndex.partitionKey),
+      sortKey: number(queuesIndex.sortKey),
+      projectionType: ProjectionType.ALL,
     });
     this.addIndex({
       indexName: emailIndex.name,
@@ -53,6 +59,11 @@ export class Registry extends DataTable {
   /** Allows `grantee` to find payments or orders by an e-mail address. */
   grantFindByEmail(grantee: IGrantable, kind: (typeof EmailRow)[keyof typeof EmailRow]): void {
     this.grantRowsOfIndex(grantee, 'FindByEmail', RegistryTable.emailIndex.name, [kind]);
+  }
+
+  /** Allows `grantee` to read queues of unfinished work by the times at which their entries are due. */
+  grantReadQueues(grantee: IGrantable): void {
+    this.grantRowsOfIndex(grantee, 'ReadQueues', RegistryTable.queuesIndex.name, Object.values(QueueRow));
   }
 
   /** Allows `api` to admit callers by API key: to find the owner of a key, to store the day of its last use, and to count its requests. */

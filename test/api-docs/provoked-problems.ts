@@ -144,7 +144,8 @@ async function givenUp(): Promise<Reply> {
     commitOrder: () => Promise.reject(new Error('the process is gone')),
     appendToOrder: (append) => harness.store.appendToOrder(append),
     listOrderTransitions: (id, page) => harness.store.listOrderTransitions(id, page),
-    openOrders: (limit) => harness.store.openOrders(limit),
+    openOrders: (due) => harness.store.openOrders(due),
+    postponeOrder: (...next) => harness.store.postponeOrder(...next),
     closeOrder: (open) => harness.store.closeOrder(open),
   };
   await new Api({ orders, stock: away }, harness).order('k');

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { OperationPrefix } from '../../lambdas/kernel/contract/rows.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
+import { ALL_DUE } from '../support/due.ts';
 import { CALLBACKS, CallbacksClient, eventBody, SECRET } from './callbacks-client.ts';
 
 let site: CallbacksClient;
@@ -42,7 +43,7 @@ describe('a signed callback', () => {
   test('of a charge without a payment is stored and acknowledged', async () => {
     expect(await site.deliver(eventBody('evt_1', 'ch_none'))).toMatchObject({ status: 200 });
     expect(site.reports).toMatchObject([{ counts: ['callback_orphaned'], report: { because: ['charge_unknown'] } }]);
-    expect(await site.store.waiting(9)).toHaveLength(1);
+    expect(await site.store.waiting('own', ALL_DUE)).toHaveLength(1);
   });
 
   test('of a late success raises the alarm', async () => {

@@ -5,6 +5,7 @@ import { assertBalanced } from '../../lambdas/payments/domain/posting.ts';
 import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import type { PaymentChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { callback, paymentRequest } from '../payments/payment-fixtures.ts';
+import { ALL_DUE } from '../support/due.ts';
 import { permutations } from '../support/permutations.ts';
 import { fc } from '../support/properties.ts';
 import { World } from '../world/world.ts';
@@ -200,7 +201,7 @@ describe('a callback', () => {
     };
     await harness.pay(request, { processor });
     expect((await harness.chain(request)).state.payment.status).toBe(status);
-    expect(await harness.store.chargesToReturn(9)).toEqual([]);
+    expect(await harness.store.chargesToReturn(ALL_DUE)).toEqual([]);
   });
 
   test('raises its alarm even if the answer to its write is lost', async () => {
@@ -317,7 +318,7 @@ describe('a stray charge', () => {
       end === 'declined' ? 'payment.failed' : 'payment.canceled',
       'payment.late_success',
     ]);
-    expect(await harness.store.chargesToReturn(9)).toEqual([
+    expect(await harness.store.chargesToReturn(ALL_DUE)).toEqual([
       {
         paymentId: request.paymentId,
         chargeId: charge,
@@ -337,7 +338,7 @@ describe('a stray charge', () => {
     });
     await harness.deliver(callback('evt_1', beside.chargeId));
     expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
-    expect(await harness.store.chargesToReturn(9)).toMatchObject([{ chargeId: beside.chargeId, by: 'refund' }]);
+    expect(await harness.store.chargesToReturn(ALL_DUE)).toMatchObject([{ chargeId: beside.chargeId, by: 'refund' }]);
   });
 });
 

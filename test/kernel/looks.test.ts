@@ -1,54 +1,68 @@
 import { describe, expect, test } from '@jest/globals';
-import { fromTurn, isInquiryDue, type Looked } from '../../lambdas/kernel/looks.ts';
+import { firstLookMs, type Looked, lookIntervalMs, nextLookMs } from '../../lambdas/kernel/looks.ts';
+import { fc } from '../support/properties.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-const CLAIMED_AT_MS = 1_767_225_600_000;
-const names = Array.from({ length: 600 }, (_, each) => `pay_${each.toString(36).padStart(4, '0')}`);
-const inquiry = (operationId = 'pay_a', changes: Partial<Looked> = {}): Looked => ({
-  operationId,
-  claimedAtMs: CLAIMED_AT_MS,
-  ...changes,
-});
-const looks = (looked: Looked, fromAgeMs: number, minutes: number) =>
-  Array.from({ length: minutes }, (_, minute) => CLAIMED_AT_MS + fromAgeMs + minute * MINUTE_MS).filter((nowMs) =>
-    isInquiryDue(looked, nowMs),
-  ).length;
+const SINCE_MS = 1_767_225_600_000;
+const KINDS = ['answer', 'books', 'payer', 'bank', 'order', 'orphan', 'foreign'] as const;
+const look = (kind: Looked['kind'], name = 'pay_a'): Looked => ({ kind, name, sinceMs: SINCE_MS });
 
-describe('an inquiry', () => {
-  test('is made every minute for an hour, and then every quarter of an hour', () => {
-    expect(looks(inquiry(), 0, 60)).toBe(60);
-    expect(looks(inquiry(), HOUR_MS, 60)).toBe(4);
-    expect(looks(inquiry(), 90 * DAY_MS, 60)).toBe(4);
+/** The ages at which an entry is looked at by runs in each minute. */
+function ages(looked: Looked, untilMs: number): readonly number[] {
+  const found: number[] = [];
+  for (let atMs = firstLookMs(looked); atMs < SINCE_MS + untilMs; atMs = nextLookMs(looked, atMs))
+    found.push(atMs - SINCE_MS);
+  return found;
+}
+
+describe('an entry', () => {
+  test.each([
+    ['answer', [60, 23 * 4, 24 * 4]],
+    ['payer', [4, 23 * 4, 24]],
+    ['bank', [1, 23, 1]],
+    ['order', [60, 23 * 4, 24]],
+    ['orphan', [60, 23 * 4, 24 * 4]],
+  ] as const)(
+    'of the kind %s is looked at %j times in its first hour, in the rest of its first day and on its third',
+    (kind, times) => {
+      const all = ages(look(kind), 3 * DAY_MS);
+      const within = (fromMs: number, toMs: number) => all.filter((age) => age >= fromMs && age < toMs).length;
+      expect([within(0, HOUR_MS), within(HOUR_MS, DAY_MS), within(2 * DAY_MS, 3 * DAY_MS)]).toEqual(times);
+    },
+  );
+
+  test('for which no client waits is looked at once a day in the end', () => {
+    expect(ages(look('payer'), 9 * DAY_MS).filter((age) => age >= 8 * DAY_MS)).toHaveLength(1);
   });
 
-  test('that waits for a payer is made every quarter of an hour from the start, and then at growing intervals', () => {
-    const waiting = inquiry('pay_a', { waitsFor: 'payer' });
-    expect(looks(waiting, 0, 60)).toBe(4);
-    expect(looks(waiting, DAY_MS, 24 * 60)).toBe(24);
-    expect(looks(waiting, 7 * DAY_MS, 24 * 60)).toBe(1);
+  test('that is the callback of another program is looked at ten times in its day, at most', () => {
+    expect(ages(look('foreign'), DAY_MS).length).toBeLessThanOrEqual(10);
+  });
+
+  test('is looked at within its interval, whenever a run comes', () => {
+    const times = fc.record({ kind: fc.constantFrom(...KINDS), name: fc.string(), ageMs: fc.nat(40 * DAY_MS) });
+    fc.assert(
+      fc.property(times, ({ kind, name, ageMs }) => {
+        const looked = { kind, name, sinceMs: SINCE_MS };
+        const first = firstLookMs(looked) - SINCE_MS;
+        expect(first).toBeLessThan(lookIntervalMs(looked, SINCE_MS));
+        const waits = nextLookMs(looked, SINCE_MS + ageMs) - (SINCE_MS + ageMs);
+        expect(waits).toBeGreaterThan(0);
+        expect(waits).toBeLessThanOrEqual(lookIntervalMs(looked, SINCE_MS + ageMs + MINUTE_MS));
+      }),
+    );
   });
 
   test('of the same age as many others is spread over the minutes: no minute has more than its share', () => {
-    for (let minute = 0; minute < 15; minute += 1) {
-      const nowMs = CLAIMED_AT_MS + 2 * HOUR_MS + minute * MINUTE_MS;
-      const due = names.filter((name) => isInquiryDue(inquiry(name), nowMs)).length;
-      expect(due).toBeGreaterThan(10);
-      expect(due).toBeLessThan(80);
+    const names = Array.from({ length: 600 }, (_, each) => `pay_${each.toString(36).padStart(4, '0')}`);
+    const minutes = new Map<number, number>();
+    for (const name of names) {
+      const atMs = nextLookMs(look('order', name), SINCE_MS + 2 * HOUR_MS);
+      minutes.set(atMs, (minutes.get(atMs) ?? 0) + 1);
     }
+    expect(minutes.size).toBe(15);
+    expect(Math.max(...minutes.values())).toBeLessThan(80);
   });
 });
-
-test.each([1, 15, 60])(
-  'a run includes all its items, and each is among the first in one of few runs every %i minutes',
-  (every) => {
-    const first = new Set<string>();
-    for (let run = 0; run < 40; run += 1) {
-      const things = fromTurn(names, CLAIMED_AT_MS + run * every * MINUTE_MS);
-      expect(new Set(things).size).toBe(names.length);
-      for (const name of things.slice(0, 60)) first.add(name);
-    }
-    expect(first.size).toBe(names.length);
-  },
-);

@@ -4,6 +4,7 @@ import {
   IdempotencyRow,
   LedgerRow,
   OperationPrefix,
+  QueueRow,
   RegistryRow,
   ViewsRow,
 } from '../../lambdas/kernel/contract/rows.ts';
@@ -101,8 +102,9 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       appendsRows('PAY#*', 'ORD#*'),
       'dynamodb:Query on Idempotency',
       `dynamodb:PutItem ${rows('REF#*', 'DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*', 'ORPHAN_KEPT#*')}`,
-      `dynamodb:DeleteItem, dynamodb:Query ${rows('RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*')}`,
-      `dynamodb:UpdateItem ${rows('RETURN#*', 'INQUIRY#*', 'HOLD#*')}`,
+      `dynamodb:DeleteItem, dynamodb:UpdateItem ${rows('RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*')}`,
+      `dynamodb:Query ${rows('HOLD#*')}`,
+      `dynamodb:Query ${rows(...Object.values(QueueRow).map((queue) => `${queue}*`))}`,
       ...WORKS_AT_RUNS,
       ...SENDS_EMAILS,
       'secretsmanager:GetSecretValue on SandboxSecret',
@@ -406,7 +408,7 @@ describe('every function reaches only the kinds of rows that it needs', () => {
 
   test('and each kind is one of the list of prefixes', () => {
     const records = Object.values(OperationPrefix).map((prefix) => `${IdempotencyRow.record}${prefix}`);
-    const kinds = [LedgerRow, RegistryRow, EmailRow, ViewsRow].flatMap((rowsOf) => Object.values(rowsOf));
+    const kinds = [LedgerRow, RegistryRow, QueueRow, EmailRow, ViewsRow].flatMap((rowsOf) => Object.values(rowsOf));
     const known = new Set([...records, ...kinds].map((row) => (/[#_]$/.test(row) ? `${row}*` : row)));
     const granted = onTables.flatMap(({ statement }) => keysOf(statement) ?? []);
     expect(granted.length).toBeGreaterThan(50);

@@ -60,9 +60,9 @@ describe('the tables', () => {
           IndexName: 'open-claims',
           KeySchema: [
             { AttributeName: 'openShard', KeyType: 'HASH' },
-            { AttributeName: 'claimedAtMs', KeyType: 'RANGE' },
+            { AttributeName: 'dueAtMs', KeyType: 'RANGE' },
           ],
-          Projection: { ProjectionType: 'KEYS_ONLY' },
+          Projection: { ProjectionType: 'ALL' },
         },
       ],
       AttributeDefinitions: Match.arrayWith([{ AttributeName: 'openShard', AttributeType: 'N' }]),
@@ -92,7 +92,7 @@ describe('the tables', () => {
       readonly Properties: Warm & { readonly GlobalSecondaryIndexes: readonly (Warm & { IndexName: string })[] };
     }[];
     const warmed = tables.flatMap(({ Properties }) => [Properties, ...Properties.GlobalSecondaryIndexes]);
-    expect(warmed).toHaveLength(9);
+    expect(warmed).toHaveLength(10);
     expect(warmed.filter(({ WarmThroughput }) => WarmThroughput?.WriteUnitsPerSecond !== 8000)).toEqual([]);
   });
 

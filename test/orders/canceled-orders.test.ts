@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { ALL_DUE } from '../support/due.ts';
 import { World } from '../world/world.ts';
 import { answerOf, orderRequest } from './order-fixtures.ts';
 
@@ -14,7 +15,7 @@ describe('a canceled order, whose e-mail and credit are never announced', () => 
   ])('%s, does not say that they are pending', async (_name, fields) => {
     const request = orderRequest('canceled', fields);
     const { body } = answerOf(await harness.order(request));
-    expect(await harness.store.openOrders(10)).toEqual([]);
+    expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
     const { order } = body as { order: { status: string; notifications: { email: string }; referral: string } };
     expect(order.status).toBe('canceled');
     expect([order.notifications.email, order.referral]).toEqual(['none', 'none']);

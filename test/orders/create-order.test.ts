@@ -10,6 +10,7 @@ import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_REQUEST } from '../support/causes.ts';
+import { ALL_DUE } from '../support/due.ts';
 import { World } from '../world/world.ts';
 import { answerOf, orderRequest } from './order-fixtures.ts';
 
@@ -58,7 +59,7 @@ describe('an order', () => {
     const transitions = await harness.transitions(request.orderId);
     expect(transitions.map(({ cause }) => cause)).toEqual(transitions.map(() => BY_REQUEST));
     expect(firstBrokenOrderLink(systemDigest, transitions)).toBeUndefined();
-    expect(await harness.store.openOrders(10)).toEqual([]);
+    expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
   test('is replayed from the process without routing a new payment', async () => {
@@ -179,7 +180,7 @@ describe('an order with an unknown outcome', () => {
     await harness.resolveFor(2);
     expect(await harness.read(request)).toMatchObject({ status: 'completed', email: { status: 'sent' } });
     expect(await counted(request)).toEqual({ kept: 2_000, reserved: 1, emails: 1, credits: 1 });
-    expect(await harness.store.openOrders(10)).toEqual([]);
+    expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
     expect(answerOf(await harness.order(request)).status).toBe(202);
   });
 
@@ -234,7 +235,7 @@ describe('late failures never undo an order', () => {
     await harness.resolveFor(1);
     expect(await counted(request)).toEqual({ kept: 2_000, reserved: 1, emails: 1, credits: 1 });
     expect((await harness.read(request)).email.status).toBe('sent');
-    expect(await harness.store.openOrders(10)).toEqual([]);
+    expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
   test('an e-mail and a credit that fail for three days are given up as unknown, after growing waits', async () => {
@@ -251,7 +252,7 @@ describe('late failures never undo an order', () => {
     expect(harness.mailer.calls).toBeLessThanOrEqual(1 + 60 + 23 * 4 + 49);
     expect(harness.mailer.calls).toBeGreaterThan(150);
     expect(harness.keptMinor(request)).toBe(2_000);
-    expect(await harness.store.openOrders(10)).toEqual([]);
+    expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
   test.each([
@@ -298,7 +299,8 @@ describe('a reversal', () => {
         return isReview ? new Promise(() => hasWritten()) : outcome;
       },
       listOrderTransitions: (id, page) => store.listOrderTransitions(id, page),
-      openOrders: (limit) => store.openOrders(limit),
+      openOrders: (due) => store.openOrders(due),
+      postponeOrder: (...next) => store.postponeOrder(...next),
       closeOrder: (open) => store.closeOrder(open),
     };
     void harness.resolveFor(60, { orders });
@@ -318,7 +320,7 @@ describe('a reversal', () => {
     await changePayment(harness.tools, change(paymentRequest('any', { paymentId }), 'by-hand', { kind: 'refund' }));
     await harness.resolveFor(16);
     expect(await harness.read(gone)).toMatchObject({ status: 'canceled', charge: { status: 'reversed' } });
-    expect(await harness.store.openOrders(10)).toEqual([]);
+    expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
   test('that is pending at the processor is waited for', async () => {
@@ -383,7 +385,7 @@ describe('late effects', () => {
     await harness.resolveFor(1);
     expect(await counted(request)).toEqual({ kept: 0, reserved: 0, emails: 0, credits: 0 });
     expect((await harness.read(request)).status).toBe('canceled');
-    expect(await harness.store.openOrders(10)).toEqual([]);
+    expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
   test('an order whose record was deleted before its answer is taken over; after its answer the key is used up', async () => {
@@ -394,7 +396,8 @@ describe('late effects', () => {
       commitOrder: () => Promise.reject(new Error('the process is gone')),
       appendToOrder: (append) => store.appendToOrder(append),
       listOrderTransitions: (orderId, page) => store.listOrderTransitions(orderId, page),
-      openOrders: (limit) => store.openOrders(limit),
+      openOrders: (due) => store.openOrders(due),
+      postponeOrder: (...next) => store.postponeOrder(...next),
       closeOrder: (open) => store.closeOrder(open),
     };
     await expect(harness.order(request, { orders: dying })).rejects.toThrow('the process is gone');

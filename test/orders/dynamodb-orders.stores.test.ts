@@ -23,7 +23,7 @@ function stores() {
     payments,
     effects: new DynamoDbEffects(client, tables, pacing, payments),
     orders: new DynamoDbOrders(client, tables, pacing, payments),
-    work: new DynamoDbUnfinishedWork(client, tables, pacing, payments),
+    work: new DynamoDbUnfinishedWork(client, tables, pacing),
   };
 }
 

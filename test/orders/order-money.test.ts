@@ -9,6 +9,7 @@ import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
+import { ALL_DUE } from '../support/due.ts';
 import { World } from '../world/world.ts';
 import { orderRequest } from './order-fixtures.ts';
 
@@ -235,7 +236,7 @@ describe('a reversal', () => {
     harness.clock.advance(2 * DAY_MINUTES * MINUTE_MS);
     await harness.processor.inside.endRefund(String(refunds[0]?.refundId), 'failed');
     await deliver('evt_failed', chargeId);
-    expect(await harness.store.openOrders(10)).toMatchObject([{ orderId: request.orderId }]);
+    expect(await harness.store.openOrders(ALL_DUE)).toMatchObject([{ orderId: request.orderId }]);
     await harness.resolveFor(10);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
     expect(chargeOf(request).refunds).toHaveLength(2);
@@ -245,7 +246,7 @@ describe('a reversal', () => {
       'reversal.succeeded',
       'order.canceled',
     ]);
-    expect(await harness.store.openOrders(10)).toEqual([]);
+    expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
   test('stays open while the payment cannot be read after the reversal failed', async () => {
@@ -266,10 +267,10 @@ describe('a reversal', () => {
       listTransitions: () => Promise.reject(new RetryableError('store_throttled', 'no')),
     };
     await harness.resolveFor(1, { store: silent });
-    expect(await harness.store.openOrders(10)).toMatchObject([{ orderId: request.orderId }]);
+    expect(await harness.store.openOrders(ALL_DUE)).toMatchObject([{ orderId: request.orderId }]);
     await harness.resolveFor(10);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
-    expect(await harness.store.openOrders(10)).toEqual([]);
+    expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 });
 
@@ -309,7 +310,7 @@ describe('an order whose payment is refunded or disputed after it was paid', () 
       email: { status: 'unknown' },
       referral: { status: 'unknown' },
     });
-    expect(await harness.store.openOrders(10)).toEqual([]);
+    expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
   test('sends the delayed e-mail and the credit when the dispute is won', async () => {
@@ -355,7 +356,8 @@ describe('an order whose payment is refunded or disputed after it was paid', () 
           return appended;
         },
         listOrderTransitions: (...page) => orders.listOrderTransitions(...page),
-        openOrders: (limit) => orders.openOrders(limit),
+        openOrders: (due) => orders.openOrders(due),
+        postponeOrder: (...next) => orders.postponeOrder(...next),
         closeOrder: (open) => orders.closeOrder(open),
       },
     });

@@ -8,6 +8,7 @@ import { decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
 import type { Processor, ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import { callback } from '../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
+import { ALL_DUE } from '../support/due.ts';
 import { World } from '../world/world.ts';
 import { orderRequest } from './order-fixtures.ts';
 
@@ -125,7 +126,7 @@ describe('an order in review', () => {
     const { request, chargeId } = await inReview('late');
     await correctAmount(chargeId);
     await resolveDaily(32);
-    expect(await harness.store.openOrders(10)).toEqual([]);
+    expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
     await decide(request, 2_000);
     await harness.resolveFor(3, away());
     await harness.resolveFor(3);
@@ -137,10 +138,10 @@ describe('an order in review', () => {
     await correctAmount(chargeId);
     await decide(request, 2_000);
     await resolveDaily(32, away());
-    expect(await harness.store.openOrders(10)).toMatchObject([{ orderId: request.orderId }]);
+    expect(await harness.store.openOrders(ALL_DUE)).toMatchObject([{ orderId: request.orderId }]);
     await resolveDaily(1);
     expect(await ended(request)).toEqual({ status: 'completed', kept: 2_000 });
-    expect(await harness.store.openOrders(10)).toEqual([]);
+    expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
   test('that was opened again is looked at for thirty days from then', async () => {
@@ -155,6 +156,7 @@ describe('an order in review', () => {
       appendToOrder: store.appendToOrder.bind(store),
       listOrderTransitions: store.listOrderTransitions.bind(store),
       openOrders: async () => [opened],
+      postponeOrder: async () => {},
       closeOrder: async () => {
         closed += 1;
       },
@@ -174,9 +176,9 @@ describe('an order in review', () => {
     await harness.deliver(callback('old_1', chargeId));
     await resolveDaily(29);
     expect((await harness.read(request)).status).toBe('needs_review');
-    expect(await harness.store.openOrders(10)).toMatchObject([{ orderId: request.orderId }]);
+    expect(await harness.store.openOrders(ALL_DUE)).toMatchObject([{ orderId: request.orderId }]);
     await resolveDaily(3);
-    expect(await harness.store.openOrders(10)).toEqual([]);
+    expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 });
 

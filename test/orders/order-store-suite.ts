@@ -23,6 +23,7 @@ import type { OpenOrder, PaymentStore } from '../../lambdas/payments/use/payment
 import type { UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
 import { completedRecord, openRecord } from '../payments/payment-fixtures.ts';
 import { requestedAt } from '../support/causes.ts';
+import { ALL_DUE } from '../support/due.ts';
 import { orderRequest } from './order-fixtures.ts';
 
 export interface OrderStoreUnderTest {
@@ -58,7 +59,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
     completedRecord(paymentId(), { operationId: orderOperation(orderId), owner: ownerToken(owner) });
   const chain = () => orders.listOrderTransitions(orderId, { afterSequence: 0, limit: LIMIT });
   const entry = (sequence: number): OpenOrder => ({ orderId, createdAtMs: first.occurredAtMs, sequence });
-  const queued = async () => (await orders.openOrders(LIMIT)).filter((each) => each.orderId === orderId);
+  const queued = async () => (await orders.openOrders(ALL_DUE)).filter((each) => each.orderId === orderId);
 
   describe(`the ${name} store of orders`, () => {
     test('claims once, and returns every transition unchanged', async () => {
@@ -115,7 +116,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect(await orders.commitOrder({ record: completed(), ...commit })).toEqual({ kind: 'committed' });
       expect([await chain(), await queued()]).toEqual([[first, ...transitions], [entry(3)]]);
       expect(await payments.readRecord(orderOperation(orderId))).toEqual(completed());
-      expect(await work.staleClaims(Number.MAX_SAFE_INTEGER, LIMIT)).not.toContainEqual(
+      expect(await work.staleClaims(ALL_DUE)).not.toContainEqual(
         expect.objectContaining({ operationId: orderOperation(orderId) }),
       );
     });
@@ -145,7 +146,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
     test('lists an open claim of an order among the stale ones, and allows its takeover and release', async () => {
       await orders.claimOrder({ record: open(), first });
       const stale = open();
-      expect(await work.staleClaims(stale.leaseExpiresAtMs, LIMIT)).toContainEqual(stale);
+      expect(await work.staleClaims({ ...ALL_DUE, untilMs: stale.leaseExpiresAtMs })).toContainEqual(stale);
       const owner = ownerToken('owner-c');
       const leaseExpiresAtMs = stale.leaseExpiresAtMs + 25_000;
       expect(await payments.takeOver({ stale, owner, leaseExpiresAtMs })).toEqual({ kind: 'taken' });

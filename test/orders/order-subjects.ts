@@ -7,6 +7,7 @@ import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transiti
 import { type CreateOrder, createOrder } from '../../lambdas/orders/use/create-order.ts';
 
 import { type ACCOUNTS, netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
+import { ALL_DUE } from '../support/due.ts';
 import type { Actor, FaultVoice } from '../support/fault-plan.ts';
 import { World, type WorldTools } from '../world/world.ts';
 import type { OrderSubject } from './order-story.ts';
@@ -53,8 +54,8 @@ async function enginePromises(harness: World, request: CreateOrder, quiet: boole
   if (!quiet) return found;
   if (firstBrokenOrderLink(systemDigest, transitions) !== undefined) found.push('I8: the chain is broken');
   if (!isSettled(newest)) found.push(`I7: not settled but ${newest.status}`);
-  if ((await harness.store.openOrders(9)).length > 0) found.push('I7: left in the queue');
-  if ((await harness.store.staleClaims(Number.MAX_SAFE_INTEGER, 9)).length > 0) found.push('I7: a claim is left open');
+  if ((await harness.store.openOrders(ALL_DUE)).length > 0) found.push('I7: left in the queue');
+  if ((await harness.store.staleClaims(ALL_DUE)).length > 0) found.push('I7: a claim is left open');
   const postings = (await harness.store.listTransitions(newest.paymentId, { afterSequence: 0, limit: 99 })).flatMap(
     (transition) => transition.postings,
   );

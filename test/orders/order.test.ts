@@ -11,7 +11,6 @@ import {
   type OrderDraft,
 } from '../../lambdas/orders/domain/order.ts';
 import { decideOrder, type OrderFact } from '../../lambdas/orders/domain/order-facts.ts';
-import { isOrderDue } from '../../lambdas/orders/domain/order-limits.ts';
 import { nextOrderStep, type OrderCall } from '../../lambdas/orders/domain/order-steps.ts';
 import {
   firstBrokenOrderLink,
@@ -314,14 +313,6 @@ describe('a reversal that is undone', () => {
     const turn = { tried: new Set<OrderCall>(['reverse']), timeLeft: true, nowMs: T0 + 2 * WEEK_MS };
     expect(nextOrderStep({ ...order, status: 'needs_review' }, turn)).toEqual({ do: 'rest' });
   });
-});
-
-test('an open order is checked every minute for an hour, every quarter of an hour for a day, and then every hour', () => {
-  const looks = (fromHour: number, hours: number) =>
-    Array.from({ length: hours * 60 }, (_, minute) => T0 + fromHour * HOUR_MS + minute * 60_000).filter((nowMs) =>
-      isOrderDue(T0, nowMs),
-    ).length;
-  expect([looks(0, 1), looks(1, 23), looks(24, 24)]).toEqual([60, 23 * 4, 24]);
 });
 
 test('a chain reports its first invalid link', () => {

@@ -33,7 +33,8 @@ describe('POST /v1/orders', () => {
       commitOrder,
       appendToOrder: (append) => store.appendToOrder(append),
       listOrderTransitions: (id, page) => store.listOrderTransitions(id, page),
-      openOrders: (limit) => store.openOrders(limit),
+      openOrders: (due) => store.openOrders(due),
+      postponeOrder: (...next) => store.postponeOrder(...next),
       closeOrder: (open) => store.closeOrder(open),
     });
     await harness.processor.inside.failNextChange(9, 'tok_declined');

@@ -174,8 +174,8 @@ describe('a callback', () => {
 
   const writes = (calls: readonly MeteredCall[]) => calls.filter(({ name }) => name === 'TransactWriteItems');
 
-  /** A dispute makes the transition longer than a kilobyte, and its place in a queue is written with it. */
-  const DISPUTE_UNITS = 9;
+  /** A dispute makes the transition longer than a kilobyte, and its entry in a queue is written with it, into the table and its index. */
+  const DISPUTE_UNITS = 10;
 
   test.each<[string, number, string, (processor: SandboxInProcess, charge: string) => Promise<unknown>]>([
     ['that settles a payment', 5, 'tok_async', ({ inside }, charge) => inside.approve(charge)],

@@ -49,14 +49,17 @@ class ChangeWorld extends World {
     const { work, ...tools } = this.tools;
     const { paymentId } = this.#subject.payment;
     const own: UnfinishedWork = {
-      staleClaims: (nowMs, limit) => work.staleClaims(nowMs, limit),
-      markClaim: (claim) => work.markClaim(claim),
-      inquiries: async (limit) => (await work.inquiries(limit)).filter((inquiry) => inquiry.paymentId === paymentId),
+      staleClaims: (due) => work.staleClaims(due),
+      postponeClaim: (...next) => work.postponeClaim(...next),
+      unknownOutcomes: async (due) =>
+        (await work.unknownOutcomes(due)).filter((inquiry) => inquiry.paymentId === paymentId),
+      routineLooks: async (due) => (await work.routineLooks(due)).filter((inquiry) => inquiry.paymentId === paymentId),
+      undetermined: (limit) => work.undetermined(limit),
       closeInquiry: (inquiry) => work.closeInquiry(inquiry),
-      markInquiry: (...marked) => work.markInquiry(...marked),
-      chargesToReturn: (limit) => work.chargesToReturn(limit),
+      postponeInquiry: (...next) => work.postponeInquiry(...next),
+      chargesToReturn: (due) => work.chargesToReturn(due),
       closeReturn: (charge) => work.closeReturn(charge),
-      markReturn: (...marked) => work.markReturn(...marked),
+      postponeReturn: (...next) => work.postponeReturn(...next),
     };
     await resolveInquiries({ ...tools, work: own });
   }

@@ -11,6 +11,7 @@ import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts
 import type { Commit } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { requestedAt } from '../support/causes.ts';
+import { ALL_DUE } from '../support/due.ts';
 import { skewed } from '../support/simulated-clock.ts';
 import { World } from '../world/world.ts';
 import { callback as callbackOf, paymentIdFor, paymentRequest } from './payment-fixtures.ts';
@@ -213,7 +214,7 @@ describe('rivals', () => {
       const store = outcomeOfCallback(request, { kind: 'action_required', chargeId: 'ch_1', actionUrl });
       expect((await harness.answered(request, { store })).status).toBe(201);
       expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.requires_action', type]);
-      expect(await harness.store.inquiries(9)).toEqual([]);
+      expect(await harness.store.inquiries()).toEqual([]);
     },
   );
 
@@ -223,7 +224,7 @@ describe('rivals', () => {
     const store = outcomeOfCallback(request, { kind: 'action_required', chargeId: 'ch_1', actionUrl });
     expect((await harness.answered(request, { store })).status).toBe(202);
     expect((await harness.typesOf(request)).at(-1)).toBe('payment.requires_action');
-    expect(await harness.store.inquiries(9)).toMatchObject([{ waitsFor: 'payer' }]);
+    expect(await harness.store.inquiries()).toMatchObject([{ waitsFor: 'payer' }]);
   });
 
   test('money that the owner took after a callback reported a refusal is queued to be returned', async () => {
@@ -232,7 +233,7 @@ describe('rivals', () => {
     const store = outcomeOfCallback(request, { kind: 'declined', chargeId: 'ch_1', failure });
     expect((await harness.answered(request, { store })).status).toBe(402);
     expect((await harness.typesOf(request)).at(-1)).toBe('payment.late_success');
-    expect(await harness.store.chargesToReturn(9)).toMatchObject([{ chargeId: 'ch_1', by: 'refund' }]);
+    expect(await harness.store.chargesToReturn(ALL_DUE)).toMatchObject([{ chargeId: 'ch_1', by: 'refund' }]);
   });
 
   test('a callback without an outcome leaves the outcome to the owner', async () => {

@@ -6,6 +6,7 @@ import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
 import type { Effect, EffectStore, OrphanedCallback } from '../../lambdas/payments/use/effect-store.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { OrphanShelf } from '../../lambdas/payments/use/unfinished-work.ts';
+import { ALL_DUE } from '../support/due.ts';
 import { openRecord, outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 export interface EffectStoreUnderTest {
@@ -101,7 +102,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       };
       expect(await effects.recordEffect(late)).toEqual({ kind: 'transition_exists' });
       expect(await effects.readEffect(other)).toBeUndefined();
-      expect(await effects.waiting(100)).not.toContainEqual(late.orphan);
+      expect(await effects.waiting('own', ALL_DUE)).not.toContainEqual(late.orphan);
     });
 
     test('records one of many concurrent effects', async () => {
@@ -128,18 +129,18 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
     test('stores an orphan with its record until it is adopted', async () => {
       const { paymentId: _none, ...nobodys } = record();
       await effects.recordEffect({ record: nobodys, transitions: [], orphan: orphan() });
-      expect(await effects.waiting(100)).toContainEqual(orphan());
+      expect(await effects.waiting('own', ALL_DUE)).toContainEqual(orphan());
       const adoption = callbackOperation(systemDigest, 'memory', `${event}-adoption`);
       const adopted = { record: record({ operationId: adoption }), transitions: [], adopted: orphan() };
       expect(await effects.recordEffect(adopted)).toEqual({ kind: 'recorded' });
-      expect(await effects.waiting(100)).not.toContainEqual(orphan());
+      expect(await effects.waiting('own', ALL_DUE)).not.toContainEqual(orphan());
     });
 
     test('gives up an orphan permanently', async () => {
       await effects.recordEffect({ record: record(), transitions: [], orphan: orphan() });
       await effects.giveUp(orphan());
       await effects.giveUp(orphan());
-      expect(await effects.waiting(100)).not.toContainEqual(orphan());
+      expect(await effects.waiting('own', ALL_DUE)).not.toContainEqual(orphan());
     });
   });
 }

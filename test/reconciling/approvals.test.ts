@@ -288,7 +288,9 @@ describe('the limit', () => {
     expect(succeeded.body).toMatchObject({ effect: { type: 'payment.completed', postings: [{ amount: 600 }, {}] } });
     expect((await desk.approve(idOf(succeeded), BEN)).body).toMatchObject({ status: 'approved' });
     expect((await desk.approve(idOf(failed), BEN)).body).toMatchObject({ code: 'payment_not_in_review' });
-    expect(await desk.store.inquiries(9)).toMatchObject([{ paymentId: reviewed.id, waitsFor: 'books' }]);
+    expect(await desk.store.inquiries()).toContainEqual(
+      expect.objectContaining({ paymentId: reviewed.id, waitsFor: 'books' }),
+    );
     expect((await desk.get(`/v1/payments/${reviewed.id}`)).body).toMatchObject({
       status: 'succeeded',
       amount_captured: 600,

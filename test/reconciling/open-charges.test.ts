@@ -16,6 +16,6 @@ describe('a charge that is open at the processor and whose callback was lost', (
     const { chargeId } = harness.chargeOf(id);
     await harness.inside.correct(chargeId, changes);
     await harness.recent();
-    expect(await harness.store.inquiries(9)).toMatchObject([{ operationId: chargeId, waitsFor: 'bank' }]);
+    expect(await harness.store.inquiries()).toMatchObject([{ operationId: chargeId, waitsFor: 'bank' }]);
   });
 });

@@ -16,31 +16,32 @@ beforeAll(async () => {
 
 describeUnfinishedWork('dynamodb', async () => {
   const client = documentClient(dynamoDbClient());
-  const clock = new SimulatedClock();
-  const pacing = { clock, entropy: countingEntropy() };
+  const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
   const payments = new DynamoDbStore(client, tables, pacing);
   return {
     payments,
     effects: new DynamoDbEffects(client, tables, pacing, payments),
-    work: new DynamoDbUnfinishedWork(client, tables, pacing, payments),
-    nextRun: () => clock.advance(60_000),
+    work: new DynamoDbUnfinishedWork(client, tables, pacing),
   };
 });
 
-test('a row that cannot be parsed is reported at every read, stays, and does not hide the others', async () => {
+test('a row that cannot be parsed is reported, hides no other, and is reported again after five minutes', async () => {
   const client = documentClient(dynamoDbClient());
-  const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
+  const clock = new SimulatedClock();
   const unreadable: unknown[] = [];
-  const store = new DynamoDbStore(client, tables, pacing);
-  const work = new DynamoDbUnfinishedWork(client, tables, pacing, store, (error) => void unreadable.push(error));
+  const pacing = { clock, entropy: countingEntropy() };
+  const work = new DynamoDbUnfinishedWork(client, tables, pacing, (error) => void unreadable.push(error));
   const row = { operationId: 'pay_b', paymentId: 'pay_b', claimedAtMs: 1 };
+  const queued = { pk: 'INQUIRY#0', queue: 'QUEUE_UNKNOWN#0', dueAtMs: 0 };
   const put = (item: object) =>
-    client.send(new PutCommand({ TableName: tables.registry, Item: { pk: 'INQUIRY#0', ...item } }));
+    client.send(new PutCommand({ TableName: tables.registry, Item: { ...queued, ...item } }));
   await put({ sk: 'pay_a', ...row, operationId: 'pay_a', claimedAtMs: '1' });
   await put({ sk: 'pay_b', ...row });
-  for (let reading = 1; reading <= 2; reading += 1) {
-    expect(await work.inquiries(1_000)).toContainEqual(row);
-    expect(unreadable).toHaveLength(reading);
+  const reported = [1, 1, 2];
+  for (const times of reported) {
+    expect(await work.unknownOutcomes({ untilMs: clock.nowMs(), limit: 1_000 })).toContainEqual(row);
+    expect(unreadable).toHaveLength(times);
+    clock.advance(3 * 60_000);
   }
   expect(unreadable[0]).toMatchObject({ code: 'row_unreadable', message: expect.stringContaining('INQUIRY#0 pay_a') });
 });

@@ -14,6 +14,7 @@ import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/res
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
+import { ALL_DUE } from '../support/due.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 import { World } from '../world/world.ts';
 
@@ -249,7 +250,7 @@ test('a refund made at the processor that fails later frees its reservation, alt
   await harness.processor.inside.endRefund(refundId, 'failed');
   await live(2);
   expect(moneyOf(charge, (await harness.chain(request)).state)?.leftMinor).toBe(1000);
-  expect(await harness.store.inquiries(9)).toEqual([]);
+  expect(await harness.store.inquiries()).toEqual([]);
 });
 
 describe('a refund made at the processor whose metadata name an operation', () => {
@@ -272,7 +273,7 @@ describe('a refund made at the processor whose metadata name an operation', () =
     await harness.processor.inside.endRefund(id, 'failed');
     await live(2);
     expect(moneyOf(charge, (await harness.chain(request)).state)?.leftMinor).toBe(1000);
-    expect(await harness.store.inquiries(9)).toEqual([]);
+    expect(await harness.store.inquiries()).toEqual([]);
   });
 
   test('of another refund of the same charge is a refund of its own', async () => {
@@ -326,7 +327,7 @@ test('a run that dies after a part of the new facts leaves the others to a later
   expect((await harness.chain(request)).state.payment.amountRefundedMinor).toBe(79);
   await live(1);
   expect((await harness.chain(request)).state.payment.amountRefundedMinor).toBe(120);
-  expect(await harness.store.inquiries(9)).toEqual([]);
+  expect(await harness.store.inquiries()).toEqual([]);
 });
 
 describe('a payment at another processor than the default', () => {
@@ -416,15 +417,14 @@ describe('work whose processor is no longer configured waits for an operator', (
     };
     expect(await undecidable(moved)).toBe(1);
     expect(harness.reported).toHaveLength(1);
-    const work = observedWork(harness.store, harness.clock, (backlog) => void backlogs.push(backlog));
     const backlogs: Backlog[] = [];
-    expect(await work.inquiries(9)).toMatchObject([{ paymentId: request.paymentId, undecidable: true }]);
+    await observedWork(harness.store, harness.clock, (each) => void backlogs.push(each)).unknownOutcomes(ALL_DUE);
     expect(backlogs).toMatchObject([{ [BacklogMetric.unknownOutcomes]: 1 }]);
     expect(await undecidable(() => harness.tools)).toBe(0);
     expect(await undecidable(moved)).toBe(1);
     await harness.processor.inside.approve(harness.chargeOf(request));
     expect(await undecidable(() => harness.tools)).toBe(0);
-    expect(await harness.store.inquiries(9)).toEqual([]);
+    expect(await harness.store.inquiries()).toEqual([]);
     expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
   });
 
@@ -435,8 +435,8 @@ describe('work whose processor is no longer configured waits for an operator', (
     const kept = observedWork(harness.store, harness.clock, () => undefined);
     const work: typeof kept = {
       ...kept,
-      markInquiry: async (...marked) => {
-        await kept.markInquiry(...marked);
+      postponeInquiry: async (...next) => {
+        await kept.postponeInquiry(...next);
         throw new Error('the process dies');
       },
     };
@@ -467,7 +467,7 @@ describe('work whose processor is no longer configured waits for an operator', (
     expectReported(request);
     await live(1);
     expect(heldAtProcessor(request)).toBe(0);
-    expect(await harness.store.chargesToReturn(9)).toEqual([]);
+    expect(await harness.store.chargesToReturn(ALL_DUE)).toEqual([]);
   });
 });
 
@@ -505,7 +505,7 @@ describe('an operator’s decision about a payment', () => {
     await live(1);
     expect(heldAtProcessor(request)).toBe(0);
     await expectBooksToAgree(request);
-    expect(await harness.store.inquiries(9)).toEqual([]);
+    expect(await harness.store.inquiries()).toEqual([]);
   });
 
   test('that it succeeded includes what was refunded at the processor meanwhile', async () => {
@@ -556,9 +556,9 @@ describe('an operator’s decision about a payment', () => {
       harness.clock.advance(60_000);
     }
     expect(harness.reported).toEqual([]);
-    expect(await harness.store.inquiries(9)).toHaveLength(1);
+    expect(await harness.store.inquiries()).toHaveLength(1);
     await live(1);
-    expect(await harness.store.inquiries(9)).toEqual([]);
+    expect(await harness.store.inquiries()).toEqual([]);
   });
 
   test.each([

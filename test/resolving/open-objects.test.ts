@@ -6,7 +6,6 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { chargeOperation, ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
-import { isInquiryDue } from '../../lambdas/kernel/looks.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { ChangePayment } from '../../lambdas/payments/use/change-payment.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
@@ -17,11 +16,11 @@ import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/res
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
+import { ALL_DUE } from '../support/due.ts';
 import { sliceOf } from '../support/slice.ts';
 import { World } from '../world/world.ts';
 
 const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 const DAY_HOURS = 24;
 
 let world: World;
@@ -39,17 +38,13 @@ const unheard = async (): Promise<never> => {
   throw new AmbiguousError('injected_ambiguity', 'the answer is lost');
 };
 
-/** The jobs run in each minute in which something is due. */
+/** The jobs run every half an hour. */
 async function live(hours: number): Promise<void> {
-  for (let hour = 0; hour < hours; hour += 1) {
+  for (let half = 0; half < 2 * hours; half += 1) {
     await resolveClaims(tools());
-    const entries = await world.store.inquiries(99);
-    for (let minute = 0; minute < 60; minute += 1) {
-      const atMs = world.clock.nowMs() + minute * MINUTE_MS;
-      if (entries.some((entry) => isInquiryDue(entry, atMs))) await resolveInquiries(tools(), atMs);
-    }
+    await resolveInquiries(tools());
     await returnCharges(tools());
-    world.clock.advance(HOUR_MS);
+    world.clock.advance(30 * MINUTE_MS);
   }
 }
 
@@ -116,8 +111,8 @@ async function endsUnheard(
   await live(2 * DAY_HOURS);
   const { there, booked } = await held(payment);
   expect(booked).toBe(there);
-  expect(await world.store.inquiries(99)).toEqual([]);
-  expect(await world.store.chargesToReturn(9)).toEqual([]);
+  expect(await world.store.inquiries()).toEqual([]);
+  expect(await world.store.chargesToReturn(ALL_DUE)).toEqual([]);
   expect(world.reported).toEqual([]);
 }
 
@@ -162,7 +157,7 @@ describe('a pending refund that the chain calls ended', () => {
       await decideUnread(payment, refund);
     });
     await world.change(refund, { store });
-    for (const entry of await world.store.inquiries(99))
+    for (const entry of await world.store.inquiries())
       if (entry.waitsFor === 'books') await world.store.closeInquiry(entry);
     await endsUnheard(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'));
   });
@@ -172,7 +167,7 @@ describe('a pending refund that the chain calls ended', () => {
     await world.dieAfterChange(refund);
     world.clock.advance(50 * MINUTE_MS);
     await decideUnread(payment, refund);
-    for (const entry of await world.store.inquiries(99)) await world.store.closeInquiry(entry);
+    for (const entry of await world.store.inquiries()) await world.store.closeInquiry(entry);
     await endsUnheard(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'));
   });
 });
@@ -379,7 +374,7 @@ test('a look at what is queued already leaves the entry as it is', async () => {
   const payment = paymentRequest('again');
   await world.pay(payment);
   const { chargeId } = await second(payment, 'tok_async');
-  const queued = async () => (await world.store.inquiries(99)).map(({ claimedAtMs }) => claimedAtMs);
+  const queued = async () => (await world.store.inquiries()).map(({ claimedAtMs }) => claimedAtMs);
   await SHOWN['a look at the charge']?.(payment, chargeId);
   const before = await queued();
   world.clock.advance(MINUTE_MS);
@@ -398,11 +393,11 @@ describe('an object that is open at the processor', () => {
       await SHOWN[way]?.(payment, opened.chargeId);
       await live(3);
       expect(world.reported).toEqual([]);
-      const entries = await world.store.inquiries(99);
+      const entries = await world.store.inquiries();
       expect(entries.map(({ operationId }) => operationId)).toContain(opened.chargeId);
       await opened.end();
       await live(2 * DAY_HOURS);
-      const left = (await world.store.inquiries(99)).map(({ operationId }) => operationId);
+      const left = (await world.store.inquiries()).map(({ operationId }) => operationId);
       expect(left).not.toContain(opened.chargeId);
       if (course === 'in review') return;
       const { there, booked } = await held(payment);

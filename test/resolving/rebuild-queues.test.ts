@@ -19,6 +19,7 @@ import { type QueuesWalk, queuesWalkBegin, rebuildQueues } from '../../lambdas/r
 import { orderRequest } from '../orders/order-fixtures.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
+import { ALL_DUE } from '../support/due.ts';
 import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 
@@ -193,11 +194,11 @@ describe('after the Registry was restored', () => {
       [expect.anything(), { by: 'refund' }],
     ]);
     await world.resolveFor(10);
-    expect(await world.store.chargesToReturn(9)).toHaveLength(1);
+    expect(await world.store.chargesToReturn(ALL_DUE)).toHaveLength(1);
     await world.processor.inside.endRefund(refundId, 'failed');
     await world.resolveFor(30);
     expect(world.refundedAtProcessor(stray)).toBe(1000);
-    expect(await world.store.chargesToReturn(9)).toEqual([]);
+    expect(await world.store.chargesToReturn(ALL_DUE)).toEqual([]);
   });
 
   test('the look at the books after an operator’s decision is queued again, and finds what the decision did not know', async () => {
@@ -239,7 +240,7 @@ describe('after the Registry was restored', () => {
     expect((await world.typesOf({ paymentId })).slice(-2)).toEqual(['refund.failed', 'dispute.opened']);
     await lose();
     await rebuild();
-    expect(await world.store.openOrders(9)).toMatchObject([{ orderId: order.orderId }]);
+    expect(await world.store.openOrders(ALL_DUE)).toMatchObject([{ orderId: order.orderId }]);
     await world.resolveFor(10);
     expect(await world.typesOf(order)).toContain('order.reopened');
   });

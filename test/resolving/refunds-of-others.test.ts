@@ -8,6 +8,7 @@ import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
+import { ALL_DUE } from '../support/due.ts';
 import { World } from '../world/world.ts';
 
 const MINUTE_MS = 60_000;
@@ -109,7 +110,7 @@ describe('a refund that the processor has accepted, and whose metadata are remov
     expect(payment).toMatchObject({ amountRefundedMinor: 300 });
     expect([...refunds.values()].map(({ status }) => status)).toEqual(['failed', 'succeeded']);
     await live(DAY_MINUTES);
-    expect(await world.store.inquiries(9)).toEqual([]);
+    expect(await world.store.inquiries()).toEqual([]);
     expect(world.refundedAtProcessor(mine)).toBe(300);
   });
 
@@ -187,7 +188,7 @@ describe('the return of a stray charge whose metadata are removed while it is pe
     await decideFailed(storedOperationId(pending[0]?.refundId ?? ''));
     await live(DAY_MINUTES);
     expect(moneyOf(stray, await stateOf(mine))).toMatchObject({ refundedMinor: 1000, pendingMinor: 0 });
-    expect(await world.store.chargesToReturn(9)).toEqual([]);
+    expect(await world.store.chargesToReturn(ALL_DUE)).toEqual([]);
     const kept = world.processor.inside.all.find(({ chargeId }) => chargeId === stray);
     expect(kept?.refunds.filter((each) => each.status === 'succeeded')).toHaveLength(1);
   });

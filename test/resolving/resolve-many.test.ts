@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import { observedWork } from '../../lambdas/resolving/use/observed-work.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { sweepAll } from '../jobs/sweep-all.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
@@ -81,14 +82,8 @@ test('a queue that cannot be read is reported, and does not block the following 
     ...harness.tools,
     report: (error) => harness.reported.push(error),
     work: {
+      ...observedWork(harness.store, harness.clock, () => undefined),
       staleClaims: () => Promise.reject(new RetryableError('store_unavailable', 'throttled')),
-      markClaim: (claim) => harness.store.markClaim(claim),
-      inquiries: (limit) => harness.store.inquiries(limit),
-      closeInquiry: (inquiry) => harness.store.closeInquiry(inquiry),
-      markInquiry: (...marked) => harness.store.markInquiry(...marked),
-      chargesToReturn: (limit) => harness.store.chargesToReturn(limit),
-      closeReturn: (charge) => harness.store.closeReturn(charge),
-      markReturn: (...marked) => harness.store.markReturn(...marked),
     },
     orders: harness.store,
     books: [harness.processor],

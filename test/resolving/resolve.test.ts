@@ -7,10 +7,12 @@ import { moneyOf } from '../../lambdas/payments/domain/charge-money.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import { type AskedDecision, decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
+import { observedWork } from '../../lambdas/resolving/use/observed-work.ts';
 import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { callback, change, openRecord, paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
+import { ALL_DUE } from '../support/due.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 import { World } from '../world/world.ts';
 
@@ -55,7 +57,7 @@ describe('a stray charge', () => {
     await harness.returnCharges();
     expect(await harness.returnCharges()).toMatchObject({ failed: 0 });
     expect(harness.refundedAtProcessor(request)).toBe(1000);
-    expect(await harness.store.chargesToReturn(9)).toEqual([]);
+    expect(await harness.store.chargesToReturn(ALL_DUE)).toEqual([]);
     expect((await harness.typesOf(request)).filter((type) => type === 'refund.completed')).toHaveLength(1);
   });
 
@@ -73,7 +75,7 @@ describe('a stray charge', () => {
     expect(refunds()).toHaveLength(3);
     await harness.processor.inside.refund(charge, 1000);
     expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
-    expect(await harness.store.chargesToReturn(9)).toEqual([]);
+    expect(await harness.store.chargesToReturn(ALL_DUE)).toEqual([]);
   });
 
   /** A payment that has failed and whose hold was authorized later. */
@@ -99,7 +101,7 @@ describe('a stray charge', () => {
     for (const status of ['declined', 'voided'] as const) {
       await harness.processor.inside.correct(charge, { status });
       await harness.returnCharges();
-      expect(await harness.store.chargesToReturn(9)).toEqual([]);
+      expect(await harness.store.chargesToReturn(ALL_DUE)).toEqual([]);
       harness.clock.advance(60_000);
       await harness.processor.inside.correct(charge, { status: 'authorized' });
       await harness.deliver(callback(`h_again_${status}`, charge));
@@ -115,7 +117,7 @@ describe('a stray charge', () => {
     expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
     await harness.deliver(callback('h_3', charge));
     expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
-    expect(await harness.store.chargesToReturn(9)).toEqual([]);
+    expect(await harness.store.chargesToReturn(ALL_DUE)).toEqual([]);
     expect(harness.capturedAtProcessor(request)).toBe(1000);
     expect(harness.refundedAtProcessor(request)).toBe(1000);
     expect((await harness.typesOf(request)).filter((type) => type === 'payment.late_success')).toHaveLength(2);
@@ -132,7 +134,7 @@ describe('a stray charge', () => {
 
   test('stays queued when its hold is closed after a callback queued it as a refund', async () => {
     const { request, charge } = await lateHold();
-    const [hold] = await harness.store.chargesToReturn(9);
+    const [hold] = await harness.store.chargesToReturn(ALL_DUE);
     await harness.processor.inside.capture(charge);
     await harness.deliver(callback('h_3', charge));
     if (hold !== undefined) await harness.store.closeReturn(hold);
@@ -174,7 +176,7 @@ describe('the resolver', () => {
         '401',
       );
       harness.clock.advance(14 * 60_000);
-      expect(await resolveClaims({ ...harness.tools, processor: moved() })).toMatchObject({ waiting: 1 });
+      expect(await resolveClaims({ ...harness.tools, processor: moved() })).toMatchObject({ finished: 0 });
       await expect(harness.pay(request, { processor: moved() })).rejects.toThrow('does not call');
       harness.clock.advance(2 * 60_000);
       expect(await resolveClaims({ ...harness.tools, processor: moved() })).toMatchObject({ finished: 1 });
@@ -205,28 +207,21 @@ describe('the resolver', () => {
     });
   });
 
-  test('reports a claim that cannot be finished once, and does not count it as finished', async () => {
+  test('reports a claim that cannot be finished, with one alarm, and does not count it as finished', async () => {
     const request = paymentRequest('stuck');
     await harness.pay(request);
     let stuck: OpenRecord = { ...openRecord(request.paymentId), operationId: chargeOperation(request.paymentId) };
     harness.store.deleteRecord(stuck.operationId);
-    const work = {
-      ...harness.tools.work,
-      staleClaims: async () => [stuck],
-      markClaim: async (record: OpenRecord) => {
-        stuck = { ...record, undecidable: true };
-      },
+    const alarms: string[][] = [];
+    const run = (claim: OpenRecord) => {
+      const work = observedWork(harness.store, harness.clock, () => undefined);
+      const alarm = (...raised: string[]) => void alarms.push(raised);
+      return resolveClaims({ ...harness.tools, alarm, work: { ...work, staleClaims: async () => [claim] } });
     };
-    const alarms: string[] = [];
-    const tools = {
-      ...harness.tools,
-      work,
-      alarm: (what: string, about: string) => void alarms.push(`${what} ${about}`),
-    };
-    expect(await resolveClaims(tools)).toMatchObject({ finished: 0, undecidable: 1 });
-    for (let run = 0; run < 3; run += 1) expect(await resolveClaims(tools)).toMatchObject({ finished: 0, waiting: 1 });
-    expect(alarms).toEqual([`undecidable ${request.paymentId}`]);
+    expect(await run(stuck)).toMatchObject({ finished: 0, undecidable: 1 });
+    expect(await run({ ...stuck, undecidable: true })).toMatchObject({ finished: 0, undecidable: 0, waiting: 1 });
     expect(harness.reported).toMatchObject([{ code: 'claim_stuck' }]);
+    expect(alarms).toEqual([['undecidable', request.paymentId]]);
   });
 
   test.each([
@@ -244,7 +239,7 @@ describe('the resolver', () => {
     expect(await harness.resolveInquiries()).toMatchObject({ finished: 1 });
     expect((await harness.typesOf(request)).at(-1)).toBe(ending);
     expect(await harness.pay(request)).toMatchObject({ kind: 'replay', answer: { status: 202 } });
-    expect(await harness.store.inquiries(9)).toEqual([]);
+    expect(await harness.store.inquiries()).toEqual([]);
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
@@ -280,7 +275,7 @@ describe('the resolver', () => {
       await resolveInquiries(tools);
     }
     expect(alarms.filter((each) => each.startsWith('undecidable'))).toEqual([`undecidable ${request.paymentId}`]);
-    expect(await harness.store.inquiries(9)).toMatchObject([{ operationId: refund.operationId, undecidable: true }]);
+    expect(await harness.store.inquiries()).toMatchObject([{ operationId: refund.operationId, undecidable: true }]);
     await decide({ outcome: 'failed', change: refund.operationId });
     const { state } = await harness.chain(request);
     expect(state.refunds.get(refund.operationId)).toMatchObject({ status: 'failed' });
@@ -318,7 +313,7 @@ describe('the resolver', () => {
       expect([looks.length > 0, harness.store.queued('inquiry')]).toEqual([true, 1]);
       await inside.correct(own?.chargeId ?? '', { status: 'succeeded', amount_captured: 1000 });
       await untilLooked();
-      expect(await harness.store.chargesToReturn(9)).toMatchObject([{ chargeId: own?.chargeId }]);
+      expect(await harness.store.chargesToReturn(ALL_DUE)).toMatchObject([{ chargeId: own?.chargeId }]);
     },
   );
 
@@ -336,11 +331,13 @@ describe('the resolver', () => {
     const books = [away];
     asked = 0;
     // After an hour it looks every quarter of an hour.
-    for (let minute = 0; minute < 15; minute += 1) {
+    const counts = { finished: 0, waiting: 0, undecidable: 0, failed: 0 };
+    for (let minute = 0; minute < 30; minute += 1) {
       harness.clock.advance(60_000);
-      const counts = await resolveInquiries({ ...harness.tools, processor: away, books });
-      expect(counts).toEqual({ finished: 0, waiting: 1, undecidable: 0, failed: 0 });
+      const came = await resolveInquiries({ ...harness.tools, processor: away, books });
+      for (const [what, times] of Object.entries(came)) counts[what as keyof typeof counts] += times;
     }
+    expect(counts).toEqual({ finished: 0, waiting: 3, undecidable: 0, failed: 0 });
     expect(asked).toBeGreaterThan(0);
     expect(harness.reported).toEqual([]);
   });
@@ -413,6 +410,7 @@ describe('the resolver', () => {
       world.clock.advance(30 * 60_000);
       await world.resolveInquiries();
       expect((await world.chain(request)).state.payment.status).toBe('canceled');
+      world.clock.advance(15 * 60_000);
       expect(await world.resolveInquiries()).toMatchObject({ finished: 1 });
     },
   );
@@ -423,6 +421,7 @@ describe('the resolver', () => {
     expect(await harness.resolveInquiries()).toMatchObject({ waiting: 1 });
     await harness.processor.inside.approve(harness.chargeOf(request));
     await harness.deliver(callback('evt_1', harness.chargeOf(request)));
+    harness.clock.advance(60_000);
     expect(await harness.resolveInquiries()).toMatchObject({ finished: 1 });
   });
 
@@ -444,7 +443,7 @@ describe('the resolver', () => {
       await harness.processor.inside.approve(harness.chargeOf(request));
       await lookFor(2 * QUARTER);
       expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
-      expect(await harness.store.inquiries(9)).toEqual([]);
+      expect(await harness.store.inquiries()).toEqual([]);
       expect(harness.processor.sends(chargeOperation(request.paymentId))).toBe(1);
     });
 
@@ -458,7 +457,7 @@ describe('the resolver', () => {
         cancelReason: 'abandoned',
       });
       await lookFor(QUARTER);
-      expect(await harness.store.inquiries(9)).toEqual([]);
+      expect(await harness.store.inquiries()).toEqual([]);
     });
 
     test('finds an approval before a cancellation, which was therefore refused', async () => {
@@ -478,6 +477,7 @@ describe('the resolver', () => {
     expect(await harness.resolveInquiries()).toMatchObject({ waiting: 1, failed: 0 });
     await harness.processor.inside.comeBack();
     await harness.processor.inside.approve(harness.chargeOf(request));
+    harness.clock.advance(60_000);
     expect(await harness.resolveInquiries()).toMatchObject({ finished: 1 });
   });
 });

@@ -4,6 +4,7 @@ import { chargeOperation, type OrderId, parseOrderId } from '../../lambdas/kerne
 import { lookAtBooks } from '../../lambdas/payments/use/queued-with.ts';
 import { DynamoDbImpliedRows } from '../../lambdas/resolving/store/dynamodb-implied-rows.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
+import { ALL_DUE } from '../support/due.ts';
 import { sliceOf } from '../support/slice.ts';
 import { TABLES } from '../world/tables.ts';
 import { HISTORIES } from './restored-histories.ts';
@@ -111,7 +112,12 @@ describe('before the recovery', () => {
     world.adopt();
     await world.work(10);
     expect(world.world.reported).toEqual([]);
-    expect(await world.world.store.waiting(9)).toEqual([]);
+    expect(
+      await [
+        ...(await world.world.store.waiting('own', ALL_DUE)),
+        ...(await world.world.store.waiting('foreign', ALL_DUE)),
+      ],
+    ).toEqual([]);
     expect((await world.world.chain(world)).state.strayCharges.size).toBe(1);
   });
 
@@ -134,7 +140,7 @@ describe('before the recovery', () => {
     await world.work(5);
     expect(world.world.reported).toEqual([]);
     expect([store.queued('inquiry'), store.queued('return'), store.holdsLeft()]).toEqual([0, 0, []]);
-    expect(await store.openOrders(9)).toEqual([]);
+    expect(await store.openOrders(ALL_DUE)).toEqual([]);
   });
 });
 

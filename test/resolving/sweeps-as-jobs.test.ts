@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { piecesJob } from '../../lambdas/jobs/use/pieces-job.ts';
 import { chargeOperation } from '../../lambdas/kernel/ids.ts';
+import { observedWork } from '../../lambdas/resolving/use/observed-work.ts';
 import { resolveJob } from '../../lambdas/resolving/use/resolve-all.ts';
 import { retryOrphansJob } from '../../lambdas/resolving/use/retry-orphans.ts';
 import { sweepWebhooksPiece } from '../../lambdas/webhooks/use/sweep-webhooks.ts';
@@ -33,16 +34,9 @@ test('a run of the resolver finishes and counts the items of all its queues', as
 
 test('a queue that cannot be read does not block the others', async () => {
   const harness = new World();
-  const { store } = harness;
   const work = {
+    ...observedWork(harness.store, harness.clock, () => undefined),
     staleClaims: () => Promise.reject(new Error('no')),
-    markClaim: () => Promise.resolve(),
-    inquiries: (limit: number) => store.inquiries(limit),
-    closeInquiry: () => Promise.resolve(),
-    markInquiry: () => Promise.resolve(),
-    chargesToReturn: (limit: number) => store.chargesToReturn(limit),
-    closeReturn: () => Promise.resolve(),
-    markReturn: () => Promise.resolve(),
   };
   const job = resolveJob({ ...harness.tools, work, orders: harness.store, told: () => undefined });
   expect(await sweepJob(job, { nowMs: harness.clock.nowMs() })).toEqual({ done: 0, left: 0, failed: 1, errors: [] });

@@ -7,27 +7,18 @@ import {
   storedOperationId,
 } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { QUEUE_SHARDS } from '../../lambdas/kernel/platform/queue-rows.ts';
-import { inquiryKey } from '../../lambdas/payments/store/queue-items.ts';
+import { SEND_WINDOW_MS } from '../../lambdas/payments/domain/settlement.ts';
 import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
 import type { ChargeToReturn, Inquiry, PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
 import { completedRecord, openRecord, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
+import { ALL_DUE } from '../support/due.ts';
 
 export interface UnfinishedWorkUnderTest {
   readonly payments: PaymentStore;
   readonly effects: EffectStore;
   readonly work: UnfinishedWork;
-  /** Advances the clock by a minute. */
-  readonly nextRun: () => void;
 }
-
-const LIMIT = 1_000;
-/** After this many runs, one per minute, every waiting item was read once. */
-const RUNS = 5_000;
-/** Too few for a start between two ids that begin alike: a read that goes backwards finds the second one. */
-const FEW_RUNS = 500;
-const MANY_CALLS_MS = 60_000;
 
 /** The contract of every UnfinishedWork. */
 export function describeUnfinishedWork(name: string, make: () => Promise<UnfinishedWorkUnderTest>): void {
@@ -35,34 +26,21 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
   let payments: PaymentStore;
   let effects: EffectStore;
   let work: UnfinishedWork;
-  let nextRun: () => void;
   let id: PaymentId;
 
   beforeEach(async () => {
-    ({ payments, effects, work, nextRun } = await make());
+    ({ payments, effects, work } = await make());
     made += 1;
     id = paymentIdFor(`unfinished-${process.pid}-${made}`);
   });
 
   const claim = () => payments.claim({ record: openRecord(id), pending: pendingTransition(id) });
   const { leaseExpiresAtMs, claimedAtMs } = openRecord(paymentIdFor('any'));
-  const stale = async (nowMs: number) =>
-    (await work.staleClaims(nowMs, LIMIT)).filter(({ paymentId }) => paymentId === id);
+  const stale = async (untilMs: number) =>
+    (await work.staleClaims({ ...ALL_DUE, untilMs })).filter(({ paymentId }) => paymentId === id);
+  const inquiries = async (due = ALL_DUE) => [...(await work.unknownOutcomes(due)), ...(await work.routineLooks(due))];
 
   describe(`the ${name} queues of unfinished work`, () => {
-    test('show the mark of a stale claim, also after a takeover, and mark no completed one', async () => {
-      const record = openRecord(id);
-      await claim();
-      await work.markClaim(record);
-      expect(await stale(leaseExpiresAtMs)).toEqual([{ ...record, undecidable: true }]);
-      const owner = ownerToken('owner-b');
-      await payments.takeOver({ stale: record, owner, leaseExpiresAtMs });
-      expect(await stale(leaseExpiresAtMs)).toMatchObject([{ owner, undecidable: true }]);
-      await payments.commit({ record: { ...completedRecord(id), owner }, expects: 'open' });
-      await work.markClaim(record);
-      expect(await payments.readRecord(record.operationId)).toEqual({ ...completedRecord(id), owner });
-    });
-
     test('show a claim once its lease has ended, until it is completed', async () => {
       await claim();
       expect(await stale(leaseExpiresAtMs - 1)).toEqual([]);
@@ -71,25 +49,43 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await stale(leaseExpiresAtMs)).toEqual([]);
     });
 
-    test('show a released claim at once', async () => {
+    test('show a released claim once its send window is over, also when the lease of a new owner ended before', async () => {
       await claim();
       await payments.release(chargeOperation(id), ownerToken('owner-a'));
-      expect(await stale(claimedAtMs)).toMatchObject([{ released: true }]);
+      const windowEndMs = claimedAtMs + SEND_WINDOW_MS;
+      expect(await stale(windowEndMs)).toEqual([]);
+      const [released] = await stale(windowEndMs + 1);
+      expect(released).toMatchObject({ released: true });
+      const lease = { owner: ownerToken('owner-b'), leaseExpiresAtMs: claimedAtMs + 60_000 };
+      await payments.takeOver({ stale: { ...openRecord(id), released: true }, ...lease });
+      expect(await stale(lease.leaseExpiresAtMs - 1)).toEqual([]);
+      expect(await stale(lease.leaseExpiresAtMs)).toMatchObject([{ owner: lease.owner, released: false }]);
+    });
+
+    test('show a postponed claim from its time on, with its mark', async () => {
+      await claim();
+      const next = { dueAtMs: leaseExpiresAtMs + 60_000, undecidable: true };
+      await work.postponeClaim(openRecord(id), next);
+      expect(await stale(next.dueAtMs - 1)).toEqual([]);
+      expect(await stale(next.dueAtMs)).toEqual([{ ...openRecord(id), undecidable: true }]);
+      await payments.commit({ record: completedRecord(id), expects: 'open' });
+      await work.postponeClaim(openRecord(id), next);
+      expect(await stale(next.dueAtMs)).toEqual([]);
     });
 
     test('show an inquiry from the commit of its 202 answer until it is closed', async () => {
       await claim();
       const inquiry: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
       await payments.commit({ record: completedRecord(id), expects: 'open', inquiry });
-      expect(await work.inquiries(LIMIT)).toContainEqual(inquiry);
-      await work.markInquiry(inquiry, true);
-      expect(await work.inquiries(LIMIT)).toContainEqual({ ...inquiry, undecidable: true });
-      await work.markInquiry({ ...inquiry, claimedAtMs: claimedAtMs - 1 }, false);
-      expect(await work.inquiries(LIMIT)).toContainEqual({ ...inquiry, undecidable: true });
+      expect(await inquiries()).toContainEqual(inquiry);
+      await work.postponeInquiry(inquiry, { dueAtMs: 0, undecidable: true });
+      expect(await inquiries()).toContainEqual({ ...inquiry, undecidable: true });
+      await work.postponeInquiry({ ...inquiry, claimedAtMs: claimedAtMs - 1 }, { dueAtMs: 0, undecidable: false });
+      expect(await inquiries()).toContainEqual({ ...inquiry, undecidable: true });
       await work.closeInquiry(inquiry);
       await work.closeInquiry(inquiry);
-      await work.markInquiry(inquiry, false);
-      expect(await work.inquiries(LIMIT)).not.toContainEqual(inquiry);
+      await work.postponeInquiry(inquiry, { dueAtMs: 0, undecidable: false });
+      expect(await inquiries()).not.toContainEqual(inquiry);
     });
 
     /** Queued by an effect, as callbacks and operators' decisions do. */
@@ -109,10 +105,10 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       const payer = await queueInquiry('payer', { ...asked, waitsFor: 'payer' });
       const books = await queueInquiry('decided', { ...asked, waitsFor: 'books' });
       await work.closeInquiry(books);
-      expect(await work.inquiries(LIMIT)).toContainEqual(payer);
+      expect(await inquiries()).toContainEqual(payer);
       await queueInquiry('decided-again', books);
       await work.closeInquiry(payer);
-      expect(await work.inquiries(LIMIT)).toContainEqual(books);
+      expect(await inquiries()).toContainEqual(books);
     });
 
     test('keep a look at the books that was queued again when the earlier one is closed late', async () => {
@@ -120,100 +116,55 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       await queueInquiry('first', first);
       const second = await queueInquiry('second', { ...first, claimedAtMs: claimedAtMs + 1 });
       await work.closeInquiry(first);
-      expect(await work.inquiries(LIMIT)).toContainEqual(second);
+      expect(await inquiries()).toContainEqual(second);
     });
 
-    test(
-      'return every dispute of a processor within a number of reads, whatever its ids look like',
-      async () => {
-        const ids = Array.from({ length: 24 }, (_, each) => paymentIdFor(`disputed-${made}-${each}`));
-        for (const each of ids) {
-          const operationId = storedOperationId(`dp_1N${each}`);
-          await queueInquiry('opened', { operationId, paymentId: each, claimedAtMs, waitsFor: 'bank' });
-        }
-        const seen = new Set<PaymentId>();
-        for (let run = 0; run < RUNS && seen.size < ids.length; run += 1) {
-          nextRun();
-          for (const { paymentId } of await work.inquiries(8)) if (ids.includes(paymentId)) seen.add(paymentId);
-        }
-        expect(ids.filter((each) => !seen.has(each))).toEqual([]);
-        nextRun();
-        expect((await work.inquiries(3)).length).toBeLessThanOrEqual(3);
-      },
-      MANY_CALLS_MS,
-    );
+    const lookAt = (inquiry: Inquiry, dueAtMs: number, undecidable = false) =>
+      work.postponeInquiry(inquiry, { dueAtMs, undecidable });
 
-    test(
-      'return an inquiry that lies close behind another one, although only one of its shard fits into a read',
-      async () => {
-        const near = new Map<string, PaymentId[]>();
-        let pair: readonly PaymentId[] = [];
-        for (let each = 0; pair.length < 2; each += 1) {
-          const one = paymentIdFor(`near-${made}-${each}`);
-          const { pk } = inquiryKey({ operationId: chargeOperation(one), paymentId: one, claimedAtMs });
-          const place = `${String(pk)} ${one.slice(0, 'pay_ab'.length)}`;
-          pair = [...(near.get(place) ?? []), one];
-          near.set(place, [...pair]);
-        }
-        for (const each of pair) {
-          await payments.claim({ record: openRecord(each), pending: pendingTransition(each) });
-          const inquiry: Inquiry = { operationId: chargeOperation(each), paymentId: each, claimedAtMs };
-          await payments.commit({ record: completedRecord(each), expects: 'open', inquiry });
-        }
-        const seen = new Set<PaymentId>();
-        for (let run = 0; run < FEW_RUNS && seen.size < pair.length; run += 1) {
-          nextRun();
-          for (const { paymentId } of await work.inquiries(8)) if (pair.includes(paymentId)) seen.add(paymentId);
-        }
-        expect(pair.filter((each) => !seen.has(each))).toEqual([]);
-      },
-      MANY_CALLS_MS,
-    );
+    test('return what has been due for longest, and nothing that is not due, although few fit into a read', async () => {
+      const ids = [4, 2, 7, 1, 6, 3, 5].map((dueAtMs) => [dueAtMs, paymentIdFor(`due-${made}-${dueAtMs}`)] as const);
+      const asked = new Map<number, Inquiry>();
+      for (const [dueAtMs, paymentId] of ids) {
+        const operationId = storedOperationId(`dp_1N${paymentId}`);
+        const inquiry = await queueInquiry('opened', { operationId, paymentId, claimedAtMs, waitsFor: 'bank' });
+        await lookAt(inquiry, dueAtMs);
+        asked.set(dueAtMs, inquiry);
+      }
+      const read = (limit: number) => work.routineLooks({ untilMs: 6, limit });
+      expect(await read(3)).toEqual([1, 2, 3].map((each) => asked.get(each)));
+      for (const each of [1, 2, 3]) await lookAt(asked.get(each) as Inquiry, 6 + each);
+      expect(await read(5)).toEqual([4, 5, 6].map((each) => asked.get(each)));
+      for (const inquiry of asked.values()) await work.closeInquiry(inquiry);
+    });
+
+    test('list an unknown outcome apart from routine looks and from what waits for an operator', async () => {
+      const unknown = await queueInquiry('unknown', { operationId: chargeOperation(id), paymentId: id, claimedAtMs });
+      const bank = {
+        operationId: storedOperationId(`dp_${id}`),
+        paymentId: id,
+        claimedAtMs,
+        waitsFor: 'bank',
+      } as const;
+      await queueInquiry('opened', bank);
+      expect(await work.unknownOutcomes(ALL_DUE)).toContainEqual(unknown);
+      expect(await work.unknownOutcomes(ALL_DUE)).not.toContainEqual(bank);
+      expect(await work.undetermined(1_000)).toContainEqual(unknown);
+      expect(await work.undetermined(1_000)).not.toContainEqual(bank);
+      await lookAt(unknown, 0, true);
+      expect(await work.unknownOutcomes(ALL_DUE)).not.toContainEqual({ ...unknown, undecidable: true });
+      expect(await work.routineLooks(ALL_DUE)).toContainEqual({ ...unknown, undecidable: true });
+      expect(await work.undetermined(1_000)).toContainEqual({ ...unknown, undecidable: true });
+      await lookAt({ ...unknown, undecidable: true }, 0, false);
+      expect(await work.unknownOutcomes(ALL_DUE)).toContainEqual({ ...unknown, undecidable: false });
+    });
 
     test('have no inquiry of a commit that failed its condition', async () => {
       const inquiry: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
       const outcome = await payments.commit({ record: completedRecord(id), expects: 'open', inquiry });
       expect(outcome.kind).toBe('fenced');
-      expect(await work.inquiries(LIMIT)).not.toContainEqual(inquiry);
+      expect(await inquiries()).not.toContainEqual(inquiry);
     });
-
-    test(
-      'return every inquiry within a number of reads, although few fit into one read and none is closed',
-      async () => {
-        const ids = Array.from({ length: 24 }, (_, each) => paymentIdFor(`many-${made}-${each}`));
-        for (const each of ids) {
-          await payments.claim({ record: openRecord(each), pending: pendingTransition(each) });
-          const inquiry: Inquiry = { operationId: chargeOperation(each), paymentId: each, claimedAtMs };
-          await payments.commit({ record: completedRecord(each), expects: 'open', inquiry });
-        }
-        const seen = new Set<PaymentId>();
-        for (let run = 0; run < RUNS && seen.size < ids.length; run += 1) {
-          nextRun();
-          const read = await work.inquiries(4);
-          // At least one of each shard.
-          expect(read.length).toBeLessThanOrEqual(Math.max(4, QUEUE_SHARDS));
-          for (const { paymentId } of read) if (ids.includes(paymentId)) seen.add(paymentId);
-        }
-        expect(ids.filter((each) => !seen.has(each))).toEqual([]);
-      },
-      MANY_CALLS_MS,
-    );
-
-    test(
-      'return every stale claim within a number of reads, although few fit into one read and none is completed',
-      async () => {
-        const ids = Array.from({ length: 8 }, (_, each) => paymentIdFor(`stale-${made}-${each}`));
-        for (const each of ids) await payments.claim({ record: openRecord(each), pending: pendingTransition(each) });
-        const seen = new Set<PaymentId>();
-        for (let run = 0; run < RUNS && seen.size < ids.length; run += 1) {
-          const read = await work.staleClaims(leaseExpiresAtMs + run * 60_000, 4);
-          expect(read.length).toBeLessThanOrEqual(4);
-          for (const { paymentId } of read) if (ids.includes(paymentId)) seen.add(paymentId);
-        }
-        expect(ids.filter((each) => !seen.has(each))).toEqual([]);
-      },
-      MANY_CALLS_MS,
-    );
 
     /** Found by one processor event. */
     const find = async (event: string, found: Partial<ChargeToReturn> = {}): Promise<ChargeToReturn> => {
@@ -237,9 +188,9 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
     test('show a charge to return with the effect that found it, until it is closed', async () => {
       await claim();
       const charge = await find('found');
-      expect(await work.chargesToReturn(LIMIT)).toContainEqual(charge);
+      expect(await work.chargesToReturn(ALL_DUE)).toContainEqual(charge);
       await work.closeReturn(charge);
-      expect(await work.chargesToReturn(LIMIT)).not.toContainEqual(charge);
+      expect(await work.chargesToReturn(ALL_DUE)).not.toContainEqual(charge);
     });
 
     test('keep a hold that was queued again as a refund when the void is closed late', async () => {
@@ -247,14 +198,14 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       const hold = await find('held', { by: 'void' });
       const money = await find('taken', { by: 'refund', foundAtMs: claimedAtMs + 1 });
       await work.closeReturn(hold);
-      expect(await work.chargesToReturn(LIMIT)).toContainEqual(money);
-      expect(await work.chargesToReturn(LIMIT)).not.toContainEqual(hold);
-      await work.markReturn(hold, true);
-      expect(await work.chargesToReturn(LIMIT)).toContainEqual(money);
-      await work.markReturn(money, true);
-      expect(await work.chargesToReturn(LIMIT)).toContainEqual({ ...money, undecidable: true });
+      expect(await work.chargesToReturn(ALL_DUE)).toContainEqual(money);
+      expect(await work.chargesToReturn(ALL_DUE)).not.toContainEqual(hold);
+      await work.postponeReturn(hold, { dueAtMs: 0, undecidable: true });
+      expect(await work.chargesToReturn(ALL_DUE)).toContainEqual(money);
+      await work.postponeReturn(money, { dueAtMs: 0, undecidable: true });
+      expect(await work.chargesToReturn(ALL_DUE)).toContainEqual({ ...money, undecidable: true });
       await work.closeReturn(money);
-      expect(await work.chargesToReturn(LIMIT)).not.toContainEqual(money);
+      expect(await work.chargesToReturn(ALL_DUE)).not.toContainEqual(money);
     });
   });
 }

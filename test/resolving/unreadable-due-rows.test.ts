@@ -6,6 +6,7 @@ import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { DynamoDbQueues } from '../../lambdas/reconciling/store/dynamodb-queues.ts';
 import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
+import { ALL_DUE } from '../support/due.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const TABLES = { idempotency: 'idempotency', ledger: 'ledger', registry: 'registry' };
@@ -16,7 +17,7 @@ function holding(partition: string, items: readonly Record<string, unknown>[]) {
   const client = documentClient();
   const send = async (command: unknown) => {
     const values = command instanceof QueryCommand ? command.input.ExpressionAttributeValues : undefined;
-    const asked: unknown = values?.[':pk'] ?? values?.[':due'];
+    const asked: unknown = values?.[':pk'] ?? values?.[':due'] ?? values?.[':part'];
     return { Items: asked === partition ? items.map((item) => ({ pk: partition, sk: '1', ...item })) : [] };
   };
   return Object.assign(client, { send });
@@ -31,11 +32,11 @@ test('an orphan that cannot be parsed is reported, and does not block the others
     chargeId: 'ch_1',
   };
   const orphan = { operationId: 'op_1', event, reason: 'payment_unknown', receivedAtMs: 1 };
-  const client = holding('ORPHAN#0', [{ operationId: 'op_0', event: 'of a form to come' }, orphan]);
+  const client = holding('QUEUE_ORPHAN#0', [{ operationId: 'op_0', event: 'of a form to come' }, orphan]);
   const told: unknown[] = [];
   const store = new DynamoDbStore(client, TABLES, pacing);
   const shelf = new DynamoDbEffects(client, TABLES, pacing, store, (error) => told.push(error));
-  expect(await shelf.waiting(100)).toEqual([orphan]);
+  expect(await shelf.waiting('own', ALL_DUE)).toEqual([orphan]);
   expect(told).toMatchObject([{ code: 'row_unreadable' }]);
 });
 

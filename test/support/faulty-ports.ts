@@ -49,6 +49,6 @@ export function booksOf(actor: Actor, books: ProcessorBooks): ProcessorBooks {
 }
 
 export function ordersOf(actor: Actor, orders: OrderStore): OrderStore {
-  const lists = ['listOrderTransitions', 'openOrders', 'closeOrder'] as const;
+  const lists = ['listOrderTransitions', 'openOrders', 'postponeOrder', 'closeOrder'] as const;
   return seenBy(actor, orders, 'claimOrder', 'commitOrder', 'appendToOrder', ...lists);
 }

@@ -22,7 +22,13 @@ export type Condition =
   | { readonly kind: 'attribute_exists' | 'attribute_not_exists'; readonly of: Operand };
 
 export type Action =
-  | { readonly kind: 'SET' | 'ADD' | 'DELETE'; readonly name: string; readonly to: Operand }
+  | {
+      readonly kind: 'SET' | 'ADD' | 'DELETE';
+      readonly name: string;
+      readonly to: Operand;
+      /** What `SET` adds to it. */
+      readonly plus?: Operand;
+    }
   | { readonly kind: 'REMOVE'; readonly name: string };
 
 /** A parsed expression, and the placeholders that it uses. */
@@ -36,7 +42,7 @@ export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';
 }
 
-const TOKEN = /\s*(<=|>=|<>|[=<>(),]|[#:]?[A-Za-z_0-9]+)/y;
+const TOKEN = /\s*(<=|>=|<>|[=<>(),+]|[#:]?[A-Za-z_0-9]+)/y;
 const KEYWORDS = new Set(['AND', 'OR', 'NOT', 'BETWEEN', 'IN', 'SET', 'ADD', 'REMOVE', 'DELETE']);
 const COMPARATORS: ReadonlySet<string> = new Set(['=', '<>', '<', '<=', '>', '>=']);
 
@@ -236,6 +242,7 @@ function action(tokens: Tokens, kind: Action['kind']): Action {
   if (kind === 'SET') tokens.expect('=');
   const to = tokens.operand();
   if (kind !== 'SET' && to.kind !== 'value') throw tokens.error(`${kind} takes a value`);
+  if (kind === 'SET' && tokens.takeIf('+')) return { kind, name, to, plus: tokens.operand() };
   return { kind, name, to };
 }
 
@@ -340,7 +347,7 @@ export function updated(
 
 /** Undefined when nothing is left of a set. */
 function resultOf(
-  { kind, to }: Extract<Action, { to: Operand }>,
+  { kind, to, plus }: Extract<Action, { to: Operand }>,
   item: Item,
   name: string,
   placeholders: Placeholders,
@@ -349,8 +356,8 @@ function resultOf(
   if (value === undefined) {
     throw new ExpressionError('The provided expression refers to an attribute that does not exist in the item');
   }
-  if (kind === 'SET') return value;
   try {
+    if (kind === 'SET') return plus === undefined ? value : add(value, valueOf(plus, item, placeholders) ?? '');
     return kind === 'ADD' ? add(item[name], value) : remove(item[name], value);
   } catch (cause) {
     if (cause instanceof TypeError) throw new ExpressionError(cause.message, { cause });

@@ -259,11 +259,13 @@ export function describeDynamoDb(
           ExpressionAttributeValues: { ':one': 1, ':two': 2, ':words': new Set(['x', 'y']) },
         });
         await update('a', {
-          UpdateExpression: 'SET copy_of = total_count ADD total_count :less DELETE words :x REMOVE begun',
+          UpdateExpression:
+            'SET copy_of = total_count, later = total_count + :less ADD total_count :less DELETE words :x REMOVE begun',
           ExpressionAttributeValues: { ':less': -1, ':x': new Set(['x']) },
         });
         expect(await get('a')).toMatchObject({
           copy_of: 2,
+          later: 1,
           total_count: 1,
           words: new Set(['y']),
           more: new Set(['x', 'y']),

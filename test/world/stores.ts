@@ -8,6 +8,7 @@ import { parseRun } from '../../lambdas/jobs/store/job-items.ts';
 import { LedgerRow, RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { LedgerTable } from '../../lambdas/kernel/contract/tables.ts';
 import { type ChainId, isOrderId, type OperationId, type OrderId } from '../../lambdas/kernel/ids.ts';
+import type { Due } from '../../lambdas/kernel/looks.ts';
 import type { Pacing } from '../../lambdas/kernel/platform/attempts.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
@@ -45,6 +46,7 @@ import { DynamoDbUnfinishedWork } from '../../lambdas/resolving/store/dynamodb-u
 import { DynamoDbLedgerWalk } from '../../lambdas/views/store/dynamodb-ledger-walk.ts';
 import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
+import { ALL_DUE } from '../support/due.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import type { Item } from './dynamodb-values.ts';
 import { MemoryDynamoDb, type MemoryDynamoDbOptions } from './memory-dynamodb.ts';
@@ -88,7 +90,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanShelf
     this.#pacing = pacing;
     this.ledger = new LedgerChains(client, tables, pacing);
     this.#effects = new DynamoDbApprovals(client, tables, pacing, this);
-    this.#work = new DynamoDbUnfinishedWork(client, tables, pacing, this);
+    this.#work = new DynamoDbUnfinishedWork(client, tables, pacing);
     this.#orders = new DynamoDbOrders(client, tables, pacing, this);
     this.jobRuns = new DynamoDbJobRuns(client, tables, pacing);
     this.jobMarks = new DynamoDbJobMarks(client, tables.registry, pacing);
@@ -138,39 +140,52 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanShelf
     return this.#effects.listApprovals(page);
   }
 
-  waiting(limit: number): Promise<readonly OrphanedCallback[]> {
-    return this.#effects.waiting(limit);
+  waiting(...read: Parameters<OrphanShelf['waiting']>): ReturnType<OrphanShelf['waiting']> {
+    return this.#effects.waiting(...read);
+  }
+
+  postponeOrphan(...next: Parameters<OrphanShelf['postponeOrphan']>): Promise<void> {
+    return this.#effects.postponeOrphan(...next);
   }
 
   giveUp(orphan: OrphanedCallback): Promise<void> {
     return this.#effects.giveUp(orphan);
   }
 
-  staleClaims(nowMs: number, limit: number): ReturnType<UnfinishedWork['staleClaims']> {
-    return this.#work.staleClaims(nowMs, limit);
+  staleClaims(due: Due): ReturnType<UnfinishedWork['staleClaims']> {
+    return this.#work.staleClaims(due);
   }
 
-  markClaim(...marked: Parameters<UnfinishedWork['markClaim']>): Promise<void> {
-    return this.#work.markClaim(...marked);
+  postponeClaim(...next: Parameters<UnfinishedWork['postponeClaim']>): Promise<void> {
+    return this.#work.postponeClaim(...next);
   }
 
-  inquiries(limit: number): Promise<readonly Inquiry[]> {
-    return this.#work.inquiries(limit);
+  unknownOutcomes(due: Due): Promise<readonly Inquiry[]> {
+    return this.#work.unknownOutcomes(due);
+  }
+
+  routineLooks(due: Due): Promise<readonly Inquiry[]> {
+    return this.#work.routineLooks(due);
+  }
+
+  undetermined(limit: number): Promise<readonly Inquiry[]> {
+    return this.#work.undetermined(limit);
   }
 
   closeInquiry(inquiry: Inquiry): Promise<void> {
     return this.#work.closeInquiry(inquiry);
   }
-  markInquiry(...marked: Parameters<UnfinishedWork['markInquiry']>): Promise<void> {
-    return this.#work.markInquiry(...marked);
+
+  postponeInquiry(...next: Parameters<UnfinishedWork['postponeInquiry']>): Promise<void> {
+    return this.#work.postponeInquiry(...next);
   }
 
-  markReturn(...marked: Parameters<UnfinishedWork['markReturn']>): Promise<void> {
-    return this.#work.markReturn(...marked);
+  postponeReturn(...next: Parameters<UnfinishedWork['postponeReturn']>): Promise<void> {
+    return this.#work.postponeReturn(...next);
   }
 
-  chargesToReturn(limit: number): Promise<readonly ChargeToReturn[]> {
-    return this.#work.chargesToReturn(limit);
+  chargesToReturn(due: Due): Promise<readonly ChargeToReturn[]> {
+    return this.#work.chargesToReturn(due);
   }
 
   closeReturn(charge: ChargeToReturn): Promise<void> {
@@ -193,8 +208,12 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanShelf
     return this.#orders.listOrderTransitions(orderId, page);
   }
 
-  openOrders(limit: number): Promise<readonly OpenOrder[]> {
-    return this.#orders.openOrders(limit);
+  openOrders(due: Due): Promise<readonly OpenOrder[]> {
+    return this.#orders.openOrders(due);
+  }
+
+  postponeOrder(...next: Parameters<OrderStore['postponeOrder']>): Promise<void> {
+    return this.#orders.postponeOrder(...next);
   }
 
   closeOrder(open: OpenOrder): Promise<void> {
@@ -227,6 +246,11 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanShelf
       .items(TABLES.idempotency)
       .filter((item) => 'recordedAtMs' in item)
       .map(({ pk }) => operationOfKey(pk as string));
+  }
+
+  /** Every inquiry, due or not: those about unknown outcomes, then those that wait for a payer, a bank or an operator. */
+  async inquiries(): Promise<readonly Inquiry[]> {
+    return [...(await this.unknownOutcomes(ALL_DUE)), ...(await this.routineLooks(ALL_DUE))];
   }
 
   /** The queue of holds. */

@@ -48,7 +48,7 @@ const KEY = {
 const { openClaimsIndex } = IdempotencyTable;
 const { recentOutcomesIndex } = LedgerTable;
 const { listsIndex } = ViewsTable;
-const { dueIndex, emailIndex } = RegistryTable;
+const { dueIndex, queuesIndex, emailIndex } = RegistryTable;
 
 /** Read by its condition alone. */
 const newestOfOrder = z.object({ affiliate: z.string(), sequence: z.int() });
@@ -69,6 +69,7 @@ export const TABLE_SHAPES: readonly TableShape[] = [
       [openClaimsIndex.name]: {
         partition: { name: openClaimsIndex.partitionKey, type: 'N' },
         sort: { name: openClaimsIndex.sortKey, type: 'N' },
+        projectsAll: true,
       },
     },
     timeToLive: IdempotencyTable.timeToLiveAttribute,
@@ -96,6 +97,11 @@ export const TABLE_SHAPES: readonly TableShape[] = [
       [dueIndex.name]: {
         partition: { name: dueIndex.partitionKey, type: 'S' },
         sort: { name: dueIndex.sortKey, type: 'N' },
+      },
+      [queuesIndex.name]: {
+        partition: { name: queuesIndex.partitionKey, type: 'S' },
+        sort: { name: queuesIndex.sortKey, type: 'N' },
+        projectsAll: true,
       },
       [emailIndex.name]: {
         partition: { name: emailIndex.partitionKey, type: 'S' },

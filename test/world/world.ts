@@ -264,7 +264,9 @@ export class World {
     return resolveInquiries(this.tools);
   }
 
+  /** A run, a minute after whatever was before. */
   returnCharges(): Promise<Resolved> {
+    this.clock.advance(MINUTE_MS);
     return returnCharges(this.tools);
   }
 

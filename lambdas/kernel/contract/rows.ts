@@ -75,7 +75,7 @@ export const RegistryRow = {
   limit: 'LIMIT#',
   /** Personal data of one payment or order. Deleting the row erases it. */
   details: 'DETAILS#',
-  /** Queues of unfinished work, by time. */
+  /** Queues of unfinished work. */
   return: 'RETURN#',
   inquiry: 'INQUIRY#',
   openOrder: 'ORDER#',
@@ -100,6 +100,21 @@ export const RegistryRow = {
   commission: 'COMMISSION#',
   commissionOfOrder: 'COMMISSION_ORDER#',
   commissionDue: 'COMMISSION_DUE#',
+} as const;
+
+/** Partitions of the index `queues` of the Registry. A job reads each by the time at which its entries are due. */
+export const QueueRow = {
+  /** Payments and changes whose outcome is not known. */
+  unknownOutcome: 'QUEUE_UNKNOWN#',
+  /** What waits for a payer or a bank. */
+  routineLook: 'QUEUE_ROUTINE#',
+  /** Inquiries whose latest look could not determine the outcome: an operator acts. */
+  undecidable: 'QUEUE_UNDECIDABLE#',
+  return: 'QUEUE_RETURN#',
+  openOrder: 'QUEUE_ORDER#',
+  orphan: 'QUEUE_ORPHAN#',
+  /** Orphans whose charge names no payment: probably those of another program. */
+  foreignOrphan: 'QUEUE_FOREIGN#',
 } as const;
 
 /** Partitions of the index `emails` of the Registry. */

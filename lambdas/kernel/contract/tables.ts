@@ -4,8 +4,8 @@
 export const KeyAttribute = { partition: 'pk', sort: 'sk' } as const;
 
 /**
- * Idempotency: partition key `pk` only. Open claims are found by a sparse keys-only index, whose two attributes exist
- * only while the claim is open.
+ * Idempotency: partition key `pk` only. Open claims are found by a sparse index of whole records, whose two attributes
+ * exist only while the claim is open.
  */
 export const IdempotencyTable = {
   partitionKey: 'pk',
@@ -15,8 +15,8 @@ export const IdempotencyTable = {
     name: 'open-claims',
     /** Number, 0 to 31. */
     partitionKey: 'openShard',
-    /** Number, Unix milliseconds. */
-    sortKey: 'claimedAtMs',
+    /** Number, Unix milliseconds: when the lease ends or, after a release, the send window; then when a job looks at the claim next. */
+    sortKey: 'dueAtMs',
   },
 } as const;
 
@@ -31,7 +31,7 @@ export const LedgerTable = {
   },
 } as const;
 
-/** Registry: rows that a sweep finds when they are due, and payments and orders by e-mail address. */
+/** Registry: rows that a sweep or a job finds when they are due, and payments and orders by e-mail address. */
 export const RegistryTable = {
   dueIndex: {
     name: 'webhook-due',
@@ -39,6 +39,13 @@ export const RegistryTable = {
     partitionKey: 'dueIn',
     /** Number, Unix milliseconds. */
     sortKey: 'sweepAtMs',
+  },
+  queuesIndex: {
+    name: 'queues',
+    /** String, of {@link QueueRow}, and a shard. Only of the entries of queues. */
+    partitionKey: 'queue',
+    /** Number, Unix milliseconds: when a job looks at the entry next. */
+    sortKey: 'dueAtMs',
   },
   emailIndex: {
     name: 'emails',

@@ -12,6 +12,9 @@ export const PAYMENTS_TIMEOUT_SECONDS = 24;
 /** The time for which a claim excludes rivals. Longer than the timeout of the function. Seconds. */
 export const LEASE_SECONDS = 25;
 
+/** The send window after a claim. A payer is not charged hours after leaving the checkout. Seconds. */
+export const SEND_WINDOW_SECONDS = 15 * 60;
+
 /** The longest call of a consumer: a receipt, with its retries. Seconds. */
 export const RECEIPT_SECONDS = 20;
 

@@ -1,19 +1,20 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { QueryCommand, type QueryCommandInput } from '@aws-sdk/lib-dynamodb';
-import { KeyAttribute } from '../contract/tables.ts';
-import { BASE32_ALPHABET } from '../digest.ts';
+import type { DynamoDBDocumentClient, UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
+import { QueryCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import type { QueueRow } from '../contract/rows.ts';
+import { KeyAttribute, RegistryTable } from '../contract/tables.ts';
 import { isFault, TerminalError } from '../faults.ts';
-import { turnOf } from '../looks.ts';
-import { type Pacing, readWithRetries } from './attempts.ts';
+import type { Due } from '../looks.ts';
+import { type Pacing, readWithRetries, writeConditionally } from './attempts.ts';
 import type { Item } from './items.ts';
 
 /**
- * Queues are usually short, and long in an outage. An entry costs three write units in its life. A thousand entries a second
- * stay below half of a partition's capacity.
+ * Queues are usually short, and long in an outage. An entry costs at most five write units in its life, two of them in the index.
+ * A thousand entries a second stay below half of a partition's capacity.
  */
 export const QUEUE_SHARDS = 8;
 
-const MINUTE_MS = 60_000;
+/** A row that this code cannot read is reported again after this, and does not hold up the others. Milliseconds. */
+const UNREADABLE_AGAIN_MS = 5 * 60_000;
 
 /** Called for each row that this code cannot read. The row stays in its queue, and the others are read. */
 export type Unreadable = (error: unknown) => void;
@@ -30,34 +31,128 @@ export interface QueueTools {
   readonly unreadable: Unreadable;
 }
 
+type QueueName = (typeof QueueRow)[keyof typeof QueueRow];
+
+/** One or more queues that are read together. */
 export interface Queue<Row> {
-  readonly partition: (shard: number) => string;
-  /** The prefix of the sort keys; base32 follows. */
-  readonly prefixes: readonly string[];
+  readonly of: readonly QueueName[];
   readonly parse: (item: Item) => Row;
 }
 
+/** The attributes by which a queue lists a row. @param hash spreads the rows over the shards */
+export function queuedFor(queue: QueueName, hash: number, dueAtMs: number): Item {
+  const { partitionKey, sortKey } = RegistryTable.queuesIndex;
+  return { [partitionKey]: `${queue}${hash % QUEUE_SHARDS}`, [sortKey]: dueAtMs };
+}
+
+/** An index that lists rows by the times at which they are due. It has whole rows. */
+interface DueIndex {
+  readonly name: string;
+  readonly partitionKey: string;
+  readonly sortKey: string;
+}
+
+interface DueParts<Row> {
+  readonly index: DueIndex;
+  /** Which are read together. */
+  readonly partitions: readonly (string | number)[];
+  readonly parse: (item: Item) => Row;
+  readonly keyOf: (item: Item) => Item;
+}
+
+export async function readDue<Row>(tools: QueueTools, { of, parse }: Queue<Row>, due: Due): Promise<readonly Row[]> {
+  const shards = Array.from({ length: QUEUE_SHARDS }, (_, shard) => shard);
+  const partitions = of.flatMap((name) => shards.map((shard) => `${name}${shard}`));
+  const { partition, sort } = KeyAttribute;
+  const keyOf = (item: Item): Item => ({ [partition]: item[partition], [sort]: item[sort] });
+  return readParts(tools, { index: RegistryTable.queuesIndex, partitions, parse, keyOf }, due);
+}
+
 /**
- * Reads a part of each shard, at most `limit` rows in total. Each minute begins at another place, and every other minute reads
- * backwards, so that a row that does not fit into one read is in a later one, even if other rows stay in the queue permanently.
+ * Reads the entries that are due, those that have been due for longest first, so that a bounded read hides none: an entry that is
+ * looked at gets a later time or leaves. The index is eventually consistent. A row that was written just before is in the next read,
+ * and a look at one that has just changed has no effect, because whatever it writes is conditional on what was read.
  */
-export async function readQueue<Row>(tools: QueueTools, queue: Queue<Row>, limit: number): Promise<readonly Row[]> {
-  const share = Math.max(1, Math.floor(limit / QUEUE_SHARDS));
-  const nowMs = tools.pacing.clock.nowMs();
-  const from = startOf(queue.prefixes, turnOf(nowMs));
-  // The shards take turns, too: a small limit does not reach all of them in one read.
-  const first = Math.floor(nowMs / MINUTE_MS);
-  const shards = Array.from({ length: QUEUE_SHARDS }, (_, each) => (first + each) % QUEUE_SHARDS);
-  const [near, far] = first % 2 === 0 ? (['>=', '<'] as const) : (['<=', '>'] as const);
-  const parts = await Promise.all(
-    shards.map(async (shard) => {
-      const next = await readPart(tools, queue.partition(shard), { from, is: near, limit: share });
-      if (next.length >= share) return next;
-      const rest = await readPart(tools, queue.partition(shard), { from, is: far, limit: share - next.length });
-      return [...next, ...rest];
-    }),
+export async function readParts<Row>(tools: QueueTools, parts: DueParts<Row>, due: Due): Promise<readonly Row[]> {
+  const { index, partitions, parse } = parts;
+  const found = await Promise.all(partitions.map((partition) => readPart(tools, index, partition, due)));
+  const items = found.flat().sort((left, right) => Number(left[index.sortKey]) - Number(right[index.sortKey]));
+  const rows: Row[] = [];
+  for (const item of items.slice(0, due.limit)) {
+    const readable = readableRows([item], parse, tools.unreadable);
+    rows.push(...readable);
+    if (readable.length === 0) await postponeUnreadable(tools, parts, item);
+  }
+  return rows;
+}
+
+async function readPart(
+  { client, table, pacing }: QueueTools,
+  { name, partitionKey, sortKey }: DueIndex,
+  partition: string | number,
+  { untilMs, limit }: Due,
+): Promise<readonly Item[]> {
+  const output = await readWithRetries(pacing, () =>
+    client.send(
+      new QueryCommand({
+        TableName: table,
+        IndexName: name,
+        KeyConditionExpression: '#part = :part AND #due <= :until',
+        ExpressionAttributeNames: { '#part': partitionKey, '#due': sortKey },
+        ExpressionAttributeValues: { ':part': partition, ':until': untilMs },
+        Limit: limit,
+      }),
+    ),
   );
-  return readableRows(parts.flat().slice(0, limit), queue.parse, tools.unreadable);
+  return output.Items ?? [];
+}
+
+async function postponeUnreadable(
+  tools: QueueTools,
+  { index: { sortKey }, keyOf }: Pick<DueParts<unknown>, 'index' | 'keyOf'>,
+  item: Item,
+): Promise<void> {
+  await setAttributes(
+    tools,
+    keyOf(item),
+    { [sortKey]: tools.pacing.clock.nowMs() + UNREADABLE_AGAIN_MS },
+    {
+      ConditionExpression: '#was = :was',
+      ExpressionAttributeNames: { '#was': sortKey },
+      ExpressionAttributeValues: { ':was': item[sortKey] },
+    },
+  );
+}
+
+/** A condition on a row of a queue. */
+export type Condition = Pick<
+  UpdateCommandInput,
+  'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
+>;
+
+/** Sets attributes of an existing row while the condition holds. */
+export async function setAttributes(
+  { client, table, pacing }: Omit<QueueTools, 'unreadable'>,
+  key: Item,
+  attributes: Item,
+  { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues }: Condition,
+): Promise<void> {
+  const named = Object.entries(attributes);
+  const update = new UpdateCommand({
+    TableName: table,
+    Key: key,
+    UpdateExpression: `SET ${named.map((_, each) => `#set${each} = :set${each}`).join(', ')}`,
+    ConditionExpression,
+    ExpressionAttributeNames: {
+      ...ExpressionAttributeNames,
+      ...Object.fromEntries(named.map(([name], each) => [`#set${each}`, name])),
+    },
+    ExpressionAttributeValues: {
+      ...ExpressionAttributeValues,
+      ...Object.fromEntries(named.map(([, value], each) => [`:set${each}`, value])),
+    },
+  });
+  await writeConditionally(pacing, () => client.send(update));
 }
 
 /** Parses the rows that this code can read. */
@@ -81,38 +176,6 @@ export function unreadableRow(item: Item, cause: unknown): TerminalError {
   if (isFault(cause)) throw cause;
   const name = [item[KeyAttribute.partition], item[KeyAttribute.sort]].filter((part) => typeof part === 'string');
   return new TerminalError('row_unreadable', `the row ${name.join(' ')} cannot be read by this code`, { cause });
-}
-
-async function readPart(
-  { client, table, pacing }: QueueTools,
-  partition: string,
-  { from, is, limit }: { readonly from: string; readonly is: '>=' | '<' | '<=' | '>'; readonly limit: number },
-): Promise<readonly Item[]> {
-  const input: QueryCommandInput = {
-    TableName: table,
-    KeyConditionExpression: `#pk = :pk AND #sk ${is} :from`,
-    ExpressionAttributeNames: { '#pk': KeyAttribute.partition, '#sk': KeyAttribute.sort },
-    ExpressionAttributeValues: { ':pk': partition, ':from': from },
-    ConsistentRead: true,
-    ScanIndexForward: is === '>=' || is === '<',
-    Limit: limit,
-  };
-  const output = await readWithRetries(pacing, () => client.send(new QueryCommand(input)));
-  return output.Items ?? [];
-}
-
-/** Enough letters that a start lies between any two rows at some time. */
-const START_LETTERS = 10;
-
-/** @param turn from 0 up to, not including, 1 */
-function startOf(prefixes: readonly string[], turn: number): string {
-  let rest = turn * prefixes.length;
-  let start = prefixes[Math.floor(rest)] ?? '';
-  for (let letter = 0; letter < START_LETTERS; letter += 1) {
-    rest = (rest % 1) * BASE32_ALPHABET.length;
-    start += BASE32_ALPHABET[Math.floor(rest)] ?? '';
-  }
-  return start;
 }
 
 /** One kind of queue by time. */

@@ -50,7 +50,7 @@ export interface OpenRecord {
   readonly released: boolean;
   /** Oldest first. Absent when it was never taken over. */
   readonly earlier?: readonly EarlierOwner[];
-  /** No run can complete it. It raised an alarm, and an operator acts. @default false */
+  /** No run can complete it, and an alarm has said so. @default false */
   readonly undecidable?: boolean;
 }
 

@@ -1,11 +1,14 @@
 import { type DynamoDBDocumentClient, GetCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
+import { IdempotencyTable } from '../../kernel/contract/tables.ts';
 import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries, type WriteResult, writeConditionally } from '../../kernel/platform/attempts.ts';
 import { earlierOwners, type IdempotencyRecord } from '../domain/idempotency.ts';
 import type { RecordStore, Takeover, TakeoverOutcome } from '../use/record-store.ts';
-import { parseRecord, recordKey } from './record-items.ts';
+import { parseRecord, RELEASED_MS, recordKey } from './record-items.ts';
 import { HELD_BY_OWNER, HELD_NAMES } from './record-writes.ts';
 import { itemOf, type StoreTables } from './transact-items.ts';
+
+const { openClaimsIndex } = IdempotencyTable;
 
 /** The records of claimed operations. Each kind of operation adds its own claim and commit. */
 export class DynamoDbRecords implements RecordStore {
@@ -27,9 +30,9 @@ export class DynamoDbRecords implements RecordStore {
           TableName: this.#tables.idempotency,
           Key: recordKey(stale.operationId),
           UpdateExpression:
-            'SET #owner = :new, leaseExpiresAtMs = :lease, released = :false, changedAtMs = :now, earlier = :earlier',
+            'SET #owner = :new, leaseExpiresAtMs = :lease, #due = :lease, released = :false, changedAtMs = :now, earlier = :earlier',
           ConditionExpression: HELD_BY_OWNER,
-          ExpressionAttributeNames: HELD_NAMES,
+          ExpressionAttributeNames: { ...HELD_NAMES, '#due': openClaimsIndex.sortKey },
           ExpressionAttributeValues: {
             ':owner': stale.owner,
             ':open': 'INPROGRESS',
@@ -54,13 +57,15 @@ export class DynamoDbRecords implements RecordStore {
         new UpdateCommand({
           TableName: this.#tables.idempotency,
           Key: recordKey(operationId),
-          UpdateExpression: 'SET leaseExpiresAtMs = :zero, released = :true, changedAtMs = :now',
+          UpdateExpression:
+            'SET leaseExpiresAtMs = :zero, released = :true, changedAtMs = :now, #due = claimedAtMs + :window',
           ConditionExpression: HELD_BY_OWNER,
-          ExpressionAttributeNames: HELD_NAMES,
+          ExpressionAttributeNames: { ...HELD_NAMES, '#due': openClaimsIndex.sortKey },
           ExpressionAttributeValues: {
             ':owner': owner,
             ':open': 'INPROGRESS',
             ':zero': 0,
+            ':window': RELEASED_MS,
             ':true': true,
             ':now': this.#pacing.clock.nowMs(),
           },

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Answer } from '../../kernel/answer.ts';
 import { IdempotencyRow } from '../../kernel/contract/rows.ts';
 import { IdempotencyTable } from '../../kernel/contract/tables.ts';
+import { SEND_WINDOW_SECONDS } from '../../kernel/contract/timing.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
@@ -13,6 +14,9 @@ import type {
   NotedCall,
   OpenRecord,
 } from '../domain/idempotency.ts';
+
+/** A released claim belongs to its caller until its send window is over. Milliseconds. */
+export const RELEASED_MS = SEND_WINDOW_SECONDS * 1000 + 1;
 
 const { partitionKey: KEY, timeToLiveAttribute: EXPIRY, openClaimsIndex } = IdempotencyTable;
 
@@ -118,9 +122,14 @@ export function fieldsOf({ [KEY]: key, [EXPIRY]: expiresAtSeconds, ...fields }: 
   return { ...fields, operationId, ...(expiresAtSeconds === undefined ? {} : { expiresAtSeconds }) };
 }
 
-/** Only an open record has the attribute of the open-claims index. The completing write removes it. */
+/** Only an open record has the attributes of the open-claims index. The completing write removes them. */
 export function openRecordItem(record: OpenRecord): Item {
-  return { ...rowOf(record), [openClaimsIndex.partitionKey]: shardOf(record.operationId) };
+  const { partitionKey, sortKey } = openClaimsIndex;
+  return {
+    ...rowOf(record),
+    [partitionKey]: shardOf(record.operationId),
+    [sortKey]: record.released ? record.claimedAtMs + RELEASED_MS : record.leaseExpiresAtMs,
+  };
 }
 
 export function parseRecord(item: Item): IdempotencyRecord {

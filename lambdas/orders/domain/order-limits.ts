@@ -31,18 +31,3 @@ export const REVERSAL_WAIT_MS = MINUTE_MS;
 
 /** How long an order in review is still driven, from its review or from when it was opened again, so that an operator's actions elsewhere take effect. Milliseconds. */
 export const REVIEW_WATCH_MS = 30 * DAY_MS;
-
-/** The intervals between drives of an open order, by its age. In the first hour a client may wait: every run drives it. */
-const LOOKS: readonly (readonly [untilAgeMs: number, everyMinutes: number])[] = [
-  [HOUR_MS, 1],
-  [DAY_MS, 15],
-];
-/** The interval at a greater age. Minutes. */
-const SELDOM_MINUTES = 60;
-
-/** Whether an open order is driven in this minute. Both times in Unix milliseconds. */
-export function isOrderDue(createdAtMs: number, nowMs: number): boolean {
-  const ageMs = nowMs - createdAtMs;
-  const every = LOOKS.find(([untilAgeMs]) => ageMs < untilAgeMs)?.[1] ?? SELDOM_MINUTES;
-  return Math.floor(nowMs / MINUTE_MS) % every === 0;
-}

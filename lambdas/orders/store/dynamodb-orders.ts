@@ -2,13 +2,15 @@ import type { DynamoDBDocumentClient, QueryCommandInput } from '@aws-sdk/lib-dyn
 import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import type { OrderId } from '../../kernel/ids.ts';
+import type { Due } from '../../kernel/looks.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import { type Item } from '../../kernel/platform/items.ts';
 import {
+  type Condition,
   failOnUnreadable,
-  type Queue,
   type QueueTools,
-  readQueue,
+  readDue,
+  setAttributes,
   type Unreadable,
 } from '../../kernel/platform/queue-rows.ts';
 import { parseRecord } from '../../once/store/record-items.ts';
@@ -23,13 +25,11 @@ import {
 } from '../../once/store/transact-items.ts';
 import type { CommitOutcome } from '../../once/use/record-store.ts';
 import { transitionSort } from '../../payments/store/items.ts';
-import { openOrderKey, openOrderRow, openOrdersPartition, parseOpenOrder } from '../../payments/store/queue-items.ts';
+import { OPEN_ORDERS, openOrderKey, openOrderQueued, openOrderRow } from '../../payments/store/queue-items.ts';
 import type { OpenOrder, PaymentStore, TransitionPage } from '../../payments/use/payment-store.ts';
 import type { OrderTransition } from '../domain/order-transition.ts';
 import type { OrderAppend, OrderClaim, OrderCommit, OrderStore } from '../use/order-store.ts';
 import { contactsPut, orderPartition, orderTransitionRow, parseOrderTransition, withContacts } from './order-items.ts';
-
-const OPEN_ORDERS: Queue<OpenOrder> = { partition: openOrdersPartition, prefixes: ['ord_'], parse: parseOpenOrder };
 
 /** Orders, in the tables of payments: their chains in the Ledger, their idempotency records, and the queue of open orders. */
 export class DynamoDbOrders implements OrderStore {
@@ -123,22 +123,18 @@ export class DynamoDbOrders implements OrderStore {
     return Promise.all(found.map((transition) => withContacts(tools, transition)));
   }
 
-  async openOrders(limit: number): Promise<readonly OpenOrder[]> {
-    return readQueue(this.#queue, OPEN_ORDERS, limit);
+  async openOrders(due: Due): Promise<readonly OpenOrder[]> {
+    return readDue(this.#queue, OPEN_ORDERS, due);
   }
 
-  /** Deletes the entry only if it is unchanged: an order that was opened again since stays in the queue. */
-  async closeOrder({ orderId, sequence }: OpenOrder): Promise<void> {
+  async postponeOrder(open: OpenOrder, dueAtMs: number): Promise<void> {
+    await setAttributes(this.#queue, openOrderKey(open), openOrderQueued(open, dueAtMs), isUnchanged(open));
+  }
+
+  async closeOrder(open: OpenOrder): Promise<void> {
+    const entry = { TableName: this.#tables.registry, Key: openOrderKey(open) };
     await writeConditionally(this.#pacing, () =>
-      this.#client.send(
-        new DeleteCommand({
-          TableName: this.#tables.registry,
-          Key: openOrderKey({ orderId }),
-          ConditionExpression: '#sequence = :sequence',
-          ExpressionAttributeNames: { '#sequence': 'sequence' },
-          ExpressionAttributeValues: { ':sequence': sequence },
-        }),
-      ),
+      this.#client.send(new DeleteCommand({ ...entry, ...isUnchanged(open) })),
     );
   }
 
@@ -158,4 +154,12 @@ export class DynamoDbOrders implements OrderStore {
       },
     };
   }
+}
+
+function isUnchanged({ sequence }: OpenOrder): Condition {
+  return {
+    ConditionExpression: '#sequence = :sequence',
+    ExpressionAttributeNames: { '#sequence': 'sequence' },
+    ExpressionAttributeValues: { ':sequence': sequence },
+  };
 }

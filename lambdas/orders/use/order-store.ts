@@ -1,4 +1,5 @@
 import type { OrderId } from '../../kernel/ids.ts';
+import type { Due } from '../../kernel/looks.ts';
 import type { CompletedRecord, OpenRecord } from '../../once/domain/idempotency.ts';
 import type { ClaimOutcome, CommitOutcome, ExpectedRecord } from '../../once/use/record-store.ts';
 import type { OpenOrder, TransitionPage } from '../../payments/use/payment-store.ts';
@@ -46,7 +47,10 @@ export interface OrderStore {
   appendToOrder(append: OrderAppend): Promise<{ readonly kind: 'appended' | 'transition_exists' }>;
   /** A strongly consistent read, oldest first. */
   listOrderTransitions(orderId: OrderId, page: TransitionPage): Promise<readonly OrderTransition[]>;
-  /** When the queue holds more than `limit` entries, later reads begin elsewhere. */
-  openOrders(limit: number): Promise<readonly OpenOrder[]>;
+  /** The open orders that are due, those that have been due for longest first. */
+  openOrders(due: Due): Promise<readonly OpenOrder[]>;
+  /** Sets when the order is driven next. No effect on an order that was closed or opened again since. */
+  postponeOrder(open: OpenOrder, dueAtMs: number): Promise<void>;
+  /** Deletes the entry only if it is unchanged: an order that was opened again since stays in the queue. */
   closeOrder(open: OpenOrder): Promise<void>;
 }

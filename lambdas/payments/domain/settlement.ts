@@ -3,6 +3,8 @@
  * functions are pure: the next step follows from the previous steps and from the processor's abilities.
  */
 
+import { SEND_WINDOW_SECONDS } from '../../kernel/contract/timing.ts';
+
 /** How a processor finds a charge by Payonce's own key. */
 export type Lookup =
   /** An accepted charge is found at once. Not found means absent. */
@@ -22,8 +24,8 @@ export interface ProcessorAbilities {
   readonly claimsLost?: boolean | undefined;
 }
 
-/** The send window after a claim. A payer is not charged hours after leaving the checkout. Milliseconds. */
-export const SEND_WINDOW_MS = 15 * 60_000;
+/** Milliseconds. */
+export const SEND_WINDOW_MS = SEND_WINDOW_SECONDS * 1000;
 
 /** Absence proves "not attempted" only this long after the send window; longer than any clock skew. Milliseconds. */
 const ABSENCE_PROOF_MS = 30 * 60_000;

@@ -1,11 +1,18 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
+import type { Due } from '../../kernel/looks.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
-import { failOnUnreadable, readableRows, type Unreadable } from '../../kernel/platform/queue-rows.ts';
+import {
+  failOnUnreadable,
+  type QueueTools,
+  readDue,
+  setAttributes,
+  type Unreadable,
+} from '../../kernel/platform/queue-rows.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import { effectRecordItem, parseEffectRecord, recordKey } from '../../once/store/record-items.ts';
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
@@ -16,17 +23,22 @@ import type { PaymentStore, TransitionPage } from '../use/payment-store.ts';
 import type { OrphanShelf } from '../use/unfinished-work.ts';
 import { appendItem, detailsPuts } from './items.ts';
 import {
+  FOREIGN_ORPHANS,
   holdItem,
   inquiryItem,
   keptOrphanKey,
-  ORPHAN_SHARDS,
+  ORPHANS,
   openOrderRow,
-  orphanAttributes,
-  parseOrphan,
+  orphanQueued,
   returnItem,
   waitingOrphanKey,
-  waitingOrphansPartition,
+  waitingOrphanRow,
 } from './queue-items.ts';
+
+const IS_WAITING = {
+  ConditionExpression: 'attribute_exists(#pk)',
+  ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
+};
 
 /** Effects that need no claim, each one durable write; and the orphans. */
 export class DynamoDbEffects implements EffectStore, OrphanShelf {
@@ -34,7 +46,7 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
   readonly #tables: StoreTables;
   readonly #pacing: Pacing;
   readonly #transitions: Pick<PaymentStore, 'listTransitions'>;
-  readonly #unreadable: Unreadable;
+  readonly #queues: QueueTools;
   readonly #activity: DynamoDbActivity;
 
   /** @param unreadable called for each orphan that cannot be parsed @default the read throws */
@@ -49,7 +61,7 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
     this.#tables = tables;
     this.#pacing = pacing;
     this.#transitions = transitions;
-    this.#unreadable = unreadable;
+    this.#queues = { client, table: tables.registry, pacing, unreadable };
     this.#activity = new DynamoDbActivity(client, tables, pacing);
   }
 
@@ -108,31 +120,22 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
     return this.#transitions.listTransitions(paymentId, page);
   }
 
-  async waiting(limit: number): Promise<readonly OrphanedCallback[]> {
-    const found: OrphanedCallback[] = [];
-    for (let shard = 0; shard < ORPHAN_SHARDS; shard += 1) {
-      const output = await readWithRetries(this.#pacing, () =>
-        this.#client.send(
-          new QueryCommand({
-            TableName: this.#tables.registry,
-            KeyConditionExpression: '#pk = :pk',
-            ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
-            ExpressionAttributeValues: { ':pk': waitingOrphansPartition(shard) },
-            ConsistentRead: true,
-            Limit: Math.max(1, Math.floor(limit / ORPHAN_SHARDS)),
-          }),
-        ),
-      );
-      found.push(...readableRows(output.Items ?? [], parseOrphan, this.#unreadable));
-    }
-    return found;
+  async waiting(kind: 'own' | 'foreign', due: Due): Promise<readonly OrphanedCallback[]> {
+    return readDue(this.#queues, kind === 'own' ? ORPHANS : FOREIGN_ORPHANS, due);
   }
 
+  async postponeOrphan(orphan: OrphanedCallback, dueAtMs: number): Promise<void> {
+    const { isForeign = false } = orphan;
+    const now = { isForeign, ...orphanQueued(orphan, dueAtMs) };
+    await setAttributes(this.#queues, waitingOrphanKey(orphan), now, IS_WAITING);
+  }
+
+  /** The index that lists orphans can still have one that was adopted. */
   async giveUp(orphan: OrphanedCallback): Promise<void> {
     const { registry } = this.#tables;
     await transactOnce(this.#client, this.#pacing, [
-      { Put: { TableName: registry, Item: { ...keptOrphanKey(orphan), ...orphanAttributes(orphan) } } },
-      { Delete: { TableName: registry, Key: waitingOrphanKey(orphan) } },
+      { Put: { TableName: registry, Item: { ...keptOrphanKey(orphan), ...orphan } } },
+      { Delete: { TableName: registry, Key: waitingOrphanKey(orphan), ...IS_WAITING } },
     ]);
   }
 
@@ -163,7 +166,7 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
     ];
     if (hold !== undefined) items.push(holdItem(this.#tables, hold));
     if (orphan !== undefined) {
-      items.push({ Put: { TableName: registry, Item: { ...waitingOrphanKey(orphan), ...orphanAttributes(orphan) } } });
+      items.push({ Put: { TableName: registry, Item: waitingOrphanRow(orphan) } });
     }
     if (reopened !== undefined) items.push({ Put: { TableName: registry, Item: openOrderRow(reopened) } });
     if (adopted !== undefined) items.push({ Delete: { TableName: registry, Key: waitingOrphanKey(adopted) } });

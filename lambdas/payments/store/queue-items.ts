@@ -1,14 +1,24 @@
 import * as z from 'zod';
-import { RegistryRow } from '../../kernel/contract/rows.ts';
+import { QueueRow, RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { DUE_SHARDS, dueSort } from '../../kernel/due-sort.ts';
 import { type OperationId, type OrderId, orderOperation, type PaymentId } from '../../kernel/ids.ts';
+import { firstLookMs } from '../../kernel/looks.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
-import { type DueRows, QUEUE_SHARDS } from '../../kernel/platform/queue-rows.ts';
+import { type DueRows, QUEUE_SHARDS, type Queue, queuedFor } from '../../kernel/platform/queue-rows.ts';
 
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
-import type { CallbackEvent, OrphanedCallback } from '../use/effect-store.ts';
-import type { ChargeToReturn, Hold, Inquiry, OpenOrder } from '../use/payment-store.ts';
+import { type CallbackEvent, lookOfOrphan, type OrphanedCallback } from '../use/effect-store.ts';
+import {
+  type ChargeToReturn,
+  type Hold,
+  type Inquiry,
+  isRoutine,
+  lookOfInquiry,
+  lookOfOrder,
+  lookOfReturn,
+  type OpenOrder,
+} from '../use/payment-store.ts';
 
 /** The queues of unfinished work. Each entry is written in the transaction that makes it necessary. */
 
@@ -34,9 +44,10 @@ const orphanItem = itemSchema<OrphanedCallback>()({
   }),
   reason: z.enum(['charge_unknown', 'payment_unknown', 'other_account']),
   receivedAtMs: z.int(),
+  isForeign: z.boolean().exactOptional(),
 });
 
-export function waitingOrphansPartition(shard: number): string {
+function waitingOrphansPartition(shard: number): string {
   return `${RegistryRow.orphan}${shard}`;
 }
 
@@ -58,8 +69,13 @@ function keyOf(partition: string, { receivedAtMs, operationId }: OrphanedCallbac
   return { [KeyAttribute.partition]: partition, [KeyAttribute.sort]: `${time}#${operationId}` };
 }
 
-export function orphanAttributes({ operationId, event, reason, receivedAtMs }: OrphanedCallback): Item {
-  return { operationId, event, reason, receivedAtMs };
+export function waitingOrphanRow(orphan: OrphanedCallback): Item {
+  return { ...waitingOrphanKey(orphan), ...orphan, ...orphanQueued(orphan, firstLookMs(lookOfOrphan(orphan))) };
+}
+
+/** The attributes that list a waiting orphan. */
+export function orphanQueued({ operationId, isForeign }: OrphanedCallback, dueAtMs: number): Item {
+  return queuedFor(isForeign === true ? QueueRow.foreignOrphan : QueueRow.orphan, shardOf(operationId), dueAtMs);
 }
 
 export function parseOrphan(item: Item): OrphanedCallback {
@@ -87,13 +103,15 @@ export function chargeToReturnKey({ paymentId, chargeId }: ChargeToReturn): Item
   };
 }
 
-function chargeToReturnRow(charge: ChargeToReturn): Item {
-  return { ...chargeToReturnKey(charge), ...charge };
-}
-
 /** A charge that was found authorized and later captured has one entry. The later write replaces it. */
 export function returnItem({ registry }: StoreTables, charge: ChargeToReturn): TransactItem {
-  return { Put: { TableName: registry, Item: chargeToReturnRow(charge) } };
+  const queued = returnQueued(charge, firstLookMs(lookOfReturn(charge)));
+  return { Put: { TableName: registry, Item: { ...chargeToReturnKey(charge), ...charge, ...queued } } };
+}
+
+/** The attributes that list a charge to return. */
+export function returnQueued({ paymentId }: ChargeToReturn, dueAtMs: number): Item {
+  return queuedFor(QueueRow.return, shardOf(paymentId), dueAtMs);
 }
 
 export function parseChargeToReturn(item: Item): ChargeToReturn {
@@ -108,14 +126,11 @@ const inquiryFields = itemSchema<Inquiry>()({
   undecidable: z.boolean().exactOptional(),
 });
 
-export function inquiriesPartition(shard: number): string {
+function inquiriesPartition(shard: number): string {
   return `${RegistryRow.inquiry}${shard}`;
 }
 
-/**
- * Begins with the payment's id, because readings of the queue begin at random letters of it: the ids of a processor's refunds and
- * disputes have any form. The look at the books is an entry beside that of the charge, and ends without it.
- */
+/** Under the payment's id. The look at the books is an entry beside that of the charge, and ends without it. */
 export function inquiryKey({ operationId, paymentId, waitsFor }: Inquiry): Item {
   return {
     [KeyAttribute.partition]: inquiriesPartition(shardOf(paymentId) % QUEUE_SHARDS),
@@ -124,7 +139,15 @@ export function inquiryKey({ operationId, paymentId, waitsFor }: Inquiry): Item 
 }
 
 export function inquiryItem({ registry }: StoreTables, inquiry: Inquiry): TransactItem {
-  return { Put: { TableName: registry, Item: { ...inquiryKey(inquiry), ...inquiry } } };
+  const queued = inquiryQueued(inquiry, firstLookMs(lookOfInquiry(inquiry)));
+  return { Put: { TableName: registry, Item: { ...inquiryKey(inquiry), ...inquiry, ...queued } } };
+}
+
+/** The attributes that list an inquiry. Neither what waits for a payer or a bank, nor what waits for an operator, delays the others. */
+export function inquiryQueued(inquiry: Inquiry, dueAtMs: number): Item {
+  const { unknownOutcome, routineLook, undecidable } = QueueRow;
+  const known = isRoutine(inquiry) ? routineLook : unknownOutcome;
+  return queuedFor(inquiry.undecidable === true ? undecidable : known, shardOf(inquiry.paymentId), dueAtMs);
 }
 
 export function parseInquiry(item: Item): Inquiry {
@@ -158,7 +181,7 @@ const openOrderItem = itemSchema<OpenOrder>()({
   sequence: z.int().min(1),
 });
 
-export function openOrdersPartition(shard: number): string {
+function openOrdersPartition(shard: number): string {
   return `${RegistryRow.openOrder}${shard}`;
 }
 
@@ -170,9 +193,25 @@ export function openOrderKey({ orderId: id }: Pick<OpenOrder, 'orderId'>): Item 
 }
 
 export function openOrderRow(open: OpenOrder): Item {
-  return { ...openOrderKey(open), ...open };
+  return { ...openOrderKey(open), ...open, ...openOrderQueued(open, firstLookMs(lookOfOrder(open))) };
+}
+
+/** The attributes that list an open order. */
+export function openOrderQueued({ orderId }: Pick<OpenOrder, 'orderId'>, dueAtMs: number): Item {
+  return queuedFor(QueueRow.openOrder, shardOf(orderOperation(orderId)), dueAtMs);
 }
 
 export function parseOpenOrder(item: Item): OpenOrder {
   return openOrderItem.parse(item);
 }
+
+// ------------------------------------------------------------------------------------------------------------- reading
+
+export const UNKNOWN_OUTCOMES: Queue<Inquiry> = { of: [QueueRow.unknownOutcome], parse: parseInquiry };
+export const ROUTINE_LOOKS: Queue<Inquiry> = { of: [QueueRow.routineLook, QueueRow.undecidable], parse: parseInquiry };
+/** What the metrics count. */
+export const NOT_ROUTINE: Queue<Inquiry> = { of: [QueueRow.unknownOutcome, QueueRow.undecidable], parse: parseInquiry };
+export const RETURNS: Queue<ChargeToReturn> = { of: [QueueRow.return], parse: parseChargeToReturn };
+export const OPEN_ORDERS: Queue<OpenOrder> = { of: [QueueRow.openOrder], parse: parseOpenOrder };
+export const ORPHANS: Queue<OrphanedCallback> = { of: [QueueRow.orphan], parse: parseOrphan };
+export const FOREIGN_ORPHANS: Queue<OrphanedCallback> = { of: [QueueRow.foreignOrphan], parse: parseOrphan };

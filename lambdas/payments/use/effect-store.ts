@@ -1,5 +1,6 @@
 import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import type { Mode, OperationId, PaymentId } from '../../kernel/ids.ts';
+import type { Looked } from '../../kernel/looks.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import type { Approval, ApprovalEnd } from '../domain/approval.ts';
 import type { Transition } from '../domain/transition.ts';
@@ -12,6 +13,12 @@ export interface OrphanedCallback {
   readonly event: CallbackEvent;
   readonly reason: 'charge_unknown' | 'payment_unknown' | 'other_account';
   readonly receivedAtMs: number;
+  /** At the latest look, the charge named no payment: it is probably one of another program. @default false */
+  readonly isForeign?: boolean;
+}
+
+export function lookOfOrphan({ operationId, receivedAtMs, isForeign }: OrphanedCallback): Looked {
+  return { kind: isForeign === true ? 'foreign' : 'orphan', name: operationId, sinceMs: receivedAtMs };
 }
 
 /** A processor's message that a charge changed. Payonce reads the charge itself from the processor. */

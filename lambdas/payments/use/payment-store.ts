@@ -75,7 +75,7 @@ export interface ChargeToReturn {
 
 /** A return is tried when an inquiry of that age would be looked up. */
 export function lookOfReturn({ chargeId, foundAtMs }: ChargeToReturn): Looked {
-  return { operationId: chargeId, claimedAtMs: foundAtMs };
+  return { kind: 'answer', name: chargeId, sinceMs: foundAtMs };
 }
 
 /** The queue entry for an authorized payment, written with its transition. If no capture comes, the hold is voided. */
@@ -105,6 +105,15 @@ export interface Inquiry {
   readonly undecidable?: boolean;
 }
 
+export function lookOfInquiry({ operationId, claimedAtMs, waitsFor }: Inquiry): Looked {
+  return { kind: waitsFor ?? 'answer', name: operationId, sinceMs: claimedAtMs };
+}
+
+/** Whether only the action of the payer, or of a bank, is outstanding. */
+export function isRoutine({ waitsFor }: Pick<Inquiry, 'waitsFor'>): boolean {
+  return waitsFor === 'payer' || waitsFor === 'bank';
+}
+
 /** The queue entry for an order that was answered and is not settled, or that a failed refund opened again. */
 export interface OpenOrder {
   readonly orderId: OrderId;
@@ -115,6 +124,10 @@ export interface OpenOrder {
    * milliseconds. An entry is deleted only while this value is unchanged.
    */
   readonly sequence: number;
+}
+
+export function lookOfOrder({ orderId, createdAtMs }: OpenOrder): Looked {
+  return { kind: 'order', name: orderId, sinceMs: createdAtMs };
 }
 
 export interface TransitionPage {

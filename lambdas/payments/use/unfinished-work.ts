@@ -1,31 +1,48 @@
+import type { Due } from '../../kernel/looks.ts';
 import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import type { OrphanedCallback } from './effect-store.ts';
 import type { ChargeToReturn, Inquiry } from './payment-store.ts';
 
+/** When an entry that stays in its queue is looked at next. */
+export interface NextLook {
+  /** Unix milliseconds. */
+  readonly dueAtMs: number;
+  /** Whether it waits for an operator. */
+  readonly undecidable: boolean;
+}
+
 /**
- * The queues of the resolver. Each entry was written in the transaction that made it necessary. When a queue holds more
- * than `limit` entries, later reads begin elsewhere, so that entries that stay do not hide the others.
+ * The queues of the resolver. Each entry was written in the transaction that made it necessary. Reads return the entries that are
+ * due, those that have been due for longest first. Each entry that was looked at leaves or gets its next time, also one that
+ * failed, so that no entry hides another.
  */
 export interface UnfinishedWork {
-  /** Claims whose lease has ended. */
-  staleClaims(nowMs: number, limit: number): Promise<readonly OpenRecord[]>;
-  /** Records that the claim waits for an operator. No effect on a claim that was completed since. */
-  markClaim(claim: OpenRecord): Promise<void>;
-  inquiries(limit: number): Promise<readonly Inquiry[]>;
+  /** Claims whose lease, or after their release whose send window, has ended. */
+  staleClaims(due: Due): Promise<readonly OpenRecord[]>;
+  /** No effect on a claim that was completed since. */
+  postponeClaim(record: OpenRecord, next: NextLook): Promise<void>;
+  /** Inquiries about unknown outcomes. */
+  unknownOutcomes(due: Due): Promise<readonly Inquiry[]>;
+  /** Inquiries that wait for a payer, a bank or an operator. */
+  routineLooks(due: Due): Promise<readonly Inquiry[]>;
+  /** What the metrics count, due or not: unknown outcomes, and inquiries that wait for an operator. */
+  undetermined(limit: number): Promise<readonly Inquiry[]>;
   /** Deletes the entry only if it is unchanged: a look that was queued again since stays. */
   closeInquiry(inquiry: Inquiry): Promise<void>;
-  /** Sets whether the entry waits for an operator. No effect on an entry that was closed or queued again since. */
-  markInquiry(inquiry: Inquiry, undecidable: boolean): Promise<void>;
-  chargesToReturn(limit: number): Promise<readonly ChargeToReturn[]>;
-  /** As `markInquiry`. */
-  markReturn(charge: ChargeToReturn, undecidable: boolean): Promise<void>;
+  /** No effect on an entry that was closed or queued again since. */
+  postponeInquiry(inquiry: Inquiry, next: NextLook): Promise<void>;
+  chargesToReturn(due: Due): Promise<readonly ChargeToReturn[]>;
+  /** No effect on an entry that was closed, or that is another kind of return since. */
+  postponeReturn(charge: ChargeToReturn, next: NextLook): Promise<void>;
   /** Deletes the entry only if it is unchanged: a hold that was captured and queued again since stays. */
   closeReturn(charge: ChargeToReturn): Promise<void>;
 }
 
 export interface OrphanShelf {
-  /** The orphans to retry, oldest first in each shard; at most `limit` in all. */
-  waiting(limit: number): Promise<readonly OrphanedCallback[]>;
-  /** Moves the orphan out of the queue and keeps it for operators. */
+  /** The orphans to retry, those that have been due for longest first. @param kind whether their charges name payments, as far as it is known */
+  waiting(kind: 'own' | 'foreign', due: Due): Promise<readonly OrphanedCallback[]>;
+  /** Sets when the orphan is retried next. No effect on one that was adopted since. @param orphan as it is now */
+  postponeOrphan(orphan: OrphanedCallback, dueAtMs: number): Promise<void>;
+  /** Moves the orphan out of the queue and keeps it for operators. No effect on one that was adopted since. */
   giveUp(orphan: OrphanedCallback): Promise<void>;
 }

@@ -1,13 +1,12 @@
-import { type DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { IdempotencyTable, INDEX_SHARDS, KeyAttribute } from '../../kernel/contract/tables.ts';
-import { LEASE_SECONDS } from '../../kernel/contract/timing.ts';
 import { DUE_SHARDS } from '../../kernel/due-sort.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { QUEUE_SHARDS } from '../../kernel/platform/queue-rows.ts';
 import { rowsAfter } from '../../kernel/platform/rows-after.ts';
-import { operationOfKey, parseRecord, recordKey } from '../../once/store/record-items.ts';
+import { parseRecord } from '../../once/store/record-items.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
 import {
   HOLDS,
@@ -88,9 +87,6 @@ interface Found {
   readonly entry: QueueEntry;
 }
 
-/** Records that are read at once. */
-const RECORDS_AT_ONCE = 10;
-
 export class DynamoDbQueues implements QueueLists {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: Pick<StoreTables, 'idempotency' | 'registry'>;
@@ -120,7 +116,7 @@ export class DynamoDbQueues implements QueueLists {
       const behind = shard === after?.shard ? after.sort : undefined;
       found.push(...(await this.#shard(queue, shard, limit - found.length, behind)));
     }
-    return queue === 'claims' ? this.#withRecords(found) : found;
+    return found;
   }
 
   async #shard(queue: QueueName, shard: number, limit: number, after?: string): Promise<readonly Found[]> {
@@ -134,54 +130,41 @@ export class DynamoDbQueues implements QueueLists {
     }));
   }
 
-  /** Claims that are older than a lease, oldest first. The index is eventually consistent, and has only keys. */
+  /** Claims without an active owner, those that are due for longest first. The index is eventually consistent. */
   async #claims(shard: number, limit: number, after?: string): Promise<readonly Found[]> {
     const { openClaimsIndex, partitionKey: key } = IdempotencyTable;
     const { name, partitionKey, sortKey } = openClaimsIndex;
-    const leasedMs = this.#pacing.clock.nowMs() - LEASE_SECONDS * 1000;
-    const [, claimedAtMs, record] = CLAIM_SORT.exec(after ?? '') ?? [];
-    // DynamoDB refuses a start outside the range of the query.
-    if (Number(claimedAtMs) >= leasedMs) return [];
-    const { Items = [] } = await readWithRetries(this.#pacing, () =>
-      this.#client.send(
-        new QueryCommand({
-          TableName: this.#tables.idempotency,
-          IndexName: name,
-          KeyConditionExpression: '#shard = :shard AND #claimedAtMs < :leasedMs',
-          ExpressionAttributeNames: { '#shard': partitionKey, '#claimedAtMs': sortKey },
-          ExpressionAttributeValues: { ':shard': shard, ':leasedMs': leasedMs },
-          Limit: limit,
-          ...(record === undefined
-            ? {}
-            : { ExclusiveStartKey: { [key]: record, [partitionKey]: shard, [sortKey]: Number(claimedAtMs) } }),
-        }),
-      ),
-    );
-    return Items.map((item) => {
-      const [sinceMs, row] = [Number(item[sortKey]), String(item[key])];
-      const entry = { part: operationOfKey(row), sinceMs, needsOperator: false };
-      return { place: { shard, sort: `${sinceMs} ${row}` }, entry };
-    });
-  }
-
-  async #withRecords(found: readonly Found[]): Promise<readonly Found[]> {
-    const read: Found[] = [];
-    for (let from = 0; from < found.length; from += RECORDS_AT_ONCE) {
-      const some = found.slice(from, from + RECORDS_AT_ONCE);
-      read.push(...(await Promise.all(some.map((one) => this.#withRecord(one)))));
-    }
-    return read;
-  }
-
-  async #withRecord({ place, entry }: Found): Promise<Found> {
-    const Key = recordKey(operationOfKey(place.sort.replace(CLAIM_SORT, '$2')));
-    const { Item: item } = await readWithRetries(this.#pacing, () =>
-      this.#client.send(new GetCommand({ TableName: this.#tables.idempotency, Key, ConsistentRead: true })),
-    );
-    if (item === undefined) return { place, entry };
-    return { place, entry: { ...entry, ...readable(item, (row) => ({ about: parseRecord(row).paymentId })) } };
+    const [, dueAtMs, record] = CLAIM_SORT.exec(after ?? '') ?? [];
+    const found: Item[] = [];
+    let from: Item | undefined =
+      record === undefined ? undefined : { [key]: record, [partitionKey]: shard, [sortKey]: Number(dueAtMs) };
+    do {
+      const input = {
+        TableName: this.#tables.idempotency,
+        IndexName: name,
+        KeyConditionExpression: '#shard = :shard',
+        FilterExpression: 'leaseExpiresAtMs <= :now',
+        ExpressionAttributeNames: { '#shard': partitionKey },
+        ExpressionAttributeValues: { ':shard': shard, ':now': this.#pacing.clock.nowMs() },
+        Limit: limit,
+        ...(from === undefined ? {} : { ExclusiveStartKey: from }),
+      };
+      const output = await readWithRetries(this.#pacing, () => this.#client.send(new QueryCommand(input)));
+      found.push(...(output.Items ?? []));
+      from = output.LastEvaluatedKey;
+    } while (from !== undefined && found.length < limit);
+    return found.slice(0, limit).map((item) => ({
+      place: { shard, sort: `${Number(item[sortKey])} ${String(item[key])}` },
+      entry: readable(item, claimOf),
+    }));
   }
 }
+
+const claimOf: Rows['entryOf'] = (item) => {
+  const record = parseRecord(item);
+  const needsOperator = record.status === 'INPROGRESS' ? record.undecidable : false;
+  return { about: record.paymentId, part: record.operationId, sinceMs: record.claimedAtMs, needsOperator };
+};
 
 function shardsOf(queue: QueueName): number {
   return queue === 'claims' ? INDEX_SHARDS : ROWS[queue].shards;

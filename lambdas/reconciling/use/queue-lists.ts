@@ -31,7 +31,7 @@ export interface QueuePlace {
   readonly sort: string;
 }
 
-/** The sort of a place among the claims: the time of the claim, and the key of its record. */
+/** The sort of a place among the claims: the time at which the claim is due, and the key of its record. */
 export const CLAIM_SORT = new RegExp(String.raw`^(\d{1,15}) (${IdempotencyRow.record}.+)$`);
 
 export interface QueueSummary {

@@ -1,9 +1,8 @@
-import { DeleteCommand, QueryCommand, UpdateCommand, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { DUE_SHARDS, dueSort } from '../../kernel/due-sort.ts';
 import { readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
-import type { Item } from '../../kernel/platform/items.ts';
-import { type DueRows, type QueueTools, unreadableRow } from '../../kernel/platform/queue-rows.ts';
+import { type DueRows, type QueueTools, setAttributes, unreadableRow } from '../../kernel/platform/queue-rows.ts';
 
 import type { DuePage, DueQueue } from '../use/due-queue.ts';
 
@@ -72,7 +71,7 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
       ConditionExpression: 'attribute_exists(#pk)',
       ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
     };
-    await markRow(this.#tools, this.#rows.keyOf(row), exists, undecidable);
+    await setAttributes(this.#tools, this.#rows.keyOf(row), { undecidable }, exists);
   }
 
   async close(row: Row): Promise<void> {
@@ -85,31 +84,4 @@ export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
 
 function nextShard(shard: number): { readonly next?: string } {
   return shard + 1 < DUE_SHARDS ? { next: `${shard + 1}:` } : {};
-}
-
-/** A condition on a row of a queue. */
-export type Condition = Pick<
-  UpdateCommandInput,
-  'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
->;
-
-/** Sets whether the row waits for an operator, while the condition holds. */
-export async function markRow(
-  { client, table, pacing }: QueueTools,
-  key: Item,
-  { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues }: Condition,
-  undecidable: boolean,
-): Promise<void> {
-  await writeConditionally(pacing, () =>
-    client.send(
-      new UpdateCommand({
-        TableName: table,
-        Key: key,
-        UpdateExpression: 'SET #undecidable = :undecidable',
-        ConditionExpression,
-        ExpressionAttributeNames: { ...ExpressionAttributeNames, '#undecidable': 'undecidable' },
-        ExpressionAttributeValues: { ...ExpressionAttributeValues, ':undecidable': undecidable },
-      }),
-    ),
-  );
 }

@@ -1,51 +1,53 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
-import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { IdempotencyTable, INDEX_SHARDS } from '../../kernel/contract/tables.ts';
-import { isFault } from '../../kernel/faults.ts';
-import { fromTurn, turnOf } from '../../kernel/looks.ts';
-import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
-import { type Item } from '../../kernel/platform/items.ts';
+import type { Due } from '../../kernel/looks.ts';
+import { type Pacing, writeConditionally } from '../../kernel/platform/attempts.ts';
+import type { Item } from '../../kernel/platform/items.ts';
 import {
+  type Condition,
   failOnUnreadable,
-  type Queue,
   type QueueTools,
-  readQueue,
+  readDue,
+  readParts,
+  setAttributes,
   type Unreadable,
-  unreadableRow,
 } from '../../kernel/platform/queue-rows.ts';
-import type { IdempotencyRecord, OpenRecord } from '../../once/domain/idempotency.ts';
+import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import { isLeased } from '../../once/domain/idempotency.ts';
-import { operationOfKey, recordKey } from '../../once/store/record-items.ts';
+import { parseRecord, recordKey } from '../../once/store/record-items.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
 import {
   chargeToReturnKey,
-  inquiriesPartition,
   inquiryKey,
-  parseChargeToReturn,
-  parseInquiry,
-  returnsPartition,
+  inquiryQueued,
+  NOT_ROUTINE,
+  RETURNS,
+  ROUTINE_LOOKS,
+  returnQueued,
+  UNKNOWN_OUTCOMES,
 } from '../../payments/store/queue-items.ts';
-import type { ChargeToReturn, Inquiry, PaymentStore } from '../../payments/use/payment-store.ts';
-import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
-import { type Condition, markRow } from './dynamodb-due-queue.ts';
+import type { ChargeToReturn, Inquiry } from '../../payments/use/payment-store.ts';
+import type { NextLook, UnfinishedWork } from '../../payments/use/unfinished-work.ts';
 
-const INQUIRIES: Queue<Inquiry> = {
-  partition: inquiriesPartition,
-  prefixes: ['pay_'],
-  parse: parseInquiry,
-};
-const RETURNS: Queue<ChargeToReturn> = {
-  partition: returnsPartition,
-  prefixes: ['pay_'],
-  parse: parseChargeToReturn,
+const { openClaimsIndex, partitionKey: RECORD_KEY } = IdempotencyTable;
+
+const OPEN_CLAIMS = {
+  index: openClaimsIndex,
+  partitions: Array.from({ length: INDEX_SHARDS }, (_, shard) => shard),
+  parse: parseRecord,
+  keyOf: (item: Item): Item => ({ [RECORD_KEY]: item[RECORD_KEY] }),
 };
 
-/** The queues of unfinished work: the sparse index of open claims, and the inquiries and returns in the Registry. */
+const IS_OPEN: Condition = {
+  ConditionExpression: '#status = :open',
+  ExpressionAttributeNames: { '#status': 'status' },
+  ExpressionAttributeValues: { ':open': 'INPROGRESS' },
+};
+
+/** The queues of unfinished work: the index of open claims, and that of the inquiries and returns in the Registry. */
 export class DynamoDbUnfinishedWork implements UnfinishedWork {
-  readonly #client: DynamoDBDocumentClient;
-  readonly #tables: StoreTables;
-  readonly #pacing: Pacing;
-  readonly #store: Pick<PaymentStore, 'readRecord'>;
+  readonly #claims: QueueTools;
   readonly #queues: QueueTools;
 
   /** @param unreadable receives rows that cannot be parsed @default the read fails */
@@ -53,51 +55,48 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
     client: DynamoDBDocumentClient,
     tables: StoreTables,
     pacing: Pacing,
-    store: Pick<PaymentStore, 'readRecord'>,
     unreadable: Unreadable = failOnUnreadable,
   ) {
-    this.#client = client;
-    this.#tables = tables;
-    this.#pacing = pacing;
-    this.#store = store;
+    this.#claims = { client, table: tables.idempotency, pacing, unreadable };
     this.#queues = { client, table: tables.registry, pacing, unreadable };
   }
 
-  /** The index has only keys and is eventually consistent, so the record is read for its status and owner. */
-  async staleClaims(nowMs: number, limit: number): Promise<readonly OpenRecord[]> {
-    const shards = Array.from({ length: INDEX_SHARDS }, (_, shard) => shard);
-    const keys = (await Promise.all(shards.map((shard) => this.#openClaims(shard, nowMs, limit)))).flat();
-    const found: OpenRecord[] = [];
-    for (const key of fromTurn(keys, nowMs).slice(0, limit)) {
-      const record = await this.#readRecord(key);
-      if (record?.status === 'INPROGRESS' && !isLeased(record, nowMs)) found.push(record);
-    }
-    return found;
+  async staleClaims(due: Due): Promise<readonly OpenRecord[]> {
+    const records = await readParts(this.#claims, OPEN_CLAIMS, due);
+    return records.flatMap((record) =>
+      record.status === 'INPROGRESS' && !isLeased(record, due.untilMs) ? [record] : [],
+    );
   }
 
-  async markClaim({ operationId }: OpenRecord): Promise<void> {
-    const isOpen = {
-      ConditionExpression: '#status = :open',
-      ExpressionAttributeNames: { '#status': 'status' },
-      ExpressionAttributeValues: { ':open': 'INPROGRESS' },
-    };
-    await markRow({ ...this.#queues, table: this.#tables.idempotency }, recordKey(operationId), isOpen, true);
+  async postponeClaim(record: OpenRecord, { dueAtMs, undecidable }: NextLook): Promise<void> {
+    const now = { [openClaimsIndex.sortKey]: dueAtMs, ...markOf(record, undecidable) };
+    await setAttributes(this.#claims, recordKey(record.operationId), now, IS_OPEN);
   }
 
-  async inquiries(limit: number): Promise<readonly Inquiry[]> {
-    return readQueue(this.#queues, INQUIRIES, limit);
+  async unknownOutcomes(due: Due): Promise<readonly Inquiry[]> {
+    return readDue(this.#queues, UNKNOWN_OUTCOMES, due);
+  }
+
+  async routineLooks(due: Due): Promise<readonly Inquiry[]> {
+    return readDue(this.#queues, ROUTINE_LOOKS, due);
+  }
+
+  async undetermined(limit: number): Promise<readonly Inquiry[]> {
+    return readDue(this.#queues, NOT_ROUTINE, { untilMs: Number.MAX_SAFE_INTEGER, limit });
   }
 
   async closeInquiry(inquiry: Inquiry): Promise<void> {
     await this.#delete(inquiryKey(inquiry), isUnchanged(inquiry));
   }
 
-  async markInquiry(inquiry: Inquiry, undecidable: boolean): Promise<void> {
-    await markRow(this.#queues, inquiryKey(inquiry), isUnchanged(inquiry), undecidable);
+  async postponeInquiry(inquiry: Inquiry, { dueAtMs, undecidable }: NextLook): Promise<void> {
+    const queued = inquiryQueued({ ...inquiry, undecidable }, dueAtMs);
+    const now = { ...queued, ...markOf(inquiry, undecidable) };
+    await setAttributes(this.#queues, inquiryKey(inquiry), now, isUnchanged(inquiry));
   }
 
-  async chargesToReturn(limit: number): Promise<readonly ChargeToReturn[]> {
-    return readQueue(this.#queues, RETURNS, limit);
+  async chargesToReturn(due: Due): Promise<readonly ChargeToReturn[]> {
+    return readDue(this.#queues, RETURNS, due);
   }
 
   /**
@@ -108,51 +107,22 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
     await this.#delete(chargeToReturnKey(charge), isUnchangedReturn(charge));
   }
 
-  async markReturn(charge: ChargeToReturn, undecidable: boolean): Promise<void> {
-    await markRow(this.#queues, chargeToReturnKey(charge), isUnchangedReturn(charge), undecidable);
-  }
-
-  /** The oldest claims of a shard. If there are more, also claims from a later start that changes every minute. */
-  async #openClaims(shard: number, nowMs: number, limit: number): Promise<readonly Item[]> {
-    const { name, partitionKey, sortKey } = IdempotencyTable.openClaimsIndex;
-    const since = (fromMs: number) =>
-      this.#query({
-        TableName: this.#tables.idempotency,
-        IndexName: name,
-        KeyConditionExpression: '#shard = :shard AND #claimedAtMs >= :fromMs',
-        ExpressionAttributeNames: { '#shard': partitionKey, '#claimedAtMs': sortKey },
-        ExpressionAttributeValues: { ':shard': shard, ':fromMs': fromMs },
-        Limit: limit,
-      });
-    const oldest = await since(0);
-    if (oldest.length < limit) return oldest;
-    const oldestMs = Number(oldest[0]?.[sortKey]);
-    const later = await since(Math.floor(oldestMs + turnOf(nowMs) * Math.max(0, nowMs - oldestMs)));
-    const keys = [...oldest, ...later].map((key) => [key[IdempotencyTable.partitionKey], key] as const);
-    return [...new Map(keys).values()];
-  }
-
-  async #readRecord(key: Item): Promise<IdempotencyRecord | undefined> {
-    try {
-      return await this.#store.readRecord(operationOfKey(String(key[IdempotencyTable.partitionKey])));
-    } catch (cause) {
-      // A fault of the store says nothing about the row.
-      if (isFault(cause)) throw cause;
-      this.#queues.unreadable(unreadableRow(key, cause));
-      return undefined;
-    }
-  }
-
-  async #query(input: ConstructorParameters<typeof QueryCommand>[0]): Promise<readonly Item[]> {
-    const output = await readWithRetries(this.#pacing, () => this.#client.send(new QueryCommand(input)));
-    return output.Items ?? [];
+  async postponeReturn(charge: ChargeToReturn, { dueAtMs, undecidable }: NextLook): Promise<void> {
+    const now = { ...returnQueued(charge, dueAtMs), ...markOf(charge, undecidable) };
+    await setAttributes(this.#queues, chargeToReturnKey(charge), now, isSameReturn(charge));
   }
 
   async #delete(key: Item, condition: Condition): Promise<void> {
-    await writeConditionally(this.#pacing, () =>
-      this.#client.send(new DeleteCommand({ TableName: this.#tables.registry, Key: key, ...condition })),
+    const { client, table, pacing } = this.#queues;
+    await writeConditionally(pacing, () =>
+      client.send(new DeleteCommand({ TableName: table, Key: key, ...condition })),
     );
   }
+}
+
+/** The mark, if it changes. */
+function markOf({ undecidable = false }: { readonly undecidable?: boolean }, now: boolean): Item {
+  return undecidable === now ? {} : { undecidable: now };
 }
 
 function isUnchanged({ claimedAtMs }: Inquiry): Condition {
@@ -160,6 +130,15 @@ function isUnchanged({ claimedAtMs }: Inquiry): Condition {
     ConditionExpression: '#claimedAtMs = :claimedAtMs',
     ExpressionAttributeNames: { '#claimedAtMs': 'claimedAtMs' },
     ExpressionAttributeValues: { ':claimedAtMs': claimedAtMs },
+  };
+}
+
+/** A look that finds a failed return queues the entry again itself. */
+function isSameReturn({ by }: ChargeToReturn): Condition {
+  return {
+    ConditionExpression: '#by = :by',
+    ExpressionAttributeNames: { '#by': 'by' },
+    ExpressionAttributeValues: { ':by': by },
   };
 }
 

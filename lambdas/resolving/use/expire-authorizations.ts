@@ -55,14 +55,17 @@ export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<H
 
 /** A hold that no run can end raises its alarm and fails once. Then it is left until a run can end it, or an operator did. */
 async function handleHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Promise<JobCounts> {
-  const mark = (undecidable: boolean) => tools.holds.mark(hold, undecidable);
+  const { paymentId: about, undecidable: isMarked = false } = hold;
+  const mark = async (undecidable: boolean): Promise<void> => {
+    if (undecidable !== isMarked) await tools.holds.mark(hold, undecidable);
+  };
   try {
     const counts = await endHold(tools, hold, deadlineMs);
-    await marked(tools, hold, counts === ONE_DONE ? 'finished' : 'waiting', mark);
+    await marked(tools, { about, undecidable: isMarked }, counts === ONE_DONE ? 'finished' : 'waiting', mark);
     return counts;
   } catch (error) {
     if (!(error instanceof TerminalError)) throw error;
-    if ((await marked(tools, hold, 'undecidable', mark)) === 'undecidable') throw error;
+    if ((await marked(tools, { about, undecidable: isMarked }, 'undecidable', mark)) === 'undecidable') throw error;
     return ONE_LEFT;
   }
 }

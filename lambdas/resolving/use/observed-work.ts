@@ -1,12 +1,11 @@
 import type { Clock } from '../../kernel/world.ts';
-import { SEND_WINDOW_MS } from '../../payments/domain/settlement.ts';
 import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
 import { BacklogMetric, type BacklogMetricName } from '../contract.ts';
 
 export type Backlog = Readonly<Partial<Record<BacklogMetricName, number>>>;
 
 /**
- * Wraps the queues and reports the number and age of their items at every read, so the metrics need no reads of their own.
+ * Wraps the queues and reports the number and age of what is unfinished at every run.
  */
 export function observedWork(
   work: UnfinishedWork,
@@ -14,28 +13,27 @@ export function observedWork(
   tell: (backlog: Backlog) => void,
 ): UnfinishedWork {
   return {
-    staleClaims: async (nowMs, limit) => {
-      const claims = await work.staleClaims(nowMs, limit);
-      // A released claim belongs to its caller until the end of its send window.
-      const left = claims.filter(({ released, claimedAtMs }) => !released || nowMs > claimedAtMs + SEND_WINDOW_MS);
-      tell({ [BacklogMetric.openClaims]: left.length, [BacklogMetric.oldestClaim]: ageOfOldest(left, nowMs) });
+    staleClaims: async (due) => {
+      const claims = await work.staleClaims(due);
+      tell({
+        [BacklogMetric.openClaims]: claims.length,
+        [BacklogMetric.oldestClaim]: ageOfOldest(claims, due.untilMs),
+      });
       return claims;
     },
-    markClaim: (claim) => work.markClaim(claim),
-    inquiries: async (limit) => {
-      const inquiries = await work.inquiries(limit);
-      // A payer and a bank take their time: a dispute lasts for weeks.
-      const unknown = inquiries.filter(
-        ({ waitsFor, undecidable }) => (waitsFor !== 'payer' && waitsFor !== 'bank') || undecidable === true,
-      );
+    postponeClaim: (...next) => work.postponeClaim(...next),
+    unknownOutcomes: async (due) => {
+      const unknown = await work.undetermined(due.limit);
       const oldest = ageOfOldest(unknown, clock.nowMs());
       tell({ [BacklogMetric.unknownOutcomes]: unknown.length, [BacklogMetric.oldestUnknown]: oldest });
-      return inquiries;
+      return work.unknownOutcomes(due);
     },
+    routineLooks: (due) => work.routineLooks(due),
+    undetermined: (limit) => work.undetermined(limit),
     closeInquiry: (inquiry) => work.closeInquiry(inquiry),
-    markInquiry: (...marked) => work.markInquiry(...marked),
-    markReturn: (...marked) => work.markReturn(...marked),
-    chargesToReturn: (limit) => work.chargesToReturn(limit),
+    postponeInquiry: (...next) => work.postponeInquiry(...next),
+    chargesToReturn: (due) => work.chargesToReturn(due),
+    postponeReturn: (...next) => work.postponeReturn(...next),
     closeReturn: (charge) => work.closeReturn(charge),
   };
 }

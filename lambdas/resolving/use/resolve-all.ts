@@ -35,7 +35,7 @@ export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQ
     ...tools,
     cause,
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
-    finishOther: (record) => finishOrderClaim({ ...orders, work: tools.work, cause }, record),
+    finishOther: (record) => finishOrderClaim({ ...orders, cause }, record),
   });
   const told =
     (queue: string, sweep: SweepQueue): SweepQueue =>

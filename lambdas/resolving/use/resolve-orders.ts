@@ -1,15 +1,16 @@
 import type { Cause } from '../../kernel/cause.ts';
 import { type OrderId, parseOrderId } from '../../kernel/ids.ts';
+import { nextLookMs } from '../../kernel/looks.ts';
 import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import { isSettled } from '../../orders/domain/order.ts';
-import { isOrderDue, REVIEW_WATCH_MS } from '../../orders/domain/order-limits.ts';
+import { REVIEW_WATCH_MS } from '../../orders/domain/order-limits.ts';
 import { contactsOf } from '../../orders/domain/order-transition.ts';
 import { createOrder, DRIVE_FOR_MS } from '../../orders/use/create-order.ts';
 import { appendDrafts, driveOrder, keepLearnt } from '../../orders/use/drive-order.ts';
 import { NothingBegun, type OrderTools } from '../../orders/use/order-calls.ts';
 import { type OrderChain, readOrderChain } from '../../orders/use/order-chain.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
-import type { OpenOrder } from '../../payments/use/payment-store.ts';
+import { lookOfOrder, type OpenOrder } from '../../payments/use/payment-store.ts';
 import { type Came, cameOfClaim, each, type Resolved, type ResolveTools } from './resolve.ts';
 
 const MAX_AT_ONCE = 1_000;
@@ -24,10 +25,7 @@ interface ResolveOrderTools extends OrderTools {
  *
  * @returns undefined when the claim does not belong to an order
  */
-export async function finishOrderClaim(
-  tools: ResolveOrderTools & Pick<ResolveTools, 'work'>,
-  record: OpenRecord,
-): Promise<Came | undefined> {
+export async function finishOrderClaim(tools: ResolveOrderTools, record: OpenRecord): Promise<Came | undefined> {
   const { fingerprint } = record;
   const orderId = parseOrderId(record.operationId);
   if (orderId === undefined) return undefined;
@@ -41,7 +39,7 @@ export async function finishOrderClaim(
   const { cause } = tools;
   const asked = { cause, orderId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, items };
   const outcome = await createOrder(tools, { ...asked, ...contactsOf({ ...details, email }) });
-  return cameOfClaim(tools, outcome.kind, record, orderId);
+  return cameOfClaim(tools, outcome.kind, record);
 }
 
 /**
@@ -55,19 +53,19 @@ export async function resolveOrders(
   startedAtMs: number = tools.clock.nowMs(),
 ): Promise<Resolved> {
   const { orders, clock } = tools;
-  return each(tools, await orders.openOrders(MAX_AT_ONCE), async (open) => {
-    const nowMs = clock.nowMs();
-    if (!isOrderDue(open.createdAtMs, startedAtMs)) return 'waiting';
-    const before = await readOrderChain(orders, open.orderId);
-    if (before === undefined) {
+  return each(tools, await orders.openOrders({ untilMs: startedAtMs, limit: MAX_AT_ONCE }), {
+    about: ({ orderId }) => orderId,
+    look: async (open) => {
+      const nowMs = clock.nowMs();
+      const before = await readOrderChain(orders, open.orderId);
       // An entry of an order that a restore has lost.
-      await orders.closeOrder(open);
-      return 'finished';
-    }
-    const { chain, isUnread } = await driveOn(tools, open.orderId, before);
-    if (isUnread || !(isSettled(chain.order) || (await isReviewOver(tools, chain, open, nowMs)))) return 'waiting';
-    await orders.closeOrder(open);
-    return 'finished';
+      if (before === undefined) return 'finished';
+      const { chain, isUnread } = await driveOn(tools, open.orderId, before);
+      const isDone = !isUnread && (isSettled(chain.order) || (await isReviewOver(tools, chain, open, nowMs)));
+      return isDone ? 'finished' : 'waiting';
+    },
+    close: (open) => orders.closeOrder(open),
+    keep: (open) => orders.postponeOrder(open, nextLookMs(lookOfOrder(open), startedAtMs)),
   });
 }
 

@@ -1,9 +1,9 @@
 import type { Cause } from '../../kernel/cause.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
-import { inquiryOperation, type OperationId, type PaymentId } from '../../kernel/ids.ts';
+import { inquiryOperation, type OperationId, parseOrderId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import { fromTurn, isInquiryDue } from '../../kernel/looks.ts';
+import { nextLookMs } from '../../kernel/looks.ts';
 import { expirySeconds, type OpenRecord } from '../../once/domain/idempotency.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import type { CreateOrderOutcome } from '../../orders/use/create-order.ts';
@@ -23,13 +23,14 @@ import { type CreatePaymentOutcome, createPayment } from '../../payments/use/cre
 import { settleCharge } from '../../payments/use/find-out.ts';
 import { findOutChange } from '../../payments/use/find-out-change.ts';
 import { chainOf, hasBegun, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
-import type { Inquiry } from '../../payments/use/payment-store.ts';
+import { type Inquiry, lookOfInquiry } from '../../payments/use/payment-store.ts';
 import { knownProcessors, pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from '../../payments/use/processor.ts';
 import { queuedWith } from '../../payments/use/queued-with.ts';
 import { alarmContradictions, alarmLateSuccess } from '../../payments/use/raise-alarms.ts';
 import { readCharge, recordCharge } from '../../payments/use/record-charge.ts';
 import type { UnfinishedWork } from '../../payments/use/unfinished-work.ts';
+import { inLanes } from './lanes.ts';
 
 export interface ResolveTools extends ChangePaymentTools {
   /** The run that resolves. */
@@ -49,57 +50,57 @@ export interface ResolveTools extends ChangePaymentTools {
 export interface Resolved {
   /** Claims that have a stored answer now, and inquiries with a known outcome. */
   readonly finished: number;
-  /** Not due or not decidable yet, or not reached before the deadline. */
+  /** Not decidable yet, or not reached before the deadline. */
   readonly waiting: number;
   /** Cannot be determined by a program: an operator decides. */
   readonly undecidable: number;
-  /** Ended with a fault. The next run tries again. */
+  /** Ended with a fault. A later run tries again. */
   readonly failed: number;
 }
 
 /** Time limit per item, equal to that of a request. Milliseconds. */
 const TIME_FOR_ONE_MS = REQUEST_BUDGET_SECONDS * 1000;
-/** Time limit per queue: four queues fit into the function's timeout. Milliseconds. */
-const RUN_FOR_MS = 30_000;
-/** Items read per run. Many are not due. */
+/** Time limit per share of a run: five fit into the minute after which the next run begins. Milliseconds. */
+const RUN_FOR_MS = 11_000;
+/** Items read per share of a run. */
 const MAX_AT_ONCE = 1_000;
+/** A claim that cannot be finished is tried again by the next run, after those that became due before. Milliseconds. */
+const CLAIM_AGAIN_MS = 60_000;
 
 /**
  * Finishes stale claims. Each is taken over as by a retry of its caller, and gets the answer that the caller would have
  * received. A released claim proves that nothing was sent, so it is left to its caller until its send window is over.
  */
 export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
-  const nowMs = tools.clock.nowMs();
-  return each(tools, await tools.work.staleClaims(nowMs, MAX_AT_ONCE), async (record) => {
-    if (record.released && nowMs <= record.claimedAtMs + SEND_WINDOW_MS) return 'waiting';
-    const other = await tools.finishOther?.(record);
-    if (other !== undefined) return other;
-    const { operationId, paymentId } = record;
-    const chain = await readChain(tools.store, paymentId);
-    // Tables were restored to a moment within the claim. The recovery ends it; what it asked for is not known here.
-    if (chain === undefined || !hasBegun(chain, operationId)) return 'waiting';
-    return cameOfClaim(tools, await finish(tools, record, chain), record, paymentId);
+  const { work, clock } = tools;
+  const nowMs = clock.nowMs();
+  return each(tools, await work.staleClaims({ untilMs: nowMs, limit: MAX_AT_ONCE }), {
+    about: ({ operationId, paymentId }) => parseOrderId(operationId) ?? paymentId,
+    look: async (record) => {
+      // The index can show a claim that was released just before.
+      if (record.released && nowMs <= record.claimedAtMs + SEND_WINDOW_MS) return 'waiting';
+      const other = await tools.finishOther?.(record);
+      if (other !== undefined) return other;
+      const { operationId, paymentId } = record;
+      const chain = await readChain(tools.store, paymentId);
+      // Tables were restored to a moment within the claim. The recovery ends it; what it asked for is not known here.
+      if (chain === undefined || !hasBegun(chain, operationId)) return 'waiting';
+      return cameOfClaim(tools, await finish(tools, record, chain), record);
+    },
+    close: () => Promise.resolve(),
+    keep: (record, undecidable) => work.postponeClaim(record, { dueAtMs: nowMs + CLAIM_AGAIN_MS, undecidable }),
   });
 }
 
-/**
- * A claim that its own request cannot finish would stay open forever. It does not count as finished, and is reported to an operator once:
- * the alarm is raised before the mark, after which no run raises it again.
- *
- * @param about the payment or the order
- */
-export async function cameOfClaim(
-  { report, alarm, work }: Pick<ResolveTools, 'report' | 'alarm' | 'work'>,
+/** A claim that its own request cannot finish would stay open forever. It is reported to an operator, once, and does not count as finished. */
+export function cameOfClaim(
+  { report }: Pick<ResolveTools, 'report'>,
   outcome: (CreatePaymentOutcome | ChangePaymentOutcome | CreateOrderOutcome)['kind'],
-  record: OpenRecord,
-  about: string,
-): Promise<Came> {
+  { operationId, undecidable }: Pick<OpenRecord, 'operationId' | 'undecidable'>,
+): Came {
   if (outcome === 'first' || outcome === 'replay') return 'finished';
   if (outcome === 'in_progress') return 'waiting';
-  if (record.undecidable === true) return 'waiting';
-  report(new TerminalError('claim_stuck', `the claim of ${record.operationId} ended as ${outcome}`));
-  alarm?.('undecidable', about);
-  await work.markClaim(record);
+  if (undecidable !== true) report(new TerminalError('claim_stuck', `the claim of ${operationId} ended as ${outcome}`));
   return 'undecidable';
 }
 
@@ -131,8 +132,8 @@ async function finish(allTools: ResolveTools, record: OpenRecord, { first, state
 }
 
 /**
- * Determines the outcome of payments and changes that were answered 202, and of payments that wait for their payer. It only
- * appends transitions; the stored answer does not change.
+ * Determines the outcome of payments and changes that were answered 202, then looks at what waits for a payer, a bank or an operator,
+ * in a share of the run of its own. It only appends transitions; the stored answer does not change.
  *
  * @param startedAtMs start of the run, which decides what is due, because earlier work can take more than a minute
  */
@@ -141,30 +142,26 @@ export async function resolveInquiries(
   startedAtMs: number = tools.clock.nowMs(),
 ): Promise<Resolved> {
   const { work } = tools;
-  return each(tools, await work.inquiries(MAX_AT_ONCE), async (inquiry) => {
-    if (!isInquiryDue(inquiry, startedAtMs)) return 'waiting';
-    const came = await inquire(tools, inquiry);
-    if (came === 'finished') await work.closeInquiry(inquiry);
-    return marked(tools, inquiry, came, (undecidable) => work.markInquiry(inquiry, undecidable));
-  });
+  const due = { untilMs: startedAtMs, limit: MAX_AT_ONCE };
+  const unknown = await lookAtEach(tools, await work.unknownOutcomes(due), startedAtMs);
+  const routine = await lookAtEach(tools, await work.routineLooks(due), startedAtMs);
+  return {
+    finished: unknown.finished + routine.finished,
+    waiting: unknown.waiting + routine.waiting,
+    undecidable: unknown.undecidable + routine.undecidable,
+    failed: unknown.failed + routine.failed,
+  };
 }
 
-/**
- * Marks an entry that waits for an operator, and removes the mark when a look can decide again. The alarm is raised once, before the
- * mark, after which no look raises it again.
- */
-export async function marked(
-  { alarm }: Pick<ResolveTools, 'alarm'>,
-  { paymentId, undecidable: isMarked = false }: { readonly paymentId: PaymentId; readonly undecidable?: boolean },
-  came: Came,
-  mark: (undecidable: boolean) => Promise<void>,
-): Promise<Came> {
-  if (came === 'finished') return came;
-  const isUndecidable = came === 'undecidable';
-  if (isUndecidable && isMarked) return 'waiting';
-  if (isUndecidable) alarm?.('undecidable', paymentId);
-  if (isUndecidable !== isMarked) await mark(isUndecidable);
-  return came;
+function lookAtEach(tools: ResolveTools, inquiries: readonly Inquiry[], startedAtMs: number): Promise<Resolved> {
+  const { work } = tools;
+  return each(tools, inquiries, {
+    about: ({ paymentId }) => paymentId,
+    look: (inquiry) => inquire(tools, inquiry),
+    close: (inquiry) => work.closeInquiry(inquiry),
+    keep: (inquiry, undecidable) =>
+      work.postponeInquiry(inquiry, { dueAtMs: nextLookMs(lookOfInquiry(inquiry), startedAtMs), undecidable }),
+  });
 }
 
 /** @returns `finished` when the outcome is known now, or the payment waits for an operator's decision */
@@ -369,24 +366,67 @@ async function isChargeUnknown(books: ProcessorBooks, { state: { payment } }: Pa
 
 export type Came = 'finished' | 'waiting' | 'undecidable';
 
-/** Processes the items. Each run starts at another item, so that every item is reached in some run. */
-export async function each<Item>(
-  { clock, report, deadlineMs }: Pick<ResolveTools, 'clock' | 'report' | 'deadlineMs'>,
-  items: readonly Item[],
-  handle: (item: Item) => Promise<Came>,
+/** What is done with each entry of a queue. */
+interface Entries<Entry> {
+  /** The payment or the order of the entry. Its entries are looked at one after another. */
+  readonly about: (entry: Entry) => string;
+  readonly look: (entry: Entry) => Promise<Came>;
+  readonly close: (entry: Entry) => Promise<void>;
+  /** Sets the time of the next look, and whether the entry waits for an operator. */
+  readonly keep: (entry: Entry, undecidable: boolean) => Promise<void>;
+}
+
+interface Marked {
+  /** As of an inquiry. */
+  readonly undecidable?: boolean;
+}
+
+/** Looks at the entries until the share of the run is over. The others stay due, and are the first of the next run. */
+export async function each<Entry extends object>(
+  tools: Pick<ResolveTools, 'clock' | 'report' | 'alarm' | 'deadlineMs'>,
+  entries: readonly (Entry & Marked)[],
+  work: Entries<Entry>,
 ): Promise<Resolved> {
+  const { clock, deadlineMs = Number.POSITIVE_INFINITY } = tools;
   const counts = { finished: 0, waiting: 0, undecidable: 0, failed: 0 };
-  const nowMs = clock.nowMs();
-  const untilMs = Math.min(nowMs + RUN_FOR_MS, deadlineMs ?? Number.POSITIVE_INFINITY);
-  for (const item of fromTurn(items, nowMs)) {
+  const untilMs = Math.min(clock.nowMs() + RUN_FOR_MS, deadlineMs);
+  await inLanes(entries, work.about, async (entry) => {
     if (clock.nowMs() >= untilMs) counts.waiting += 1;
-    else
-      try {
-        counts[await handle(item)] += 1;
-      } catch (error) {
-        report(error);
-        counts.failed += 1;
-      }
-  }
+    else counts[await lookAtOne(tools, entry, work)] += 1;
+  });
   return counts;
+}
+
+/** An entry whose look failed gets its next time, too. */
+async function lookAtOne<Entry extends object>(
+  tools: Pick<ResolveTools, 'report' | 'alarm'>,
+  entry: Entry & Marked,
+  { about, look, close, keep }: Entries<Entry>,
+): Promise<keyof Resolved> {
+  try {
+    const came = await look(entry);
+    if (came === 'finished') await close(entry);
+    return await marked(tools, { about: about(entry), ...entry }, came, (undecidable) => keep(entry, undecidable));
+  } catch (error) {
+    tools.report(error);
+    await keep(entry, entry.undecidable === true).catch(tools.report);
+    return 'failed';
+  }
+}
+
+/**
+ * Keeps an entry that is not finished, and marks one that waits for an operator. The alarm is raised once, before the mark, after which
+ * no look raises it again. The mark is removed when a look can decide again.
+ */
+export async function marked(
+  { alarm }: Pick<ResolveTools, 'alarm'>,
+  { about, undecidable: isMarked = false }: Marked & { readonly about: string },
+  came: Came,
+  keep: (undecidable: boolean) => Promise<void>,
+): Promise<Came> {
+  if (came === 'finished') return came;
+  const isUndecidable = came === 'undecidable';
+  if (isUndecidable && !isMarked) alarm?.('undecidable', about);
+  await keep(isUndecidable);
+  return isUndecidable && isMarked ? 'waiting' : came;
 }

@@ -1,20 +1,18 @@
 import { adoptOrphan, type ReceiveCallbackTools } from '../../callbacks/receive-callback.ts';
 import type { Job } from '../../jobs/use/job.ts';
 import { piecesJob } from '../../jobs/use/pieces-job.ts';
-import type { OrphanedCallback } from '../../payments/use/effect-store.ts';
+import { nextLookMs } from '../../kernel/looks.ts';
+import { lookOfOrphan, type OrphanedCallback } from '../../payments/use/effect-store.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import type { OrphanShelf } from '../../payments/use/unfinished-work.ts';
+import { inLanes } from './lanes.ts';
 
-const MINUTE_MS = 60_000;
 /** Orphans are retried for this long, then left to operators. Milliseconds. */
-const RETRY_FOR_MS = 24 * 60 * MINUTE_MS;
-/** Orphans are retried at every run for the first hour, and less often afterwards, to leave time for newer ones. Milliseconds. */
-const EVERY_RUN_MS = 60 * MINUTE_MS;
-const LATER_EVERY_MINUTES = 15;
-/** Orphans read per run. Most are not due. */
+const RETRY_FOR_MS = 24 * 60 * 60_000;
+/** Orphans read per share of a run. */
 const MAX_ORPHANS = 1_000;
-/** Ends before the function's timeout: one read at the processor takes at most five seconds. Milliseconds. */
-const RUN_FOR_MS = 45_000;
+/** Two shares end before the function's timeout: one read at the processor takes at most five seconds. Milliseconds. */
+const RUN_FOR_MS = 22_000;
 
 export interface RetryOrphansTools extends Omit<ReceiveCallbackTools, 'books'> {
   readonly shelf: OrphanShelf;
@@ -33,7 +31,8 @@ export interface RetriedOrphans {
 }
 
 /**
- * Retries every waiting orphan that is due. A failed one does not block the others.
+ * Retries every orphan that is due; those whose charges name no payment after the others and in a share of the run of their own, so
+ * that the callbacks of another program hold up none of Payonce's. A failed one does not block the others.
  *
  * @param startedAtMs start of the run, which decides what is due; Unix milliseconds
  * @param deadlineMs no orphan is retried after it; Unix milliseconds
@@ -43,12 +42,19 @@ export async function retryOrphans(
   startedAtMs: number = tools.clock.nowMs(),
   deadlineMs: number = Number.POSITIVE_INFINITY,
 ): Promise<RetriedOrphans> {
+  const { clock, shelf } = tools;
   const counts = { adopted: 0, waiting: 0, givenUp: 0, failed: 0 };
-  const untilMs = Math.min(tools.clock.nowMs() + RUN_FOR_MS, deadlineMs);
-  for (const orphan of await tools.shelf.waiting(MAX_ORPHANS)) {
-    const nowMs = tools.clock.nowMs();
-    if (nowMs >= untilMs || !isDue(orphan, nowMs, startedAtMs)) counts.waiting += 1;
-    else counts[await retryOne(tools, orphan, nowMs)] += 1;
+  for (const kind of ['own', 'foreign'] as const) {
+    const orphans = await shelf.waiting(kind, { untilMs: startedAtMs, limit: MAX_ORPHANS });
+    const untilMs = Math.min(clock.nowMs() + RUN_FOR_MS, deadlineMs);
+    await inLanes(
+      orphans,
+      ({ event }) => event.chargeId,
+      async (orphan) => {
+        if (clock.nowMs() >= untilMs) counts.waiting += 1;
+        else counts[await retryOne(tools, orphan, startedAtMs)] += 1;
+      },
+    );
   }
   return counts;
 }
@@ -65,36 +71,58 @@ export function retryOrphansJob(tools: RetryOrphansTools, told: (retried: Retrie
   });
 }
 
-function isDue({ receivedAtMs }: OrphanedCallback, nowMs: number, startedAtMs: number): boolean {
-  const ageMs = nowMs - receivedAtMs;
-  if (ageMs < EVERY_RUN_MS || ageMs >= RETRY_FOR_MS) return true;
-  return Math.floor(startedAtMs / MINUTE_MS) % LATER_EVERY_MINUTES === 0;
+/** @returns `failed` for an orphan that stays as it is because of an error, which was reported */
+async function retryOne(
+  tools: RetryOrphansTools,
+  orphan: OrphanedCallback,
+  startedAtMs: number,
+): Promise<keyof RetriedOrphans> {
+  try {
+    const came = await adopt(tools, orphan);
+    if (came === 'adopted') return came;
+    return await keep(tools, orphan, startedAtMs, came);
+  } catch (error) {
+    tools.report(error);
+    return 'failed';
+  }
+}
+
+type Adopted = 'adopted' | 'waiting' | 'foreign' | 'failed';
+
+async function adopt(tools: RetryOrphansTools, orphan: OrphanedCallback): Promise<Adopted> {
+  const { processorName, mode } = orphan.event;
+  const books = tools.books.find((each) => each.name === processorName && each.mode === mode);
+  // The processor is no longer configured.
+  if (books === undefined) return 'waiting';
+  try {
+    const outcome = await adoptOrphan({ ...tools, books }, orphan);
+    if (outcome.kind !== 'orphaned') return 'adopted';
+    return outcome.namesPayment ? 'waiting' : 'foreign';
+  } catch (error) {
+    tools.report(error);
+    return 'failed';
+  }
 }
 
 /**
  * After a day the orphan is given up, also when every attempt ended with an error. The alarm comes first, so that a process that dies
  * does not lose it. None comes for the charge of another program.
  */
-async function retryOne(
-  tools: RetryOrphansTools,
+async function keep(
+  { clock, shelf, alarm }: RetryOrphansTools,
   orphan: OrphanedCallback,
-  nowMs: number,
+  startedAtMs: number,
+  came: Exclude<Adopted, 'adopted'>,
 ): Promise<keyof RetriedOrphans> {
-  let came: keyof RetriedOrphans;
-  let isOfAnother = false;
-  try {
-    const { processorName, mode } = orphan.event;
-    const books = tools.books.find((each) => each.name === processorName && each.mode === mode);
-    // Undefined if the processor is no longer configured.
-    const outcome = books === undefined ? undefined : await adoptOrphan({ ...tools, books }, orphan);
-    came = outcome === undefined || outcome.kind === 'orphaned' ? 'waiting' : 'adopted';
-    isOfAnother = outcome?.kind === 'orphaned' && !outcome.namesPayment;
-  } catch (error) {
-    tools.report(error);
-    came = 'failed';
+  const isForeign = came === 'foreign';
+  const lastMs = orphan.receivedAtMs + RETRY_FOR_MS;
+  if (clock.nowMs() >= lastMs) {
+    if (!isForeign) alarm?.('undecidable', orphan.event.chargeId);
+    await shelf.giveUp(orphan);
+    return 'givenUp';
   }
-  if (came === 'adopted' || nowMs - orphan.receivedAtMs < RETRY_FOR_MS) return came;
-  if (!isOfAnother) tools.alarm?.('undecidable', orphan.event.chargeId);
-  await tools.shelf.giveUp(orphan);
-  return 'givenUp';
+  // An attempt that failed tells nothing about the charge.
+  const now = came === 'failed' ? orphan : { ...orphan, isForeign };
+  await shelf.postponeOrphan(now, Math.min(lastMs, nextLookMs(lookOfOrphan(now), startedAtMs)));
+  return came === 'failed' ? 'failed' : 'waiting';
 }

@@ -1,5 +1,5 @@
 import { isReturn, returnOperation } from '../../kernel/ids.ts';
-import { isInquiryDue } from '../../kernel/looks.ts';
+import { nextLookMs } from '../../kernel/looks.ts';
 import { moneyOf } from '../../payments/domain/charge-money.ts';
 import { missingRefunds } from '../../payments/domain/nameless-refunds.ts';
 import { isOfAnotherPayment, type ProcessorCharge } from '../../payments/domain/processor-charge.ts';
@@ -8,7 +8,7 @@ import { readChain } from '../../payments/use/payment-chain.ts';
 import { type ChargeToReturn, lookOfReturn } from '../../payments/use/payment-store.ts';
 import { pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import type { ChangeOrder } from '../../payments/use/processor.ts';
-import { type Came, each, elsewhere, marked, type Resolved, type ResolveTools } from './resolve.ts';
+import { type Came, each, elsewhere, type Resolved, type ResolveTools } from './resolve.ts';
 
 const SEND_TIMEOUT_MS = 8_000;
 const MAX_AT_ONCE = 1_000;
@@ -24,11 +24,12 @@ const MAX_FAILED_RETURNS = 3;
  */
 export async function returnCharges(tools: ResolveTools, startedAtMs: number = tools.clock.nowMs()): Promise<Resolved> {
   const { work } = tools;
-  return each(tools, await work.chargesToReturn(MAX_AT_ONCE), async (owed) => {
-    if (!isInquiryDue(lookOfReturn(owed), startedAtMs)) return 'waiting';
-    const came = await returnCharge(tools, owed);
-    if (came === 'finished') await work.closeReturn(owed);
-    return marked(tools, owed, came, (undecidable) => work.markReturn(owed, undecidable));
+  return each(tools, await work.chargesToReturn({ untilMs: startedAtMs, limit: MAX_AT_ONCE }), {
+    about: ({ paymentId }) => paymentId,
+    look: (owed) => returnCharge(tools, owed),
+    close: (owed) => work.closeReturn(owed),
+    keep: (owed, undecidable) =>
+      work.postponeReturn(owed, { dueAtMs: nextLookMs(lookOfReturn(owed), startedAtMs), undecidable }),
   });
 }
 

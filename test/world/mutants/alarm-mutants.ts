@@ -41,8 +41,8 @@ export const ALARM_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/resolving/use/retry-orphans.ts',
-        find: 'if (!isOfAnother) tools.alarm',
-        replace: 'if (isOfAnother) tools.alarm',
+        find: 'if (!isForeign) alarm',
+        replace: 'if (isForeign) alarm',
       },
     ],
   },
@@ -53,7 +53,7 @@ export const ALARM_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/resolving/use/expire-authorizations.ts',
-        find: "    if ((await marked(tools, hold, 'undecidable', mark)) === 'undecidable') throw error;\n",
+        find: "    if ((await marked(tools, { about, undecidable: isMarked }, 'undecidable', mark)) === 'undecidable') throw error;\n",
         replace: '',
       },
     ],
@@ -64,8 +64,8 @@ export const ALARM_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/resolving/use/retry-orphans.ts',
-        find: 'const RETRY_FOR_MS = 24 * 60 * MINUTE_MS;',
-        replace: 'const RETRY_FOR_MS = 60 * MINUTE_MS;',
+        find: 'const RETRY_FOR_MS = 24 * 60 * 60_000;',
+        replace: 'const RETRY_FOR_MS = 60 * 60_000;',
       },
     ],
   },

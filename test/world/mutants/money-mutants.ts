@@ -486,7 +486,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/resolving/use/resolve.ts',
-        find: "if (isUndecidable) alarm?.('undecidable', paymentId);",
+        find: "if (isUndecidable && !isMarked) alarm?.('undecidable', about);",
         replace: 'void alarm;',
       },
     ],

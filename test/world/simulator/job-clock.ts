@@ -4,10 +4,6 @@ import { parseRun } from '../../../lambdas/jobs/store/job-items.ts';
 import { JOBS, type JobEntry, type JobId } from '../../../lambdas/kernel/contract/jobs.ts';
 import { RegistryRow, ViewsRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute, LedgerTable, RegistryTable } from '../../../lambdas/kernel/contract/tables.ts';
-import { isInquiryDue } from '../../../lambdas/kernel/looks.ts';
-import { isOrderDue } from '../../../lambdas/orders/domain/order-limits.ts';
-import { parseChargeToReturn, parseInquiry, parseOpenOrder } from '../../../lambdas/payments/store/queue-items.ts';
-import { lookOfReturn } from '../../../lambdas/payments/use/payment-store.ts';
 import type { Item } from '../dynamodb-values.ts';
 import type { MemoryDynamoDb, RowChange } from '../memory-dynamodb.ts';
 import { TABLES } from '../tables.ts';
@@ -60,6 +56,7 @@ const byTime =
 /** No hold is looked at earlier: the shortest validity, and the margin of the job. */
 const HOLD_MS = Math.min(...REGISTRY.map(({ abilities }) => abilities.holdValidityMs)) + 2 * HOUR_MS;
 
+const CLAIM_DUE = IdempotencyTable.openClaimsIndex.sortKey;
 const isOpenClaim = (item: RowChange['after']): boolean =>
   item?.[IdempotencyTable.openClaimsIndex.partitionKey] !== undefined;
 const dueAtOf = (item: RowChange['after']): unknown => item?.[RegistryTable.dueIndex.sortKey];
@@ -75,34 +72,24 @@ const afterOutcome =
   (change: RowChange, nowMs: number): number | undefined =>
     isOutcome(change) ? nowMs + afterMs : undefined;
 
-const unfinished = inQueue(RegistryRow.return, RegistryRow.inquiry, RegistryRow.openOrder);
+const { partitionKey: QUEUE, sortKey: LOOK } = RegistryTable.queuesIndex;
 
-/** More minutes than lie between two looks. */
-const MOST_MINUTES = 2 * 24 * 60;
+/** Entries that a queue lists by the times of their looks. */
+const listed =
+  (...prefixes: readonly string[]) =>
+  (change: RowChange, nowMs: number): number | undefined => {
+    const { before, after } = change;
+    return inQueue(...prefixes)(change, nowMs) && Number(after?.[LOOK] ?? before?.[LOOK]);
+  };
+const ofClaim = ({ before, after }: RowChange): number | undefined =>
+  isOpenClaim(before) || isOpenClaim(after) ? Number(after?.[CLAIM_DUE] ?? before?.[CLAIM_DUE]) : undefined;
+const unfinished = listed(RegistryRow.return, RegistryRow.inquiry, RegistryRow.openOrder);
 
-function lookOf(row: Item, partition: string): ((atMs: number) => boolean) | undefined {
-  if (partition.startsWith(RegistryRow.inquiry)) {
-    const inquiry = parseInquiry(row);
-    return (atMs) => isInquiryDue(inquiry, atMs);
-  }
-  if (partition.startsWith(RegistryRow.return)) {
-    const look = lookOfReturn(parseChargeToReturn(row));
-    return (atMs) => isInquiryDue(look, atMs);
-  }
-  if (partition.startsWith(RegistryRow.openOrder)) {
-    const { createdAtMs } = parseOpenOrder(row);
-    return (atMs) => isOrderDue(createdAtMs, atMs);
-  }
-  return undefined;
-}
-
-/** The first minute after `fromMs` in which the resolver looks at a row of its queues. */
-function nextLook(row: Item, fromMs: number): number {
-  const isDue = lookOf(row, row[KeyAttribute.partition] as string);
-  if (isDue === undefined) return fromMs;
-  let atMs = Math.ceil(fromMs / MINUTE_MS) * MINUTE_MS;
-  for (let minute = 0; minute < MOST_MINUTES && !isDue(atMs); minute += 1) atMs += MINUTE_MS;
-  return atMs - 1;
+/** A look that changed nothing but the time of the next one: the runs go on at growing distances. */
+function isPostponed({ before, after }: RowChange): boolean {
+  if (before === undefined || after === undefined) return false;
+  const rest = ({ [QUEUE]: _queue, [LOOK]: _look, [CLAIM_DUE]: _due, ...row }: Item): string => JSON.stringify(row);
+  return after[LOOK] !== before[LOOK] && rest(before) === rest(after);
 }
 
 const TRIGGERS: Readonly<Record<JobId, Trigger>> = {
@@ -110,11 +97,10 @@ const TRIGGERS: Readonly<Record<JobId, Trigger>> = {
     fromMs: MINUTE_MS,
     toMs: 12 * HOUR_MS,
     isQueue: true,
-    dueMs: (change, nowMs) =>
-      isOpenClaim(change.before) || isOpenClaim(change.after) ? nowMs : unfinished(change, nowMs),
+    dueMs: (change, nowMs) => ofClaim(change) ?? unfinished(change, nowMs),
     isLeft: (row, table) => table !== TABLES.idempotency || isOpenClaim(row),
   },
-  'retry-orphans': { fromMs: MINUTE_MS, toMs: 12 * HOUR_MS, isQueue: true, dueMs: inQueue(RegistryRow.orphan) },
+  'retry-orphans': { fromMs: MINUTE_MS, toMs: 12 * HOUR_MS, isQueue: true, dueMs: listed(RegistryRow.orphan) },
   'expire-authorizations': { fromMs: HOUR_MS, toMs: DAY_MS, isQueue: true, dueMs: byTime(RegistryRow.hold, HOLD_MS) },
   'release-commissions': { fromMs: HOUR_MS, toMs: DAY_MS, isQueue: true, dueMs: byTime(RegistryRow.commissionDue) },
   'sweep-webhooks': {
@@ -146,16 +132,9 @@ const TRIGGERS: Readonly<Record<JobId, Trigger>> = {
   'purge-expired': { fromMs: 4 * DAY_MS, toMs: 16 * DAY_MS, isQueue: false, dueMs: afterOutcome(4 * DAY_MS) },
 };
 
-interface Waiting {
-  readonly dueMs: number;
-  readonly row: Item | undefined;
-  /** The next look. It stays planned when another row is looked at before; undefined after it, and after a change. */
-  lookMs?: number;
-}
-
 interface Wait {
   /** Rows that concern the job, with the time from which they do. */
-  readonly rows: Map<string, Waiting>;
+  readonly rows: Map<string, number>;
   /** The next run; undefined when none is planned. */
   atMs?: number;
   gapMs: number;
@@ -227,7 +206,8 @@ export class JobClock {
       const { after, table } = change;
       const isLeft = after !== undefined && (trigger.isLeft?.(after, table) ?? true);
       if (trigger.isQueue && !isLeft) wait.rows.delete(name);
-      else if (trigger.isQueue) wait.rows.set(name, { dueMs, row: job === 'resolve' ? change.after : undefined });
+      else if (trigger.isQueue) wait.rows.set(name, dueMs);
+      if (isPostponed(change)) continue;
       wait.gapMs = trigger.fromMs;
       this.#wakeAt(job, wait, dueMs);
     }
@@ -281,14 +261,7 @@ export class JobClock {
     if (isQueue) {
       if (wait.rows.size === 0) return;
       const fromNowMs = nowMs + wait.gapMs - fromMs;
-      const nextMs = [...wait.rows.values()].map((waiting) => {
-        const { dueMs, row, lookMs = 0 } = waiting;
-        if (lookMs > nowMs) return lookMs;
-        const laterMs = Math.max(dueMs, fromNowMs);
-        if (row === undefined) return laterMs;
-        waiting.lookMs = nextLook(row, laterMs);
-        return waiting.lookMs;
-      });
+      const nextMs = [...wait.rows.values()].map((dueMs) => Math.max(dueMs, fromNowMs));
       this.#wakeAt(job, wait, Math.min(...nextMs));
       wait.gapMs = Math.min(toMs, 2 * wait.gapMs);
       return;

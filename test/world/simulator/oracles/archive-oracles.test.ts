@@ -5,7 +5,7 @@ import { SimulatedSystem } from '../system.ts';
 import { checkArchive } from './archive.ts';
 
 /** Forty payments while one of four calls fails, and their archive. */
-const system = await SimulatedSystem.begin(1);
+const system = await SimulatedSystem.begin(2);
 
 beforeAll(async () => {
   const rate = 0.05;

@@ -27,7 +27,7 @@ describe('what the processor has shown as open', () => {
     });
     for (const each of [charge, chargeId]) await harness.deliver(callback(`told_${each}`, each));
     expect(world.atTheEnd()).not.toContain(ORACLE);
-    for (const entry of await harness.store.inquiries(99)) await harness.store.closeInquiry(entry);
+    for (const entry of await harness.store.inquiries()) await harness.store.closeInquiry(entry);
     const found = world.all().filter(({ oracle }) => oracle === ORACLE);
     expect(found.map(({ what }) => what.replace(/ \w+ of .*| of .*/, ''))).toEqual([
       'the pending refund',
