@@ -186,6 +186,9 @@ const canFlood = ({ capturedMinor, refunds }: ProcessorCharge): boolean => captu
 function floodedBy(drawing: Drawing): readonly Draft[] {
   const { dice, has } = drawing;
   return [
+    ...(dice.chance(0.1)
+      ? [{ act: 'foreign_charges', pace: ['seconds'], given: { count: dice.pick([100, 1_000]) } } as const]
+      : []),
     ...(has('silence') && dice.chance(0.5)
       ? [
           {
@@ -237,4 +240,30 @@ const flood = act<Flood>({
     `another user makes ${count} refunds of ${money(1, of)} of ${name(of)} at the processor`,
 });
 
-export const DASHBOARD_ACTS: readonly Act[] = [foreignRefund, foreignCapture, foreignVoid, stray, editMetadata, flood];
+/** Charges of another program at the same account, each with its callback. */
+const foreignCharges = act<Flood>({
+  name: 'foreign_charges',
+  actor: 'dashboard',
+  feature: 'floods',
+  about: 'payment',
+  weight: 0,
+  pace: ['instant', 'seconds', 'minutes'],
+  draw: () => undefined,
+  play: async (scene, step) => {
+    const processor = chargeOf(scene, step)?.processor ?? scene.system.settings.defaultProcessor;
+    return deedAt(scene, processor, async (inside) => {
+      for (let number = 0; number < step.count; number += 1) await inside.charge({ amountMinor: 1 });
+    });
+  },
+  tell: ({ of, count }, { name }) => `another program makes ${count} charges where ${name(of)} is`,
+});
+
+export const DASHBOARD_ACTS: readonly Act[] = [
+  foreignRefund,
+  foreignCapture,
+  foreignVoid,
+  stray,
+  editMetadata,
+  flood,
+  foreignCharges,
+];

@@ -11,6 +11,7 @@ import { checkEvents } from './events.ts';
 import { checkApprovals, checkEmails } from './limits.ts';
 import { checkMishaps } from './mishaps.ts';
 import { checkOrder, checkOrdersEnd, checkReceipts } from './orders.ts';
+import { Overdue } from './overdue.ts';
 import { checkOwners } from './owners.ts';
 import { checkBooks, checkCallbacks, checkFees, checkProcessors } from './processors.ts';
 import { checkRequests } from './requests.ts';
@@ -28,16 +29,18 @@ import {
 /** The oracles of one history. It is made before the history begins, and looks at the world after each step. */
 export class Watch {
   readonly #seen: Seen;
+  readonly #overdue: Overdue;
   #unreadable = 0;
 
   constructor(world: Observed) {
     this.#seen = new Seen(world);
+    this.#overdue = new Overdue(world);
   }
 
   /** What holds at every moment. */
   afterStep(): readonly Violation[] {
     const { payments, orders, changed, claims, world } = this.#seen;
-    const found: Violation[] = [...this.#seen.takeWrong(), ...this.#readable()];
+    const found: Violation[] = [...this.#seen.takeWrong(), ...this.#overdue.take(), ...this.#readable()];
     const queued = queuedIn(world);
     for (const id of changed) {
       const payment = payments.get(id);

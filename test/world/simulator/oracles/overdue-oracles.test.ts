@@ -1,0 +1,68 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb';
+import { beforeEach, expect, test } from '@jest/globals';
+import { acceptedRun } from '../../../../lambdas/jobs/domain/job-run.ts';
+import { runRow } from '../../../../lambdas/jobs/store/job-items.ts';
+import { chargeOperation } from '../../../../lambdas/kernel/ids.ts';
+import { inquiryItem } from '../../../../lambdas/payments/store/queue-items.ts';
+import { paymentIdFor } from '../../../payments/payment-fixtures.ts';
+import { TABLES } from '../../tables.ts';
+import { World } from '../../world.ts';
+import { watched } from './watched.ts';
+
+const ORACLE = 'every queue entry is looked at in time';
+const MINUTE_MS = 60_000;
+
+let harness: World;
+let world: ReturnType<typeof watched>;
+beforeEach(() => {
+  harness = new World();
+  world = watched(harness);
+});
+
+const put = (Item: Record<string, unknown>) =>
+  harness.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item }));
+const inquiry = () => {
+  const paymentId = paymentIdFor('overdue');
+  return { operationId: chargeOperation(paymentId), paymentId, claimedAtMs: harness.clock.nowMs() };
+};
+/** A run that ends without a look at anything. */
+async function run(jobId: string, changes: object = {}): Promise<void> {
+  harness.clock.advance(MINUTE_MS);
+  const accepted = acceptedRun(jobId, harness.clock.nowMs(), harness.clock.nowMs());
+  await put(runRow(accepted));
+  await put(runRow({ ...accepted, status: 'succeeded', ...changes }));
+}
+
+test('an entry that more runs leave out than its queue is long is overdue', async () => {
+  await put(inquiryItem(TABLES, inquiry()).Put?.Item ?? {});
+  for (let runs = 0; runs < 3; runs += 1) await run('resolve');
+  expect(world.now()).not.toContain(ORACLE);
+  await run('resolve');
+  expect(world.now()).toContain(ORACLE);
+});
+
+test('runs of another job, and runs in which looks failed, say nothing', async () => {
+  await put(inquiryItem(TABLES, inquiry()).Put?.Item ?? {});
+  for (let runs = 0; runs < 9; runs += 1) {
+    await run('retry-orphans');
+    await run('resolve', { failed: 1 });
+  }
+  expect(world.now()).not.toContain(ORACLE);
+});
+
+test('an entry that is looked at, or is not due, is not overdue', async () => {
+  const asked = inquiry();
+  await put(inquiryItem(TABLES, asked).Put?.Item ?? {});
+  for (let runs = 0; runs < 9; runs += 1) {
+    await run('resolve');
+    const dueAtMs = harness.clock.nowMs() + (runs < 5 ? 0 : 30 * MINUTE_MS);
+    if (runs < 6) await harness.store.postponeInquiry(asked, { dueAtMs, undecidable: false });
+  }
+  expect(world.now()).not.toContain(ORACLE);
+});
+
+test('an entry that no queue lists is found at once', async () => {
+  const { queue: _queue, ...unlisted } = inquiryItem(TABLES, inquiry()).Put?.Item ?? {};
+  await put(unlisted);
+  expect(world.now()).toContain(ORACLE);
+});

@@ -1,0 +1,88 @@
+/** Every entry of a queue is listed by the time of its next look, and looked at when it is due. */
+import { parseRun } from '../../../../lambdas/jobs/store/job-items.ts';
+import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import { KeyAttribute, RegistryTable } from '../../../../lambdas/kernel/contract/tables.ts';
+import type { Item } from '../../dynamodb-values.ts';
+import type { RowChange } from '../../memory-dynamodb.ts';
+import type { Observed, Violation } from '../contract.ts';
+import { nameOfRow } from '../stream.ts';
+
+const ORACLE = 'every queue entry is looked at in time';
+
+const { partitionKey: QUEUE, sortKey: DUE } = RegistryTable.queuesIndex;
+
+/** The job that looks at the rows of each kind. */
+const JOB_OF: Readonly<Record<string, string>> = {
+  [RegistryRow.inquiry]: 'resolve',
+  [RegistryRow.return]: 'resolve',
+  [RegistryRow.openOrder]: 'resolve',
+  [RegistryRow.orphan]: 'retry-orphans',
+};
+
+/** Runs that may leave out an entry that is due: besides these, one for each ten entries of the job, as a look can take seconds. */
+const RUNS_LEFT_OUT = 3;
+const ENTRIES_OF_A_RUN = 10;
+
+interface Entry {
+  readonly job: string;
+  readonly dueAtMs: number;
+  /** When it was written last, in the time of the world. */
+  readonly writtenAtMs: number;
+  /** Runs that have ended since it is due and did not touch it. */
+  missed: number;
+}
+
+/** The simulated schedule leaves out runs, so the wait of an entry is counted in runs. */
+export class Overdue {
+  readonly #world: Observed;
+  readonly #entries = new Map<string, Entry>();
+  /** By run: when it was accepted, in the time of the world. */
+  readonly #accepted = new Map<string, number>();
+  readonly #found: Violation[] = [];
+
+  constructor(world: Observed) {
+    this.#world = world;
+    const { database, tables } = world;
+    for (const item of database.items(tables.registry)) this.#take({ table: tables.registry, after: item });
+    database.listen((changes) => changes.forEach((change) => this.#take(change)));
+  }
+
+  /** The violations since the last call. */
+  take(): readonly Violation[] {
+    return this.#found.splice(0);
+  }
+
+  #take({ table, before, after }: RowChange): void {
+    const row = after ?? before;
+    if (table !== this.#world.tables.registry || row === undefined) return;
+    const kind = /^[A-Z_]+#/.exec(row[KeyAttribute.partition] as string)?.[0] ?? '';
+    const job = JOB_OF[kind];
+    if (job !== undefined) this.#takeEntry(job, row, after === undefined);
+    if (kind === RegistryRow.jobRuns && after !== undefined) this.#takeRun(after);
+  }
+
+  #takeEntry(job: string, row: Item, isGone: boolean): void {
+    const name = nameOfRow(row);
+    if (isGone) this.#entries.delete(name);
+    else if (typeof row[QUEUE] !== 'string' || typeof row[DUE] !== 'number')
+      this.#found.push({ oracle: ORACLE, what: 'it is listed in no queue', about: name });
+    else this.#entries.set(name, { job, dueAtMs: row[DUE], writtenAtMs: this.#world.nowMs, missed: 0 });
+  }
+
+  #takeRun(row: Item): void {
+    const { jobId, runId, status, scheduledForMs, failed, skipped } = parseRun(row);
+    const acceptedAtMs = this.#accepted.get(runId) ?? this.#world.nowMs;
+    this.#accepted.set(runId, acceptedAtMs);
+    // An entry whose look failed may have kept its time.
+    if (status !== 'succeeded' || failed > 0 || skipped.length > 0) return;
+    this.#accepted.delete(runId);
+    const waiting = [...this.#entries].filter(([, { job }]) => job === jobId);
+    for (const [name, entry] of waiting) {
+      if (entry.dueAtMs > scheduledForMs || entry.writtenAtMs >= acceptedAtMs) continue;
+      entry.missed += 1;
+      if (entry.missed <= RUNS_LEFT_OUT + waiting.length / ENTRIES_OF_A_RUN) continue;
+      const what = `${entry.missed} runs have ended since it was due at ${entry.dueAtMs}, and none looked at it`;
+      this.#found.push({ oracle: ORACLE, what, about: name });
+    }
+  }
+}
