@@ -142,7 +142,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
       {
         file: 'lambdas/payments/use/queued-with.ts',
         find: 'return isForeign ? [',
-        replace: 'return isForeign && occurredAtMs === 0 ? [',
+        replace: 'return isForeign && newest === before.first ? [',
       },
     ],
   },
