@@ -343,7 +343,7 @@ describe('a refund', () => {
 
     await harness.processor.inside.failNextChange(1, 'tok_unauthorized');
     await expect(harness.change(refund('left', 300))).rejects.toBeInstanceOf(RetryableError);
-    expect(await harness.resolveClaims()).toMatchObject({ waiting: 1 });
+    expect(await harness.resolveClaims()).toMatchObject({ finished: 0, failed: 0 });
     harness.clock.advance(16 * 60_000);
     expect(await harness.resolveClaims()).toMatchObject({ finished: 1 });
     expect(await harness.change(refund('left', 300))).toMatchObject({ answer: { status: 409 } });

@@ -112,12 +112,10 @@ describe('before the recovery', () => {
     world.adopt();
     await world.work(10);
     expect(world.world.reported).toEqual([]);
-    expect(
-      await [
-        ...(await world.world.store.waiting('own', ALL_DUE)),
-        ...(await world.world.store.waiting('foreign', ALL_DUE)),
-      ],
-    ).toEqual([]);
+    expect([
+      ...(await world.world.store.waiting('own', ALL_DUE)),
+      ...(await world.world.store.waiting('foreign', ALL_DUE)),
+    ]).toEqual([]);
     expect((await world.world.chain(world)).state.strayCharges.size).toBe(1);
   });
 
