@@ -9,7 +9,8 @@ import type { EffectStore } from './effect-store.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import type { PaymentStore } from './payment-store.ts';
 import type { ProcessorBooks } from './processor.ts';
-import { lookAtBooks, queuedBesideChain, queuedWith } from './queued-with.ts';
+import { queuedBesideChain } from './queued-beside-chain.ts';
+import { lookAtBooks, queuedWith } from './queued-with.ts';
 import { alarmContradictions, alarmLateSuccess, type ContradictionTools } from './raise-alarms.ts';
 
 export interface RecordChargeTools extends ContradictionTools {

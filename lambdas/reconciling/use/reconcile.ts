@@ -8,7 +8,7 @@ import type { EffectStore } from '../../payments/use/effect-store.ts';
 import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import { isSentTo } from '../../payments/use/pinned-processor.ts';
 import type { ProcessorBooks, UnreadableCharge } from '../../payments/use/processor.ts';
-import { queuedBesideChain } from '../../payments/use/queued-with.ts';
+import { queuedBesideChain } from '../../payments/use/queued-beside-chain.ts';
 import { positionAt, timeOf } from '../../payments/use/transition-reader.ts';
 import { DAY_MS, dayOf } from '../../views/domain/views.ts';
 import { compareBooks, type Mismatch } from '../domain/compare-books.ts';

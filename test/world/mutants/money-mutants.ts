@@ -164,7 +164,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     fault: 'A charge, a refund or a dispute that is open, and that the chain does not show as open, is in no queue.',
     edits: [
       {
-        file: 'lambdas/payments/use/queued-with.ts',
+        file: 'lambdas/payments/use/queued-beside-chain.ts',
         find: 'isOpenBesideChain(charge, state) ?',
         replace: 'isOpenBesideChain(charge, state) && nowMs < 0 ?',
       },
