@@ -56,6 +56,7 @@ describe('a callback that finds no payment', () => {
       },
     };
     expect(await harness.retryOrphans({ effects })).toMatchObject({ failed: 1 });
+    harness.clock.advance(15 * 60_000);
     expect(await harness.retryOrphans()).toMatchObject({ adopted: 1, waiting: 0 });
     expect((await harness.chain(request)).state.refunds.size).toBe(60);
   });

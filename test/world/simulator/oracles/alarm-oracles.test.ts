@@ -2,7 +2,7 @@ import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { storedOperationId } from '../../../../lambdas/kernel/ids.ts';
-import { inquiryKey } from '../../../../lambdas/payments/store/queue-items.ts';
+import { inquiryKey, inquiryQueued } from '../../../../lambdas/payments/store/queue-items.ts';
 import { callback, paymentRequest } from '../../../payments/payment-fixtures.ts';
 import { TABLES } from '../../tables.ts';
 import { World } from '../../world.ts';
@@ -151,7 +151,11 @@ describe('what stays until an operator has acted', () => {
     const { paymentId } = request;
     const inquiry = { operationId: storedOperationId('ref_any'), paymentId, claimedAtMs: harness.clock.nowMs() };
     const marked = { ...inquiry, undecidable: true };
-    await put(TABLES.registry, { ...inquiryKey(inquiry), ...marked });
+    await put(TABLES.registry, {
+      ...inquiryKey(inquiry),
+      ...marked,
+      ...inquiryQueued(marked, harness.clock.nowMs()),
+    });
     harness.clock.advance(60 * MINUTE_MS);
     expect(world.atTheEnd()).toEqual([NEEDED]);
     report('oldest_unknown_outcome', 60 * MINUTE_MS);
