@@ -21,8 +21,8 @@ beforeEach(() => {
 
 const put = (Item: Record<string, unknown>) =>
   harness.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item }));
-const inquiry = () => {
-  const paymentId = paymentIdFor('overdue');
+const inquiry = (key = 'overdue') => {
+  const paymentId = paymentIdFor(key);
   return { operationId: chargeOperation(paymentId), paymentId, claimedAtMs: harness.clock.nowMs() };
 };
 /** A run that ends without a look at anything. */
@@ -36,6 +36,17 @@ async function run(jobId: string, changes: object = {}): Promise<void> {
 test('an entry that more runs leave out than its queue is long is overdue', async () => {
   await put(inquiryItem(TABLES, inquiry()).Put?.Item ?? {});
   for (let runs = 0; runs < 3; runs += 1) await run('resolve');
+  expect(world.now()).not.toContain(ORACLE);
+  await run('resolve');
+  expect(world.now()).toContain(ORACLE);
+});
+
+test('an entry may wait for those that were before it, also when they have left since', async () => {
+  const others = Array.from({ length: 40 }, (_, place) => inquiry(`other-${place}`));
+  for (const each of [...others, inquiry()]) await put(inquiryItem(TABLES, each).Put?.Item ?? {});
+  await run('resolve');
+  for (const each of others) await harness.store.closeInquiry(each);
+  for (let runs = 1; runs < 7; runs += 1) await run('resolve');
   expect(world.now()).not.toContain(ORACLE);
   await run('resolve');
   expect(world.now()).toContain(ORACLE);

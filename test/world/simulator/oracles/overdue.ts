@@ -30,6 +30,8 @@ interface Entry {
   readonly writtenAtMs: number;
   /** Runs that have ended since it is due and did not touch it. */
   missed: number;
+  /** The longest queue of its job in these runs: the entries before it may have left since. */
+  longest: number;
 }
 
 /** The simulated schedule leaves out runs, so the wait of an entry is counted in runs. */
@@ -66,7 +68,7 @@ export class Overdue {
     if (isGone) this.#entries.delete(name);
     else if (typeof row[QUEUE] !== 'string' || typeof row[DUE] !== 'number')
       this.#found.push({ oracle: ORACLE, what: 'it is listed in no queue', about: name });
-    else this.#entries.set(name, { job, dueAtMs: row[DUE], writtenAtMs: this.#world.nowMs, missed: 0 });
+    else this.#entries.set(name, { job, dueAtMs: row[DUE], writtenAtMs: this.#world.nowMs, missed: 0, longest: 0 });
   }
 
   #takeRun(row: Item): void {
@@ -80,7 +82,8 @@ export class Overdue {
     for (const [name, entry] of waiting) {
       if (entry.dueAtMs > scheduledForMs || entry.writtenAtMs >= acceptedAtMs) continue;
       entry.missed += 1;
-      if (entry.missed <= RUNS_LEFT_OUT + waiting.length / ENTRIES_OF_A_RUN) continue;
+      entry.longest = Math.max(entry.longest, waiting.length);
+      if (entry.missed <= RUNS_LEFT_OUT + entry.longest / ENTRIES_OF_A_RUN) continue;
       const what = `${entry.missed} runs have ended since it was due at ${entry.dueAtMs}, and none looked at it`;
       this.#found.push({ oracle: ORACLE, what, about: name });
     }
