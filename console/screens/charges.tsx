@@ -89,7 +89,7 @@ function DecideAct({
   return (
     <Act
       name="Decide"
-      does="Records what an operator found out at the processor: the payment ends, its postings are made, and its tenant is told. The processor must show the charge and its amount; a failed payment’s money is returned."
+      does="Records what an operator found out at the processor: the payment ends, its postings are made, and its tenant gets the event. The processor must show the charge and its amount; a failed payment’s money is returned."
       role="operator"
       because={because}
       path={`/v1/admin/payments/${encodeURIComponent(id)}/resolve`}

@@ -114,7 +114,7 @@ async function undecided([step, body, capture]: Change) {
   return { payment, change };
 }
 
-/** What the processor did of it meanwhile, or another user of its account. */
+/** What the processor, or another user of its account, has done since. */
 const AT_THE_PROCESSOR = {
   nothing: async () => undefined,
   refunded: ({ inside, chargeId }: ChangedPayment, change: string) => refundAs(inside, chargeId, change, 'succeeded'),

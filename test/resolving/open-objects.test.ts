@@ -34,7 +34,7 @@ beforeEach(() => {
 });
 
 const tools = () => ({ ...world.tools, alarm: (what: string) => void alarms.push(what) });
-const unheard = async (): Promise<never> => {
+const unanswered = async (): Promise<never> => {
   throw new AmbiguousError('injected_ambiguity', 'the answer is lost');
 };
 
@@ -73,12 +73,12 @@ async function decide(payment: CreatePayment, asked: Omit<AskedDecision, 'kind'>
 /** An operator decides that the change has failed while the processor’s books cannot be read. */
 const decideUnread = (payment: CreatePayment, { operationId }: ChangePayment) =>
   decide(payment, { outcome: 'failed', change: operationId, override: true }, [
-    { ...world.processor, readCharge: unheard },
+    { ...world.processor, readCharge: unanswered },
   ]);
 
 /** No send of the change is answered, and none arrives. */
-async function sendUnheard(asked: ChangePayment): Promise<void> {
-  const lost = { processor: { ...world.processor, change: unheard } };
+async function sendUnanswered(asked: ChangePayment): Promise<void> {
+  const lost = { processor: { ...world.processor, change: unanswered } };
   await world.change(asked, lost);
   for (let minute = 0; minute < 50; minute += 1) {
     world.clock.advance(MINUTE_MS);
@@ -100,7 +100,7 @@ async function held(payment: CreatePayment) {
 }
 
 /** Nine days later it has ended at the processor, and no callback tells of it. */
-async function endsUnheard(
+async function endsWithoutCallback(
   payment: CreatePayment,
   end: () => Promise<void>,
   alarmsBefore: readonly string[] = alarms,
@@ -132,11 +132,13 @@ describe('a pending refund that the chain calls ended', () => {
     await world.change(refund);
     await live(2);
     await decideUnread(payment, refund);
-    await endsUnheard(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'), ['contradiction']);
+    await endsWithoutCallback(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'), [
+      'contradiction',
+    ]);
   });
 
   test('is tracked when its request arrives after it was called not attempted', async () => {
-    await sendUnheard(refund);
+    await sendUnanswered(refund);
     expect((await world.chain(payment)).state.refunds.get(refund.operationId)).toMatchObject({ status: 'failed' });
     const { operationId } = refund;
     await world.processor.inside.refund(world.chargeOf(payment), 400, 'pending');
@@ -147,7 +149,9 @@ describe('a pending refund that the chain calls ended', () => {
       })),
     });
     await tell(world.chargeOf(payment));
-    await endsUnheard(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'), ['contradiction']);
+    await endsWithoutCallback(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'), [
+      'contradiction',
+    ]);
   });
 
   test('is tracked when only the answer of its send shows it', async () => {
@@ -159,7 +163,7 @@ describe('a pending refund that the chain calls ended', () => {
     await world.change(refund, { store });
     for (const entry of await world.store.inquiries())
       if (entry.waitsFor === 'books') await world.store.closeInquiry(entry);
-    await endsUnheard(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'));
+    await endsWithoutCallback(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'));
   });
 
   test('is tracked when an owner died after its send, and an operator decided before its claim was taken over', async () => {
@@ -168,7 +172,7 @@ describe('a pending refund that the chain calls ended', () => {
     world.clock.advance(50 * MINUTE_MS);
     await decideUnread(payment, refund);
     for (const entry of await world.store.inquiries()) await world.store.closeInquiry(entry);
-    await endsUnheard(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'));
+    await endsWithoutCallback(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'));
   });
 });
 
@@ -182,7 +186,7 @@ describe('a pending charge that is not the payment’s own', () => {
     const { chargeId: second } = await world.processor.inside.charge(about);
     await tell(second);
     expect((await world.chain(payment)).state.payment).toMatchObject({ status: 'succeeded', chargeId: second });
-    await endsUnheard(payment, () => world.processor.inside.approve(first));
+    await endsWithoutCallback(payment, () => world.processor.inside.approve(first));
     expect(world.refundedAtProcessor(payment)).toBe(1000);
   });
 
@@ -190,15 +194,15 @@ describe('a pending charge that is not the payment’s own', () => {
     const payment = paymentRequest('no-answer', { source: 'tok_async' });
     const { processor } = world;
     const { paymentId } = payment;
-    const charge: typeof processor.charge = async (...asked) => processor.charge(...asked).then(unheard);
+    const charge: typeof processor.charge = async (...asked) => processor.charge(...asked).then(unanswered);
     const store = world.storeWithRival(async () => {
       const about = { paymentId, operationId: chargeOperation(paymentId), amountMinor: 1000 };
       await tell((await processor.inside.charge(about)).chargeId);
     });
-    await world.pay(payment, { store, processor: { ...processor, charge, findCharge: unheard } });
+    await world.pay(payment, { store, processor: { ...processor, charge, findCharge: unanswered } });
     expect((await world.chain(payment)).state.payment.status).toBe('succeeded');
     const first = String(processor.charges(paymentId).find(({ status }) => status === 'pending')?.chargeId);
-    await endsUnheard(payment, () => processor.inside.approve(first));
+    await endsWithoutCallback(payment, () => processor.inside.approve(first));
     expect(world.refundedAtProcessor(payment)).toBe(1000);
   });
 });

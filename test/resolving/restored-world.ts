@@ -91,7 +91,7 @@ export class RestoredWorld {
     return this.api.store.database.isCut;
   }
 
-  /** @returns whether the tables were lost meanwhile */
+  /** @returns whether the tables were lost during the step */
   async do(step: HistoryStep): Promise<boolean> {
     this.world.clock.advance(1_000);
     const reply = await step.act(this).catch((error: unknown) => {

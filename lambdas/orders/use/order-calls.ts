@@ -135,7 +135,7 @@ const OF_PAYMENT: ReadonlySet<OrderCall> = new Set(['charge', 'reverse']);
 
 /**
  * The shop was removed, or one of the other mode took its place: the order goes on as while its shop is away, and its money is returned
- * after an hour. An operator, who is told once, saves the order by configuring the shop again in time.
+ * after an hour. The alarm is raised once; an operator saves the order by configuring the shop again in time.
  */
 async function isElsewhere(tools: OrderTools, { id, mode, paymentId }: Order): Promise<boolean> {
   const { ordersOf, report, alarm, digest } = tools;

@@ -1,15 +1,15 @@
-/** Objects at the processor that have no result yet. Each stays in a queue until a look shows its result. */
+/** Objects at the processor without a result. Each stays in a queue until a look shows its result. */
 import { isAlike, unansweredRefunds } from './nameless-refunds.ts';
 import { isAwaited } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import { factsOf, isOfAnotherPayment, type ProcessorCharge } from './processor-charge.ts';
 
 /**
- * Whether the processor shows an open object of the charge that the chain does not show as open: a charge that the payment does not
- * wait for, or a refund or a dispute that the chain calls ended or does not have. So is a refund that may be one without an answer yet. An object that the chain shows as open was queued
- * with its transition.
+ * Whether the charge has an open object that the chain does not show as open: the charge itself, if the payment does not wait for it;
+ * a refund or a dispute that the chain shows as ended or does not have; a refund that may be one whose answer was lost. An object that
+ * the chain shows as open was queued with its transition.
  */
-export function isOpenBesideChain(charge: ProcessorCharge, state: PaymentState): boolean {
+export function isOpenUntracked(charge: ProcessorCharge, state: PaymentState): boolean {
   const { payment, refunds, disputes } = state;
   if (isOfAnotherPayment(charge, payment.id)) return false;
   if (isChargeOpen(charge, state)) return true;

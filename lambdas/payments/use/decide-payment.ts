@@ -74,7 +74,7 @@ export function decisionEffect(
       const decision = decideOn(request, chain, clock.nowMs());
       return decision.kind === 'append' ? ((await compareDecision(tools, asked, chain)) ?? decision) : decision;
     },
-    // All charges of the payment: money that it must not have is returned, and refunds and disputes that were made meanwhile are recorded.
+    // All charges of the payment: money that it must not have is returned, and refunds and disputes since then are recorded.
     inquiry: ({ payment: { id }, occurredAtMs }) => lookAtBooks(id, occurredAtMs),
     answer: (_transition, chain) => ({
       status: 200,

@@ -9,9 +9,9 @@ import type { EffectStore } from './effect-store.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import type { PaymentStore } from './payment-store.ts';
 import type { ProcessorBooks } from './processor.ts';
-import { queuedBesideChain } from './queued-beside-chain.ts';
 import { lookAtBooks, queuedWith } from './queued-with.ts';
 import { alarmContradictions, alarmLateSuccess, type ContradictionTools } from './raise-alarms.ts';
+import { queueUntracked, untrackedEntries } from './untracked-entries.ts';
 
 export interface RecordChargeTools extends ContradictionTools {
   /** The run that looks the charge up. */
@@ -79,8 +79,7 @@ async function recordPart(
     await alarmContradictions(tools, chain, contradictions, charge, 'look');
     const [first] = transitions;
     if (first === undefined) {
-      const beside = queuedBesideChain({ charge, state: chain.state }, nowMs);
-      if (beside.toReturn.length + beside.inquiries.length > 0) await effects.queueIfAbsent(beside);
+      await queueUntracked(effects, { charge, state: chain.state }, nowMs);
       return { charge, chain, isMore: false };
     }
     const { part, isMore, queued } = nextPart(chain, { ...decided, charge }, nowMs);
@@ -113,7 +112,7 @@ export function nextPart(
   const part = transitions.slice(0, MAX_TOGETHER);
   const isMore = part.length < transitions.length;
   const queued = queuedWith(chain, part);
-  const beside = queuedBesideChain({ charge, state }, nowMs);
+  const untracked = untrackedEntries({ charge, state }, nowMs);
   const look = isMore ? [lookAtBooks(chain.first.payment.id, nowMs)] : [];
   return {
     part,
@@ -121,8 +120,8 @@ export function nextPart(
     queued: {
       ...queued,
       // One transaction writes each row once.
-      toReturn: queued.toReturn.length > 0 ? queued.toReturn : beside.toReturn,
-      inquiries: [...(queued.inquiries.length > 0 ? queued.inquiries : beside.inquiries), ...look],
+      toReturn: queued.toReturn.length > 0 ? queued.toReturn : untracked.toReturn,
+      inquiries: [...(queued.inquiries.length > 0 ? queued.inquiries : untracked.inquiries), ...look],
     },
   };
 }

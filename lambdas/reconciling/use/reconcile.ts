@@ -8,8 +8,8 @@ import type { EffectStore } from '../../payments/use/effect-store.ts';
 import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import { isSentTo } from '../../payments/use/pinned-processor.ts';
 import type { ProcessorBooks, UnreadableCharge } from '../../payments/use/processor.ts';
-import { queuedBesideChain } from '../../payments/use/queued-beside-chain.ts';
 import { positionAt, timeOf } from '../../payments/use/transition-reader.ts';
+import { queueUntracked } from '../../payments/use/untracked-entries.ts';
 import { DAY_MS, dayOf } from '../../views/domain/views.ts';
 import { compareBooks, type Mismatch } from '../domain/compare-books.ts';
 import type { LookedAt, MismatchChange, MismatchCounts, OpenMismatch } from '../domain/mismatch-view.ts';
@@ -242,12 +242,9 @@ class Look {
     return isSame ? ONE_DONE : this.#atPayment(own, chain, charges);
   }
 
-  /** What is open at the processor and not in the chain holds no money yet, so it is no difference. The resolver looks it up. */
+  /** An open object without money is no difference between the books, so the resolver looks it up. */
   async #queueOpen(charges: readonly ProcessorCharge[], { state }: PaymentChain): Promise<void> {
-    for (const charge of charges) {
-      const beside = queuedBesideChain({ charge, state }, this.#beganAtMs);
-      if (beside.toReturn.length + beside.inquiries.length > 0) await this.#tools.effects.queueIfAbsent(beside);
-    }
+    for (const charge of charges) await queueUntracked(this.#tools.effects, { charge, state }, this.#beganAtMs);
   }
 
   async atOpen(open: OpenMismatch): Promise<JobCounts> {

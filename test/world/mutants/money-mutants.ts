@@ -164,9 +164,9 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     fault: 'A charge, a refund or a dispute that is open, and that the chain does not show as open, is in no queue.',
     edits: [
       {
-        file: 'lambdas/payments/use/queued-beside-chain.ts',
-        find: 'isOpenBesideChain(charge, state) ?',
-        replace: 'isOpenBesideChain(charge, state) && nowMs < 0 ?',
+        file: 'lambdas/payments/use/untracked-entries.ts',
+        find: 'isOpenUntracked(charge, state) ?',
+        replace: 'isOpenUntracked(charge, state) && nowMs < 0 ?',
       },
     ],
   },

@@ -1,0 +1,40 @@
+import { isOpenUntracked } from '../domain/open-at-processor.ts';
+import type { PaymentState } from '../domain/payment-state.ts';
+import type { ProcessorCharge } from '../domain/processor-charge.ts';
+import type { Effect, EffectStore } from './effect-store.ts';
+import { inquiryForCharge } from './queued-with.ts';
+
+/** What the processor's books show of a charge, and the chain with every fact of it. */
+interface Shown {
+  readonly charge: ProcessorCharge;
+  readonly state: PaymentState;
+}
+
+/**
+ * The queue entries of what the books show as open and the chain does not: the charge is looked up until it has a result, and a stray
+ * hold is voided, once more if it had ended before.
+ *
+ * @param nowMs the time of the look at the books. Unix milliseconds
+ */
+export function untrackedEntries(
+  { charge, state }: Shown,
+  nowMs: number,
+): Required<Pick<Effect, 'toReturn' | 'inquiries'>> {
+  const { chargeId, status } = charge;
+  const { id: paymentId } = state.payment;
+  const isStrayHold = status === 'authorized' && state.strayCharges.get(chargeId)?.status === 'authorized';
+  return {
+    toReturn: isStrayHold ? [{ paymentId, chargeId, by: 'void', foundAtMs: nowMs }] : [],
+    inquiries: isOpenUntracked(charge, state) ? [inquiryForCharge(paymentId, chargeId, nowMs)] : [],
+  };
+}
+
+/** Queues what a look without new transitions has shown as open. An entry that is there already stays as it is. */
+export async function queueUntracked(
+  effects: Pick<EffectStore, 'queueIfAbsent'>,
+  shown: Shown,
+  nowMs: number,
+): Promise<void> {
+  const untracked = untrackedEntries(shown, nowMs);
+  if (untracked.toReturn.length + untracked.inquiries.length > 0) await effects.queueIfAbsent(untracked);
+}
