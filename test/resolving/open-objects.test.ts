@@ -386,6 +386,35 @@ test('a look at what is queued already leaves the entry as it is', async () => {
   expect(await queued()).toEqual(before);
 });
 
+describe('a dispute that the chain shows as open', () => {
+  let payment: CreatePayment;
+  let chargeId: string;
+  const queued = async () => (await world.store.inquiries()).map(({ operationId }) => operationId);
+
+  beforeEach(async () => {
+    payment = paymentRequest('vanished');
+    await world.pay(payment);
+    chargeId = world.chargeOf(payment);
+    await world.processor.inside.dispute(chargeId, 300);
+    await tell(chargeId);
+  });
+
+  test('stays queued while the processor shows the charge without it', async () => {
+    await world.processor.inside.correct(chargeId, { disputes: [] });
+    await live(3);
+    expect(await queued()).toEqual([chargeId]);
+  });
+
+  test('stays queued and raises an alarm while the processor does not know the charge', async () => {
+    const books = [{ ...world.processor, readCharge: async () => undefined }];
+    world.clock.advance(2 * DAY_HOURS * 60 * MINUTE_MS);
+    await resolveInquiries({ ...tools(), books });
+    expect(await queued()).toEqual([chargeId]);
+    expect(alarms).toEqual(['contradiction']);
+    expect(world.reported).toEqual([]);
+  });
+});
+
 describe('an object that is open at the processor', () => {
   test.each(sliceOf(MATRIX, PARTS))(
     '%s, shown by %s, is tracked although the payment is %s',
