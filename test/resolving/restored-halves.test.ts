@@ -157,6 +157,16 @@ describe('the recovery', () => {
     expect(await world.recover()).toEqual([]);
   });
 
+  test('lets an approval wait again whose effect is lost', async () => {
+    const { world, last } = await restored('an approved correction', 3, ['APPROVALS']);
+    const lost = await world.recover();
+    expect(lost).toMatchObject([{ operationId: expect.stringMatching(/^apr_/), kind: 'verdict' }]);
+    expect(await last.act(world)).toMatchObject({ status: 200, body: { status: 'approved' } });
+    const { state } = await world.world.chain({ paymentId: world.paymentId });
+    expect(state.corrections.size).toBe(1);
+    expect(await world.recover()).toEqual([]);
+  });
+
   test('finds a refund that was made and whose claim is lost in the processor’s books', async () => {
     const { world } = await restored('a refund', 3, []);
     const { store, processor } = world.world;

@@ -1,8 +1,8 @@
-import { DeleteCommand, type DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { DeleteCommand, type DynamoDBDocumentClient, ScanCommand, UpdateCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { IdempotencyRow, OperationPrefix, RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
-import { type ChainId, parseOrderId, parsePaymentId } from '../../kernel/ids.ts';
+import { type ChainId, type OperationId, parseOrderId, parsePaymentId } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { operationOfKey } from '../../once/store/record-items.ts';
@@ -26,6 +26,8 @@ const anyRow = z.object({
   status: z.string().optional(),
   claimedAtMs: z.int().optional(),
   recordedAtMs: z.int().optional(),
+  id: z.string().optional(),
+  end: z.looseObject({ verdict: z.string(), atMs: z.int() }).optional(),
   request: z.object({ answer: z.object({ status: z.int(), body: z.string() }) }).optional(),
 });
 type AnyRow = z.infer<typeof anyRow>;
@@ -49,6 +51,8 @@ interface Place {
   readonly table: BesideLedger;
   readonly key: Item;
   readonly unchanged: readonly [name: string, value: unknown];
+  /** What is removed. @default the whole row */
+  readonly attribute?: string;
 }
 
 /** Scans whole tables. Only for operators' commands. */
@@ -86,31 +90,49 @@ export class DynamoDbRowsOfChains implements RowsOfChains {
   }
 
   async remove({ row }: RowOfChain): Promise<boolean> {
-    const { table, key, unchanged } = row as Place;
+    const { table, key, unchanged, attribute } = row as Place;
     const [name, value] = unchanged;
-    const written = await writeConditionally(this.#pacing, () =>
-      this.#client.send(
-        new DeleteCommand({
-          TableName: this.#tables[table],
-          Key: key,
-          ConditionExpression: '#unchanged = :unchanged',
-          ExpressionAttributeNames: { '#unchanged': name },
-          ExpressionAttributeValues: { ':unchanged': value },
-        }),
-      ),
-    );
+    const input = {
+      TableName: this.#tables[table],
+      Key: key,
+      ConditionExpression: '#unchanged = :unchanged',
+      ExpressionAttributeNames: { '#unchanged': name },
+      ExpressionAttributeValues: { ':unchanged': value },
+    };
+    const send = (): Promise<unknown> => {
+      if (attribute === undefined) return this.#client.send(new DeleteCommand(input));
+      const names = { ...input.ExpressionAttributeNames, '#attribute': attribute };
+      const UpdateExpression = 'REMOVE #attribute';
+      return this.#client.send(new UpdateCommand({ ...input, UpdateExpression, ExpressionAttributeNames: names }));
+    };
+    const written = await writeConditionally(this.#pacing, send);
     return written.kind === 'applied';
   }
 }
 
 function rowOfRegistry(row: AnyRow): RowOfChain | undefined {
   const { pk, sk, salt, paymentId, orderId } = row;
+  if (pk === RegistryRow.approvals) return verdictOf(row);
   const [kind, prefix = ''] = KINDS.find(([, each]) => pk.startsWith(each)) ?? [];
   const chainId = chainIdOf(kind === 'details' ? pk.slice(prefix.length) : (orderId ?? paymentId));
   if (kind === undefined || chainId === undefined) return undefined;
   const key = { [KeyAttribute.partition]: pk, [KeyAttribute.sort]: sk };
   const unchanged = salt === undefined ? [orderId === undefined ? 'paymentId' : 'orderId', chainId] : ['salt', salt];
   return { kind, chainId, row: { table: 'registry', key, unchanged } };
+}
+
+/** @returns undefined for an approval that has none, or a verdict that has no effect */
+function verdictOf({ pk, sk, id, paymentId, end }: AnyRow): RowOfChain | undefined {
+  const chainId = chainIdOf(paymentId);
+  if (end?.verdict !== 'approved' || chainId === undefined || id === undefined) return undefined;
+  const key = { [KeyAttribute.partition]: pk, [KeyAttribute.sort]: sk };
+  return {
+    kind: 'verdict',
+    chainId,
+    operationId: id as OperationId,
+    writtenAtMs: end.atMs,
+    row: { table: 'registry', key, unchanged: ['end', end], attribute: 'end' },
+  };
 }
 
 /** @returns undefined for a record that was written with no transition, or with one that its id does not name */

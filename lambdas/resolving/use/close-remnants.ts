@@ -30,13 +30,15 @@ export interface RowOfChain {
     /** The record of a key with its answer. */
     | 'answer'
     /** The record of an operator's correction, decision, annotation or approval. */
-    | 'effect';
+    | 'effect'
+    /** The end of an approval whose request took effect. Without it, the approval waits again, or has expired. */
+    | 'verdict';
   readonly chainId: ChainId;
-  /** Of a record. */
+  /** Of a record, and of an approval. */
   readonly operationId?: OperationId;
   /** The approval that an operator's request waits for instead of a transition. */
   readonly approvalId?: string;
-  /** When a record was written. Unix milliseconds. */
+  /** When a record or a verdict was written. Unix milliseconds. */
   readonly writtenAtMs?: number;
   /** The place of the row, and what tells that it is unchanged, for its store. */
   readonly row: unknown;
@@ -62,8 +64,8 @@ export interface LostOperation {
   readonly operationId: OperationId;
   /** The payment or the order. */
   readonly chainId: ChainId;
-  /** `claim`: not answered. `answer`: answered. `effect`: of an operator. */
-  readonly kind: 'claim' | 'answer' | 'effect';
+  /** `claim`: not answered. `answer`: answered. `effect`: of an operator. `verdict`: an approval, which waits for a second person again. */
+  readonly kind: 'claim' | 'answer' | 'effect' | 'verdict';
   /** Unix milliseconds. */
   readonly writtenAtMs: number;
 }
@@ -87,6 +89,7 @@ const TABLES = ['registry', 'idempotency'] as const;
  *
  *   claim    record ✓ transition 1 ✗ ── record removed: the same request is a first request, and looks its charge up before it sends
  *   refund   record ✓ transition n ✗ ── record removed, and a look at the processor's books is queued, which records the refund if it was made
+ *   approval verdict ✓ transition n ✗ ── verdict removed: the approval waits for a second person again, or has expired
  *   any      entry ✓ transition ✗ ── entry removed
  *
  * Traffic may continue: records and their transitions are written together, and the walk of the Ledger that follows writes the entries again that are needed.
@@ -136,7 +139,7 @@ async function hasWritten(
   { kind, operationId, approvalId }: RowOfChain,
 ): Promise<boolean> {
   if (operationId === undefined) return true;
-  if (kind !== 'effect') return hasBegun(chain, operationId);
+  if (kind !== 'effect' && kind !== 'verdict') return hasBegun(chain, operationId);
   if (approvalId !== undefined) return (await approvals.readApproval(approvalId)) !== undefined;
   if (!APPROVAL_ID.test(operationId)) return hasEffect(chain, operationId);
   const approval = await approvals.readApproval(operationId);
@@ -149,7 +152,8 @@ function hasEffect({ state: { corrections, decisions, annotations } }: PaymentCh
 }
 
 function lostOperation({ kind, operationId, chainId, writtenAtMs = 0 }: RowOfChain): LostOperation | undefined {
-  if (operationId === undefined || (kind !== 'claim' && kind !== 'answer' && kind !== 'effect')) return undefined;
+  if (operationId === undefined || (kind !== 'claim' && kind !== 'answer' && kind !== 'effect' && kind !== 'verdict'))
+    return undefined;
   return { operationId, chainId, kind, writtenAtMs };
 }
 
