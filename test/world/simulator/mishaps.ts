@@ -76,12 +76,13 @@ export class Mishaps implements MishapsSeen {
       queueUrl(PARKED),
       async ({ Body: body = '' }) => {
         const before = times(body);
-        // A fix that comes during the work is too late for it.
-        const isFixed = this.#poisoned.size === 0;
+        // A fix that comes during the work is too late for it, and another bug may come meanwhile.
+        const isFixed = (): boolean => this.#poisoned.size === 0;
+        const wasFixed = isFixed();
         const request: RedriveRequest = { parked: body };
         const ended = await process.until(this.#account.invoke('republish-range', process.token(), request));
         if (ended.kind !== 'returned') throw new Error('it could not be published');
-        if (isFixed && times(body) > before) this.parkedAgain.push(body);
+        if (wasFixed && isFixed() && times(body) > before) this.parkedAgain.push(body);
       },
       () => {},
     );
