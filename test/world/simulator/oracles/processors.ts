@@ -369,7 +369,7 @@ export function isReported(
 
 /**
  * Whether the metadata of a payment's charge name another payment or none, and an alarm tells of it: that of a look for the payment
- * itself, or of callbacks, which are about the one that is named, if any.
+ * itself, of callbacks, which are about the one that is named, if any, or of the payment that made the charge.
  */
 export function isToldOtherwise(
   world: Observed,
@@ -381,7 +381,8 @@ export function isToldOtherwise(
   if (charge === undefined) return false;
   const isOfAnother = charge.operationId?.startsWith('pay_') === true && charge.operationId !== id;
   if (charge.paymentId === id && !isOfAnother) return false;
-  const isAlarmed = [id, charge.paymentId ?? id].some((about) => isRaised(world, 'contradiction', about, 0));
+  const named = [id, charge.paymentId, charge.operationId].filter((each) => each !== undefined);
+  const isAlarmed = named.some((about) => isRaised(world, 'contradiction', about, 0));
   return isAlarmed || orphansOf(world).has(chargeId);
 }
 
