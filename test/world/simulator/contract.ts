@@ -1,6 +1,7 @@
 /** What the parts of the simulator know of each other: the running system, the acts upon it, and the oracles. Types only. */
 import type { LinePage } from '../../../lambdas/archive/use/verify-rows.ts';
 import type { SandboxEvent } from '../../../lambdas/kernel/contract/sandbox-api.ts';
+import type { LostOperation } from '../../../lambdas/resolving/use/close-remnants.ts';
 import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
 import type { SandboxInProcess } from '../sandbox-in-process.ts';
 import type { TABLES } from '../tables.ts';
@@ -173,6 +174,7 @@ export type Mishap =
   | 'all bus'
   | 'all sqs'
   | 'all answers of sqs'
+  | 'all tables'
   | 'secret of test'
   | 'secret of live'
   | 'relay';
@@ -193,6 +195,16 @@ export interface ChangeByHand {
   /** The findings after it. */
   readonly left: readonly string[];
   readonly atMs: number;
+}
+
+/** Tables that were restored to a moment within a transaction. */
+export interface RestoreSeen {
+  /** When they were recovered. Unix milliseconds. */
+  readonly atMs: number;
+  /** The keys whose records the recovery removed. */
+  readonly lost: readonly LostOperation[];
+  /** The payments and orders that it could not read, or of which transitions are missing. */
+  readonly named: readonly string[];
 }
 
 /** An execution that handled messages of a queue. */
@@ -250,6 +262,9 @@ export interface Observed {
   /** Errors that a handler threw to its caller, and lines logged as faults. */
   readonly reported: readonly { readonly of: string; readonly error: unknown; readonly atMs: number }[];
   readonly mishaps: MishapsSeen;
+  readonly restores: readonly RestoreSeen[];
+  /** Whether tables are lost, or restored and not yet recovered. */
+  readonly isRestoring: boolean;
   /** The files of exports, by name. */
   readonly exports: ReadonlyMap<string, string>;
   /** Messages that are left, by name of the queue: task queues, consumers' queues, their dead letters and parking queues. */
@@ -321,6 +336,13 @@ export interface RunningSystem extends Observed {
   /** The shop, the mail server or the bus is unreachable, or reachable again. */
   partyUp(party: 'stock' | 'referrals' | 'mail' | 'bus', isUp: boolean): void;
   mishap(what: Mishap, isOver: boolean): void;
+  /**
+   * The tables are lost within one of the next transactions, and recovered ten minutes later.
+   *
+   * @param nth which of those that write to several tables, from 1 on
+   * @param name unique, and stable when other steps are taken away
+   */
+  loseTables(nth: number, name: string): void;
   /** Nothing that names the payment is taken there, until it is fixed. */
   poison(paymentId: string, by: Poisoned, isFixed: boolean): void;
   /** Somebody changes a row of the Ledger, and an operator puts it back. @param share which of the rows, from 0 up to, not including, 1 */

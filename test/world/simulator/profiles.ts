@@ -64,6 +64,7 @@ export const FEATURES = [
   // What goes wrong in the account, and by hand.
   'relay_outages',
   'service_outages',
+  'restores',
   'credentials',
   'poison',
   'changes_by_hand',
@@ -99,6 +100,7 @@ const RARELY: Readonly<Partial<Record<Feature, number>>> = {
   cells: 0,
   relay_outages: 0,
   service_outages: 0,
+  restores: 0,
   credentials: 0,
   poison: 0,
   changes_by_hand: 0,
@@ -395,6 +397,7 @@ export const PROFILES = {
       cells: 0.4,
       relay_outages: 0.4,
       service_outages: 0.5,
+      restores: 0.4,
       credentials: 0.5,
       poison: 0.5,
       changes_by_hand: 0.5,

@@ -15,6 +15,8 @@ export interface Outage {
 /** Nearly all calls fail, or some answers are lost. */
 export const BROKEN = { spared: 0.03, applied: 0.07 } as const satisfies Outage;
 export const UNHEARD = { spared: 0.6, applied: 0.4 } as const satisfies Outage;
+/** Nothing is there. */
+export const GONE = { spared: 0, applied: 0 } as const satisfies Outage;
 /** For calls that never fail. */
 export const noFault = (): Error => new Error('an operator meets no faults');
 
@@ -60,6 +62,10 @@ export class Simulation {
   readonly #counts = new Map<string, number>();
   /** Processes that wait for nothing. */
   readonly #active = new Set<Process>();
+  /** Executions of functions that have not ended. */
+  readonly #executions = new Set<Process>();
+  /** How often all executions were ended. */
+  severed = 0;
   /** Calls that are being applied. */
   #busy = 0;
   #digest = 0;
@@ -138,6 +144,7 @@ export class Simulation {
     const ended = Promise.withResolvers<Ended<Result>>();
     process.onKilled = () => ended.resolve({ kind: 'killed' });
     this.#active.add(process);
+    if (options.isFunction === true) this.#executions.add(process);
     const end = (result: Ended<Result>): void => {
       if (process.isOver) return;
       this.over(process);
@@ -209,8 +216,15 @@ export class Simulation {
     this.#active.delete(process);
   }
 
+  /** Ends all executions of functions. What they have asked of DynamoDB does not happen any more. */
+  severFunctions(): void {
+    this.severed += 1;
+    for (const process of this.#executions) process.kill();
+  }
+
   over(process: Process): void {
     process.isOver = true;
+    this.#executions.delete(process);
     this.#active.delete(process);
   }
 
@@ -389,8 +403,11 @@ export class Process {
     const drawn = this.#canFail ? simulation.faultAt(this, gate, voice) : undefined;
     const fault = outage === undefined ? drawn : simulation.brokenAt(this, gate, outage);
     const order = mix(this.id, gate, 5);
+    const { severed } = simulation;
+    const isLost = (): boolean => this.#isFunction && severed < simulation.severed && label.startsWith('dynamodb ');
     return this.#wait((wake, fail) => {
       const applied = (then: (result: Result) => void, orElse: (error: unknown) => void = fail): void => {
+        if (isLost()) return;
         simulation.busy(1);
         void simulation
           .within(this, apply)

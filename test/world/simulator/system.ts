@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb';
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
-import type { Action } from '../../../lambdas/activity/domain/activity.ts';
-import { eraseDetails } from '../../../lambdas/activity/store/dynamodb-activity.ts';
 import type { GatewayEvent } from '../../../lambdas/http/gateway-request.ts';
 import { acceptedRun, runIdOf } from '../../../lambdas/jobs/domain/job-run.ts';
 import { DynamoDbJobRuns } from '../../../lambdas/jobs/store/dynamodb-job-runs.ts';
@@ -13,26 +11,17 @@ import { jobEntry } from '../../../lambdas/kernel/contract/jobs.ts';
 import { RegistryRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { type SandboxEvent, SIGNATURE_HEADER } from '../../../lambdas/kernel/contract/sandbox-api.ts';
 import { KeyAttribute } from '../../../lambdas/kernel/contract/tables.ts';
-import { parseOrderId, parsePaymentId, tenantId } from '../../../lambdas/kernel/ids.ts';
+import { tenantId } from '../../../lambdas/kernel/ids.ts';
 import { invariant } from '../../../lambdas/kernel/invariant.ts';
-import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
 import { ROW_IS_NEW } from '../../../lambdas/once/store/transact-items.ts';
 import { PartiesEnvironment } from '../../../lambdas/orders/contract.ts';
-import { eraseOrder } from '../../../lambdas/orders/use/erase-order.ts';
 import type { SendRequest } from '../../../lambdas/outbound/http-call.ts';
-import type { Payment } from '../../../lambdas/payments/domain/payment.ts';
-import { erasePayment } from '../../../lambdas/payments/use/erase-payment.ts';
 import { ownerRow } from '../../../lambdas/tenants/store/tenant-owners.ts';
 import { idOfKeyHash, keyRowKey } from '../../../lambdas/tenants/store/tenant-registry.ts';
-import { DynamoDbViews } from '../../../lambdas/views/store/dynamodb-views.ts';
-import { rebuildBegin, rebuildViews } from '../../../lambdas/views/use/rebuild-views.ts';
-import { ProjectedEvents } from '../../../lambdas/views/use/seen-events.ts';
 import { parseBook } from '../../../lambdas/webhooks/store/webhook-items.ts';
 import { sign } from '../../../sandbox/signature.ts';
-import { countingEntropy } from '../../support/counting-entropy.ts';
 import { gatewayEvent } from '../gateway-event.ts';
 import { createSandboxInProcess, type SandboxInProcess } from '../sandbox-in-process.ts';
-import { Stores } from '../stores.ts';
 import { TABLES } from '../tables.ts';
 import { Account } from './account.ts';
 import { OPERATORS, tenantNamed } from './callers.ts';
@@ -52,11 +41,13 @@ import { deploymentOf } from './deployment.ts';
 import { Address, Secret, secretOf, VARIABLES } from './functions.ts';
 import { JobClock } from './job-clock.ts';
 import { Mishaps } from './mishaps.ts';
+import { eraseNamed, operatorIn, rebuildAllViews } from './operator.ts';
 import { Parties, Receivers, unreachable } from './parties.ts';
 import { secretText } from './platform.ts';
 import { BOOKS, isAbout } from './processors.ts';
 import { RequestTransports } from './request-transports.ts';
-import { BROKEN, noFault, type Process, Simulation, UNHEARD } from './simulation.ts';
+import { BROKEN, GONE, type Process, Simulation, UNHEARD } from './simulation.ts';
+import { TableRestores } from './table-restore.ts';
 
 const START_MS = Date.UTC(2026, 2, 2, 9);
 const DAY_MS = 86_400_000;
@@ -74,6 +65,8 @@ const FIRST_SETTINGS: Settings = {
   clockSkewMs: 0,
   emailsADay: Number(VARIABLES[PartiesEnvironment.emailsPerRecipient]),
 };
+/** What a recovery takes at most. */
+const RECOVERY_MS = 60_000;
 /** Pages of one republishing; letters of one redrive. */
 const MOST_PAGES = 50;
 const MOST_LETTERS = 100;
@@ -98,6 +91,7 @@ export class SimulatedSystem implements RunningSystem {
   readonly alarms: Alarm[] = [];
   readonly requests: RequestTransports;
   readonly mishaps: Mishaps;
+  readonly #restores: TableRestores;
   readonly reported: { readonly of: string; readonly error: unknown; readonly atMs: number }[] = [];
   quiet = false;
   faultsEndedAtMs?: number;
@@ -140,7 +134,14 @@ export class SimulatedSystem implements RunningSystem {
       report: (of, error) => this.reported.push({ of, error, atMs: this.nowMs }),
     });
     this.mishaps = new Mishaps(this.account);
+    this.#restores = new TableRestores({
+      simulation,
+      database: this.database,
+      reachable: (isReachable) => this.#tablesReachable(isReachable),
+      at: (...planned) => this.at(...planned),
+    });
     simulation.outageOf = (service) => {
+      if (service === 'dynamodb' && this.#parties.down.has('all tables')) return GONE;
       if (this.#parties.down.has(`all ${service}`)) return BROKEN;
       return this.#parties.down.has(`all answers of ${service}`) ? UNHEARD : undefined;
     };
@@ -187,6 +188,12 @@ export class SimulatedSystem implements RunningSystem {
   get faults(): Observed['faults'] {
     return this.simulation.faults;
   }
+  get restores(): Observed['restores'] {
+    return this.#restores.seen;
+  }
+  get isRestoring(): boolean {
+    return this.#parties.down.has('all tables');
+  }
   get exports(): Observed['exports'] {
     return this.account.exports.texts;
   }
@@ -207,6 +214,8 @@ export class SimulatedSystem implements RunningSystem {
    * the dead letters, because they raise alarms.
    */
   async becomeQuiet(days: number): Promise<void> {
+    this.#restores.end();
+    await this.run(this.#restores.recoveredAtMs + RECOVERY_MS);
     this.deploy({ faults: {}, clockSkewMs: 0 });
     this.faultsEndedAtMs = this.nowMs;
     this.#outages.clear();
@@ -350,36 +359,16 @@ export class SimulatedSystem implements RunningSystem {
     }
   }
 
-  async rebuildViews(): Promise<void> {
-    const { process, pacing, views, store } = this.#operator();
-    const books = { views, ledger: store.ledgerWalk, store, orders: store };
-    await rebuildViews(
-      { ...books, digest: systemDigest, ...process.clock, ...pacing },
-      rebuildBegin(1),
-      async () => {},
-    );
+  rebuildViews(): Promise<void> {
+    return rebuildAllViews(this.#operator());
   }
 
-  async erase(id: string): Promise<void> {
-    const { process, documents, pacing, views, store } = this.#operator();
-    const erase =
-      (action: Action) =>
-      (erased: Pick<Payment, 'tenantId' | 'mode'> & { readonly id: string }): Promise<boolean> =>
-        eraseDetails({ client: documents, registry: TABLES.registry, pacing }, store.activity, {
-          chain: { tenantId: erased.tenantId, mode: erased.mode },
-          action,
-          actor: { by: 'command', operator: 'Ada Example' },
-          about: [erased.id],
-          occurredAtMs: process.clock.nowMs(),
-        });
-    const payment = parsePaymentId(id);
-    if (payment !== undefined) {
-      await erasePayment({ store, seen: new ProjectedEvents(views), erase: erase('payment.erased') }, payment);
-      return;
-    }
-    const order = parseOrderId(id);
-    invariant(order !== undefined, 'what is erased is a payment or an order');
-    await eraseOrder({ orders: store, records: store, erase: erase('order.erased') }, order);
+  erase(id: string): Promise<void> {
+    return eraseNamed(this.#operator(), id);
+  }
+
+  loseTables(nth: number, name: string): void {
+    this.#restores.loseWithin(nth, name);
   }
 
   processorUp(processor: string, isUp: boolean): void {
@@ -396,6 +385,14 @@ export class SimulatedSystem implements RunningSystem {
     this.#upOrDown(what, isOver);
     // The job has its mark before, and goes on afterwards.
     if (what === 'relay') this.#jobs?.wake('republish-events');
+  }
+
+  /** The functions begin again with the restored tables, and the schedule goes on. */
+  #tablesReachable(isReachable: boolean): void {
+    this.#upOrDown('all tables', isReachable);
+    if (!isReachable) return;
+    this.deploy({});
+    this.#jobs?.wakeAll();
   }
 
   poison(...named: Parameters<RunningSystem['poison']>): void {
@@ -536,18 +533,8 @@ export class SimulatedSystem implements RunningSystem {
     this.account.queues.put(queue, jobMessageText(run), this.simulation.named(`job ${runId}`));
   }
 
-  #operator() {
-    const { process } = this.simulation;
-    const documents = this.database.clientWith((command, apply) =>
-      process.call(
-        `dynamodb ${command}`,
-        { throttle: noFault, ambiguous: noFault, lasts: [2, 15], timeoutMs: 2_000 },
-        apply,
-      ),
-    );
-    const pacing = { clock: process.clock, entropy: countingEntropy() };
-    const views = new DynamoDbViews(documents, TABLES.views, pacing);
-    return { process, documents, pacing, views, store: new Stores(process.clock, { client: documents }) };
+  #operator(): ReturnType<typeof operatorIn> {
+    return operatorIn(this.simulation, this.database);
   }
 
   #endpointOf(url: string): string | undefined {

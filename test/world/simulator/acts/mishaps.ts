@@ -18,6 +18,7 @@ const TOLD: Readonly<Record<Mishap, string>> = {
   'all dynamodb': 'DynamoDB answers 5xx',
   'all bus': 'EventBridge answers 5xx',
   'all sqs': 'SQS answers 5xx',
+  'all tables': 'there are no tables',
   'all answers of sqs': 'answers of SQS are lost',
   'secret of test': 'the secret of the processors in test mode is wrong',
   'secret of live': 'the secret of the processor in live mode is wrong',
@@ -65,6 +66,26 @@ const wrongSecret = lasting(
   },
   { feature: 'credentials', actor: 'operator' },
 );
+
+interface LostTables extends Arguments {
+  readonly nth: number;
+}
+
+const lostTables = act<LostTables>({
+  name: 'lost_tables',
+  actor: 'world',
+  feature: 'restores',
+  about: 'nothing',
+  weight: 8,
+  pace: ['instant', 'seconds', 'minutes'],
+  draw: ({ dice }) => ({ nth: dice.pick([1, 1, 2, 3, 5]) }),
+  play: async ({ system }, { id, nth }) => {
+    system.loseTables(nth, `step ${id}`);
+    return 'done';
+  },
+  tell: ({ nth }) =>
+    `the tables are lost within ${nth === 1 ? 'the next transaction' : `transaction ${nth} from here`}, only the younger of the restored copies have it, and an operator recovers them`,
+});
 
 interface WaitingRun extends Arguments {
   readonly job: JobId;
@@ -175,4 +196,12 @@ const changeByHand = act<ByHand>({
     `a row of the Ledger of ${name(of)} is ${how} by hand, and put back from the archive`,
 });
 
-export const MISHAP_ACTS: readonly Act[] = [relayOutage, serviceOutage, wrongSecret, waitingRun, poison, changeByHand];
+export const MISHAP_ACTS: readonly Act[] = [
+  relayOutage,
+  serviceOutage,
+  lostTables,
+  wrongSecret,
+  waitingRun,
+  poison,
+  changeByHand,
+];

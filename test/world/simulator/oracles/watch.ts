@@ -49,8 +49,11 @@ export class Watch {
       if (order !== undefined) found.push(...checkOrder(id, order, this.#seen));
     }
     changed.clear();
-    for (const [id, chain] of payments) found.push(...checkQueued(id, chain, queued, claims));
-    for (const [id, chain] of orders) found.push(...checkOrderQueued(id, chain, queued, this.#seen));
+    // A restored copy has parts of transactions until it is recovered.
+    if (!world.isRestoring) {
+      for (const [id, chain] of payments) found.push(...checkQueued(id, chain, queued, claims));
+      for (const [id, chain] of orders) found.push(...checkOrderQueued(id, chain, queued, this.#seen));
+    }
     found.push(...checkReferences(this.#seen), ...checkProcessors(this.#seen), ...checkMessages(world));
     return found;
   }

@@ -47,6 +47,8 @@ export function watched({ clock, store, processor }: World) {
       parkedAgain: [],
       forgotten: [],
     },
+    restores: [],
+    isRestoring: false,
     exports: new Map(),
     ...lists,
   };

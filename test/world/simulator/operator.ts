@@ -1,0 +1,60 @@
+import { type Action } from '../../../lambdas/activity/domain/activity.ts';
+import { eraseDetails } from '../../../lambdas/activity/store/dynamodb-activity.ts';
+import { parseOrderId, parsePaymentId } from '../../../lambdas/kernel/ids.ts';
+import { invariant } from '../../../lambdas/kernel/invariant.ts';
+import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
+import { eraseOrder } from '../../../lambdas/orders/use/erase-order.ts';
+import type { Payment } from '../../../lambdas/payments/domain/payment.ts';
+import { erasePayment } from '../../../lambdas/payments/use/erase-payment.ts';
+import { DynamoDbViews } from '../../../lambdas/views/store/dynamodb-views.ts';
+import { rebuildBegin, rebuildViews } from '../../../lambdas/views/use/rebuild-views.ts';
+import { ProjectedEvents } from '../../../lambdas/views/use/seen-events.ts';
+import { countingEntropy } from '../../support/counting-entropy.ts';
+import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
+import { Stores } from '../stores.ts';
+import { TABLES } from '../tables.ts';
+import { noFault, type Simulation } from './simulation.ts';
+
+/** What the commands of an operator work with, in the process that is running. Their calls meet no faults. */
+export function operatorIn(simulation: Simulation, database: MemoryDynamoDb) {
+  const { process } = simulation;
+  const documents = database.clientWith((command, apply) =>
+    process.call(
+      `dynamodb ${command}`,
+      { throttle: noFault, ambiguous: noFault, lasts: [2, 15], timeoutMs: 2_000 },
+      apply,
+    ),
+  );
+  const pacing = { clock: process.clock, entropy: countingEntropy() };
+  const views = new DynamoDbViews(documents, TABLES.views, pacing);
+  return { process, documents, pacing, views, store: new Stores(process.clock, { client: documents }) };
+}
+
+type Operator = ReturnType<typeof operatorIn>;
+
+export async function rebuildAllViews({ process, pacing, views, store }: Operator): Promise<void> {
+  const books = { views, ledger: store.ledgerWalk, store, orders: store };
+  await rebuildViews({ ...books, digest: systemDigest, ...process.clock, ...pacing }, rebuildBegin(1), async () => {});
+}
+
+/** Deletes the personal data of a payment or an order. */
+export async function eraseNamed({ process, documents, pacing, views, store }: Operator, id: string): Promise<void> {
+  const erase =
+    (action: Action) =>
+    (erased: Pick<Payment, 'tenantId' | 'mode'> & { readonly id: string }): Promise<boolean> =>
+      eraseDetails({ client: documents, registry: TABLES.registry, pacing }, store.activity, {
+        chain: { tenantId: erased.tenantId, mode: erased.mode },
+        action,
+        actor: { by: 'command', operator: 'Ada Example' },
+        about: [erased.id],
+        occurredAtMs: process.clock.nowMs(),
+      });
+  const payment = parsePaymentId(id);
+  if (payment !== undefined) {
+    await erasePayment({ store, seen: new ProjectedEvents(views), erase: erase('payment.erased') }, payment);
+    return;
+  }
+  const order = parseOrderId(id);
+  invariant(order !== undefined, 'what is erased is a payment or an order');
+  await eraseOrder({ orders: store, records: store, erase: erase('order.erased') }, order);
+}

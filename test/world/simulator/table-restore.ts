@@ -1,0 +1,106 @@
+import { commissionOfChain } from '../../../lambdas/follow-ups/recover-commission.ts';
+import { DynamoDbLostCommissions } from '../../../lambdas/follow-ups/store/dynamodb-lost-commissions.ts';
+import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
+import { DynamoDbImpliedRows } from '../../../lambdas/resolving/store/dynamodb-implied-rows.ts';
+import { DynamoDbRowsOfChains } from '../../../lambdas/resolving/store/dynamodb-rows-of-chains.ts';
+import { closeRemnants } from '../../../lambdas/resolving/use/close-remnants.ts';
+import { queuesWalkBegin, rebuildQueues } from '../../../lambdas/resolving/use/rebuild-queues.ts';
+import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
+import { TABLES } from '../tables.ts';
+import type { RestoreSeen } from './contract.ts';
+import { operatorIn } from './operator.ts';
+import type { Simulation } from './simulation.ts';
+
+interface Deployed {
+  readonly simulation: Simulation;
+  readonly database: MemoryDynamoDb;
+  /** The tables are not reachable for the functions, or new processes begin with the restored tables. */
+  readonly reachable: (isReachable: boolean) => void;
+  readonly at: (atMs: number, name: string, what: () => Promise<void>) => void;
+}
+
+/** The order of the moments to which an operator restores the tables (docs/runbook.md). */
+const YOUNGEST_FIRST = [TABLES.registry, TABLES.ledger, TABLES.idempotency] as const;
+/** Until an operator has restored the tables and recovered them. Milliseconds. */
+const AWAY_MS = 10 * 60_000;
+
+/**
+ * The tables are lost within a transaction. The older copies do not have it and the younger ones do, every process ends, and an operator
+ * recovers what belongs together. Every other choice of rows: test/resolving/restored-halves.test.ts.
+ */
+export class TableRestores {
+  readonly #deployed: Deployed;
+  readonly seen: RestoreSeen[] = [];
+  /** When the recovery under way is over. Unix milliseconds. */
+  #recoveredAtMs = 0;
+
+  constructor(deployed: Deployed) {
+    this.#deployed = deployed;
+  }
+
+  /** When all tables are reachable again. Unix milliseconds. */
+  get recoveredAtMs(): number {
+    return this.#recoveredAtMs;
+  }
+
+  /**
+   * @param nth which of the next transactions that write to several tables is cut
+   * @param name of the step
+   */
+  loseWithin(nth: number, name: string): void {
+    const { simulation, database } = this.#deployed;
+    let left = nth;
+    database.cutTransaction((rows) => {
+      const tables = YOUNGEST_FIRST.filter((table) => rows.some((row) => row.table === table));
+      if (tables.length < 2 || rows.some(({ table }) => table === TABLES.views)) return undefined;
+      left -= 1;
+      if (left > 0) return undefined;
+      const younger = 1 + Math.floor(simulation.decide(`${name} tables`) * (tables.length - 1));
+      this.#lose(name);
+      const kept: ReadonlySet<string> = new Set(tables.slice(0, younger));
+      return rows.flatMap(({ table }, place) => (kept.has(table) ? [place] : []));
+    });
+  }
+
+  /** No transaction is cut from now on. */
+  end(): void {
+    this.#deployed.database.goOn();
+  }
+
+  #lose(name: string): void {
+    const { simulation, database, reachable, at } = this.#deployed;
+    simulation.severFunctions();
+    reachable(false);
+    // The caller of the transaction is gone. What the operator's commands read is the restored copy.
+    queueMicrotask(() => database.goOn());
+    this.#recoveredAtMs = simulation.nowMs + AWAY_MS;
+    at(this.#recoveredAtMs, `${name} is recovered`, async () => {
+      this.seen.push({ atMs: simulation.nowMs, ...(await this.#recover()) });
+      reachable(true);
+    });
+  }
+
+  async #recover(): Promise<Omit<RestoreSeen, 'atMs'>> {
+    const { documents, pacing, store, process } = operatorIn(this.#deployed.simulation, this.#deployed.database);
+    const implied = new DynamoDbImpliedRows(documents, TABLES, pacing);
+    const beside = new DynamoDbRowsOfChains(documents, TABLES, pacing);
+    const tools = { store, approvals: store, orders: store, beside, implied, clock: process.clock };
+    const { lost } = await closeRemnants(tools, 1, () => {});
+    const commissions = new DynamoDbLostCommissions(documents, TABLES.registry, pacing);
+    const { unreadable, broken } = await rebuildQueues(
+      {
+        store,
+        orders: store,
+        ledger: store.ledgerWalk,
+        rows: implied,
+        commission: async (chain) => {
+          const due = commissionOfChain(systemDigest, chain);
+          return due !== undefined && commissions.restore(due);
+        },
+      },
+      queuesWalkBegin(1),
+      async () => {},
+    );
+    return { lost, named: [...unreadable, ...broken] };
+  }
+}
