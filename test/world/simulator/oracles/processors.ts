@@ -466,6 +466,11 @@ export function isKnownThere(
   return processors[booksOf(payment)]?.inside.all.some((charge) => charge.chargeId === chargeId) === true;
 }
 
+/** Whether the callbacks of a charge were given up, because there was no payment of its name, and an alarm names the charge. */
+export function isOrphanGivenUp(world: Observed, chargeId: string): boolean {
+  return isRaised(world, 'undecidable', chargeId, 0);
+}
+
 function isRaised({ alarms }: Observed, name: string, id: string, sinceMs: number): boolean {
   return alarms.some(({ metric, about, atMs }) => metric === name && about === id && atMs >= sinceMs);
 }

@@ -19,6 +19,7 @@ import {
   isDecidedOtherwise,
   isLeftToOperator,
   isNameless,
+  isOrphanGivenUp,
   isReported,
   isShown,
   isStuck,
@@ -94,7 +95,10 @@ export function checkOpenObjects({ world, payments, claims }: Seen): readonly Vi
     const there = world.processors[booksOf(newest)]?.inside.all ?? [];
     const shown = there.filter(
       ({ chargeId, paymentId }) =>
-        paymentId === id && isShown(world, booksOf(newest), chargeId) && !isToldOtherwise(world, newest, chargeId),
+        paymentId === id &&
+        isShown(world, booksOf(newest), chargeId) &&
+        !isToldOtherwise(world, newest, chargeId) &&
+        !isOrphanGivenUp(world, chargeId),
     );
     return shown.flatMap((charge) => {
       const { chargeId } = charge;
