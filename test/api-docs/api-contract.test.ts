@@ -306,7 +306,7 @@ describe.each(named)('%s', (operationId, operation) => {
         const own = keys % 2 === 0 ? sent : { ...sent, header: { ...sent.header, ...key } };
         expect((await send(operation, kept(operation, own)))[1]).toBe('');
       }),
-      { numRuns: whole(40, { slice: 4 }) },
+      { numRuns: whole(40, { slice: 2 }) },
     );
   });
 

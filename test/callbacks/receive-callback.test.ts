@@ -8,6 +8,7 @@ import { callback, paymentRequest } from '../payments/payment-fixtures.ts';
 import { ALL_DUE } from '../support/due.ts';
 import { permutations } from '../support/permutations.ts';
 import { fc } from '../support/properties.ts';
+import { whole } from '../support/slice.ts';
 import { World } from '../world/world.ts';
 
 const HOUR_MS = 60 * 60_000;
@@ -402,7 +403,7 @@ describe('callbacks out of order', () => {
           });
         },
       ),
-      { numRuns: 300 },
+      { numRuns: whole(300, { slice: 60 }) },
     );
   });
 });

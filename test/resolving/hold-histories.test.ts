@@ -62,18 +62,18 @@ describe('a hold ends once, with the outcome at the processor', () => {
   test('with every pair of faults at every two calls', async () => {
     const { histories, findings } = await surveyFaults((faults) => runHistory(faults), {
       faults: 2,
-      oneOf: 23,
+      oneOf: 47,
     });
     expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(whole(500, { slice: 20 }));
+    expect(histories).toBeGreaterThan(whole(500, { slice: 10 }));
   });
 
   test.each(Object.entries(RIVALS))('with %s before every call, and every single fault', async (_name, rival) => {
     const { histories, findings } = await surveyFaults((faults, { rivalAt }) => runHistory(faults, rivalAt, rival), {
       faults: 1,
-      races: sliceOf(beforeEachCall(MAX_POINTS, [{}]), 7),
+      races: sliceOf(beforeEachCall(MAX_POINTS, [{}]), 13),
     });
     expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(whole(500, { slice: 60 }));
+    expect(histories).toBeGreaterThan(whole(500, { slice: 25 }));
   });
 });

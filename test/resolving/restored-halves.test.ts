@@ -62,7 +62,7 @@ describe('tables that were restored to a moment within a transaction', () => {
       ),
     );
     const found: string[] = [];
-    for (const { cut, next } of sliceOf(cases, 17)) {
+    for (const { cut, next } of sliceOf(cases, 37)) {
       const rows = transactions[cut.transaction]?.rows ?? [];
       const copied = rows.map((row, place) => (cut.kept.includes(place) ? row : `no ${row}`));
       const failures = await playRestored(history, cut, next).catch((error: Error) => [String(error.stack)]);

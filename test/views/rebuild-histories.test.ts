@@ -8,6 +8,7 @@ import type { RebuildTools } from '../../lambdas/views/use/rebuild-views.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { fc } from '../support/properties.ts';
+import { whole } from '../support/slice.ts';
 import { checkViews, OWNERS } from './check-views.ts';
 import type { MemoryViews } from './memory-views.ts';
 import { RebuildWorld } from './rebuild-world.ts';
@@ -110,7 +111,7 @@ describe('a rebuild', () => {
         expect(differences).toEqual([]);
         await checkViews(views, chains);
       }),
-      { numRuns: 120 },
+      { numRuns: whole(120, { slice: 30 }) },
     );
   });
 });

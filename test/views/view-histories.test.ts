@@ -9,6 +9,7 @@ import { eventsOf } from '../events/event-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { fc } from '../support/properties.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { whole } from '../support/slice.ts';
 import { checkViews, OWNERS } from './check-views.ts';
 import { MemoryViews } from './memory-views.ts';
 import { ScheduledViews } from './scheduled-views.ts';
@@ -79,7 +80,7 @@ describe('the views, for any order, redelivery and crash', () => {
         for (const owner of OWNERS) await closeDays({ views, clock, entropy }, owner, 10);
         await checkViews(views, chains);
       }),
-      { numRuns: 250 },
+      { numRuns: whole(250, { slice: 60 }) },
     );
   });
 });
