@@ -56,12 +56,13 @@ export interface BucketState {
 
 /** A request for tokens. All times are of the caller's clock. */
 export interface TokensAsked {
+  /** Read again for each look at the bucket: a process may be paused for seconds between the start of the request and its write. */
+  readonly clock: Pick<Clock, 'nowMs'>;
   /** The tokens to take while at least half of the burst is left, and else. */
   readonly ample: number;
   readonly scarce: number;
   /** What the caller last knew of the bucket. */
   readonly known?: BucketState;
-  readonly nowMs: number;
 }
 
 export type TokensTaken = { readonly limit: RateLimit; readonly state: BucketState } & (
@@ -132,7 +133,7 @@ export class TenantLimits {
       held.tokens -= 1;
       return { kind: 'admitted' };
     }
-    const last = await this.#store.take(bucket, { ...sizes(held), nowMs });
+    const last = await this.#store.take(bucket, { ...sizes(held), clock: this.#clock });
     this.#hold(name, last, nowMs);
     return last.kind === 'taken' ? { kind: 'admitted' } : limited(last, last.retryAfterMs);
   }

@@ -75,19 +75,23 @@ export class DynamoDbLimits implements BucketStore {
    *   ├──────────┬────────────────┤
    *   now        fullAt           now + burst, the latest `fullAt` that a write may make
    *
-   * A process that writes at the same time changes `fullAt`, but not beyond the same bound, so both can succeed.
+   * A process that writes at the same time changes `fullAt`, but not beyond the same bound, so both can succeed. A rival can
+   * refuse a write only by moving `fullAt` past the start of the request, past half of the burst, or past the whole. It moves
+   * forward only, so the last look has met the end of the bucket.
    */
   async take(bucket: Bucket, asked: TokensAsked): Promise<TokensTaken> {
+    const startMs = asked.clock.nowMs();
     let state = asked.known ?? { fullAtUs: 0 };
     for (let look = 0; look < MOST_LOOKS; look += 1) {
+      const times = { startMs, nowMs: asked.clock.nowMs() };
       const limit = state.own ?? deployedLimitOf(this.#default, bucket.kind);
       // After a collision, one token is most likely still there.
-      const plan = planOf(state, limit, look > 1 ? { ...asked, ample: 1, scarce: 1 } : asked);
+      const plan = planOf(state, limit, look > 1 ? { ample: 1, scarce: 1 } : asked, times.nowMs);
       // What the process knew may be old, so only the row itself refuses.
       const isFresh = look > 0;
       if (plan.kind === 'refused' && isFresh) return { ...plan, limit, state };
-      const step = plan.kind === 'refused' ? { ...ONE_TOKEN, latestUs: latestOf(limit, asked.nowMs) } : plan;
-      const written = await this.#write(bucket, state, limit, step, asked.nowMs);
+      const step = plan.kind === 'refused' ? { ...ONE_TOKEN, latestUs: latestOf(limit, times.nowMs) } : plan;
+      const written = await this.#write(bucket, state, limit, step, times);
       if (written.kind === 'refused') {
         state = written.state;
         continue;
@@ -96,7 +100,7 @@ export class DynamoDbLimits implements BucketStore {
       if (step.kind === 'set_back') state = after;
       else return { kind: 'taken', tokens: step.tokens, isAmple: step.isAmple, limit, state: after };
     }
-    // So many rivals are a flood: their requests count, and this one has to wait.
+    // Rivals take each token as soon as there is one.
     const limit = state.own ?? deployedLimitOf(this.#default, bucket.kind);
     return { kind: 'refused', retryAfterMs: Math.ceil(tokenUsOf(limit) / 1000), limit, state };
   }
@@ -106,9 +110,9 @@ export class DynamoDbLimits implements BucketStore {
     state: BucketState,
     limit: RateLimit,
     step: Exclude<Plan, { kind: 'refused' }>,
-    nowMs: number,
+    times: Times,
   ): Promise<{ kind: 'applied'; fullAtUs: number } | { kind: 'refused'; state: BucketState }> {
-    const change = changeOf(state, limit, step, nowMs * 1000);
+    const change = changeOf(state, limit, step, times);
     // A limit that an operator has changed meanwhile is read before it is applied.
     const isSameLimit = state.own === undefined ? 'attribute_not_exists(#rate)' : '#rate = :rate AND #burst = :burst';
     const own = state.own === undefined ? {} : { ':rate': state.own.rate, ':burst': state.own.burst };
@@ -131,7 +135,8 @@ export class DynamoDbLimits implements BucketStore {
   async takeWaitingPlace(owner: Owner, untilMs: number, nowMs: number): Promise<(() => Promise<void>) | undefined> {
     const Key = limitRowKey(owner, 'waits');
     let place = Math.floor(nowMs) % MOST_WAITS;
-    for (let look = 0; look < MOST_LOOKS; look += 1) {
+    // Each rival that refuses this request has taken a place.
+    for (let look = 0; look <= MOST_WAITS; look += 1) {
       const names = { '#place': `place${place}` };
       const taken = await this.#update({
         Key,
@@ -183,6 +188,12 @@ export function parseLimit(item: Readonly<Record<string, unknown>>) {
   return bucketItem.parse(item);
 }
 
+/** When the request began, and the time of this look. */
+interface Times {
+  readonly startMs: number;
+  readonly nowMs: number;
+}
+
 type Plan =
   | { readonly kind: 'take'; readonly tokens: number; readonly isAmple: boolean; readonly latestUs: number }
   | { readonly kind: 'set_back' }
@@ -190,7 +201,12 @@ type Plan =
 
 const ONE_TOKEN = { kind: 'take', tokens: 1, isAmple: false } as const;
 
-function planOf({ fullAtUs }: BucketState, limit: RateLimit, { ample, scarce, nowMs }: TokensAsked): Plan {
+function planOf(
+  { fullAtUs }: BucketState,
+  limit: RateLimit,
+  { ample, scarce }: Pick<TokensAsked, 'ample' | 'scarce'>,
+  nowMs: number,
+): Plan {
   const nowUs = nowMs * 1000;
   const tokenUs = tokenUsOf(limit);
   const latestUs = latestOf(limit, nowMs);
@@ -204,26 +220,23 @@ function planOf({ fullAtUs }: BucketState, limit: RateLimit, { ample, scarce, no
   return { kind: 'refused', retryAfterMs: Math.max(1, Math.ceil((fromUs + tokenUs - latestUs) / 1000)) };
 }
 
-function changeOf(
-  { fullAtUs }: BucketState,
-  limit: RateLimit,
-  step: Exclude<Plan, { kind: 'refused' }>,
-  nowUs: number,
-) {
+function changeOf({ fullAtUs }: BucketState, limit: RateLimit, step: Exclude<Plan, { kind: 'refused' }>, times: Times) {
+  const nowUs = times.nowMs * 1000;
+  const startUs = times.startMs * 1000;
   if (step.kind === 'set_back') {
     const latest = nowUs + limit.burst * tokenUsOf(limit);
     const values = { ':next': latest, ':seen': fullAtUs };
     return { update: 'SET fullAtUs = :next', condition: 'fullAtUs = :seen', values };
   }
   const costUs = step.tokens * tokenUsOf(limit);
-  if (fullAtUs < nowUs) {
-    const condition = 'attribute_not_exists(fullAtUs) OR fullAtUs < :now';
-    return { update: 'SET fullAtUs = :next', condition, values: { ':next': nowUs + costUs, ':now': nowUs } };
+  if (fullAtUs < startUs) {
+    const condition = 'attribute_not_exists(fullAtUs) OR fullAtUs < :start';
+    return { update: 'SET fullAtUs = :next', condition, values: { ':next': nowUs + costUs, ':start': startUs } };
   }
   return {
     update: 'ADD fullAtUs :cost',
-    condition: 'fullAtUs BETWEEN :now AND :last',
-    values: { ':cost': costUs, ':now': nowUs, ':last': step.latestUs - costUs },
+    condition: 'fullAtUs BETWEEN :start AND :last',
+    values: { ':cost': costUs, ':start': startUs, ':last': step.latestUs - costUs },
   };
 }
 
