@@ -77,3 +77,26 @@ test('a snapshot of other stacks than those of its stamp is not used', async () 
     'Deploy the stacks: ',
   ]);
 });
+
+test('a stack that has just started charges once for fifty concurrent duplicates, and refuses the others with a reason', async () => {
+  await started('cold', async (aws) => {
+    const api = new ApiClient(aws, aws.apiKey);
+    const post = { key: 'cold-fifty' };
+    const answers = await Promise.all(Array.from({ length: 50 }, () => api.pay(post)));
+    for (const { status, headers, json, text } of answers) {
+      if (status === 201 || status === 202) continue;
+      expect([409, 503]).toContain(status);
+      expect({ text, code: json['code'] }).toEqual({
+        text: expect.any(String),
+        code: status === 409 ? 'idempotency_key_in_progress' : expect.stringMatching(/_unavailable$/),
+      });
+      expect(Number(headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    }
+    const { json: payment } = await api.payUntilAnswered(post);
+    expect(new Set(answers.filter(({ status }) => status < 300).map(({ text }) => text)).size).toBeLessThanOrEqual(1);
+    const charges = await fetch(`${aws.sandboxUrl}/charges?payment=${String(payment['id'])}`, {
+      headers: { authorization: `Bearer ${aws.sandboxSecret}` },
+    });
+    expect(((await charges.json()) as { readonly data: readonly unknown[] }).data).toHaveLength(1);
+  });
+});
