@@ -108,6 +108,18 @@ describe('the times that are verified', () => {
     );
   });
 
+  test('begin with the first object that was listed, although it was removed', async () => {
+    const archive = await archiveOfRows(rows, 4);
+    const manifests = new StoredManifests(archive);
+    const beginMs = await firstHourMs({ manifests });
+    const clock = new SimulatedClock(lastMs + 1_000);
+    await writeManifests({ manifests, digest: systemDigest, clock }, clock.nowMs());
+    for (const name of archive.objects.keys()) if (name.startsWith('ledger/')) archive.objects.delete(name);
+    expect(await firstHourMs({ manifests })).toBe(beginMs);
+    archive.objects.set(manifestName(1), { name: manifestName(1), text: '{}', sha256: new Uint8Array() });
+    expect(await firstHourMs({ manifests })).toBe(0);
+  });
+
   test('begin with the first object', async () => {
     const archive = await archiveOfRows(rows, 4);
     expect(await firstHourMs({ manifests: new StoredManifests(archive) })).toBeLessThanOrEqual(lastMs);

@@ -2,7 +2,7 @@ import { generateKeyPairSync, sign, verify } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { archiveObject } from '../../lambdas/archive/domain/archive-object.ts';
 import { type Bounds, NO_BOUNDS } from '../../lambdas/archive/domain/judge-chain.ts';
-import { manifestName } from '../../lambdas/archive/domain/manifest.ts';
+import { manifestHash, manifestName, manifestText, numberOfManifest } from '../../lambdas/archive/domain/manifest.ts';
 import { StoredManifests } from '../../lambdas/archive/store/stored-manifests.ts';
 import type { ArchiveObjects } from '../../lambdas/archive/use/archive-lines.ts';
 import type { StoredObjects } from '../../lambdas/archive/use/stored-objects.ts';
@@ -324,6 +324,101 @@ test('every single change, cut, swap or removal of a manifest, or removal of an 
       }
       if (how === 'remove' && what === 'manifest' && name === names.at(-1)) expected = new Set();
       expect(new Set((await archive.findings()).map(({ object }) => object))).toEqual(expected);
+    }),
+    { numRuns: whole(10_000, { slice: 100 }) },
+  );
+});
+
+/** A signature that the verifier can check, and a forger cannot make. */
+const signatureOf = (text: string) => Buffer.from(systemDigest.sha256(`key ${text}`)).toString('base64');
+const isSigned = (text: string, signature: string) => signature === signatureOf(text);
+
+const forgery = fc.record({
+  how: fc.constantFrom('byte' as const, 'cut' as const, 'remove' as const, 'back' as const, 'forge' as const),
+  at: fc.nat(),
+  other: fc.nat({ max: 1_000 }),
+});
+
+/** Makes one change of the manifests. */
+async function forge(archive: Archive, { how, at, other }: { how: string; at: number; other: number }): Promise<void> {
+  const names = [...archive.memory.objects.keys()].filter((name) => name.startsWith('manifests/')).sort();
+  const name = names[at % names.length] ?? '';
+  const text = archive.textOf(name);
+  const place = other % text.length;
+  if (how === 'remove') archive.memory.objects.delete(name);
+  else if (how === 'cut') archive.set(name, text.slice(0, place));
+  else if (how === 'byte')
+    archive.set(name, `${text.slice(0, place)}${text[place] === '7' ? '8' : '7'}${text.slice(place + 1)}`);
+  else if (how === 'back')
+    await moveBack(archive, probed(names).slice(0, 1 + (other % 6)), { hours: at, isHashed: false });
+  else await moveBack(archive, names.slice(at % names.length), { hours: other, isHashed: true });
+}
+
+/** What a binary search reads that is told each time to look farther. */
+function probed(names: readonly string[]): readonly string[] {
+  const found: string[] = [];
+  for (let low = 0; low < names.length; ) {
+    const middle = Math.floor((low + names.length - 1) / 2);
+    found.push(names[middle] ?? '');
+    low = middle + 1;
+  }
+  return found;
+}
+
+/** Moves manifests back in time and empties them. @param isHashed makes their hashes and links, so that only signatures differ */
+async function moveBack(
+  archive: Archive,
+  names: readonly string[],
+  { hours, isHashed }: { readonly hours: number; readonly isHashed: boolean },
+): Promise<void> {
+  const manifests = new StoredManifests(archive.memory);
+  let previous: string | undefined;
+  for (const name of names) {
+    const read = await manifests.read(numberOfManifest(name) ?? 0);
+    if (read?.kind !== 'read') return;
+    const { hash: old, ...listed } = read.manifest;
+    const atMs = listed.atMs - (hours % HOURS_OF_MANIFESTS) * HOUR_MS;
+    const content = { ...listed, atMs, objects: [], ...(previous === undefined ? {} : { previous }) };
+    const hash = isHashed ? manifestHash(systemDigest, content) : old;
+    if (isHashed) previous = hash;
+    archive.set(name, manifestText(systemDigest, { ...content, hash }));
+  }
+}
+
+const HOURS_OF_MANIFESTS = 48;
+/** In which the only object arrives. Others of its time would be named as not listed. */
+const ITS_HOUR = 30;
+
+test('verification of a time finds an object that was removed, whatever was done to several manifests', async () => {
+  const original = new Archive();
+  const texts = new Map<string, string>();
+  const digest = {
+    ...systemDigest,
+    sha256: (text: string) => {
+      const hash = systemDigest.sha256(text);
+      texts.set(Buffer.from(hash).toString('hex'), text);
+      return hash;
+    },
+  };
+  const signed = async (hash: Uint8Array) =>
+    Buffer.from(signatureOf(texts.get(Buffer.from(hash).toString('hex')) ?? ''), 'base64');
+  let removed = '';
+  for (let hour = 0; hour < HOURS_OF_MANIFESTS; hour += 1) {
+    if (hour === ITS_HOUR) removed = await original.arrives();
+    await original.write({ digest, sign: signed });
+    original.clock.advance(HOUR_MS);
+  }
+  const fromMs = Date.UTC(2026, 10, 23, 14 + ITS_HOUR);
+  const bounds = { fromMs, untilMs: fromMs + HOUR_MS };
+  expect(await original.verified(bounds, isSigned)).toMatchObject({ objects: 1, findings: [] });
+  await fc.assert(
+    fc.asyncProperty(fc.array(forgery, { maxLength: 4 }), async (forgeries) => {
+      const archive = new Archive();
+      archive.clock.advance(HOURS_OF_MANIFESTS * HOUR_MS);
+      for (const [name, object] of original.memory.objects) archive.memory.objects.set(name, object);
+      archive.memory.objects.delete(removed);
+      for (const each of forgeries) await forge(archive, each);
+      expect((await archive.verified(bounds, isSigned)).findings).not.toEqual([]);
     }),
     { numRuns: whole(10_000, { slice: 100 }) },
   );

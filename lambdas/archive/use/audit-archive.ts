@@ -2,7 +2,7 @@ import type { Clock } from '../../kernel/world.ts';
 import { positionAt, type RecentOutcomes, timeOf } from '../../payments/use/transition-reader.ts';
 import { LINES_PREFIX } from '../domain/archive-object.ts';
 import type { Bounds } from '../domain/judge-chain.ts';
-import { hourOfName } from '../domain/manifest.ts';
+import { hourOfName, MANIFESTS_PREFIX } from '../domain/manifest.ts';
 import type { AuditCounts, AuditFinding, Slice, Verification } from '../domain/verification.ts';
 import type { LedgerRows } from './ledger-rows.ts';
 import type { Verifications } from './verifications.ts';
@@ -91,10 +91,20 @@ export async function auditAndRecord(
   await verifications.write(verification);
 }
 
-/** When the archive begins: the hour of its first object. @returns undefined when it is empty */
+/**
+ * When the archive begins: the hour of its first object, which may have been removed, so the first that a manifest lists counts too.
+ *
+ * @returns undefined when it is empty, 0 when the first manifest cannot be read
+ */
 export async function firstHourMs({ manifests }: Pick<AuditTools, 'manifests'>): Promise<number | undefined> {
-  const [first] = await manifests.objectsAfter(LINES_PREFIX, 1);
-  return first === undefined ? undefined : hourOfName(first);
+  const [[object], [manifest]] = await Promise.all([
+    manifests.objectsAfter(LINES_PREFIX, 1),
+    manifests.after(MANIFESTS_PREFIX, 1),
+  ]);
+  if (manifest?.kind === 'unreadable') return 0;
+  const names = [object, manifest?.manifest.objects[0]?.name];
+  const hours = names.flatMap((name) => (name === undefined ? [] : (hourOfName(name) ?? [])));
+  return hours.length === 0 ? undefined : Math.min(...hours);
 }
 
 const HOUR_MS = 60 * 60_000;

@@ -92,7 +92,7 @@ async function readManifests(tools: VerifyManifestsTools, bounds: Bounds) {
   const findings: ManifestFinding[] = [];
   /** The manifest of each object. */
   const listed = new Map<string, string>();
-  let newest = await lastBefore(manifests, listedFromMs(beginOf(bounds)));
+  let newest = await lastBefore(tools, listedFromMs(beginOf(bounds)));
   let expected = expectedAfter(newest);
   let after = newest === undefined ? MANIFESTS_PREFIX : manifestName(newest.number);
   for (let read = 0; ; ) {
@@ -144,21 +144,28 @@ function judge(
   return holds ? found : [...found, broken('the signature is not of this key and this content')];
 }
 
-/** The last manifest that was written before this time. Times ascend with numbers. @returns undefined for the first or a broken one */
-async function lastBefore(manifests: Manifests, atMs: number): Promise<Manifest | undefined> {
+/**
+ * The last manifest that was written before this time. Times ascend with numbers. All later ones are read and judged, so none of those
+ * that the search has passed can hide one, unless the last itself does not hold.
+ *
+ * @returns undefined when it is the first, or one cannot be read or does not hold: a walk from the beginning names it
+ */
+async function lastBefore(tools: VerifyManifestsTools, atMs: number): Promise<Manifest | undefined> {
+  const { manifests } = tools;
   const newest = await manifests.newest();
   if (atMs <= 0 || newest?.kind !== 'read') return undefined;
-  let found: Manifest | undefined;
+  let found: Extract<ReadManifest, { kind: 'read' }> | undefined;
   for (let low = 1, high = newest.manifest.number; low <= high; ) {
     const middle = Math.floor((low + high) / 2);
     const read = await manifests.read(middle);
-    // What cannot be read is named by a walk from the beginning.
     if (read?.kind !== 'read') return undefined;
-    if (read.manifest.atMs < atMs) found = read.manifest;
+    if (read.manifest.atMs < atMs) found = read;
     if (read.manifest.atMs < atMs) low = middle + 1;
     else high = middle - 1;
   }
-  return found;
+  if (found === undefined) return undefined;
+  const { manifest } = found;
+  return judge(tools, found, { number: manifest.number }).length === 0 ? manifest : undefined;
 }
 
 /** Compares the names that are listed with those that are there. */
