@@ -1,6 +1,8 @@
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
+  decodeJwt,
+  decodeProtectedHeader,
   errors,
   type JWKSCacheInput,
   type JWTPayload,
@@ -41,6 +43,12 @@ const FRESH_MS = 10 * 60_000;
 const COOLDOWN_MS = 30_000;
 /** How long known keys count while the provider does not answer: it bounds how long a key counts that it has removed. Milliseconds. */
 const STALE_MS = 60 * 60_000;
+/** After a failure, the provider is not asked again for this time. Milliseconds. */
+const FAILED_FOR_MS = 5_000;
+/** From `iat` to `exp`. Access tokens are valid for minutes to hours. Seconds. */
+const LONGEST_VALIDITY_SECONDS = 24 * 60 * 60;
+/** Types of access and ID tokens (RFC 9068, section 2.1; RFC 8725, section 3.11). Logout tokens have another one, or only `events`. */
+const TYPES = ['jwt', 'at+jwt', 'application/at+jwt'];
 /** Three parts of base64url. */
 const COMPACT_JWS = /^(?=.{1,8000}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 
@@ -53,7 +61,7 @@ const claims = z.object({
 /**
  * Identifies operators by the tokens of an OpenID Connect provider (OpenID Connect Discovery 1.0; RFC 7519). Its keys are cached for ten
  * minutes, and read again for a token with an unknown key. While the provider does not answer, a process goes on for an hour with the keys
- * that it knows.
+ * that it knows, and asks again every five seconds.
  *
  * @throws RetryableError `identity_provider_unavailable`
  */
@@ -62,12 +70,12 @@ export function byIdentityProvider(
   clock: Pick<Clock, 'nowMs'>,
   { freshMs = FRESH_MS, cooldownMs = COOLDOWN_MS }: KeyTimes = {},
 ): IdentifyOperator {
-  let keys: JWTVerifyGetKey | undefined;
+  const keys = keysOf(issuer, { freshMs, cooldownMs }, clock);
   return async (authorization) => {
     const token = bearerToken(authorization);
-    if (!COMPACT_JWS.test(token)) return undefined;
+    if (!COMPACT_JWS.test(token) || !mayBeOf(issuer, token)) return undefined;
+    const nowSeconds = clock.nowMs() / 1000;
     try {
-      keys ??= await discover(issuer, { freshMs, cooldownMs }, clock);
       const { payload } = await jwtVerify(token, keys, {
         algorithms: ALGORITHMS,
         issuer,
@@ -76,15 +84,30 @@ export function byIdentityProvider(
         clockTolerance: CLOCK_TOLERANCE_SECONDS,
         currentDate: new Date(clock.nowMs()),
       });
-      return operatorOf(payload, roles);
+      return isOfTimes(payload, nowSeconds) ? operatorOf(payload, roles) : undefined;
     } catch (error) {
       if (isOfToken(error)) return undefined;
       throw new RetryableError('identity_provider_unavailable', 'The identity provider does not answer.', {
         cause: error,
-        retryAfterSeconds: 5,
+        retryAfterSeconds: FAILED_FOR_MS / 1000,
       });
     }
   };
+}
+
+/** Whether a token is of a type that identifies, and says that it is of this issuer. Others need no key, and no request for one. */
+function mayBeOf(issuer: string, token: string): boolean {
+  try {
+    const { alg = '', typ = 'jwt' } = decodeProtectedHeader(token);
+    const { iss, events } = decodeJwt(token);
+    return ALGORITHMS.includes(alg) && TYPES.includes(typ.toLowerCase()) && iss === issuer && events === undefined;
+  } catch {
+    return false;
+  }
+}
+
+function isOfTimes({ iat = 0, exp = 0 }: JWTPayload, nowSeconds: number): boolean {
+  return iat <= nowSeconds + CLOCK_TOLERANCE_SECONDS && exp - iat <= LONGEST_VALIDITY_SECONDS + CLOCK_TOLERANCE_SECONDS;
 }
 
 /** Milliseconds. */
@@ -93,22 +116,23 @@ interface KeyTimes {
   readonly cooldownMs?: number;
 }
 
-async function discover(
-  issuer: string,
-  { freshMs, cooldownMs }: Required<KeyTimes>,
-  clock: Pick<Clock, 'nowMs'>,
-): Promise<JWTVerifyGetKey> {
-  const address = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
-  const response = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'error' });
-  const found = configuration.parse(await response.json());
-  if (found.issuer !== issuer) throw new Error(`${address} is of another issuer`);
+/** The keys of the provider, which are discovered for the first token. After a failure it is left alone for some seconds. */
+function keysOf(issuer: string, times: Required<KeyTimes>, clock: Pick<Clock, 'nowMs'>): JWTVerifyGetKey {
   const known: JWKSCacheInput = {};
-  const current = createRemoteJWKSet(new URL(found.jwks_uri), {
-    timeoutDuration: TIMEOUT_MS,
-    cacheMaxAge: freshMs,
-    cooldownDuration: cooldownMs,
-    [jwksCache]: known,
-  });
+  let discovered: Promise<JWTVerifyGetKey> | undefined;
+  let failed: { readonly error: unknown; readonly atMs: number } | undefined;
+  const current: JWTVerifyGetKey = async (...token) => {
+    const nowMs = clock.nowMs();
+    if (failed !== undefined && failed.atMs <= nowMs && nowMs < failed.atMs + FAILED_FOR_MS) throw failed.error;
+    try {
+      discovered ??= discover(issuer, times, known);
+      return await (await discovered)(...token);
+    } catch (error) {
+      if (!isOfToken(error)) failed = { error, atMs: clock.nowMs() };
+      if (!('jwks' in known)) discovered = undefined;
+      throw error;
+    }
+  };
   return async (header, token) => {
     try {
       return await current(header, token);
@@ -121,10 +145,30 @@ async function discover(
   };
 }
 
+/** @param known gets the keys that were read last */
+async function discover(
+  issuer: string,
+  { freshMs, cooldownMs }: Required<KeyTimes>,
+  known: JWKSCacheInput,
+): Promise<JWTVerifyGetKey> {
+  const address = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
+  const response = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'error' });
+  const found = configuration.parse(await response.json());
+  if (found.issuer !== issuer) throw new Error(`${address} is of another issuer`);
+  return createRemoteJWKSet(new URL(found.jwks_uri), {
+    timeoutDuration: TIMEOUT_MS,
+    cacheMaxAge: freshMs,
+    cooldownDuration: cooldownMs,
+    [jwksCache]: known,
+  });
+}
+
 /** Whether the token is invalid. All other errors are of the provider. */
 function isOfToken(error: unknown): boolean {
   return (
-    error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout) && error.code !== 'ERR_JOSE_GENERIC'
+    error instanceof errors.JOSEError &&
+    !(error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) &&
+    error.code !== 'ERR_JOSE_GENERIC'
   );
 }
 

@@ -146,6 +146,71 @@ describe('a token of the identity provider', () => {
     expect(await identify(bearer(good))).toMatchObject({ identity: 'eve', role: 'owner' });
   });
 
+  test.each([
+    ['a logout token by its type', { typ: 'logout+jwt' }, {}],
+    ['a logout token by its events', {}, { events: { 'http://schemas.openid.net/event/backchannel-logout': {} } }],
+    ['a proof of possession', { typ: 'dpop+jwt' }, {}],
+    ['from the future', {}, { iat: 60 }],
+    ['valid for more than a day', {}, { exp: 86_400 + 31 }],
+    ['valid for a hundred years', {}, { exp: 100 * 365 * 86_400 }],
+  ])('is refused when it is %s', async (_what, header, { iat = 0, exp = 300, ...claims }: Record<string, unknown>) => {
+    const at = Math.floor(Date.now() / 1000);
+    const signed = (typ: object, fromSeconds: number, untilSeconds: number, others = {}) =>
+      new SignJWT({ roles: ['owner'], sub: 'eve', iss: issuer, aud: AUDIENCE, ...others })
+        .setIssuedAt(at + fromSeconds)
+        .setExpirationTime(at + untilSeconds)
+        .setProtectedHeader({ alg: 'ES256', kid: 'first', ...typ })
+        .sign(first);
+    expect(await identify(bearer(await signed(header, Number(iat), Number(exp), claims)))).toBeUndefined();
+    for (const type of [{ typ: 'JWT' }, { typ: 'at+jwt' }, { typ: 'application/at+jwt' }, {}])
+      expect(await identify(bearer(await signed(type, 20, 86_400)))).toMatchObject({ role: 'owner' });
+  });
+
+  test('that is not of the provider costs no request to it, and others one every five seconds while it is away', async () => {
+    const good = bearer(await tokenOf('owner'));
+    const answering = server.listeners('request');
+    let requests = 0;
+    let isAway = true;
+    server.removeAllListeners('request');
+    server.on('request', (request, response) => {
+      requests += 1;
+      if (isAway) response.writeHead(503).end();
+      else provider.callback()(request, response);
+    });
+    let passedMs = 0;
+    const clock = { nowMs: () => Date.now() + passedMs };
+    const ask = (identifies: IdentifyOperator, token: readonly string[]) =>
+      identifies(token).then(
+        (operator) => operator?.identity,
+        (error: Error) => error.message,
+      );
+    const refused = 'The identity provider does not answer.';
+    try {
+      const identifies = byIdentityProvider({ issuer, audience: AUDIENCE, roleClaim: 'roles' }, clock, { freshMs: 0 });
+      const foreign = new UnsecuredJWT({}).setIssuer(issuer).encode();
+      for (const garbage of ['a.b.c', 'eyJhbGciOiJFUzI1NiJ9.e30.AA', foreign])
+        expect(await ask(identifies, bearer(garbage))).toBeUndefined();
+      expect(requests).toBe(0);
+
+      const many = Array.from({ length: 20 }, () => ask(identifies, good));
+      expect(new Set(await Promise.all(many))).toEqual(new Set([refused]));
+      expect([await ask(identifies, good), requests]).toEqual([refused, 1]);
+
+      isAway = false;
+      expect(await ask(identifies, good)).toBe(refused);
+      passedMs += 5_000;
+      expect(await ask(identifies, good)).toBe('owner');
+
+      isAway = true;
+      requests = 0;
+      for (let token = 0; token < 5; token += 1) expect(await ask(identifies, good)).toBe('owner');
+      expect(requests).toBe(1);
+    } finally {
+      server.removeAllListeners('request');
+      for (const listener of answering) server.on('request', listener as RequestListener);
+    }
+  });
+
   test('is accepted with a new key of the provider, and refused with a key that was removed', async () => {
     const before = await tokenOf('owner');
     expect(await identify(bearer(before))).toBeDefined();
@@ -195,7 +260,8 @@ describe('a token of the identity provider', () => {
       { issuer: 'http://127.0.0.1:1', audience: AUDIENCE, roleClaim: 'roles' },
       systemClock,
     );
-    const headers = { Authorization: `Bearer ${await tokenOf('owner')}` };
+    const token = new SignJWT({}).setIssuer('http://127.0.0.1:1').setProtectedHeader({ alg: 'ES256', kid: 'first' });
+    const headers = { Authorization: `Bearer ${await token.sign(first)}` };
     const reply = await new Api({ identify: away }).get('/v1/admin/jobs', { headers });
     expect([reply.status, reply.body['code']]).toEqual([503, 'temporarily_unavailable']);
   });
