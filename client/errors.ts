@@ -71,6 +71,7 @@ const WAYS: Readonly<Record<ProblemCode, WayOn>> = {
   approval_ended: CORRECT,
   approval_outdated: CORRECT,
   key_ended: CORRECT,
+  last_owner_key: CORRECT,
   nothing_to_redrive: CORRECT,
   reference_already_used: CORRECT,
   payment_not_capturable: CORRECT,

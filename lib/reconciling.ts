@@ -79,7 +79,7 @@ export class Reconciling extends Construct {
     const looks = [inquiry, giveBack, openOrder, details];
     const made = [...keys, ...looks, approvals];
     data.registry.grantRows(this.api, 'MakeKeysApprovalsAndLooks', ['dynamodb:PutItem'], made);
-    data.registry.grantRows(this.api, 'Tenants', ['dynamodb:ConditionCheckItem'], [tenants]);
+    data.registry.grantRows(this.api, 'TenantsAndOwners', ['dynamodb:ConditionCheckItem'], [tenants, operatorKey]);
     const queues = [inquiry, giveBack, openOrder, hold, orphan, keptOrphan];
     const listed = [apiKeys, operatorKeys, tenants, ...queues];
     const read = [apiKeyUse, webhookEndpoints, webhookDelivery, approvals, limit];

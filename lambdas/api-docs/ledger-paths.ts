@@ -286,6 +286,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       path: z.object({ id: key.shape.id.meta({ description: 'The id of the key.' }) }),
       body: { schema: revokeKeyBody },
       answers: { 200: { description: 'The revoked key.', schema: key } },
+      problems: ['last_owner_key'],
     }),
   },
   '/v1/admin/limits': {

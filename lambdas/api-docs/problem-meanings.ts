@@ -53,6 +53,8 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
     'The payment has changed since it was asked for, so that the request would now have another effect than the approval shows. Ask anew.',
   nothing_to_redrive: 'No message waits in the queue, or another redrive has put them back.',
   key_ended: 'Only a valid key that was not replaced before can be replaced. Replace its successor, or create a key.',
+  last_owner_key:
+    'No other owner has a valid key that was not replaced, so nobody could manage keys by the API. Create one by the command line first, which may also revoke the last one.',
   reference_already_used:
     'Another payment uses this reference; references are compared byte by byte. It is free again after that payment has failed or was canceled.',
   payment_not_attempted: 'Nothing was sent to the processor, so there is no charge. Start again with a new key.',

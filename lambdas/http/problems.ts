@@ -44,6 +44,7 @@ export const PROBLEMS = {
   approval_ended: conflict('Approval ended'),
   approval_outdated: conflict('Approval outdated'),
   key_ended: conflict('Key ended'),
+  last_owner_key: conflict('Last key of an owner'),
   nothing_to_redrive: conflict('Nothing to redrive'),
   reference_already_used: conflict('Reference already used'),
   payment_not_attempted: conflict('Payment not attempted'),

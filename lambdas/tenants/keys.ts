@@ -60,6 +60,11 @@ export interface Page<Id> {
 /** The record of the request that makes a key, which is written with the key. */
 export type RecordOfKey = (made: KeySummary) => EffectRecord;
 
+/** No other operator's key opens the routes of owners, so none could be created or revoked afterwards. */
+export class LastOwnerKeyError extends Error {
+  override readonly name = 'LastOwnerKeyError';
+}
+
 /** Tenants, and the keys of tenants and operators, for an operator. */
 export interface KeyAdministration {
   /** A page of all tenants, by their ids. */
@@ -67,7 +72,10 @@ export interface KeyAdministration {
   /** A page of the keys of a tenant, or of operators, by their ids. */
   pageOfKeys(owner: TenantId | undefined, page: Page<KeyId>): Promise<readonly KeySummary[]>;
   summaryOf(id: KeyId): Promise<KeySummary | undefined>;
-  /** @returns false if the key does not exist or was revoked before */
+  /**
+   * @returns false if the key does not exist or was revoked before
+   * @throws LastOwnerKeyError if an operator asks to revoke the only valid key of an owner
+   */
   revokeKey(id: KeyId): Promise<boolean>;
   /** @returns undefined if the tenant does not exist, or there is a record of the request; then nothing was written */
   makeApiKey(wanted: NewApiKey, recordOf?: RecordOfKey): Promise<MadeKey | undefined>;

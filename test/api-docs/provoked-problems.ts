@@ -271,6 +271,10 @@ export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => 
     await api.write(`/v1/admin/keys/${id}/roll`, 'r-1', {});
     return api.write(`/v1/admin/keys/${id}/roll`, 'r-2', {});
   },
+  last_owner_key: async () => {
+    const api = new Api();
+    return api.revoke(await api.storeOperatorKey(`ok_${'x'.repeat(22)}`, { operator: 'Ada Example', role: 'owner' }));
+  },
   nothing_to_redrive: async () => {
     const api = new Api();
     const messages = new MemoryMessages(api.clock);

@@ -100,6 +100,26 @@ describe('a key', () => {
     });
   });
 
+  test('of the last owner is not revoked: 409, also of two that are revoked at once', async () => {
+    const api = new Api();
+    const owner = { operator: 'Ada Example', role: 'owner' } as const;
+    const ids = [await api.storeOperatorKey(OTHER, owner), await api.storeOperatorKey(`${OTHER}2`, owner)];
+    await api.storeOperatorKey(`${OTHER}3`, { operator: 'Bob Example', role: 'approver' });
+    const soon = await api.storeOperatorKey(`${OTHER}4`, { ...owner, expiresAtMs: api.clock.nowMs() + 60_000 });
+    expect((await api.revoke(soon)).status).toBe(200);
+
+    const both = await Promise.all(ids.map((id) => api.revoke(id)));
+    expect(new Set(both.map(({ status }) => status))).toEqual(new Set([200, 409]));
+    const kept = ids[both.findIndex(({ status }) => status === 409)] ?? '';
+    const again = await api.revoke(kept);
+    expect([again.status, again.body['code']]).toEqual([409, 'last_owner_key']);
+    expect(dataOf(await api.get('/v1/admin/keys')).find(({ id }) => id === kept)).toMatchObject({ revoked: null });
+
+    const successor = await api.storeOperatorKey(`${OTHER}5`, owner);
+    expect((await api.revoke(kept)).status).toBe(200);
+    expect((await api.revoke(successor)).body).toMatchObject({ code: 'last_owner_key' });
+  });
+
   test('of a tenant is made once, shown once, and then works; a repeated request makes no other and shows none', async () => {
     const { api, tenant, body, made, id } = await keyOfTenant();
     const secret = String(made.body['secret']);

@@ -151,10 +151,10 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       // To list, make, roll and revoke keys, and to decide on approvals.
       `dynamodb:UpdateItem ${rows('KEY#*', 'APPROVALS')}`,
       `dynamodb:PutItem ${rows('KEY#*', 'KEYS#*', 'OWNERS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'DETAILS#*', 'APPROVALS')}`,
-      // Of operators' keys, only to read them and to revoke one.
+      // Of operators' keys, only to read them and to revoke one, while another owner has one.
       `dynamodb:GetItem ${rows('OPERATOR_KEY#*')}`,
       `dynamodb:UpdateItem ${rows('OPERATOR_KEY#*')} if ForAllValues:StringEquals dynamodb:Attributes pk, sk, revokedAtMs`,
-      `dynamodb:ConditionCheckItem ${rows('TENANTS')}`,
+      `dynamodb:ConditionCheckItem ${rows('TENANTS', 'OPERATOR_KEY#*')}`,
       `dynamodb:GetItem, dynamodb:Query ${rows('KEYS#*', 'OPERATOR_KEYS', 'TENANTS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*', 'ORPHAN_KEPT#*', 'KEY_USE#*', 'WEBHOOKS#*', 'WEBHOOK_DELIVERY#*', 'APPROVALS', 'LIMIT#*')}`,
       // To list claims: the index, and their records.
       'dynamodb:Query on Idempotency',
@@ -373,6 +373,7 @@ test('no role may make the key of an operator, and only functions that operators
     'ReconcilingApi List',
     'ReconcilingApi ReadOperatorKeys',
     'ReconcilingApi RevokeOperatorKeys',
+    'ReconcilingApi TenantsAndOwners',
     'WebhooksApi ReadOperatorKeys',
   ]);
 });

@@ -230,7 +230,7 @@ export class Api<Of extends World = World> {
   }
 
   /** Stores an operator's key in the Registry, where the API lists it. @returns its id */
-  async storeOperatorKey(key: string, rights: Pick<OperatorKeyRecord, 'operator' | 'role'>): Promise<KeyId> {
+  async storeOperatorKey(key: string, rights: OperatorKeyRecord): Promise<KeyId> {
     const keyHash = createHash('sha256').update(key).digest('hex');
     const id = idOfKeyHash(keyHash);
     const { partition, sort } = KeyAttribute;

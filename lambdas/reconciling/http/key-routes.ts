@@ -10,7 +10,7 @@ import { KEY_ID, type KeyId, type OperatorCause } from '../../kernel/cause.ts';
 import { ALL_SCOPES } from '../../kernel/contract/api.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { deriveKeyRequestId, tenantId } from '../../kernel/ids.ts';
-import type { KeyAdministration, KeySummary } from '../../tenants/keys.ts';
+import { type KeyAdministration, type KeySummary, LastOwnerKeyError } from '../../tenants/keys.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import { makeKeyOnce } from '../use/make-key.ts';
 import type { RecordTools } from '../use/record-once.ts';
@@ -133,6 +133,7 @@ async function rollKey(call: Call): Promise<Handled> {
 }
 
 const DEFAULT_OVERLAP_HOURS = 24;
+const LAST_OWNER = problem('last_owner_key', 'No other owner has a valid key. Create one by the command line first.');
 const NO_KEY_OF_TENANT = problem('not_found', 'There is no such key of a tenant.');
 
 /** A key with its secret, which only the first answer shows. */
@@ -150,7 +151,12 @@ async function revoke(call: Call): Promise<Handled> {
   const body = validateBody(revokeKeyBody, sent.value);
   if (body.kind === 'refused') return refusal(body.problem, request);
   const keys = tools.keysBy(causedByOperator(call));
-  if (KEY_ID.test(id)) await keys.revokeKey(id as KeyId);
+  try {
+    if (KEY_ID.test(id)) await keys.revokeKey(id as KeyId);
+  } catch (error) {
+    if (error instanceof LastOwnerKeyError) return refusal(LAST_OWNER, request);
+    throw error;
+  }
   const key = KEY_ID.test(id) ? await keys.summaryOf(id as KeyId) : undefined;
   return key === undefined ? refusal(problem('not_found', 'There is no such key.'), request) : found(keyObject(key));
 }

@@ -18,19 +18,21 @@ import { rowsAfter } from '../../kernel/platform/rows-after.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import { effectRecordItem } from '../../once/store/record-items.ts';
 import { RECORD_IS_NEW, ROW_IS_NEW, type StoreTables, type TransactItem } from '../../once/store/transact-items.ts';
+import { rounds } from '../../once/use/rounds.ts';
 import { hasEnded } from '../api-key-registry.ts';
-import type {
-  ApiKeySummary,
-  KeyAdministration,
-  KeySummary,
-  MadeKey,
-  NewApiKey,
-  OperatorKeySummary,
-  Page,
-  RecordOfKey,
-  StoredApiKey,
-  StoredOperatorKey,
-  TenantSummary,
+import {
+  type ApiKeySummary,
+  type KeyAdministration,
+  type KeySummary,
+  LastOwnerKeyError,
+  type MadeKey,
+  type NewApiKey,
+  type OperatorKeySummary,
+  type Page,
+  type RecordOfKey,
+  type StoredApiKey,
+  type StoredOperatorKey,
+  type TenantSummary,
 } from '../keys.ts';
 import { operatorKeyItem } from './operator-registry.ts';
 import { ownerRow } from './tenant-owners.ts';
@@ -187,15 +189,45 @@ export class TenantAdministration implements KeyAdministration {
   }
 
   /**
-   * Takes effect immediately for processes that have not cached the key, and within ten seconds for the others.
+   * Takes effect immediately for processes that have not cached the key, and within ten seconds for the others. The command line may revoke
+   * the last key of an owner, because it can make another one.
+   *
+   *   A revokes B ── reads B, A ── B revoked if A is valid ✓
+   *   B revokes A ──── reads A, B ──── A revoked if B is valid ✗ ── reads A: no other is valid
    *
    * @returns false if the key does not exist or was revoked before
+   * @throws LastOwnerKeyError if an operator asks to revoke the only valid key of an owner
    */
   async revokeKey(id: KeyId): Promise<boolean> {
-    const found = await this.#findKey(id);
-    if (found === undefined) return false;
-    const revocation = this.#update(found, { revokedAtMs: this.#pacing.clock.nowMs() });
-    return this.#write([revocation], { ...ofKey(found, 'revoked'), about: [id] });
+    return rounds(`the key ${id}`, async () => {
+      const found = await this.#findKey(id);
+      if (found === undefined || found.revokedAtMs !== undefined) return false;
+      const revocation = this.#update(found, { revokedAtMs: this.#pacing.clock.nowMs() });
+      const kept = await this.#otherOwner(found);
+      return (await this.#write([revocation, ...kept], { ...ofKey(found, 'revoked'), about: [id] })) || 'again';
+    });
+  }
+
+  /** The condition that another key of an owner is valid, if this one is. A key that was replaced ends soon, and does not count. */
+  async #otherOwner(key: StoredApiKey | StoredOperatorKey): Promise<readonly TransactItem[]> {
+    const nowMs = this.#pacing.clock.nowMs();
+    if (this.#actor.by === 'command' || !isOwner(key) || hasEnded(key, nowMs)) return [];
+    const others = (await this.listOperatorKeys()).filter(
+      (each) => isOwner(each) && each.keyHash !== key.keyHash && each.rolledTo === undefined && !hasEnded(each, nowMs),
+    );
+    // One without an expiry is valid for longest.
+    const [other] = others.toSorted((left, right) => endOf(right) - endOf(left));
+    if (other === undefined) throw new LastOwnerKeyError('no other owner has a valid key');
+    const valid = 'attribute_not_exists(revokedAtMs) AND attribute_not_exists(rolledTo)';
+    return [
+      {
+        ConditionCheck: {
+          TableName: this.#table,
+          Key: keyRowKey(RegistryRow.operatorKey, other.id),
+          ConditionExpression: `attribute_exists(${KeyAttribute.partition}) AND ${valid}`,
+        },
+      },
+    ];
   }
 
   #newKey<Wanted extends NewApiKey | NewOperatorKey>(wanted: Wanted) {
@@ -357,6 +389,14 @@ export function parseKey(item: Record<string, unknown>): StoredApiKey | StoredOp
 function rightsOf(key: StoredApiKey | StoredOperatorKey): NewApiKey | NewOperatorKey {
   if ('operator' in key) return { operator: key.operator, role: key.role };
   return { tenantId: key.tenantId, mode: key.mode, scopes: key.scopes, name: key.name };
+}
+
+function isOwner(key: StoredApiKey | StoredOperatorKey): boolean {
+  return 'operator' in key && key.role === 'owner';
+}
+
+function endOf({ expiresAtMs = Number.MAX_SAFE_INTEGER }: StoredOperatorKey): number {
+  return expiresAtMs;
 }
 
 /** The chain and the action of a change of a key. */
