@@ -471,6 +471,7 @@ export interface components {
     schemas: {
         CreatePayment: {
             /**
+             * Format: int64
              * @description In minor units; at most 10 digits for currencies without decimals, 12 for the others.
              * @example 1000
              */
@@ -519,6 +520,7 @@ export interface components {
         };
         CapturePayment: {
             /**
+             * Format: int64
              * @description In minor units. Defaults to the authorized amount.
              * @example 300
              */
@@ -527,6 +529,7 @@ export interface components {
         CancelPayment: Record<string, never>;
         RefundPayment: {
             /**
+             * Format: int64
              * @description In minor units. Defaults to the amount that is left.
              * @example 300
              */
@@ -539,6 +542,7 @@ export interface components {
         };
         CreateOrder: {
             /**
+             * Format: int64
              * @description In minor units; at most 10 digits for currencies without decimals, 12 for the others.
              * @example 1000
              */
@@ -570,6 +574,7 @@ export interface components {
                  */
                 sku: string;
                 /**
+                 * Format: int32
                  * @description The number of items.
                  * @example 2
                  */
@@ -592,6 +597,7 @@ export interface components {
              */
             affiliate?: string;
             /**
+             * Format: int32
              * @description The number of the order in the shop. With BigCommerce, a note on that order names this one.
              * @example 118
              */
@@ -643,6 +649,7 @@ export interface components {
         };
         RotateWebhookSecret: {
             /**
+             * Format: int32
              * @description How long the previous secret continues to sign beside the new one. Default: 86400.
              * @example 3600
              */
@@ -650,11 +657,13 @@ export interface components {
         };
         ReplayWebhooks: {
             /**
+             * Format: int64
              * @description Unix seconds, inclusive.
              * @example 1772366400
              */
             created_from: number;
             /**
+             * Format: int64
              * @description Unix seconds, exclusive; at most 31 days after `created_from`.
              * @example 1772452800
              */
@@ -684,13 +693,25 @@ export interface components {
             id: string;
             /** @constant */
             object: "payment";
-            /** @description The requested amount, in minor units. */
+            /**
+             * Format: int64
+             * @description The requested amount, in minor units.
+             */
             amount: number;
-            /** @description The captured amount, in minor units. */
+            /**
+             * Format: int64
+             * @description The captured amount, in minor units.
+             */
             amount_captured: number;
-            /** @description The refunded amount, in minor units. */
+            /**
+             * Format: int64
+             * @description The refunded amount, in minor units.
+             */
             amount_refunded: number;
-            /** @description The amount of disputes that are open or lost, in minor units. */
+            /**
+             * Format: int64
+             * @description The amount of disputes that are open or lost, in minor units.
+             */
             amount_disputed: number;
             /** @example EUR */
             currency: string;
@@ -713,11 +734,17 @@ export interface components {
             processor: {
                 name: string;
                 charge_id: string | null;
-                /** @description The processor’s fees for the charge, its refunds and disputes, in the currency of the payment; omitted until it has reported one, in minor units. */
+                /**
+                 * Format: int64
+                 * @description The processor’s fees for the charge, its refunds and disputes, in the currency of the payment; omitted until it has reported one, in minor units.
+                 */
                 fee?: number;
                 /** @description Its fees in other currencies, in which the account is settled. Omitted when there are none. */
                 other_fees?: ({
-                    /** @description The fee, in minor units. */
+                    /**
+                     * Format: int64
+                     * @description The fee, in minor units.
+                     */
                     amount: number;
                     /** @example USD */
                     currency: string;
@@ -752,9 +779,13 @@ export interface components {
             details_erased?: true;
             /** @description The disputes of the payment, oldest first. Omitted while there are none. */
             disputes?: components["schemas"]["Dispute"][];
-            /** @description How many annotations operators made (`GET /v1/annotations?payment=…`). Omitted while there are none. */
+            /**
+             * Format: int64
+             * @description How many annotations operators made (`GET /v1/annotations?payment=…`). Omitted while there are none.
+             */
             annotations?: number;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -775,7 +806,10 @@ export interface components {
             payment: string;
             /** @description The disputed charge at the processor. */
             charge_id: string;
-            /** @description The disputed amount, in minor units. */
+            /**
+             * Format: int64
+             * @description The disputed amount, in minor units.
+             */
             amount: number;
             /** @example EUR */
             currency: string;
@@ -785,6 +819,7 @@ export interface components {
              */
             status: "open" | "won" | "lost";
             /**
+             * Format: int64
              * @description When Payonce recorded it. Unix time in seconds.
              * @example 1772366400
              */
@@ -797,6 +832,7 @@ export interface components {
             /** @constant */
             type: "about:blank";
             title: string;
+            /** Format: int64 */
             status: number;
             /**
              * @description Stable. Programs should decide by this member only.
@@ -818,11 +854,20 @@ export interface components {
              * @enum {string}
              */
             payment_status?: "processing" | "requires_action" | "requires_capture" | "succeeded" | "failed" | "canceled" | "needs_review";
-            /** @description The time from which an operator may decide the change; Unix seconds. */
+            /**
+             * Format: int64
+             * @description The time from which an operator may decide the change; Unix seconds.
+             */
             decidable_from?: number;
-            /** @description What is left, in minor units. */
+            /**
+             * Format: int64
+             * @description What is left, in minor units.
+             */
             amount_left?: number;
-            /** @description What the processor shows as captured, held or refunded, in minor units. */
+            /**
+             * Format: int64
+             * @description What the processor shows as captured, held or refunded, in minor units.
+             */
             processor_amount?: number;
             /**
              * @description The currency of `processor_amount`.
@@ -854,7 +899,10 @@ export interface components {
             payment: string;
             /** @description The refunded charge at the processor. */
             charge_id: string;
-            /** @description The refunded amount, in minor units. */
+            /**
+             * Format: int64
+             * @description The refunded amount, in minor units.
+             */
             amount: number;
             /** @example EUR */
             currency: string;
@@ -877,6 +925,7 @@ export interface components {
                 [key: string]: unknown;
             }) | null;
             /**
+             * Format: int64
              * @description When it was requested; for a refund that was made at the processor, when Payonce recorded it. Unix time in seconds.
              * @example 1772366400
              */
@@ -895,12 +944,16 @@ export interface components {
              * @enum {string}
              */
             status: "processing" | "completed" | "canceled" | "needs_review";
-            /** @description The charged amount, in minor units. */
+            /**
+             * Format: int64
+             * @description The charged amount, in minor units.
+             */
             amount: number;
             /** @example EUR */
             currency: string;
             items: ({
                 sku: string;
+                /** Format: int64 */
                 quantity: number;
             } & {
                 [key: string]: unknown;
@@ -910,7 +963,10 @@ export interface components {
             referrer: string | null;
             /** @description Omitted when the order names none. */
             affiliate?: string;
-            /** @description As requested. Omitted when the order names none. */
+            /**
+             * Format: int64
+             * @description As requested. Omitted when the order names none.
+             */
             shop_order?: number;
             /** @description As requested. Omitted when the page that is set for the deployment is used. */
             return_url?: string;
@@ -945,6 +1001,7 @@ export interface components {
                 [key: string]: unknown;
             }) | null;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -995,15 +1052,24 @@ export interface components {
             own: boolean;
             /** @enum {string} */
             status: "pending" | "requires_action" | "authorized" | "succeeded" | "declined" | "voided";
-            /** @description The amount that was asked for, in minor units. */
+            /**
+             * Format: int64
+             * @description The amount that was asked for, in minor units.
+             */
             amount: number;
-            /** @description What was captured, in minor units. */
+            /**
+             * Format: int64
+             * @description What was captured, in minor units.
+             */
             amount_captured: number;
             currency: string;
             fee: number | null;
             /** @description Its fees in other currencies. Omitted when there are none. */
             other_fees?: ({
-                /** @description The fee, in minor units. */
+                /**
+                 * Format: int64
+                 * @description The fee, in minor units.
+                 */
                 amount: number;
                 currency: string;
             } & {
@@ -1018,7 +1084,10 @@ export interface components {
             refunds: ({
                 id: string;
                 status: string;
-                /** @description The amount, in minor units. */
+                /**
+                 * Format: int64
+                 * @description The amount, in minor units.
+                 */
                 amount: number;
             } & {
                 [key: string]: unknown;
@@ -1026,12 +1095,18 @@ export interface components {
             disputes: ({
                 id: string;
                 status: string;
-                /** @description The amount, in minor units. */
+                /**
+                 * Format: int64
+                 * @description The amount, in minor units.
+                 */
                 amount: number;
             } & {
                 [key: string]: unknown;
             })[];
-            /** @description Unix time in seconds. */
+            /**
+             * Format: int64
+             * @description Unix time in seconds.
+             */
             created: number;
         } & {
             [key: string]: unknown;
@@ -1047,11 +1122,15 @@ export interface components {
             [key: string]: unknown;
         };
         Transition: {
-            /** @description From 1, without gaps. */
+            /**
+             * Format: int64
+             * @description From 1, without gaps.
+             */
             sequence: number;
             /** @example payment.completed */
             type: string;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -1125,7 +1204,10 @@ export interface components {
             account: string;
             /** @enum {string} */
             direction: "debit" | "credit";
-            /** @description Always positive, in minor units. */
+            /**
+             * Format: int64
+             * @description Always positive, in minor units.
+             */
             amount: number;
             currency: string;
         } & {
@@ -1148,7 +1230,10 @@ export interface components {
             object: "capture";
             /** @example pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
             payment: string;
-            /** @description The requested amount, in minor units. */
+            /**
+             * Format: int64
+             * @description The requested amount, in minor units.
+             */
             amount: number;
             currency: string;
             /**
@@ -1165,6 +1250,7 @@ export interface components {
                 [key: string]: unknown;
             }) | null;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -1190,7 +1276,10 @@ export interface components {
             object: "cancellation";
             /** @example pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
             payment: string;
-            /** @description The authorized amount, in minor units. */
+            /**
+             * Format: int64
+             * @description The authorized amount, in minor units.
+             */
             amount: number;
             currency: string;
             /**
@@ -1207,6 +1296,7 @@ export interface components {
                 [key: string]: unknown;
             }) | null;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -1282,16 +1372,21 @@ export interface components {
             /** @enum {string} */
             type: "payment.processing" | "payment.requires_action" | "payment.authorized" | "payment.completed" | "payment.failed" | "payment.canceled" | "payment.review_required" | "refund.completed" | "refund.failed" | "dispute.opened" | "dispute.closed" | "order.placed" | "order.reopened" | "order.completed" | "order.canceled" | "order.review_required";
             /**
+             * Format: int32
              * @description The version of the event’s format.
              * @constant
              */
             version: 1;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
             created: number;
-            /** @description The event’s place among those of its payment or order. Order events by it, never by arrival. */
+            /**
+             * Format: int64
+             * @description The event’s place among those of its payment or order. Order events by it, never by arrival.
+             */
             sequence: number;
             livemode: boolean;
             /** @description The `event_id` of the event that asked for the payment. Omitted for a payment that was requested over HTTP. */
@@ -1332,6 +1427,7 @@ export interface components {
                 /** @enum {string} */
                 reason: "requested" | "gone" | "failing";
                 /**
+                 * Format: int64
                  * @description Unix time in seconds.
                  * @example 1772366400
                  */
@@ -1342,6 +1438,7 @@ export interface components {
             /** @description Until when the secret before it still signs. */
             previous_secret_expires: number | null;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -1364,6 +1461,7 @@ export interface components {
                 /** @enum {string} */
                 reason: "requested" | "gone" | "failing";
                 /**
+                 * Format: int64
                  * @description Unix time in seconds.
                  * @example 1772366400
                  */
@@ -1374,6 +1472,7 @@ export interface components {
             /** @description Until when the secret before it still signs. */
             previous_secret_expires: number | null;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -1402,11 +1501,13 @@ export interface components {
             object: "webhook_replay";
             endpoint: string;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
             created_from: number;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -1415,6 +1516,7 @@ export interface components {
             /** @enum {string} */
             status: "running" | "completed" | "canceled";
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -1445,10 +1547,12 @@ export interface components {
             status: "pending" | "delivered" | "failed" | "canceled";
             attempts: ({
                 /**
+                 * Format: int64
                  * @description Unix time in seconds.
                  * @example 1772366400
                  */
                 at: number;
+                /** Format: int64 */
                 duration_ms: number;
                 status: number | null;
                 /** @description Why there was no answer, for example `timeout`. */
@@ -1461,6 +1565,7 @@ export interface components {
             next_attempt: number | null;
             delivered: number | null;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */

@@ -810,9 +810,15 @@ export interface components {
              * @enum {string}
              */
             type?: "payment.processing" | "payment.requires_action" | "payment.authorized" | "payment.completed" | "payment.failed" | "payment.canceled" | "payment.review_required" | "refund.completed" | "refund.failed" | "dispute.opened" | "dispute.closed" | "order.placed" | "order.reopened" | "order.completed" | "order.canceled" | "order.review_required";
-            /** @description Of `payments`: only those of this amount or more, in minor units of any currency. */
+            /**
+             * Format: int64
+             * @description Of `payments`: only those of this amount or more, in minor units of any currency.
+             */
             amount_from?: number;
-            /** @description Of `payments`: only those of this amount or less, in minor units of any currency. */
+            /**
+             * Format: int64
+             * @description Of `payments`: only those of this amount or less, in minor units of any currency.
+             */
             amount_to?: number;
         };
         CreateCorrection: {
@@ -826,7 +832,10 @@ export interface components {
              * @example Booked twice by hand
              */
             reason: string;
-            /** @description The sequence of the transition whose set of postings is reversed. Not together with `postings`. */
+            /**
+             * Format: int32
+             * @description The sequence of the transition whose set of postings is reversed. Not together with `postings`.
+             */
             reverses?: number;
             /** @description A new set of postings whose debits equal its credits. Not together with `reverses`. */
             postings?: components["schemas"]["CorrectionLeg"][];
@@ -841,7 +850,10 @@ export interface components {
             account: "processor_clearing" | "merchant_payable" | "refunds" | "fees" | "disputes" | "late_receipts" | "corrections";
             /** @enum {string} */
             direction: "debit" | "credit";
-            /** @description In minor units of the payment’s currency. */
+            /**
+             * Format: int64
+             * @description In minor units of the payment’s currency.
+             */
             amount: number;
         };
         ResolvePayment: {
@@ -855,6 +867,7 @@ export interface components {
             /** @description The id of the charge, whose metadata must name the payment. Only with `succeeded`; required when the payment has none. */
             charge_id?: string;
             /**
+             * Format: int64
              * @description The captured amount to post, in minor units of the payment’s currency, which the processor’s books must show. Only with `succeeded`; required when the payment’s `failure.code` is `wrong_amount`. Default: the requested amount.
              * @example 600
              */
@@ -875,7 +888,10 @@ export interface components {
              * @example Charged for the wrong order; see ticket 4711
              */
             reason: string;
-            /** @description The sequence of the transition that it is about. Default: the payment as a whole. */
+            /**
+             * Format: int32
+             * @description The sequence of the transition that it is about. Default: the payment as a whole.
+             */
             annotates?: number;
         };
         CreateKey: {
@@ -892,11 +908,17 @@ export interface components {
              */
             name: string;
             scopes: ("payments:read" | "payments:write" | "events:read" | "webhooks:read" | "webhooks:write" | "ledger:read" | "exports:read" | "exports:write")[];
-            /** @description After so many days the key is refused. By default, it does not expire. */
+            /**
+             * Format: int32
+             * @description After so many days the key is refused. By default, it does not expire.
+             */
             expires_in_days?: number;
         };
         RollKey: {
-            /** @description How long the old key stays valid; 0 ends it at once. Default: 24. */
+            /**
+             * Format: int32
+             * @description How long the old key stays valid; 0 ends it at once. Default: 24.
+             */
             overlap_hours?: number;
         };
         RevokeKey: {
@@ -925,6 +947,7 @@ export interface components {
         RedriveQueue: Record<string, never>;
         StartJobRun: {
             /**
+             * Format: int64
              * @description The scheduled time of the run, in Unix seconds. Defaults to now. At most 30 days ago.
              * @example 1772366400
              */
@@ -932,6 +955,7 @@ export interface components {
         };
         RotateWebhookSecret: {
             /**
+             * Format: int32
              * @description How long the previous secret continues to sign beside the new one. Default: 86400.
              * @example 3600
              */
@@ -939,11 +963,13 @@ export interface components {
         };
         ReplayWebhooks: {
             /**
+             * Format: int64
              * @description Unix seconds, inclusive.
              * @example 1772366400
              */
             created_from: number;
             /**
+             * Format: int64
              * @description Unix seconds, exclusive; at most 31 days after `created_from`.
              * @example 1772452800
              */
@@ -976,13 +1002,25 @@ export interface components {
              * @enum {string}
              */
             object: "payment";
-            /** @description The requested amount, in minor units. */
+            /**
+             * Format: int64
+             * @description The requested amount, in minor units.
+             */
             amount: number;
-            /** @description The captured amount, in minor units. */
+            /**
+             * Format: int64
+             * @description The captured amount, in minor units.
+             */
             amount_captured: number;
-            /** @description The refunded amount, in minor units. */
+            /**
+             * Format: int64
+             * @description The refunded amount, in minor units.
+             */
             amount_refunded: number;
-            /** @description The amount of disputes that are open or lost, in minor units. */
+            /**
+             * Format: int64
+             * @description The amount of disputes that are open or lost, in minor units.
+             */
             amount_disputed: number;
             /** @example EUR */
             currency: string;
@@ -1005,11 +1043,17 @@ export interface components {
             processor: {
                 name: string;
                 charge_id: string | null;
-                /** @description The processor’s fees for the charge, its refunds and disputes, in the currency of the payment; omitted until it has reported one, in minor units. */
+                /**
+                 * Format: int64
+                 * @description The processor’s fees for the charge, its refunds and disputes, in the currency of the payment; omitted until it has reported one, in minor units.
+                 */
                 fee?: number;
                 /** @description Its fees in other currencies, in which the account is settled. Omitted when there are none. */
                 other_fees?: ({
-                    /** @description The fee, in minor units. */
+                    /**
+                     * Format: int64
+                     * @description The fee, in minor units.
+                     */
                     amount: number;
                     /** @example USD */
                     currency: string;
@@ -1044,9 +1088,13 @@ export interface components {
             details_erased?: true;
             /** @description The disputes of the payment, oldest first. Omitted while there are none. */
             disputes?: components["schemas"]["Dispute"][];
-            /** @description How many annotations operators made (`GET /v1/annotations?payment=…`). Omitted while there are none. */
+            /**
+             * Format: int64
+             * @description How many annotations operators made (`GET /v1/annotations?payment=…`). Omitted while there are none.
+             */
             annotations?: number;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -1067,7 +1115,10 @@ export interface components {
             payment: string;
             /** @description The disputed charge at the processor. */
             charge_id: string;
-            /** @description The disputed amount, in minor units. */
+            /**
+             * Format: int64
+             * @description The disputed amount, in minor units.
+             */
             amount: number;
             /** @example EUR */
             currency: string;
@@ -1077,6 +1128,7 @@ export interface components {
              */
             status: "open" | "won" | "lost";
             /**
+             * Format: int64
              * @description When Payonce recorded it. Unix time in seconds.
              * @example 1772366400
              */
@@ -1089,6 +1141,7 @@ export interface components {
             /** @constant */
             type: "about:blank";
             title: string;
+            /** Format: int64 */
             status: number;
             /**
              * @description Stable. Programs should decide by this member only.
@@ -1110,11 +1163,20 @@ export interface components {
              * @enum {string}
              */
             payment_status?: "processing" | "requires_action" | "requires_capture" | "succeeded" | "failed" | "canceled" | "needs_review";
-            /** @description The time from which an operator may decide the change; Unix seconds. */
+            /**
+             * Format: int64
+             * @description The time from which an operator may decide the change; Unix seconds.
+             */
             decidable_from?: number;
-            /** @description What is left, in minor units. */
+            /**
+             * Format: int64
+             * @description What is left, in minor units.
+             */
             amount_left?: number;
-            /** @description What the processor shows as captured, held or refunded, in minor units. */
+            /**
+             * Format: int64
+             * @description What the processor shows as captured, held or refunded, in minor units.
+             */
             processor_amount?: number;
             /**
              * @description The currency of `processor_amount`.
@@ -1149,7 +1211,10 @@ export interface components {
             payment: string;
             /** @description The refunded charge at the processor. */
             charge_id: string;
-            /** @description The refunded amount, in minor units. */
+            /**
+             * Format: int64
+             * @description The refunded amount, in minor units.
+             */
             amount: number;
             /** @example EUR */
             currency: string;
@@ -1172,6 +1237,7 @@ export interface components {
                 [key: string]: unknown;
             }) | null;
             /**
+             * Format: int64
              * @description When it was requested; for a refund that was made at the processor, when Payonce recorded it. Unix time in seconds.
              * @example 1772366400
              */
@@ -1190,12 +1256,16 @@ export interface components {
              * @enum {string}
              */
             status: "processing" | "completed" | "canceled" | "needs_review";
-            /** @description The charged amount, in minor units. */
+            /**
+             * Format: int64
+             * @description The charged amount, in minor units.
+             */
             amount: number;
             /** @example EUR */
             currency: string;
             items: ({
                 sku: string;
+                /** Format: int64 */
                 quantity: number;
             } & {
                 [key: string]: unknown;
@@ -1205,7 +1275,10 @@ export interface components {
             referrer: string | null;
             /** @description Omitted when the order names none. */
             affiliate?: string;
-            /** @description As requested. Omitted when the order names none. */
+            /**
+             * Format: int64
+             * @description As requested. Omitted when the order names none.
+             */
             shop_order?: number;
             /** @description As requested. Omitted when the page that is set for the deployment is used. */
             return_url?: string;
@@ -1240,6 +1313,7 @@ export interface components {
                 [key: string]: unknown;
             }) | null;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -1272,15 +1346,24 @@ export interface components {
             own: boolean;
             /** @enum {string} */
             status: "pending" | "requires_action" | "authorized" | "succeeded" | "declined" | "voided";
-            /** @description The amount that was asked for, in minor units. */
+            /**
+             * Format: int64
+             * @description The amount that was asked for, in minor units.
+             */
             amount: number;
-            /** @description What was captured, in minor units. */
+            /**
+             * Format: int64
+             * @description What was captured, in minor units.
+             */
             amount_captured: number;
             currency: string;
             fee: number | null;
             /** @description Its fees in other currencies. Omitted when there are none. */
             other_fees?: ({
-                /** @description The fee, in minor units. */
+                /**
+                 * Format: int64
+                 * @description The fee, in minor units.
+                 */
                 amount: number;
                 currency: string;
             } & {
@@ -1295,7 +1378,10 @@ export interface components {
             refunds: ({
                 id: string;
                 status: string;
-                /** @description The amount, in minor units. */
+                /**
+                 * Format: int64
+                 * @description The amount, in minor units.
+                 */
                 amount: number;
             } & {
                 [key: string]: unknown;
@@ -1303,12 +1389,18 @@ export interface components {
             disputes: ({
                 id: string;
                 status: string;
-                /** @description The amount, in minor units. */
+                /**
+                 * Format: int64
+                 * @description The amount, in minor units.
+                 */
                 amount: number;
             } & {
                 [key: string]: unknown;
             })[];
-            /** @description Unix time in seconds. */
+            /**
+             * Format: int64
+             * @description Unix time in seconds.
+             */
             created: number;
         } & {
             [key: string]: unknown;
@@ -1366,7 +1458,10 @@ export interface components {
             account: string;
             /** @enum {string} */
             direction: "debit" | "credit";
-            /** @description Always positive, in minor units. */
+            /**
+             * Format: int64
+             * @description Always positive, in minor units.
+             */
             amount: number;
             currency: string;
         } & {
@@ -1408,9 +1503,15 @@ export interface components {
              * @enum {string}
              */
             outcome: "payment.processing" | "payment.requires_action" | "payment.authorized" | "payment.completed" | "payment.failed" | "payment.canceled" | "payment.review_required" | "refund.completed" | "refund.failed" | "dispute.opened" | "dispute.closed" | "order.placed" | "order.reopened" | "order.completed" | "order.canceled" | "order.review_required";
-            /** @description The number of events. */
+            /**
+             * Format: int64
+             * @description The number of events.
+             */
             count: number;
-            /** @description The sum of their amounts, in minor units. */
+            /**
+             * Format: int64
+             * @description The sum of their amounts, in minor units.
+             */
             amount: number;
         } & {
             [key: string]: unknown;
@@ -1439,6 +1540,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
+             * Format: int64
              * @description Rows before this time: the end of the last day, or the second of the request. Unix seconds. `GET /v1/balances?at=` with this time gives the sums of all entries until then.
              * @example 1772366400
              */
@@ -1446,11 +1548,13 @@ export interface components {
             /** @enum {string} */
             status: "pending" | "running" | "completed" | "failed";
             /**
+             * Format: int64
              * @description Rows so far. The line with the names of the columns does not count.
              * @example 42
              */
             rows: number;
             /**
+             * Format: int64
              * @description Bytes of the file so far.
              * @example 6120
              */
@@ -1460,6 +1564,7 @@ export interface components {
             /** @description The id of the API key, or the name of the operator. */
             requested_by: string;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -1504,6 +1609,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
+             * Format: int64
              * @description Rows before this time: the end of the last day, or the second of the request. Unix seconds. `GET /v1/balances?at=` with this time gives the sums of all entries until then.
              * @example 1772366400
              */
@@ -1511,11 +1617,13 @@ export interface components {
             /** @enum {string} */
             status: "pending" | "running" | "completed" | "failed";
             /**
+             * Format: int64
              * @description Rows so far. The line with the names of the columns does not count.
              * @example 42
              */
             rows: number;
             /**
+             * Format: int64
              * @description Bytes of the file so far.
              * @example 6120
              */
@@ -1525,6 +1633,7 @@ export interface components {
             /** @description The id of the API key, or the name of the operator. */
             requested_by: string;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -1557,7 +1666,10 @@ export interface components {
             object: "ledger_entry";
             /** @example pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
             payment: string;
-            /** @description Of the transition that posted it. */
+            /**
+             * Format: int64
+             * @description Of the transition that posted it.
+             */
             sequence: number;
             /**
              * @description Of that transition.
@@ -1571,10 +1683,14 @@ export interface components {
             account: "processor_clearing" | "merchant_payable" | "refunds" | "fees" | "disputes" | "late_receipts" | "corrections";
             /** @enum {string} */
             direction: "debit" | "credit";
-            /** @description Always positive, in minor units. */
+            /**
+             * Format: int64
+             * @description Always positive, in minor units.
+             */
             amount: number;
             currency: string;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -1601,16 +1717,25 @@ export interface components {
              */
             account: "processor_clearing" | "merchant_payable" | "refunds" | "fees" | "disputes" | "late_receipts" | "corrections";
             currency: string;
-            /** @description The sum of all debits, in minor units. */
+            /**
+             * Format: int64
+             * @description The sum of all debits, in minor units.
+             */
             debit: number;
-            /** @description The sum of all credits, in minor units. */
+            /**
+             * Format: int64
+             * @description The sum of all credits, in minor units.
+             */
             credit: number;
             /**
              * @description The side on which the account grows: `credit` for `merchant_payable` and `late_receipts`, `debit` for the others.
              * @enum {string}
              */
             normal_balance: "debit" | "credit";
-            /** @description In minor units, in the account’s own direction: `debit` less `credit` where `normal_balance` is `debit`, `credit` less `debit` where it is `credit`. So `processor_clearing` and `merchant_payable` are normally above zero; a balance below zero is on the other side. */
+            /**
+             * Format: int64
+             * @description In minor units, in the account’s own direction: `debit` less `credit` where `normal_balance` is `debit`, `credit` less `debit` where it is `credit`. So `processor_clearing` and `merchant_payable` are normally above zero; a balance below zero is on the other side.
+             */
             balance: number;
         } & {
             [key: string]: unknown;
@@ -1647,7 +1772,9 @@ export interface components {
                 currency: string;
                 /** @enum {string} */
                 normal_balance: "debit" | "credit";
+                /** Format: int64 */
                 before: number;
+                /** Format: int64 */
                 after: number;
             } & {
                 [key: string]: unknown;
@@ -1662,7 +1789,10 @@ export interface components {
             object: "correction";
             /** @example pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
             payment: string;
-            /** @description The sequence of the correction’s own transition. */
+            /**
+             * Format: int64
+             * @description The sequence of the correction’s own transition.
+             */
             sequence: number;
             reason: string | null;
             /**
@@ -1676,6 +1806,7 @@ export interface components {
             /** @description Debits equal credits in every currency. */
             postings: components["schemas"]["Posting"][];
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -1695,7 +1826,10 @@ export interface components {
             mode: "test" | "live";
             payment: string;
             request: components["schemas"]["ApprovalRequest"];
-            /** @description The amount that was compared with the limit, in minor units. */
+            /**
+             * Format: int64
+             * @description The amount that was compared with the limit, in minor units.
+             */
             amount: number;
             currency: string;
             reason: string | null;
@@ -1709,11 +1843,13 @@ export interface components {
             decided_by: components["schemas"]["OperatorPerson"] | null;
             decided: number | null;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
             created: number;
             /**
+             * Format: int64
              * @description Approvals and rejections are accepted until a minute before. Unix seconds.
              * @example 1772366400
              */
@@ -1772,7 +1908,10 @@ export interface components {
             object: "annotation";
             /** @example pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
             payment: string;
-            /** @description The sequence of the annotation’s own transition. */
+            /**
+             * Format: int64
+             * @description The sequence of the annotation’s own transition.
+             */
             sequence: number;
             reason: string | null;
             /**
@@ -1784,6 +1923,7 @@ export interface components {
             /** @description The sequence of the transition that it is about; null when it is about the payment as a whole. */
             annotates: number | null;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -1813,11 +1953,20 @@ export interface components {
             /** @description Null when the payment does not exist. */
             payment_status: ("processing" | "requires_action" | "requires_capture" | "succeeded" | "failed" | "canceled" | "needs_review") | null;
             currency: string;
-            /** @description By the processor’s list: captured, less refunds that succeeded, less disputes that are open or lost, over all charges with the payment’s id; before fees. Of `fees_differ`: its fees for the charge, its refunds and disputes. In minor units. */
+            /**
+             * Format: int64
+             * @description By the processor’s list: captured, less refunds that succeeded, less disputes that are open or lost, over all charges with the payment’s id; before fees. Of `fees_differ`: its fees for the charge, its refunds and disputes. In minor units.
+             */
             processor_amount: number;
-            /** @description By the Ledger: debits less credits of `processor_clearing` over all transitions of the payment, corrections included, fees left out. Of `fees_differ`: the fees that were posted. In minor units. */
+            /**
+             * Format: int64
+             * @description By the Ledger: debits less credits of `processor_clearing` over all transitions of the payment, corrections included, fees left out. Of `fees_differ`: the fees that were posted. In minor units.
+             */
             ledger_amount: number;
-            /** @description `processor_amount` less `ledger_amount`. */
+            /**
+             * Format: int64
+             * @description `processor_amount` less `ledger_amount`.
+             */
             difference: number;
             /** @description The charges at the processor, in this currency. */
             charges: string[];
@@ -1843,11 +1992,13 @@ export interface components {
              */
             status: "suspected" | "confirmed";
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
             first_seen: number;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -1868,7 +2019,10 @@ export interface components {
             id: string;
             /** @constant */
             object: "activity";
-            /** @description The place in the chain, from 1, without gaps. */
+            /**
+             * Format: int64
+             * @description The place in the chain, from 1, without gaps.
+             */
             sequence: number;
             /** @enum {string} */
             action: "api_key.created" | "api_key.rolled" | "api_key.revoked" | "limit.changed" | "correction.made" | "decision.made" | "annotation.made" | "approval.requested" | "approval.rejected" | "payment.erased" | "order.erased" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.deleted" | "webhooks.replay_requested" | "webhooks.resend_requested" | "webhooks.test_requested" | "export.requested" | "tenant.created" | "operator_key.created" | "operator_key.rolled" | "operator_key.revoked" | "job.run_requested" | "queue.redrive_requested" | "letters.redrive_started" | "events.redrive_started" | "events.republish_started" | "views.rebuild_started" | "tables.recovery_started" | "row.put_back" | "settings.seen";
@@ -1879,6 +2033,7 @@ export interface components {
                 [key: string]: string;
             };
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -1946,6 +2101,7 @@ export interface components {
             /** @description The last four characters of the key. */
             hint: string;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -1978,6 +2134,7 @@ export interface components {
             /** @description The last four characters of the key. */
             hint: string;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -2015,9 +2172,15 @@ export interface components {
              * @enum {string}
              */
             kind: "payments" | "reads" | "processor_reads" | "admin";
-            /** @description Requests per second. */
+            /**
+             * Format: int64
+             * @description Requests per second.
+             */
             rate: number;
-            /** @description Requests at once after a pause. */
+            /**
+             * Format: int64
+             * @description Requests at once after a pause.
+             */
             burst: number;
             /** @description False when it is the limit of the deployment. */
             is_own: boolean;
@@ -2127,6 +2290,7 @@ export interface components {
                 call: "send" | "look";
                 /** @description The kind of the processor’s answer, for example `succeeded`. `unheard`: the request may have taken effect. `not_sent`: it has not. `absent`, `unavailable`: of a look-up. */
                 heard: string;
+                /** Format: int64 */
                 duration_ms: number;
             } & {
                 [key: string]: unknown;
@@ -2143,6 +2307,7 @@ export interface components {
                 /** @description The transition that it belongs to. */
                 sequence: number | null;
                 operation: string;
+                /** Format: int64 */
                 http_status: number;
             } & {
                 [key: string]: unknown;
@@ -2216,6 +2381,7 @@ export interface components {
                 delivery_status: "pending" | "delivered" | "failed" | "canceled";
                 http_status: number | null;
                 error: string | null;
+                /** Format: int64 */
                 duration_ms: number;
             } & {
                 [key: string]: unknown;
@@ -2285,6 +2451,7 @@ export interface components {
             object: "tenant";
             name: string;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -2318,7 +2485,10 @@ export interface components {
             redrive_to: string | null;
             /** @description Why a redrive is not possible, and what is done instead, for persons. Null when it is possible. */
             no_redrive_because: string | null;
-            /** @description Counted up to some hundreds; the messages of Amazon SQS approximately. */
+            /**
+             * Format: int64
+             * @description Counted up to some hundreds; the messages of Amazon SQS approximately.
+             */
             waiting: number;
             /** @description Whether there are more than were counted. */
             more_waiting: boolean;
@@ -2371,9 +2541,13 @@ export interface components {
             queue: string;
             /** @description The queue or the function to which the messages are passed. */
             to: string;
-            /** @description Messages that waited when the request came, approximately. */
+            /**
+             * Format: int64
+             * @description Messages that waited when the request came, approximately.
+             */
             waiting: number;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -2415,12 +2589,14 @@ export interface components {
                  * @description RFC 3339, with milliseconds.
                  */
                 at: string;
+                /** Format: int64 */
                 duration_ms: number;
             } & {
                 [key: string]: unknown;
             })[];
             /** @description Of the body and the query of the request. Another request under the key is refused. */
             fingerprint: ({
+                /** Format: int64 */
                 version: number;
                 sha256: string;
             } & {
@@ -2432,6 +2608,7 @@ export interface components {
             lease_until: string | null;
             /** @description As it is stored: without personal data, which is read again for each repetition. Viewers get the status alone. */
             answer: ({
+                /** Format: int64 */
                 status: number;
                 headers: {
                     [key: string]: string;
@@ -2469,7 +2646,10 @@ export interface components {
             due: number | null;
             /** @description Whether none has ended since. */
             overdue: boolean;
-            /** @description Records that the auditor did not write, or that cannot be read. */
+            /**
+             * Format: int64
+             * @description Records that the auditor did not write, or that cannot be read.
+             */
             unreadable: number;
             /** @description Newest first. Earlier ones that did not hold are shown longer than those that did. */
             verifications: components["schemas"]["Verification"][];
@@ -2480,21 +2660,25 @@ export interface components {
             /** @constant */
             object: "verification";
             /**
+             * Format: int64
              * @description What happened at this time or later was verified. Unix seconds.
              * @example 1772366400
              */
             from: number;
             /**
+             * Format: int64
              * @description What happened before this time was verified. Unix seconds.
              * @example 1772366400
              */
             to: number;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
             began: number;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -2514,7 +2698,10 @@ export interface components {
             objects: number | null;
             /** @description Manifests; null when it failed. */
             manifests: number | null;
-            /** @description How many places do not hold. */
+            /**
+             * Format: int64
+             * @description How many places do not hold.
+             */
             findings: number;
             /** @description The first 20 of them, each with the fields of its kind. `payonce verify` names all. */
             first_findings: ({
@@ -2528,6 +2715,7 @@ export interface components {
         Manifest: {
             /** @constant */
             object: "manifest";
+            /** Format: int64 */
             number: number;
             created: number | null;
             /** @description How many objects it lists. */
@@ -2590,6 +2778,7 @@ export interface components {
             object: "job_run";
             job: string;
             /**
+             * Format: int64
              * @description The scheduled time of the run, not the time of its start.
              * @example 1772366400
              */
@@ -2600,6 +2789,7 @@ export interface components {
              */
             status: "accepted" | "running" | "succeeded" | "failed";
             /**
+             * Format: int64
              * @description When the run was accepted.
              * @example 1772366400
              */
@@ -2608,12 +2798,22 @@ export interface components {
             ended: number | null;
             /** @description From its beginning to its end, in seconds. */
             duration: number | null;
+            /** Format: int64 */
             done: number;
-            /** @description Checked, and not due or not possible yet. */
+            /**
+             * Format: int64
+             * @description Checked, and not due or not possible yet.
+             */
             left: number;
-            /** @description Failed and reported; a later run retries them. */
+            /**
+             * Format: int64
+             * @description Failed and reported; a later run retries them.
+             */
             failed: number;
-            /** @description Failed items that crashed their worker repeatedly and were skipped. */
+            /**
+             * Format: int64
+             * @description Failed items that crashed their worker repeatedly and were skipped.
+             */
             skipped: number;
             /** @description What these items are: the ids of the first ones. */
             skipped_items: string[];
@@ -2656,6 +2856,7 @@ export interface components {
                 /** @enum {string} */
                 reason: "requested" | "gone" | "failing";
                 /**
+                 * Format: int64
                  * @description Unix time in seconds.
                  * @example 1772366400
                  */
@@ -2666,6 +2867,7 @@ export interface components {
             /** @description Until when the secret before it still signs. */
             previous_secret_expires: number | null;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -2688,6 +2890,7 @@ export interface components {
                 /** @enum {string} */
                 reason: "requested" | "gone" | "failing";
                 /**
+                 * Format: int64
                  * @description Unix time in seconds.
                  * @example 1772366400
                  */
@@ -2698,6 +2901,7 @@ export interface components {
             /** @description Until when the secret before it still signs. */
             previous_secret_expires: number | null;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -2717,11 +2921,13 @@ export interface components {
             object: "webhook_replay";
             endpoint: string;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
             created_from: number;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -2730,6 +2936,7 @@ export interface components {
             /** @enum {string} */
             status: "running" | "completed" | "canceled";
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */
@@ -2760,10 +2967,12 @@ export interface components {
             status: "pending" | "delivered" | "failed" | "canceled";
             attempts: ({
                 /**
+                 * Format: int64
                  * @description Unix time in seconds.
                  * @example 1772366400
                  */
                 at: number;
+                /** Format: int64 */
                 duration_ms: number;
                 status: number | null;
                 /** @description Why there was no answer, for example `timeout`. */
@@ -2776,6 +2985,7 @@ export interface components {
             next_attempt: number | null;
             delivered: number | null;
             /**
+             * Format: int64
              * @description Unix time in seconds.
              * @example 1772366400
              */

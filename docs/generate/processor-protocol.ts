@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi';
+import { numberFormats } from '../../lambdas/api-docs/number-formats.ts';
 import { EVENT_TYPES, SIGNATURE_HEADER } from '../../lambdas/kernel/contract/sandbox-api.ts';
 import { errorAnswer } from '../../lambdas/processors/sandbox/sandbox-answers.ts';
 import { chargeAnswer, listAnswer, refundAnswer } from '../../lambdas/processors/sandbox/sandbox-charge.ts';
@@ -121,30 +122,33 @@ const CALLBACKS: ZodOpenApiPathsObject = {
 
 /** The protocol of a processor behind `processorUrl` (OpenAPI 3.1), from the schemas that Payonce reads its answers with. */
 export function processorProtocol(): string {
-  const document = createDocument({
-    openapi: '3.1.1',
-    info: {
-      title: 'Processor of your own',
-      version: '1',
-      description:
-        'The calls that Payonce makes to the address in `processorUrl`, and the callbacks that it takes. Amounts are integers in minor units; times are Unix seconds. ' +
-        'Payonce ignores fields that it does not know. `payonce conform` examines a processor.',
-    },
-    components: {
-      schemas: { Charge: chargeAnswer, ChargeList: listAnswer, Refund: refundAnswer, Failure: errorAnswer },
-      securitySchemes: {
-        signature: {
-          type: 'apiKey',
-          in: 'header',
-          name: 'webhook-signature',
-          description:
-            'Standard Webhooks 1.0.0 over the raw body, which is empty for a GET, with the secret `ProcessorSigningKey`.',
+  const document = createDocument(
+    {
+      openapi: '3.1.1',
+      info: {
+        title: 'Processor of your own',
+        version: '1',
+        description:
+          'The calls that Payonce makes to the address in `processorUrl`, and the callbacks that it takes. Amounts are integers in minor units; times are Unix seconds. ' +
+          'Payonce ignores fields that it does not know. `payonce conform` examines a processor.',
+      },
+      components: {
+        schemas: { Charge: chargeAnswer, ChargeList: listAnswer, Refund: refundAnswer, Failure: errorAnswer },
+        securitySchemes: {
+          signature: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'webhook-signature',
+            description:
+              'Standard Webhooks 1.0.0 over the raw body, which is empty for a GET, with the secret `ProcessorSigningKey`.',
+          },
         },
       },
+      security: [{ signature: [] }],
+      paths: PATHS,
+      webhooks: CALLBACKS,
     },
-    security: [{ signature: [] }],
-    paths: PATHS,
-    webhooks: CALLBACKS,
-  });
+    { override: numberFormats },
+  );
   return `${JSON.stringify(document, null, 2)}\n`;
 }

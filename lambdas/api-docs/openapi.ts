@@ -6,6 +6,7 @@ import { exportPaths } from './export-paths.ts';
 import { jobPaths } from './job-paths.ts';
 import { ledgerPaths } from './ledger-paths.ts';
 import { lookPaths } from './look-paths.ts';
+import { numberFormats } from './number-formats.ts';
 import { tagged } from './operations.ts';
 import { operatorPaths } from './operator-paths.ts';
 import { orderPaths } from './order-paths.ts';
@@ -32,33 +33,36 @@ const GROUPS = [
 ] as const;
 
 /** The API's description (OpenAPI 3.1), made from the schemas that check the requests. */
-export const openApiDocument = createDocument({
-  openapi: '3.1.1',
-  info: {
-    title: 'Payonce',
-    version: '1',
-    description:
-      'Payments that take effect exactly once. Amounts are integers in minor units; times are Unix seconds; errors are ' +
-      'problem details (RFC 9457) with a stable `code`. Clients must ignore fields that they do not know.',
-    license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-  },
-  // Relative to the address of this document, so that it holds for every host and stage.
-  servers: [{ url: '..' }],
-  security: [{ apiKey: [] }],
-  tags: GROUPS.map(([name, description]) => ({ name, description })),
-  components: {
-    securitySchemes: {
-      apiKey: {
-        type: 'http',
-        scheme: 'bearer',
-        description: 'An API key of a tenant, for example `sk_test_…`. A revoked key can work for 10 more seconds.',
-      },
-      operator: {
-        type: 'http',
-        scheme: 'bearer',
-        description: 'An operator’s key, for example `ok_…`. Operators belong to the deployment, not to a tenant.',
+export const openApiDocument = createDocument(
+  {
+    openapi: '3.1.1',
+    info: {
+      title: 'Payonce',
+      version: '1',
+      description:
+        'Payments that take effect exactly once. Amounts are integers in minor units; times are Unix seconds; errors are ' +
+        'problem details (RFC 9457) with a stable `code`. Clients must ignore fields that they do not know.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    // Relative to the address of this document, so that it holds for every host and stage.
+    servers: [{ url: '..' }],
+    security: [{ apiKey: [] }],
+    tags: GROUPS.map(([name, description]) => ({ name, description })),
+    components: {
+      securitySchemes: {
+        apiKey: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API key of a tenant, for example `sk_test_…`. A revoked key can work for 10 more seconds.',
+        },
+        operator: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An operator’s key, for example `ok_…`. Operators belong to the deployment, not to a tenant.',
+        },
       },
     },
+    paths: Object.fromEntries(GROUPS.flatMap(([name, , paths]) => Object.entries(tagged(name, paths)))),
   },
-  paths: Object.fromEntries(GROUPS.flatMap(([name, , paths]) => Object.entries(tagged(name, paths)))),
-});
+  { override: numberFormats },
+);

@@ -139,7 +139,10 @@ export const wholeNumber = (min: number, max: number, meaning: string) => {
     .transform(Number)
     .pipe(z.int().min(min, range).max(max, range))
     .optional()
-    .meta({ description: meaning, ...described({ type: 'integer', minimum: min, maximum: max }) });
+    .meta({
+      description: meaning,
+      ...described({ type: 'integer', format: max < 2 ** 31 ? 'int32' : 'int64', minimum: min, maximum: max }),
+    });
 };
 
 /**

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import Ajv2020 from '@redocly/ajv/dist/2020.js';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import * as z from 'zod';
+import { processorProtocol } from '../../docs/generate/processor-protocol.ts';
 import {
   activity,
   activityList,
@@ -87,7 +88,7 @@ import { getOrders } from '../../lambdas/views/http/order-list.ts';
 import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-list-routes.ts';
 import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import * as webhookBodies from '../../lambdas/webhooks/http/webhook-schemas.ts';
-import { document, mismatch, operations, resolved } from './described-api.ts';
+import { document, mismatch, type Node, numbersIn, operations, resolved } from './described-api.ts';
 
 /** Routes by method and path. */
 const routes = [
@@ -124,6 +125,24 @@ describe('the description of the API', () => {
     ];
     expect(schemas.length).toBeGreaterThan(500);
     expect(schemas.filter((schema) => ajv.validateSchema(schema) !== true)).toEqual([]);
+  });
+
+  test.each([
+    ['the API', document],
+    ['a processor of your own', JSON.parse(processorProtocol()) as Node],
+  ])('gives each number of %s a format that holds it, and amounts and times 64 bits', (_of, described) => {
+    const numbers = numbersIn(described);
+    expect(numbers.length).toBeGreaterThan(15);
+    const small = numbers.flatMap(([place, { format, minimum, maximum, const: only }]) => {
+      if (format !== 'int32') return [];
+      const [least, most] = [minimum ?? only, maximum ?? only];
+      expect([place, Number(least) >= -(2 ** 31), Number(most) < 2 ** 31]).toEqual([place, true, true]);
+      return [place.split('/').at(-1) === 'schema' ? place : (place.split('/properties/').at(-1) ?? '')];
+    });
+    expect(numbers.filter(([, { format }]) => !['int32', 'int64', 'double'].includes(String(format)))).toEqual([]);
+    expect(
+      small.filter((place) => /amount|fee|balance|sum|total|created|_from|_to|until|expires(?!_in)/.test(place)),
+    ).toEqual([]);
   });
 
   test('has exactly the routes, each with its scope, its role or both', () => {

@@ -145,3 +145,17 @@ function leadsToAnObject(path: string, location: string): boolean {
 function pathPattern(path: string): RegExp {
   return new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`);
 }
+
+/** All numbers among the schemas of a document, with their places. */
+export function numbersIn(node: unknown, place = ''): readonly (readonly [place: string, schema: Node])[] {
+  if (typeof node !== 'object' || node === null) return [];
+  const schema = node as Node;
+  const { type, const: only } = schema;
+  const isNumber = [type].flat().some((each) => each === 'integer' || each === 'number') || typeof only === 'number';
+  return [
+    ...(isNumber ? [[place, schema] as const] : []),
+    ...Object.entries(schema).flatMap(([name, inner]) =>
+      name === 'examples' || name === 'example' ? [] : numbersIn(inner, `${place}/${name}`),
+    ),
+  ];
+}
