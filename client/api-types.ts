@@ -1698,7 +1698,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The `event_id`. */
+                /** @description The `event_id` that the sender of the event chose. */
                 id: string;
             };
             cookie?: never;

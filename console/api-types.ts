@@ -3923,7 +3923,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description One of `claims`, `inquiries`, `returns`, `orders`, `holds`, `orphans`, `orphans_kept`, or the name of a queue of messages (Amazon SQS), as on the dashboard. */
+                /** @description One of `claims`, `inquiries`, `returns`, `orders`, `holds`, `orphans`, `orphans_kept`, or the name of a queue of messages with `is_kept`. The messages of others cannot be listed, because a function receives them. */
                 id: string;
             };
             cookie?: never;
@@ -3949,7 +3949,7 @@ export interface operations {
                 "Idempotency-Key": string;
             };
             path: {
-                /** @description One of `claims`, `inquiries`, `returns`, `orders`, `holds`, `orphans`, `orphans_kept`, or the name of a queue of messages (Amazon SQS), as on the dashboard. */
+                /** @description The name of a queue of messages with `redrive_to` in the list of queues. Others cannot be redriven; their `no_redrive_because` says why. */
                 id: string;
             };
             cookie?: never;

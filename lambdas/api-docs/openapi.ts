@@ -5,6 +5,7 @@ import { changePaths, disputePaths, refundPaths } from './change-paths.ts';
 import { exportPaths } from './export-paths.ts';
 import { jobPaths } from './job-paths.ts';
 import { ledgerPaths } from './ledger-paths.ts';
+import { withLinks } from './links.ts';
 import { lookPaths } from './look-paths.ts';
 import { numberFormats } from './number-formats.ts';
 import { tagged } from './operations.ts';
@@ -62,7 +63,7 @@ export const openApiDocument = createDocument(
         },
       },
     },
-    paths: Object.fromEntries(GROUPS.flatMap(([name, , paths]) => Object.entries(tagged(name, paths)))),
+    paths: withLinks(Object.fromEntries(GROUPS.flatMap(([name, , paths]) => Object.entries(tagged(name, paths))))),
   },
   { override: numberFormats },
 );

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { ACTIONS } from '../activity/domain/activity.ts';
+import { described } from '../http/validate.ts';
 import { ROLES } from '../kernel/contract/api.ts';
 import { APPROVAL_ID } from '../payments/domain/approval.ts';
 import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.ts';
@@ -103,13 +104,14 @@ const tenant = z
   .meta({ id: 'Tenant' });
 export const tenantList = listOf(tenant, 'By their ids.').meta({ id: 'TenantList' });
 
+const QUEUE_ID = /^[A-Za-z][A-Za-z0-9_-]{0,127}$/;
+const ofWork = Object.keys(QUEUES);
+
 const queueId = z
   .string()
-  .regex(/^[A-Za-z][A-Za-z0-9_-]{0,127}$/)
+  .regex(QUEUE_ID)
   .meta({
-    description: `One of ${Object.keys(QUEUES)
-      .map((name) => `\`${name}\``)
-      .join(', ')}, or the name of a queue of messages (Amazon SQS), as on the dashboard.`,
+    description: `One of ${ofWork.map((name) => `\`${name}\``).join(', ')}, or the name of a queue of messages (Amazon SQS), as on the dashboard.`,
     example: 'holds',
   });
 
@@ -170,7 +172,20 @@ const queueEntry = z
   })
   .meta({ id: 'QueueEntry' });
 export const queueEntryList = listOf(queueEntry, 'By their places in the queue.').meta({ id: 'QueueEntryList' });
-export const queuePath = z.object({ id: queueId });
+export const queuePath = z.object({
+  id: queueId.meta({
+    description: `One of ${ofWork.map((name) => `\`${name}\``).join(', ')}, or the name of a queue of messages with \`is_kept\`. The messages of others cannot be listed, because a function receives them.`,
+    example: 'holds',
+  }),
+});
+export const redrivePath = z.object({
+  id: z.string().meta({
+    ...described({ type: 'string', pattern: QUEUE_ID.source, not: { enum: ofWork } }),
+    description:
+      'The name of a queue of messages with `redrive_to` in the list of queues. Others cannot be redriven; their `no_redrive_because` says why.',
+    example: 'Webhooks-Tasks-DeadLetters',
+  }),
+});
 
 const timelineKinds = {
   transition: {

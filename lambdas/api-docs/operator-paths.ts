@@ -15,6 +15,7 @@ import {
   queueList,
   queuePath,
   redrive,
+  redrivePath,
   tenantList,
   timeline,
 } from './operator-answers.ts';
@@ -141,7 +142,7 @@ export const operatorPaths: ZodOpenApiPathsObject = {
         'Passes the messages that wait in a queue of dead letters, of parked records or of calls to vendors to the queue or the function that does their work again (`redrive_to`), each once by one request, for up to 15 seconds. ' +
         'Each takes effect once. What fails again comes back, and waits for another request. A queue with `no_redrive_because` cannot be redriven.',
       role: 'operator',
-      path: queuePath,
+      path: redrivePath,
       key: ['redrive', 'only messages that waited at the first request are put back'],
       body: { schema: redriveBody, required: false },
       answers: { 202: { description: 'What was put back.', schema: redrive } },

@@ -87,7 +87,12 @@ export const paymentPaths: ZodOpenApiPathsObject = {
       description:
         'What became of a `payment.requested.v1` of this tenant and mode. An event that has begun no payment is not found: it has not come, waits, or is parked.',
       scope: Scopes.paymentsRead,
-      path: z.object({ id: z.uuid().meta({ description: 'The `event_id`.' }) }),
+      path: z.object({
+        id: z.uuid().meta({
+          description: 'The `event_id` that the sender of the event chose.',
+          example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
+        }),
+      }),
       answers: { 200: { description: 'The request.', schema: paymentRequest } },
     }),
   },

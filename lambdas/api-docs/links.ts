@@ -1,0 +1,115 @@
+import * as z from 'zod';
+import type {
+  ZodOpenApiLinkObject,
+  ZodOpenApiLinksObject,
+  ZodOpenApiOperationObject,
+  ZodOpenApiPathsObject,
+} from 'zod-openapi';
+
+type Described = ZodOpenApiOperationObject & { readonly operationId: string };
+interface Placed {
+  readonly path: string;
+  readonly method: string;
+  readonly operation: Described;
+}
+
+/** Operations whose answer has the id of an object of another collection than their path names. */
+const COLLECTION_OF: Readonly<Record<string, string>> = {
+  replayWebhooks: 'replays',
+  testWebhook: 'deliveries',
+  resendWebhook: 'deliveries',
+};
+/** Not every id of the collection is accepted. */
+const WITHOUT_LINK = ['redriveQueue'];
+
+/**
+ * Adds a link (OpenAPI 3.1, "Link Object") from each answer that shows an id to the operations that take it: from a new refund and
+ * from lists of refunds to `GET /v1/refunds/{id}`. Only operations of the same kind of key are linked.
+ */
+export function withLinks(paths: ZodOpenApiPathsObject): ZodOpenApiPathsObject {
+  const all = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): Placed => ({ path, method, operation: operation as Described })),
+  );
+  return Object.fromEntries(
+    Object.entries(paths).map(([path, methods]) => [
+      path,
+      Object.fromEntries(
+        Object.entries(methods).map(([method, operation]) => [
+          method,
+          linked({ path, method, operation: operation as Described }, all),
+        ]),
+      ),
+    ]),
+  );
+}
+
+function linked(from: Placed, all: readonly Placed[]): Described {
+  const { operation } = from;
+  const id = idOf(from);
+  if (id === undefined) return operation;
+  const found = all.filter((to) => leadsTo(from, to)).map((to) => [to.operation.operationId, linkTo(to, id)]);
+  if (found.length === 0) return operation;
+  const links = Object.fromEntries(found) as ZodOpenApiLinksObject;
+  const responses = Object.fromEntries(
+    Object.entries(operation.responses ?? {}).map(([status, response]) => [
+      status,
+      status.startsWith('2') ? { ...response, links } : response,
+    ]),
+  );
+  return { ...operation, responses };
+}
+
+/** Where an answer has the id: of the object, or of the first one of a list. @returns undefined when it has none */
+function idOf({ method, operation }: Placed): string | undefined {
+  const [answer] = Object.entries(operation.responses ?? {}).flatMap(([status, each]) =>
+    status.startsWith('2')
+      ? [each as { readonly content: Readonly<Record<string, { readonly schema: z.ZodType }>> }]
+      : [],
+  );
+  const schema = answer?.content['application/json']?.schema;
+  if (!(schema instanceof z.ZodObject)) return undefined;
+  const { id, data } = schema.shape as Readonly<Record<string, z.ZodType>>;
+  if (method === 'post') return id === undefined ? undefined : '$response.body#/id';
+  const isList = data instanceof z.ZodArray && data.element instanceof z.ZodObject && 'id' in data.element.shape;
+  return isList ? '$response.body#/data/0/id' : undefined;
+}
+
+/** Whether the id in the answer is the last one in the path of the other operation, and the ids before it are those of its own path. */
+function leadsTo(from: Placed, to: Placed): boolean {
+  const { operationId } = to.operation;
+  if (asksForPayment(to)) return collectionOf(from) === 'payments' && hasKeyOf(from.operation, to.operation);
+  const target = /^(?<before>.*)\/(?<collection>\w+)\/\{(?<last>\w+)\}[^{]*$/.exec(to.path)?.groups;
+  if (target === undefined || WITHOUT_LINK.includes(operationId)) return false;
+  const { before = '', collection } = target;
+  const isNested = before.includes('{');
+  return (
+    collectionOf(from) === collection &&
+    (!isNested || from.path.startsWith(before)) &&
+    hasKeyOf(from.operation, to.operation)
+  );
+}
+
+/** Lists that belong to the payment in their query. */
+function asksForPayment({ path, operation }: Placed): boolean {
+  const { query } = operation.requestParams ?? {};
+  return !path.includes('{') && query instanceof z.ZodObject && 'payment' in query.shape;
+}
+
+function collectionOf({ path, operation }: Placed): string | undefined {
+  return COLLECTION_OF[operation.operationId] ?? path.split('/').at(-1);
+}
+
+function hasKeyOf(from: Described, to: Described): boolean {
+  const kinds = new Set((from.security ?? []).flatMap((scheme) => Object.keys(scheme)));
+  return (to.security ?? []).some((scheme) => Object.keys(scheme).some((kind) => kinds.has(kind)));
+}
+
+function linkTo(to: Placed, id: string): ZodOpenApiLinkObject {
+  const { operationId } = to.operation;
+  if (asksForPayment(to)) return { operationId, parameters: { payment: id } };
+  const names = [...to.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
+  const parameters = Object.fromEntries(
+    names.map((name, index) => [name, index === names.length - 1 ? id : `$request.path.${name}`]),
+  );
+  return { operationId, parameters };
+}

@@ -1,0 +1,69 @@
+import { describe, expect, test } from '@jest/globals';
+import { QUEUES } from '../../lambdas/reconciling/use/queue-lists.ts';
+import { mismatch, type Node, operations } from './described-api.ts';
+
+type Links = Readonly<
+  Record<string, { readonly operationId: string; readonly parameters: Readonly<Record<string, string>> }>
+>;
+
+const links = operations.flatMap(({ operationId, responses }) =>
+  Object.entries(responses).flatMap(
+    ([status, { links: found = {}, content }]: readonly [string, { links?: Links; content: Node }]) =>
+      Object.values(found).map((link) => ({ from: `${operationId} ${status}`, link, content })),
+  ),
+);
+
+/** @returns the value of a runtime expression of OpenAPI; undefined for one of the request */
+function valueOf(expression: string, body: unknown): unknown {
+  const [, pointer] = /^\$response\.body#\/(.+)$/.exec(expression) ?? [];
+  return pointer?.split('/').reduce<unknown>((found, piece) => (found as Node | undefined)?.[piece], body);
+}
+
+const parameterOf = (id: string, name: string) =>
+  operations.find(({ operationId }) => operationId === id)?.parameters.find((each) => each.name === name);
+
+describe('the links between operations', () => {
+  test('lead to every operation that takes the id of an object, but to those whose ids no answer shows', () => {
+    const taking = operations.filter(({ parameters }) => parameters.some(({ in: where }) => where === 'path'));
+    const linked = new Set(links.map(({ link }) => link.operationId));
+    expect(taking.map(({ operationId }) => operationId).filter((each) => !linked.has(each))).toEqual([
+      // The sender of the event has chosen the id.
+      'getPaymentRequest',
+      // Some of the queues only.
+      'redriveQueue',
+      'getIdempotencyRecord',
+      'receiveCallback',
+    ]);
+    for (const { operationId, parameters } of taking)
+      for (const { name, in: where, schema } of parameters)
+        if (where === 'path' && !('enum' in schema))
+          expect([operationId, name, linked.has(operationId) || 'example' in schema]).toEqual([
+            operationId,
+            name,
+            true,
+          ]);
+  });
+
+  test('have ids of the examples that the operations take', () => {
+    for (const { from, link, content } of links) {
+      const { examples } = content['application/json'] as { readonly examples: Readonly<Record<string, Node>> };
+      const faults = Object.entries(link.parameters).flatMap(([name, expression]) => {
+        const { schema } = parameterOf(link.operationId, name) ?? {};
+        if (schema === undefined) return [`no parameter ${name}`];
+        const ids = Object.values(examples).flatMap(({ value }) => valueOf(expression, value) ?? []);
+        if (ids.length === 0 && expression.startsWith('$response')) return [`no example has ${expression}`];
+        return ids.flatMap((id) => mismatch(schema, id) ?? []);
+      });
+      expect([from, link.operationId, faults]).toEqual([from, link.operationId, []]);
+    }
+  });
+});
+
+test('the queues that cannot be redriven are not ids of a redrive', () => {
+  const id = (operation: string) => parameterOf(operation, 'id')?.schema ?? {};
+  for (const name of Object.keys(QUEUES)) {
+    expect(mismatch(id('listQueueEntries'), name)).toBeUndefined();
+    expect(mismatch(id('redriveQueue'), name)).toBeDefined();
+  }
+  expect(mismatch(id('redriveQueue'), id('redriveQueue')['example'])).toBeUndefined();
+});
