@@ -1,24 +1,17 @@
+import { fullJitter } from '../kernel/backoff.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../kernel/faults.ts';
 import type { CallLimit, Clock, Entropy } from '../kernel/world.ts';
 import { type CallGuard, isCircuitOpen } from './circuit-breaker.ts';
 import type { Fault, OutboundCall, OutboundObserver } from './outbound-calls.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
-/**
- * The waits between the attempts of a call, each jittered between half and the whole of it. Cockatiel's retry is not used: it sleeps by
- * the system clock.
- */
+/** The longest waits between the attempts of a call, with full jitter. Cockatiel's retry is not used: it sleeps by the system clock. */
 export const VENDOR_WAITS = {
   /** Milliseconds. */
   inProcessMs: [500, 2_000, 5_000],
   /** The last wait is that of a message, so that no process waits. Seconds. */
   delayedSeconds: 30,
 } as const;
-
-/** @param fraction from 0 to 1 */
-function jittered(wait: number, fraction: number): number {
-  return wait * (0.5 + fraction / 2);
-}
 
 /** Milliseconds. A call with less time would probably time out, and its outcome would be unknown. */
 const SHORTEST_CALL_MS = 250;
@@ -72,7 +65,7 @@ export async function climb<T>(
   const { vendor, clock, entropy, observer } = tools;
   const progress: Progress = { rung: 0, sent: 0, reached: 0, fault: noTime(vendor), waitAtLeastMs: 0 };
   for (const rungMs of [0, ...tools.waitsMs]) {
-    const waitMs = Math.max(jittered(rungMs, entropy.fraction()), progress.waitAtLeastMs);
+    const waitMs = Math.max(fullJitter(rungMs, entropy), progress.waitAtLeastMs);
     if (clock.nowMs() + waitMs + SHORTEST_CALL_MS > call.deadlineMs) break;
     if (waitMs > 0) await clock.sleep(waitMs);
     progress.waitAtLeastMs = 0;

@@ -1,3 +1,4 @@
+import { fullJitter } from '../../kernel/backoff.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { isFault, TerminalError } from '../../kernel/faults.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
@@ -23,7 +24,7 @@ export interface ArchiveTools {
   readonly report: (error: unknown) => void;
 }
 
-/** Waits between attempts, doubled from the first to the longest; half of each is jitter. Milliseconds. */
+/** Longest waits between attempts, doubled from the first on, with full jitter. Milliseconds. */
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
@@ -54,7 +55,7 @@ export async function archiveLines(
       await objects.put(object);
       return object;
     } catch (error) {
-      const jitteredMs = (waitMs * (1 + entropy.fraction())) / 2;
+      const jitteredMs = fullJitter(waitMs, entropy);
       const isLast = clock.nowMs() + jitteredMs > deadlineMs;
       if (!isFault(error) || error instanceof TerminalError || isLast) throw error;
       report(error);

@@ -1,10 +1,11 @@
 import type { JobMarks } from '../../jobs/use/job-marks.ts';
+import { fullJitter } from '../../kernel/backoff.ts';
 import { timeOf } from '../../payments/use/transition-reader.ts';
 import { LOST_EVENTS_JOB, RELAY_KEEPS_SECONDS } from '../contract.ts';
 import type { StreamRecord } from './ledger-stream.ts';
 import { type Relayed, type RelayTools, relayTransitions } from './relay-transitions.ts';
 
-/** Waits between attempts, doubled from the first to the longest; half of each is jitter. Milliseconds. */
+/** Longest waits between attempts, doubled from the first on, with full jitter. Milliseconds. */
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 120_000;
 
@@ -45,7 +46,7 @@ export async function relayPatiently(
     const left = await countLeft(tools, waiting);
     tell({ ...relayed, left });
     waiting = waiting.slice(left);
-    const jitteredMs = (waitMs * (1 + entropy.fraction())) / 2;
+    const jitteredMs = fullJitter(waitMs, entropy);
     const [first] = waiting;
     if (first === undefined || clock.nowMs() + jitteredMs > deadlineMs) return first?.position;
     await clock.sleep(jitteredMs);

@@ -1,5 +1,6 @@
 import { acceptedRun, type JobRun } from '../../jobs/domain/job-run.ts';
 import { type AskForRunTools, askForRun, isAskedFor } from '../../jobs/use/ask-for-run.ts';
+import { fullJitter } from '../../kernel/backoff.ts';
 import type { CalledTarget } from '../../kernel/contract/job-targets.ts';
 import { AmbiguousError, codeOf, RetryableError } from '../../kernel/faults.ts';
 
@@ -96,7 +97,7 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
     }
     if (!(error instanceof RetryableError || error instanceof AmbiguousError)) return miss(codeOf(error));
     const wait = Math.min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** Math.min(tries, MOST_DOUBLINGS));
-    const seconds = error.retryAfterSeconds ?? wait * (0.5 + entropy.fraction() / 2);
+    const seconds = error.retryAfterSeconds ?? fullJitter(wait, entropy);
     const nextMs = clock.nowMs() + Math.ceil(seconds * 1000);
     if (nextMs > endsAtMs) return miss(error.code);
     await runs.note(noted(call, clock.nowMs(), { called: 'waiting', reason: error.code }));
