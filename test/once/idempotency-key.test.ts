@@ -44,6 +44,18 @@ describe('the Idempotency-Key header', () => {
     expect(parseIdempotencyKey(values).kind).toBe('invalid');
   });
 
+  test.each([
+    ['a b', 'its character 2 is U+0020'],
+    ['"a b"', 'its character 2 is U+0020'],
+    ['schlüssel', 'its character 5 is U+00FC'],
+    ['k-😀', 'its character 3 is U+1F600'],
+    ['a\u0000b', 'its character 2 is U+0000'],
+    [`${LONGEST}k`, 'it has 129'],
+  ])('is refused with the characters that a key has, and the first that it must not have: %j', (value, which) => {
+    const reason = `a key is 1 to 128 visible ASCII characters, ! to ~ without spaces, and ${which}`;
+    expect(parseIdempotencyKey([value])).toEqual({ kind: 'invalid', reason });
+  });
+
   test('is parsed without an exception for any content, and yields only visible ASCII', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' }), { maxLength: 3 }), (values) => {

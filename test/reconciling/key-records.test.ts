@@ -41,6 +41,12 @@ describe('the record of a key', () => {
     expect((await api.get(`/v1/admin/idempotency_keys/${String(body['operation'])}`)).body).toEqual(body);
   });
 
+  test('is found by a quoted key with escapes', async () => {
+    const reply = await api.pay('"a\\"b\\\\c"');
+    const { status, body } = await inspect({ ...OF_DESK, path: '/v1/payments', key: '"a\\"b\\\\c"' });
+    expect([status, body['payment']]).toEqual([200, reply.body['id']]);
+  });
+
   test('shows a viewer the status of the answer, and not its body', async () => {
     api.registerOperator(VIEWER_KEY, { role: 'viewer', operator: 'Vera' });
     await api.pay('k');

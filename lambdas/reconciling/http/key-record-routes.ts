@@ -28,7 +28,7 @@ interface Tools {
 type Call = CallBy<Tools, Operator>;
 
 /** As it is, or as a quoted string. */
-const KEY = /^(?:[!#-~][!-~]{0,127}|"[!#-[\]-~]{1,128}")$/;
+const KEY = /^(?:[!#-~][!-~]{0,127}|"(?:[!#-[\]-~]|\\["\\]){1,128}")$/;
 
 const PATHS =
   'must be /v1/payments, /v1/payments/{id}/capture, /cancel or /refunds, /v1/orders, /v1/admin/corrections, or /v1/admin/payments/{id}/resolve or /annotations, with the id in its place';
