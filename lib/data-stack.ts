@@ -17,6 +17,7 @@ import { Ledger } from './constructs/ledger.ts';
 import { LetterQueue } from './constructs/letter-queue.ts';
 import { ProcessorSecret } from './constructs/processor-secret.ts';
 import { Registry, type RegistryProps } from './constructs/registry.ts';
+import { keepOutputs } from './kept-outputs.ts';
 import { processorSecrets, type SecretsOfProcessors } from './processors.ts';
 import { restoredOf } from './restored-tables.ts';
 import type { Settings } from './settings.ts';
@@ -132,20 +133,19 @@ export class DataStack extends Stack {
     // Deployed before the stages that log with it.
     if (props.settings.accountLogRole) new AccountLogRole(this, 'AccountLogRole');
     this.#makeDomain(props.settings);
+    keepOutputs(this, props.settings.restoredTables);
 
+    const { archiveBucket } = props;
     const audited = {
       ledger: this.ledger,
       restored: ledger,
       registry: this.registry,
-      archive: props.archiveBucket,
+      archive: archiveBucket,
       archiveKeyArn: props.settings.archiveKeyArn,
     };
-    const mending = new MendingRole(this, 'Mending', audited);
-    const auditing = new AuditingRole(this, 'Auditing', audited);
-    const { archiveBucket } = props;
     if (archiveBucket !== undefined) new CfnOutput(this, StackOutput.archiveBucket, { value: archiveBucket.name });
-    new CfnOutput(this, StackOutput.mendingRole, { value: mending.role.roleArn });
-    new CfnOutput(this, StackOutput.auditingRole, { value: auditing.role.roleArn });
+    new CfnOutput(this, StackOutput.mendingRole, { value: new MendingRole(this, 'Mending', audited).role.roleArn });
+    new CfnOutput(this, StackOutput.auditingRole, { value: new AuditingRole(this, 'Auditing', audited).role.roleArn });
     new CfnOutput(this, StackOutput.idempotencyTable, { value: this.idempotency.tableName });
     new CfnOutput(this, StackOutput.ledgerTable, { value: this.ledger.table.tableName });
     new CfnOutput(this, StackOutput.registryTable, { value: this.registry.tableName });

@@ -1,5 +1,5 @@
 import { Aws, RemovalPolicy } from 'aws-cdk-lib';
-import type { Attribute, GlobalSecondaryIndexProps, ITable, TableProps } from 'aws-cdk-lib/aws-dynamodb';
+import type { Attribute, CfnTable, GlobalSecondaryIndexProps, ITable, TableProps } from 'aws-cdk-lib/aws-dynamodb';
 import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
 import { type IGrantable, PolicyStatement, type PolicyStatementProps } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
@@ -48,6 +48,11 @@ export class DataTable extends Construct {
     });
     // The class and its interface differ in an optional property.
     this.table = restored === undefined ? (this.#declared as unknown as ITable) : adopted(this, restored);
+  }
+
+  /** The table that the stack declares, also when a restored one is in use. */
+  get declared(): CfnTable {
+    return this.#declared.node.defaultChild as CfnTable;
   }
 
   get tableName(): string {

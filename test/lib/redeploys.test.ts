@@ -64,16 +64,40 @@ const rows = pairwise(Object.fromEntries(Object.entries(VALUES).map(([name, valu
 const deployed = await Promise.all(
   rows.map((row) => {
     const settings = Object.entries(row).map(([name, value]) => VALUES[name]?.[value] ?? {});
-    const context = Object.entries(Object.assign({}, ...settings) as Record<string, string>);
-    return synthesize(Object.fromEntries(context.map(([name, value]) => [`payonce:${name}`, value])));
+    return synthesize(contextOf(Object.assign({}, ...settings) as Record<string, string>));
   }),
 );
 
+const ROUTE_TEST = (processor: string) => ({ routes: JSON.stringify([{ mode: 'test', processor }]) });
+const RESTORED = {
+  idempotency: 'PayonceData-Idempotency-1',
+  ledger: 'PayonceData-Ledger-1',
+  registry: 'PayonceData-Registry-1',
+  views: 'PayonceData-Views-1',
+  ledgerStream: 'arn:aws:dynamodb:eu-central-1:123456789012:table/PayonceData-Ledger-1/stream/2026-01-01T00:00:00.000',
+};
+/** Settings that exclude some of the others, each alone. */
+const alone = await Promise.all(
+  [
+    { testStripeAccount: 'acct_1', ...ROUTE_TEST('stripe') },
+    { testProcessorUrl: 'https://test.processor.example', ...ROUTE_TEST('external') },
+    { shop: 'bigcommerce', bigcommerceStore: 'abc123', emailSender: 'shop@shop.example' },
+    { restoredTables: JSON.stringify(RESTORED) },
+  ].map((settings) => synthesize(contextOf({ sandbox: 'false', ...settings }))),
+);
+
+function contextOf(settings: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(settings).map(([name, value]) => [`payonce:${name}`, value]));
+}
+
 describe('a deploy with any settings over a deploy with any others', () => {
-  test('replaces no resource that holds something, makes no secret anew, and removes no export that is imported', () => {
+  test('replaces no resource that holds something, makes no secret anew, and removes no output that is read', () => {
     expect(rows.length).toBeGreaterThan(8);
-    const faults = deployed.flatMap((before) => deployed.flatMap((after) => faultsOf(before, after)));
-    expect([...new Set(faults)]).toEqual([]);
+    const all = [...deployed, ...alone];
+    const faults = all.flatMap((before) => all.flatMap((after) => faultsOf(before, after)));
+    // Targets of jobs have any names, so their outputs cannot be declared in advance (docs/runbook.md).
+    const known = /the output \w+JobTarget\w+ is removed/;
+    expect([...new Set(faults)].filter((fault) => !known.test(fault))).toEqual([]);
   });
 
   test('gives what holds something the same logical id with all settings', async () => {
@@ -108,6 +132,11 @@ describe('a deploy with any settings over a deploy with any others', () => {
       properties['GenerateSecretString'] = { passwordLength: 40 };
     });
     expect(faultsOf(before, anew)).toEqual(['data: GenerateSecretString of EmailKeysE9920BCA changes']);
+    const reading = planted((data) => {
+      data['Outputs'] = { ...data['Outputs'], Kept: { Value: 'x' } };
+      data['Mappings'] = { elsewhere: { 'Fn::GetStackOutput': { StackName: 'PayonceData', OutputName: 'Kept' } } };
+    });
+    expect(faultsOf(reading, before)).toEqual(['data: the output Kept is removed and still read']);
     const exporting = planted((data) => {
       data['Outputs'] = { ...data['Outputs'], Exported: { Value: 'x', Export: { Name: 'PayonceData:Exported' } } };
       data['Mappings'] = { importedElsewhere: { 'Fn::ImportValue': 'PayonceData:Exported' } };

@@ -46,6 +46,7 @@ export function faultsOf(before: Stacks, after: Stacks): readonly string[] {
     return [
       ...replaced(old['Resources'] as Resources, next['Resources'] as Resources).map((what) => `${stack}: ${what}`),
       ...exportsRemoved(old, next, before).map((name) => `${stack}: the export ${name} is removed and still imported`),
+      ...outputsRemoved(stack, before, next).map((name) => `${stack}: the output ${name} is removed and still read`),
     ];
   });
 }
@@ -74,6 +75,18 @@ export function heldBy(stacks: Stacks): readonly string[] {
 /** Warm throughput changes in place. */
 function textOf(value: unknown): string | undefined {
   return JSON.stringify(value, (name, part: unknown) => (name === 'WarmThroughput' ? undefined : part));
+}
+
+/** If the update of a stack that reads an output fails, its rollback may read the output again. */
+function outputsRemoved(
+  stack: keyof typeof StackName,
+  before: Stacks,
+  next: Record<string, unknown>,
+): readonly string[] {
+  const all = JSON.stringify(Object.values(before).map((template) => template?.toJSON()));
+  const outputs = (template: Record<string, unknown> | undefined) => Object.keys(template?.['Outputs'] ?? {});
+  const kept = new Set(outputs(next));
+  return outputs(before[stack]?.toJSON()).filter((name) => !kept.has(name) && all.includes(`"OutputName":"${name}"`));
 }
 
 /** CloudFormation refuses to remove an export while a deployed stack imports it. */
