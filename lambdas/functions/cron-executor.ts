@@ -18,9 +18,9 @@ export const handler = await idempotently(
 );
 
 export async function wire(platform: Platform & Secrets & { readonly send: SendRequest }, runner: OperationRunner) {
-  const { documents, clock, entropy, digest, send } = platform;
+  const { documents, clock, entropy, retention, digest, send } = platform;
   const { idempotencyTable, credentialSecretId: secretId, apiUrl } = readExecutorConfig(platform.variables);
-  const pacing = { clock, entropy };
+  const pacing = { clock, entropy, retention };
   const activeSecrets = new ActiveSecrets(await platform.secretsManager(), clock, JOB_SECRET_FRESH_SECONDS * 1000);
   return cronExecutor({
     routes: httpJobRoutes({ apiUrl, sign: signer({ secrets: activeSecrets, secretId, clock }), send }),

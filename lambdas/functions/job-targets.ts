@@ -22,9 +22,9 @@ export const handler = await idempotently(
 );
 
 export async function wire(platform: Platform & Queues & Secrets, runner: OperationRunner) {
-  const { documents, clock, entropy, digest } = platform;
+  const { documents, clock, entropy, retention, digest } = platform;
   const config = readJobTargetsConfig(platform.variables);
-  const pacing = { clock, entropy };
+  const pacing = { clock, entropy, retention };
   const activeSecrets = new ActiveSecrets(await platform.secretsManager(), clock);
   const transport = webhookTransport({ allowLoopback: config.allowLoopback, resolve: systemResolve });
   return targetCalls({

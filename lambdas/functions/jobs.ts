@@ -22,7 +22,7 @@ export const handler = await idempotently(
 );
 
 export async function wire(platform: Platform & Queues & Secrets, runner: OperationRunner) {
-  const { documents, clock, entropy, digest } = platform;
+  const { documents, clock, entropy, retention, digest } = platform;
   const {
     tables,
     credentialSecretId: secretId,
@@ -30,7 +30,7 @@ export async function wire(platform: Platform & Queues & Secrets, runner: Operat
     deploymentSettings,
     listed,
   } = readJobsApiConfig(platform.variables);
-  const pacing = { clock, entropy };
+  const pacing = { clock, entropy, retention };
   const credentials = {
     secrets: new ActiveSecrets(await platform.secretsManager(), clock, JOB_SECRET_FRESH_SECONDS * 1000),
     secretId,

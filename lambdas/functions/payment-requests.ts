@@ -28,10 +28,10 @@ export async function wire(
   runner: OperationRunner,
   processors = PROCESSORS,
 ) {
-  const { documents, clock, entropy, digest, variables, instruments } = platform;
+  const { documents, clock, entropy, retention, digest, variables, instruments } = platform;
   const config = readPaymentsConfig(variables, processors);
   const { senders, oldestMs, queues: ofSenders, ...urls } = readIntakeConfig(variables);
-  const pacing = { clock, entropy };
+  const pacing = { clock, entropy, retention };
   const parking = configuredParking(platform, urls.parkingQueueUrl);
   const emailHashes = loadedOnce(async () => keyedEmailHashes(variables, platform));
   return paymentRequests({

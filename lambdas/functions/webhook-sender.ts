@@ -32,9 +32,9 @@ export const handler = await idempotently(
 );
 
 export async function wire(platform: Platform & Queues & Secrets & Posting, runner: OperationRunner) {
-  const { documents, clock, entropy, digest } = platform;
+  const { documents, clock, entropy, retention, digest } = platform;
   const config = readSenderConfig(platform.variables);
-  const pacing = { clock, entropy };
+  const pacing = { clock, entropy, retention };
   const telemetry = standardTelemetry('webhook-sender', platform.instruments);
   const views = new DynamoDbViews(documents, config.viewsTable, pacing);
   const pastEvents: PastEvents = (range) => eventsOfRange(views, range);

@@ -12,6 +12,8 @@ import {
   SandboxEnvironment,
 } from '../../lambdas/kernel/contract/environment.ts';
 import { TargetEnvironment } from '../../lambdas/kernel/contract/job-targets.ts';
+import { systemPlatform } from '../../lambdas/kernel/platform/system-platform.ts';
+import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { PartiesEnvironment } from '../../lambdas/orders/contract.ts';
 import { MESSAGE_QUEUES } from '../../lambdas/reconciling/contract.ts';
 
@@ -174,6 +176,28 @@ describe('every function', () => {
 
   /** Evaluates the module again, as in a new Lambda process. */
   const start = (file: string, how: string): Promise<unknown> => import(`../../${file}?${how}`);
+
+  test.each(WRAPPED.filter((each) => !WITHOUT_PLATFORM.includes(basename(each))))(
+    'of %s keeps records for as long as the deployment says',
+    async (file) => {
+      const { wire } = (await import(`../../${file}`)) as { wire: (platform: unknown, runner: unknown) => unknown };
+      const asked: PropertyKey[] = [];
+      const noting = <Value extends object>(of: Value, otherwise?: unknown): Value =>
+        new Proxy(of, {
+          get: (target, name) => {
+            asked.push(name);
+            return name in target ? (Reflect.get(target, name) as unknown) : otherwise;
+          },
+        });
+      const client = () => ({});
+      const platform = { ...systemPlatform(), variables: noting(good), sqs: client, retention: { default: 1 } };
+
+      await wire(noting(platform, client), idempotentRunner);
+
+      const writesRecords = asked.includes(Environment.idempotencyTable);
+      expect(asked.includes('retention') || !writesRecords).toBe(true);
+    },
+  );
 
   test.each(WRAPPED)('of %s refuses to start when idempotency is disabled', async (file) => {
     process.env[POWERTOOLS_IDEMPOTENCY_DISABLED] = 'true';
