@@ -1,3 +1,4 @@
+import { regionRows } from '../lib/region-quotas.ts';
 import type { PathCost } from './paths.ts';
 import type { SkeletonTime, SpeedRatio } from './speed.ts';
 import type { Weight } from './weight.ts';
@@ -67,6 +68,15 @@ Before, an outage of an hour of a consumer was published three times again, into
 for waiting; after an hour without the relay, the job and the relay may both publish an event, and it is projected once (\`test/world/simulator/outage.test.ts\`).
 
 ${events}
+
+## Quotas by region
+
+What AWS admits with the default quotas of an account, computed from the documents of [EventBridge](https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html) and [API Gateway](https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html). Every event goes to two queues, the lists and the webhooks, and each counts as an invocation;
+the bridge of NATS is a third. EventBridge delays what is beyond the quota. \`payonce doctor\` compares \`throttlingRate\`, of which a deployment admits at most 10,000, with both. Service Quotas raises them.
+
+| region | events/s | requests/s |
+|---|---|---|
+${regionRows().join('\n')}
 
 ## Comparing ten million payments a month
 

@@ -6,6 +6,7 @@ import {
 } from '@aws-sdk/client-cloudformation';
 import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { type StackName, stackNameOf } from '../lambdas/kernel/contract/api.ts';
+import { eventsPerSecond, requestsPerSecond } from '../lib/region-quotas.ts';
 import type { AwsTarget } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 
@@ -14,6 +15,10 @@ export interface Account {
   readonly region: string;
   /** Lambda's quota of concurrent executions. */
   readonly concurrency: number;
+  /** Concurrent executions that no function has reserved. */
+  readonly unreserved: number;
+  /** API Gateway's quota of requests a second. @default the default of the region */
+  readonly requestRate?: number;
   /** The ARN of the role with which API Gateway writes logs. */
   readonly logRole?: string;
   readonly isBootstrapped: boolean;
@@ -27,10 +32,15 @@ export interface Account {
 
 /** New accounts have 10 (AWS Lambda developer guide, "Lambda quotas"). Payonce has some twenty functions. */
 const LEAST_CONCURRENCY = 100;
+/** Lambda refuses a reservation that leaves less for the other functions (AWS Lambda developer guide, "Reserved concurrency"). */
+const LEAST_UNRESERVED = 100;
 
 export type AccountCheck =
   | 'not_bootstrapped'
   | 'low_concurrency'
+  | 'reserved_concurrency'
+  | 'request_rate'
+  | 'event_rate'
   | 'log_role'
   | 'stack_failed'
   | 'unconfirmed_address'
@@ -41,9 +51,46 @@ export function isStanding(status: string): boolean {
   return !/^(?:REVIEW_IN_PROGRESS|CREATE_|ROLLBACK_|DELETE_)/.test(status) || status === 'CREATE_COMPLETE';
 }
 
-export function examineAccount(account: Account) {
+interface AccountFinding {
+  readonly check: AccountCheck;
+  readonly about: string;
+  readonly detail: string;
+}
+
+/** Settings that AWS would refuse, or that promise more than the quotas of the account admit. */
+export function examineQuotas(
+  { region, unreserved, requestRate = requestsPerSecond(region), stacks }: Account,
+  settings: Readonly<Record<string, string>>,
+): readonly AccountFinding[] {
+  const reserved = Number(settings['reservedConcurrency'] ?? 0);
+  const requests = Number(settings['throttlingRate'] ?? 0);
+  const found: AccountFinding[] = [];
+  const most = Math.max(0, unreserved - LEAST_UNRESERVED);
+  if (stacks.length === 0 && reserved > most)
+    found.push({
+      check: 'reserved_concurrency',
+      about: String(reserved),
+      detail: `Lambda keeps ${LEAST_UNRESERVED} executions for functions without a reservation, so the deploy would fail: at most ${most} can be reserved. Remove payonce:reservedConcurrency, or ask Service Quotas for more "Concurrent executions" of AWS Lambda.`,
+    });
+  if (requests > requestRate)
+    found.push({
+      check: 'request_rate',
+      about: String(requests),
+      detail: `API Gateway admits ${requestRate} requests a second for all APIs of the account in ${region}. Set payonce:throttlingRate to less, or ask Service Quotas for a higher "Throttle rate" of Amazon API Gateway.`,
+    });
+  const events = eventsPerSecond(region);
+  if (requests > events)
+    found.push({
+      check: 'event_rate',
+      about: String(requests),
+      detail: `EventBridge delivers about ${events} events a second in ${region} with its default quota, and delays more. If so many payments are made in a second, ask Service Quotas for a higher "Invocations throttle limit" of Amazon EventBridge.`,
+    });
+  return found;
+}
+
+export function examineAccount(account: Account): readonly AccountFinding[] {
   const { region, concurrency, logRole, isBootstrapped, stacks, unconfirmed, unheard } = account;
-  const found: { check: AccountCheck; about: string; detail: string }[] = [];
+  const found: AccountFinding[] = [];
   const find = (check: AccountCheck, about: string, detail: string) => found.push({ check, about, detail });
   if (!isBootstrapped) find('not_bootstrapped', region, 'Run "npx cdk bootstrap" once for this account and region.');
   if (concurrency < LEAST_CONCURRENCY)
@@ -99,7 +146,10 @@ export async function readAccount(target: AwsTarget): Promise<Account> {
     }
   }
   const { AccountLimit } = await new LambdaClient(target).send(new GetAccountSettingsCommand({}));
-  const gateway = JSON.parse(await ask(target, client, 'apigateway', '/account')) as { cloudwatchRoleArn?: string };
+  const gateway = JSON.parse(await ask(target, client, 'apigateway', '/account')) as {
+    cloudwatchRoleArn?: string;
+    throttleSettings?: { rateLimit?: number };
+  };
   const service = stackNameOf('service', target.environment);
   const topics = stacks.some(({ name }) => name === service) ? await topicsOf(client, service) : [];
   const subscriptions = await Promise.all(
@@ -112,6 +162,8 @@ export async function readAccount(target: AwsTarget): Promise<Account> {
   return {
     region,
     concurrency: AccountLimit?.ConcurrentExecutions ?? 0,
+    unreserved: AccountLimit?.UnreservedConcurrentExecutions ?? AccountLimit?.ConcurrentExecutions ?? 0,
+    ...(gateway.throttleSettings?.rateLimit === undefined ? {} : { requestRate: gateway.throttleSettings.rateLimit }),
     ...(gateway.cloudwatchRoleArn ? { logRole: gateway.cloudwatchRoleArn } : {}),
     isBootstrapped,
     stacks,

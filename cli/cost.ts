@@ -40,7 +40,8 @@ async function templatesOf(context: Readonly<Record<string, string>>) {
   }
 }
 
-function settingOf(text: string, settings: Readonly<Record<string, string>>): Record<string, string> {
+/** The value of `--context`. */
+export function settingOf(text: string, settings: Readonly<Record<string, string>>): Record<string, string> {
   const [, name, value] = /^(payonce:[A-Za-z]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined)
     throw new InvalidArgumentError(`${text} is not a setting like payonce:firewall=true.`);

@@ -10,7 +10,8 @@ import { stackNameOf } from '../lambdas/kernel/contract/api.ts';
 import { hasEnded } from '../lambdas/tenants/api-key-registry.ts';
 import type { ApiKeySummary, OperatorKeySummary } from '../lambdas/tenants/keys.ts';
 import { TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
-import { type AccountCheck, examineAccount, isStanding, readAccount } from './account.ts';
+import { type AccountCheck, examineAccount, examineQuotas, isStanding, readAccount } from './account.ts';
+import { settingOf } from './cost.ts';
 import { type AwsTarget, openTables, stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { runProbes } from './probes.ts';
@@ -29,7 +30,12 @@ export interface Examined {
 }
 
 export interface Finding {
-  readonly check: AccountCheck | 'sandbox_with_live_keys' | 'empty_secret' | 'key_without_expiry';
+  readonly check:
+    | AccountCheck
+    | 'live_without_archive'
+    | 'sandbox_with_live_keys'
+    | 'empty_secret'
+    | 'key_without_expiry';
   /** What it is about: the secret, the key, the stack. */
   readonly about: string;
   readonly detail: string;
@@ -39,6 +45,7 @@ export function examine({ settings, keys, secrets, nowMs }: Examined): readonly 
   const valid = keys.filter((key) => !hasEnded(key, nowMs));
   const live = settings['sandbox'] === 'true' ? valid.filter(({ mode }) => mode === 'live') : [];
   return [
+    ...examineSettings(settings),
     ...live.map(({ id }) => ({
       check: 'sandbox_with_live_keys' as const,
       about: id,
@@ -61,15 +68,28 @@ export function examine({ settings, keys, secrets, nowMs }: Examined): readonly 
   ];
 }
 
+/** What settings leave out. */
+export function examineSettings(settings: Examined['settings']): readonly Finding[] {
+  const isLive = Object.keys(settings).some((name) => name.includes('.live.'));
+  const { archive, archiveYears } = settings;
+  const hasNone = archive === 'false';
+  if (!isLive || !(hasNone || archiveYears === '0')) return [];
+  const detail = hasNone
+    ? 'Live payments have no copy outside of the tables. Deploy with payonce:archive=true (docs/audit.md), for a trial with payonce:archiveYears=0.'
+    : 'Rows of live payments are locked for one day only. Deploy with more payonce:archiveYears.';
+  return [{ check: 'live_without_archive', about: hasNone ? 'archive' : 'archiveYears', detail }];
+}
+
 /** `payonce doctor`. */
 export function addDoctor(program: Command, session: Session): void {
   program
     .command('doctor')
     .description('names what is wrong or unsafe in the account and the deployment, before and after "cdk deploy"')
+    .option('-c, --context <name=value...>', 'before a deploy: a setting, as for cdk deploy', settingOf, {})
     .option('--probe', 'also probe what only a real account can show (docs/first-deploy.md)', false)
     .option('--key <key>', 'an API key of test mode, with which --probe makes a payment', testKey)
     .option('--url <address>', 'the address of the API, for --probe')
-    .action(async ({ probe, key, url }: { probe: boolean; key?: string; url?: string }) => {
+    .action(async ({ context, probe, key, url }: DoctorOptions) => {
       const target = await session.aws();
       const account = await readAccount(target);
       const isDeployed = (['data', 'service'] as const).every((stack) =>
@@ -77,8 +97,13 @@ export function addDoctor(program: Command, session: Session): void {
           ({ name, status }) => name === stackNameOf(stack, target.environment) && isStanding(status),
         ),
       );
-      const data: Finding[] = [...examineAccount(account)];
-      if (isDeployed) data.push(...examine(await read(target, session.operator)));
+      const examined = isDeployed ? await read(target, session.operator) : undefined;
+      const settings = examined?.settings ?? (await settingsOf(context));
+      const data: Finding[] = [
+        ...examineAccount(account),
+        ...examineQuotas(account, settings),
+        ...(examined === undefined ? examineSettings(settings) : examine(examined)),
+      ];
       const probed =
         probe && isDeployed
           ? await runProbes({
@@ -107,6 +132,23 @@ export function addDoctor(program: Command, session: Session): void {
       if (data.length > 0 || failed > 0)
         throw new CliFailure(ExitCode.incomplete, `There are ${data.length} findings and ${failed} failed probes.`);
     });
+}
+
+interface DoctorOptions {
+  readonly context: Readonly<Record<string, string>>;
+  readonly probe: boolean;
+  readonly key?: string;
+  readonly url?: string;
+}
+
+/** The settings that the next deploy would have. @throws CliFailure for an invalid setting */
+async function settingsOf(context: DoctorOptions['context']): Promise<Examined['settings']> {
+  const { settingsOfClone } = await import('../lib/synthesized.ts');
+  try {
+    return settingsOfClone(context);
+  } catch (error) {
+    throw new CliFailure(ExitCode.usage, error instanceof Error ? error.message : String(error));
+  }
 }
 
 function testKey(text: string): string {

@@ -33,8 +33,8 @@ export class ArchiveStack extends Stack {
   constructor(scope: Construct, id: string, props: ArchiveStackProps) {
     super(scope, id, { ...props, terminationProtection: true });
     const { archiveMode, archiveYears, archiveKeyArn, archiveColdAfterDays, archiveWriter } = props.settings;
-    // A year of a lock has 365 days.
-    const locked = Duration.days(archiveYears * 365);
+    // A year of a lock has 365 days. A trial is locked for a day.
+    const locked = Duration.days(archiveYears === 0 ? 1 : archiveYears * 365);
     this.bucket = new Bucket(this, 'Bucket', {
       versioned: true,
       objectLockEnabled: true,

@@ -2,7 +2,9 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
+import { RootConstruct } from 'constructs';
 import type { StackTemplate } from './cost/bill.ts';
+import { readSettings, recordedSettings } from './settings.ts';
 import { buildStacks } from './stacks.ts';
 
 /**
@@ -12,9 +14,7 @@ import { buildStacks } from './stacks.ts';
  * @throws Error for an invalid setting
  */
 export function synthesizedStacks(context: Readonly<Record<string, unknown>>): ReadonlyMap<string, StackTemplate> {
-  const { context: flags } = JSON.parse(readFileSync(new URL('../cdk.json', import.meta.url), 'utf8')) as {
-    context: Record<string, unknown>;
-  };
+  const flags = flagsOfClone();
   const outdir = mkdtempSync(join(tmpdir(), 'payonce-synth-'));
   try {
     const app = new App({ outdir, context: { ...flags, 'aws:cdk:bundling-stacks': [], ...context } });
@@ -23,4 +23,16 @@ export function synthesizedStacks(context: Readonly<Record<string, unknown>>): R
   } finally {
     rmSync(outdir, { recursive: true, force: true });
   }
+}
+
+/** The settings of a deploy with this context, as the activity log would record them. @throws Error for an invalid setting */
+export function settingsOfClone(context: Readonly<Record<string, unknown>>): Record<string, string> {
+  const { node } = new RootConstruct();
+  for (const [name, value] of Object.entries({ ...flagsOfClone(), ...context })) node.setContext(name, value);
+  return recordedSettings(readSettings(node));
+}
+
+function flagsOfClone(): Record<string, unknown> {
+  const text = readFileSync(new URL('../cdk.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { context: Record<string, unknown> }).context;
 }

@@ -15,7 +15,7 @@ export interface ArchiveSettings {
   readonly archiveWriter?: string;
   /** In `governance` mode an administrator can lift the lock of an object; in `compliance` mode nobody can. @default governance */
   readonly archiveMode: 'governance' | 'compliance';
-  /** Years for which an object is locked, 1 to 100. @default 7 */
+  /** Years for which an object is locked, 1 to 100; 0 locks it for a day, for a trial. @default 7 */
   readonly archiveYears: number;
   /** The ARN of the KMS key that encrypts the archive, in the account of its bucket. @default a key of S3 */
   readonly archiveKeyArn?: string;
@@ -55,7 +55,7 @@ export const ARCHIVE_RULES = {
     allowed: MODES.join(' or '),
     read: (given: unknown) => MODES.find((mode) => mode === given),
   },
-  archiveYears: whole(1, 100),
+  archiveYears: whole(0, 100),
   archiveKeyArn: KEY_ARN,
   archiveSigningKeyArn: KEY_ARN,
   archiveColdAfterDays: whole(30, 3_650),

@@ -1,9 +1,19 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { type Account, addressesPending, examineAccount, hasSubscription, isStanding } from '../../cli/account.ts';
-import { type Examined, examine } from '../../cli/doctor.ts';
+import {
+  type Account,
+  addressesPending,
+  examineAccount,
+  examineQuotas,
+  hasSubscription,
+  isStanding,
+} from '../../cli/account.ts';
+import { type Examined, examine, examineSettings } from '../../cli/doctor.ts';
 import { PROBES } from '../../cli/probes.ts';
 import { keyIdOf } from '../../lambdas/kernel/cause.ts';
+import { RULES_OF_AN_EVENT, regionRows } from '../../lib/region-quotas.ts';
+import { settingsOfClone } from '../../lib/synthesized.ts';
+import { synthesize } from '../support/synth.ts';
 
 const NOW_MS = Date.UTC(2026, 2, 1);
 type Key = Examined['keys'][number];
@@ -50,6 +60,7 @@ const ROLE = 'arn:aws:iam::1:role/other';
 const FRESH: Account = {
   region: 'eu-west-1',
   concurrency: 1000,
+  unreserved: 1000,
   isBootstrapped: true,
   stacks: [],
   unconfirmed: [],
@@ -88,6 +99,54 @@ test.each<[string, Account, readonly (readonly [string, string])[]]>([
   ],
 ])('the doctor examines %s', (_name, account, findings) => {
   expect(examineAccount(account).map(({ check, about }) => [check, about])).toEqual(findings);
+});
+
+test.each<[string, Account, Readonly<Record<string, string>>, readonly string[]]>([
+  ['settings that fit', FRESH, { throttlingRate: '200', reservedConcurrency: '900' }, []],
+  ['a reservation that Lambda refuses', FRESH, { reservedConcurrency: '901' }, ['reserved_concurrency 901']],
+  [
+    'a reservation in a new account',
+    { ...FRESH, concurrency: 10, unreserved: 10 },
+    { reservedConcurrency: '1' },
+    ['reserved_concurrency 1'],
+  ],
+  ['a reservation that is deployed', { ...DEPLOYED, unreserved: 100 }, { reservedConcurrency: '900' }, []],
+  [
+    'rates beyond the quotas of a region',
+    { ...FRESH, region: 'eu-south-1' },
+    { throttlingRate: '3000' },
+    ['request_rate 3000', 'event_rate 3000'],
+  ],
+  [
+    'rates beyond the quota of events',
+    { ...FRESH, region: 'sa-east-1' },
+    { throttlingRate: '551' },
+    ['event_rate 551'],
+  ],
+  ['a quota that was raised', { ...FRESH, requestRate: 20_000 }, { throttlingRate: '9000' }, []],
+])('the doctor examines quotas: %s', (_name, account, settings, findings) => {
+  expect(examineQuotas(account, settings).map(({ check, about }) => `${check} ${about}`)).toEqual(findings);
+});
+
+test('the doctor finds live mode without an archive, before a deploy too', () => {
+  const checks = (context: Record<string, string>) =>
+    examineSettings(settingsOfClone(context)).map(({ check }) => check);
+  expect(checks({ 'payonce:stripeAccount': 'acct_1' })).toEqual(['live_without_archive']);
+  expect(checks({ 'payonce:stripeAccount': 'acct_1', 'payonce:archive': 'true' })).toEqual([]);
+  const trial = { 'payonce:stripeAccount': 'acct_1', 'payonce:archive': 'true', 'payonce:archiveYears': '0' };
+  expect(checks(trial)).toEqual(['live_without_archive']);
+  expect(checks({ 'payonce:testStripeAccount': 'acct_1' })).toEqual([]);
+});
+
+test('every event of a payment matches as many rules as the rates of regions assume', async () => {
+  const { service } = await synthesize({ 'payonce:sandbox': 'false' });
+  const rules = Object.values(service?.findResources('AWS::Events::Rule') ?? {}) as {
+    Properties: { EventPattern: { detail?: object; 'detail-type'?: readonly unknown[] } };
+  }[];
+  const all = rules.filter(({ Properties: { EventPattern } }) => EventPattern.detail === undefined);
+  expect(all.length).toBe(RULES_OF_AN_EVENT);
+  const page = readFileSync('docs/benchmarks.md', 'utf8');
+  expect(page).toContain(regionRows().join('\n'));
 });
 
 test('the doctor finds the addresses of alarms that were not confirmed', () => {

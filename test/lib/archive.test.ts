@@ -41,6 +41,13 @@ describe('the bucket of the archive', () => {
     });
   });
 
+  test('locks an object for one day in a trial', async () => {
+    const { archive } = await synthesize({ 'payonce:archive': 'true', 'payonce:archiveYears': '0' });
+    present(archive).hasResourceProperties('AWS::S3::Bucket', {
+      ObjectLockConfiguration: { Rule: { DefaultRetention: { Mode: 'GOVERNANCE', Days: 1 } } },
+    });
+  });
+
   test('refuses to everybody a write over an object, a removal, a lifted lock, and plain HTTP', () => {
     const denied = policyOf(archived.archive).filter(
       ({ Effect, Principal }) => Effect === 'Deny' && JSON.stringify(Principal) === '{"AWS":"*"}',
