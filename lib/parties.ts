@@ -68,7 +68,8 @@ export class Parties extends Construct {
     this.deadLetters = props.deadLetters;
     const { queue } = new TaskQueue(this, 'DelayedCalls', {
       handlerTimeout: Duration.minutes(REDRIVE_TIMEOUT_MINUTES),
-      // After an open breaker or a Retry-After, the message comes again.
+      // A call that waits for an open breaker or a Retry-After comes back after this time. Six times the timeout, as AWS recommends for
+      // throttled functions, would be half an hour. A call that comes back while it is made finds its claim and is not made twice.
       hiddenFor: Duration.minutes(REDRIVE_TIMEOUT_MINUTES + 1),
       deadLetters: props.deadLetters,
     });

@@ -62,7 +62,20 @@ test('each queue with a function is among these', () => {
   ]);
 });
 
-describe.each(sources)('the queue $id', ({ mapping, queue, timeout }) => {
+/** AWS Lambda developer guide, "Using Lambda with Amazon SQS", queue configuration: a throttled batch is tried again meanwhile. */
+const TIMES_OF_TIMEOUT = 6;
+/**
+ * Their messages come back sooner on purpose: the next page of a run (docs/decisions/0040-job-runs.md), and a call that waits for a
+ * vendor (lib/parties.ts). A message that comes back early finds a lock or a claim.
+ */
+const SOONER = /^(?:PaymentRuns|UpkeepRuns|PartiesDelayed)/;
+
+describe.each(sources)('the queue $id', ({ id, mapping, queue, timeout }) => {
+  test('hides a message for six times the timeout of its function, unless it must come back sooner', () => {
+    if (SOONER.test(id)) expect(queue.VisibilityTimeout).toBeLessThan(2 * timeout);
+    else expect(queue.VisibilityTimeout).toBeGreaterThanOrEqual(TIMES_OF_TIMEOUT * timeout);
+  });
+
   test('has tries for six hours of waiting, and keeps messages for longer', () => {
     const { VisibilityTimeout, RedrivePolicy, MessageRetentionPeriod } = queue;
     expect(RedrivePolicy.maxReceiveCount * VisibilityTimeout).toBeGreaterThanOrEqual(LONGEST_WAIT_SECONDS);
