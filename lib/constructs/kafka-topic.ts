@@ -1,9 +1,11 @@
-import { Validations } from 'aws-cdk-lib';
+import { Duration, Validations } from 'aws-cdk-lib';
+import { Metric } from 'aws-cdk-lib/aws-cloudwatch';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { CfnEventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
 import type { Kafka } from '../settings/payment-requests.ts';
 import type { PayonceFunction } from './payonce-function.ts';
+import { RunbookAlarm } from './runbook-alarm.ts';
 
 export interface KafkaTopicProps {
   readonly kafka: Kafka;
@@ -48,6 +50,7 @@ export class KafkaTopic extends Construct {
             selfManagedEventSource: { endpoints: { kafkaBootstrapServers: kafka.brokers } },
             selfManagedKafkaEventSourceConfig: { consumerGroupId: group },
           }),
+      metricsConfig: { metrics: ['EventCount'] },
       ...(this.#access.length === 0 ? {} : { sourceAccessConfigurations: [...this.#access] }),
     });
     Validations.of(mapping).acknowledge({
@@ -56,8 +59,30 @@ export class KafkaTopic extends Construct {
         'With a failure destination, Lambda gives a batch up after ten tries (AWS Lambda developer guide, "Using a Kafka topic as an ' +
         'on-failure destination"). Without one, it waits until the function can keep its records.',
     });
+    this.#watch(mapping, topic);
     this.#grant();
     mapping.node.addDependency(consumer.role);
+  }
+
+  /**
+   * An event source mapping that reaches no broker fails without a word. It reports its polls, those without a record as 0 (AWS Lambda
+   * developer guide, "Event source mapping metrics"), so the alarm starts when there is no report.
+   */
+  #watch({ attrId: EventSourceMappingUUID }: CfnEventSourceMapping, topic: string): void {
+    new RunbookAlarm(this, 'NotPolled', {
+      description: `The topic ${topic} of Kafka is not polled.`,
+      entry: 'a-topic-is-not-polled',
+      metric: new Metric({
+        namespace: 'AWS/Lambda',
+        metricName: 'PolledEventCount',
+        dimensionsMap: { EventSourceMappingUUID },
+        period: Duration.minutes(5),
+        statistic: 'Sum',
+      }),
+      isSignOfLife: true,
+      threshold: 0,
+      evaluationPeriods: 3,
+    });
   }
 
   get #access(): readonly { readonly type: string; readonly uri: string }[] {

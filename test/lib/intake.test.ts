@@ -136,9 +136,18 @@ describe('payments that events ask for', () => {
       Topics: ['payments'],
       StartingPosition: 'TRIM_HORIZON',
       AmazonManagedKafkaEventSourceConfig: { ConsumerGroupId: 'payonce-payments' },
+      MetricsConfig: { Metrics: ['EventCount'] },
       DestinationConfig: Match.absent(),
       FunctionResponseTypes: Match.absent(),
       MaximumRetryAttempts: Match.absent(),
+    });
+    // A mapping that polls in vain reports 0, and one that reaches no broker reports nothing.
+    service.hasResourceProperties('AWS::CloudWatch::Alarm', {
+      MetricName: 'PolledEventCount',
+      Dimensions: [{ Name: 'EventSourceMappingUUID', Value: Match.anyValue() }],
+      ComparisonOperator: 'LessThanThreshold',
+      Threshold: 0,
+      TreatMissingData: 'breaching',
     });
     expect(
       statementsByOwner(service)
