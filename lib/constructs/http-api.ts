@@ -3,6 +3,7 @@ import {
   AccessLogField,
   AccessLogFormat,
   CfnBasePathMapping,
+  type CfnRestApi,
   EndpointType,
   LambdaIntegration,
   LogGroupLogDestination,
@@ -44,6 +45,12 @@ const OWN_THROTTLES = [
   '/v1/openapi.json/GET',
 ];
 
+/** The first segment of every path at the address that AWS assigns. */
+export const STAGE = 'live';
+
+/** TLS 1.2 and 1.3 (Amazon API Gateway developer guide, "Supported security policies"). The default of a regional API accepts TLS 1.0. */
+const SECURITY_POLICY = 'SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09';
+
 /** A REST API in front of functions, with throttling, access logs, and gateway errors in the form of the API's errors. */
 export class HttpApi extends Construct {
   readonly api: RestApi;
@@ -65,7 +72,7 @@ export class HttpApi extends Construct {
       cloudWatchRole: false,
       defaultIntegration: integrationOf(fallback),
       deployOptions: {
-        stageName: 'live',
+        stageName: STAGE,
         throttlingRateLimit: settings.throttlingRate,
         throttlingBurstLimit: settings.throttlingBurst,
         methodOptions: Object.fromEntries(
@@ -82,6 +89,9 @@ export class HttpApi extends Construct {
       },
     });
     this.api = api;
+    const resource = api.node.defaultChild as CfnRestApi;
+    resource.securityPolicy = SECURITY_POLICY;
+    resource.endpointAccessMode = 'BASIC';
     // Remove the construct's output of the address. The stacks have their own, without a trailing slash.
     this.api.node.tryRemoveChild('Endpoint');
     this.api.root.addMethod('ANY');

@@ -4,11 +4,12 @@ import { CfnLoggingConfiguration, CfnWebACL, CfnWebACLAssociation } from 'aws-cd
 import { Construct } from 'constructs';
 import { MAX_BODY_BYTES } from '../../lambdas/kernel/contract/limits.ts';
 import type { Settings } from '../settings.ts';
+import { STAGE } from './http-api.ts';
 import { RetainedLogGroup } from './retained-log-group.ts';
 
 export interface RequestFirewallProps {
   readonly stage: Stage;
-  readonly settings: Pick<Settings, 'logRetentionDays'>;
+  readonly settings: Pick<Settings, 'logRetentionDays' | 'basePath'>;
 }
 
 /** Maximum number of requests of one address in five minutes. It is high, because a shop's servers share few addresses. */
@@ -16,6 +17,18 @@ const REQUESTS_PER_ADDRESS = 20_000;
 
 /** AWS WAF counts the requests of five minutes and looks at them every few seconds, so a blocked address waits a while. */
 const RETRY_AFTER_SECONDS = 60;
+
+/** Headers that carry a credential, a key of a request, or a signature. AWS WAF cannot redact those that it does not know by name. */
+const REDACTED_HEADERS = [
+  'authorization',
+  'cookie',
+  'idempotency-key',
+  'payonce-signature',
+  'proxy-authorization',
+  'stripe-signature',
+  'webhook-signature',
+  'x-api-key',
+];
 
 /** Blocks requests that are too large or too many before they cost an invocation. The functions check the size, too. */
 export class RequestFirewall extends Construct {
@@ -37,7 +50,9 @@ export class RequestFirewall extends Construct {
           priority: 0,
           action: { block: { customResponse: { responseCode: 413, customResponseBodyKey: 'BodySize' } } },
           visibilityConfig: visibility('BodySize'),
-          statement: { andStatement: { statements: [TOO_LARGE, { notStatement: { statement: IS_CALLBACK } }] } },
+          statement: {
+            andStatement: { statements: [TOO_LARGE, { notStatement: { statement: isCallback(props.settings) } }] },
+          },
         },
         {
           name: 'RatePerAddress',
@@ -79,12 +94,11 @@ export class RequestFirewall extends Construct {
           arnFormat: ArnFormat.COLON_RESOURCE_NAME,
         }),
       ],
-      // Headers and queries are logged unless named here.
+      // A request is logged with its path, query and headers, but for what is named here.
       redactedFields: [
-        { singleHeader: { Name: 'authorization' } },
-        { singleHeader: { Name: 'idempotency-key' } },
-        { singleHeader: { Name: 'cookie' } },
+        { uriPath: {} },
         { queryString: {} },
+        ...REDACTED_HEADERS.map((Name) => ({ singleHeader: { Name } })),
       ],
       loggingFilter: {
         DefaultBehavior: 'DROP',
@@ -107,15 +121,20 @@ const TOO_LARGE: CfnWebACL.StatementProperty = {
   },
 };
 
-/** Processors' events may be larger. The callbacks function has its own limit. */
-const IS_CALLBACK: CfnWebACL.StatementProperty = {
-  byteMatchStatement: {
-    searchString: '/callbacks/',
-    positionalConstraint: 'CONTAINS',
-    fieldToMatch: { uriPath: {} },
-    textTransformations: AS_IT_IS,
-  },
-};
+/**
+ * The path of a callback, and no other that contains its words. Processors' events may be larger than requests, and the callbacks
+ * function has its own limit. The address that AWS assigns has the stage in the path, and a domain can have a base path.
+ */
+function isCallback({ basePath }: RequestFirewallProps['settings']): CfnWebACL.StatementProperty {
+  const before = [STAGE, ...(basePath === undefined ? [] : [basePath])].join('|');
+  return {
+    regexMatchStatement: {
+      regexString: `^(/(${before}))?/callbacks/[a-z-]+/(test|live)$`,
+      fieldToMatch: { uriPath: {} },
+      textTransformations: AS_IT_IS,
+    },
+  };
+}
 
 /** The firewall answers before the gateway. It has no request id and does not support the media type of problems. */
 function problem(status: number, code: string, title: string): CfnWebACL.CustomResponseBodyProperty {

@@ -339,7 +339,7 @@ describe('the API', () => {
                 { SizeConstraintStatement: Match.objectLike({ Size: 32_768 }) },
                 {
                   NotStatement: {
-                    Statement: { ByteMatchStatement: Match.objectLike({ SearchString: '/callbacks/' }) },
+                    Statement: { RegexMatchStatement: Match.objectLike({ FieldToMatch: { UriPath: {} } }) },
                   },
                 },
               ],
@@ -366,9 +366,40 @@ describe('the API', () => {
     walled.resourceCountIs('AWS::WAFv2::WebACLAssociation', 1);
     // The log of what was refused holds no secret.
     walled.hasResourceProperties('AWS::WAFv2::LoggingConfiguration', {
-      RedactedFields: Match.arrayWith([{ SingleHeader: { Name: 'authorization' } }, { QueryString: {} }]),
+      RedactedFields: Match.arrayWith([
+        { UriPath: {} },
+        { QueryString: {} },
+        { SingleHeader: { Name: 'authorization' } },
+      ]),
     });
   });
+});
+
+test.each([
+  ['/live/callbacks/stripe/live', true],
+  ['/money/callbacks/stripe/test', true],
+  ['/callbacks/external/test', true],
+  ['/live/v1/payments/callbacks/x', false],
+  ['/live/v1/callbacks/stripe/live', false],
+  ['/live/callbacks/stripe/live/more', false],
+  ['/v1/callbacks/stripe/live', false],
+])('the firewall lets %s have the size of a callback: %s', async (path, isOne) => {
+  const { service: walled } = await synthesize({
+    'payonce:firewall': 'true',
+    'payonce:domainName': 'pay.shop.example',
+    'payonce:certificateArn': 'arn:aws:acm:eu-central-1:123456789012:certificate/0a1b',
+    'payonce:basePath': 'money',
+  });
+  const [, text = ''] = /"RegexString":"([^"]+)"/.exec(JSON.stringify(present(walled).toJSON())) ?? [];
+  expect(new RegExp(text).test(path)).toBe(isOne);
+});
+
+test('APIs refuse TLS before 1.2 at the address that AWS assigns, too', () => {
+  for (const template of [service, sandbox])
+    template.hasResourceProperties('AWS::ApiGateway::RestApi', {
+      SecurityPolicy: Match.stringLikeRegexp('^SecurityPolicy_TLS13_1_2_'),
+      EndpointAccessMode: 'BASIC',
+    });
 });
 
 describe('every function', () => {
