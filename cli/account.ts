@@ -217,7 +217,7 @@ async function ask(target: AwsTarget, client: CloudFormationClient, service: str
   headers['authorization'] =
     `AWS4-HMAC-SHA256 Credential=${accessKeyId}/${scope}, SignedHeaders=${signed}, Signature=${signature}`;
   headers['accept'] = 'application/json, text/xml';
-  const answer = await fetch(url, { headers });
+  const answer = await fetch(url, { headers, redirect: 'error' });
   const text = await answer.text();
   if (answer.ok) return text;
   throw new CliFailure(

@@ -14,6 +14,7 @@ import { type AccountCheck, examineAccount, examineQuotas, isStanding, readAccou
 import { settingOf } from './cost.ts';
 import { type AwsTarget, openTables, stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
+import { TENANT } from './operator-api.ts';
 import { runProbes } from './probes.ts';
 import { type Session, table } from './session.ts';
 
@@ -87,9 +88,13 @@ export function addDoctor(program: Command, session: Session): void {
     .description('names what is wrong or unsafe in the account and the deployment, before and after "cdk deploy"')
     .option('-c, --context <name=value...>', 'before a deploy: a setting, as for cdk deploy', settingOf, {})
     .option('--probe', 'also probe what only a real account can show (docs/first-deploy.md)', false)
-    .option('--key <key>', 'an API key of test mode, with which --probe makes a payment', testKey)
+    .option(
+      '--key <key>',
+      'an API key of test mode, with which --probe makes a payment; the default is one in PAYONCE_API_KEY',
+      testKey,
+    )
     .option('--url <address>', 'the address of the API, for --probe')
-    .action(async ({ context, probe, key, url }: DoctorOptions) => {
+    .action(async ({ context, probe, key = ownTestKey(), url }: DoctorOptions) => {
       const target = await session.aws();
       const account = await readAccount(target);
       const isDeployed = (['data', 'service'] as const).every((stack) =>
@@ -149,6 +154,12 @@ async function settingsOf(context: DoctorOptions['context']): Promise<Examined['
   } catch (error) {
     throw new CliFailure(ExitCode.usage, error instanceof Error ? error.message : String(error));
   }
+}
+
+/** A live key in the variable makes no payment. */
+function ownTestKey(): string | undefined {
+  const key = process.env[TENANT.variable]?.trim();
+  return key?.startsWith('sk_test_') === true ? key : undefined;
 }
 
 function testKey(text: string): string {

@@ -151,9 +151,9 @@ async function save({ id, url, bytes }: Exported, output: string): Promise<void>
     throw new CliFailure(ExitCode.notFound, `The file of ${id} was removed: ask for another export.`);
   const part = `${output}.part`;
   try {
-    const { ok, status, body } = await fetch(url);
+    const { ok, status, body } = await fetch(url, { redirect: 'error' });
     if (!ok || body === null) throw new CliFailure(ExitCode.refused, `The file was answered with ${status}.`);
-    const file = createWriteStream(part);
+    const file = createWriteStream(part, { mode: 0o600 });
     await pipeline(body, file);
     if (file.bytesWritten !== bytes)
       throw new CliFailure(ExitCode.incomplete, `${file.bytesWritten} of ${bytes} bytes came: save the file again.`);

@@ -106,6 +106,7 @@ async function askApi(
     method,
     headers: { ...headers, authorization: `Bearer ${key}`, ...(method === 'POST' ? posting : {}) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    redirect: 'error',
     signal: AbortSignal.timeout(TIMEOUT_MS),
   });
   const answer: unknown = await response.json().catch(() => undefined);

@@ -56,7 +56,7 @@ export const PROBES: readonly Probe[] = [
       const location = replay?.headers.get('location');
       if (!location) throw new Error(`replayed: ${replayed}, no location`);
       const headers = { authorization: `Bearer ${context.key ?? ''}` };
-      const found = await fetch(new URL(location, replay?.url), { headers });
+      const found = await fetch(new URL(location, replay?.url), { headers, redirect: 'error' });
       return expected(`replayed: ${replayed}, location: HTTP ${found.status}`, replayed === 'true' && found.ok);
     },
   },
@@ -66,7 +66,7 @@ export const PROBES: readonly Probe[] = [
       'A request without a key is answered 401. The gateway renames its `WWW-Authenticate` to `x-amzn-remapped-www-authenticate`; no client may need it.',
     source: `${GATEWAY}/api-gateway-known-issues.html`,
     run: async ({ apiUrl }) => {
-      const { status, headers } = await fetch(`${apiUrl}/v1/payments`);
+      const { status, headers } = await fetch(`${apiUrl}/v1/payments`, { redirect: 'error' });
       const names = ['www-authenticate', 'x-amzn-remapped-www-authenticate'].filter((name) => headers.has(name));
       return expected(`HTTP ${status}, ${names.join() || 'no such header'}`, status === 401);
     },
@@ -76,7 +76,10 @@ export const PROBES: readonly Probe[] = [
     mustShow: 'The API’s description, which is large, is compressed.',
     source: `${GATEWAY}/api-gateway-gzip-compression-decompression.html`,
     run: async ({ apiUrl }) => {
-      const { headers } = await fetch(`${apiUrl}/v1/openapi.json`, { headers: { 'accept-encoding': 'gzip' } });
+      const { headers } = await fetch(`${apiUrl}/v1/openapi.json`, {
+        headers: { 'accept-encoding': 'gzip' },
+        redirect: 'error',
+      });
       const coding = headers.get('content-encoding') ?? 'none';
       return expected(`content-encoding: ${coding}`, coding === 'gzip');
     },
@@ -179,5 +182,5 @@ async function pay({ apiUrl, key }: ProbeContext, idempotencyKey: string): Promi
     'idempotency-key': idempotencyKey,
   };
   const body = JSON.stringify({ amount: 100, currency: 'EUR', source: 'tok_ok', description: 'Probe' });
-  return fetch(`${apiUrl}/v1/payments`, { method: 'POST', headers, body });
+  return fetch(`${apiUrl}/v1/payments`, { method: 'POST', headers, body, redirect: 'error' });
 }

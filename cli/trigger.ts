@@ -111,6 +111,7 @@ async function control(session: Session, payment: string, bank: Scenario['bank']
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      redirect: 'error',
     });
     if (response.ok) return response.json();
     throw new CliFailure(ExitCode.refused, `The sandbox answered ${response.status} to ${method} ${path}.`);

@@ -210,7 +210,7 @@ class Progress {
   }
 
   write(state: RowsState): void {
-    writeFileSync(this.file, JSON.stringify({ request: this.#request, state }));
+    writeFileSync(this.file, JSON.stringify({ request: this.#request, state }), { mode: 0o600 });
   }
 
   remove(): void {

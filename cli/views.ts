@@ -80,7 +80,7 @@ async function rebuild(session: Session, { compare = false, segments, settle, st
       },
       begin,
       async (reached) => {
-        if (!compare) writeFileSync(file, JSON.stringify(reached));
+        if (!compare) writeFileSync(file, JSON.stringify(reached), { mode: 0o600 });
         report(progressLine(reached));
       },
     );

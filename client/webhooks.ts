@@ -33,6 +33,8 @@ export async function verifyWebhook(
 ): Promise<WebhookEvent> {
   const header = headerReader(headers);
   const [id, timestamp, signatures] = [header('webhook-id'), header('webhook-timestamp'), header('webhook-signature')];
+  // It separates the signed parts: with one in the id, a signature would fit several ids, times and bodies.
+  if (id.includes('.')) throw invalid('webhook-id has a full stop');
   if (!/^\d{1,12}$/.test(timestamp)) throw invalid('webhook-timestamp is no time in Unix seconds');
   if (Math.abs(nowMs / 1000 - Number(timestamp)) > toleranceSeconds)
     throw invalid(`it was signed more than ${toleranceSeconds} seconds before or after this machine's time`);

@@ -55,6 +55,7 @@ describe('a webhook', () => {
   test.each([
     ['another body', signed([CURRENT]), [CURRENT], BODY.replace('pay_1', 'pay_2'), 'no signature'],
     ['another id', other('webhook-id', 'evt_2'), [CURRENT], BODY, 'no signature'],
+    ['an id with a full stop', other('webhook-id', 'evt.1'), [CURRENT], BODY, 'full stop'],
     ['another secret', signed([CURRENT]), [PREVIOUS], BODY, 'no signature'],
     ['no secret', signed([CURRENT]), [], BODY, 'no secret'],
     ['a secret of another form', signed([CURRENT]), ['hunter2'], BODY, 'whsec_'],

@@ -19,7 +19,7 @@ interface Collected extends Pick<KeptChain, 'chain'> {
   readonly changes: ChangeLine[];
 }
 
-/** Rows in files of a directory. A hash of the chain selects the file. */
+/** Rows in files of a directory that only this user can read. A hash of the chain selects the file. */
 export class RowFiles implements RowParts {
   readonly parts: number;
   readonly #directory: string;
@@ -29,7 +29,7 @@ export class RowFiles implements RowParts {
   constructor(directory: string, parts = PARTS) {
     this.parts = parts;
     this.#directory = directory;
-    mkdirSync(directory, { recursive: true });
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
   }
 
   addRow(row: ChainRow): void {
@@ -57,7 +57,7 @@ export class RowFiles implements RowParts {
   #write(name: string): void {
     const { records } = this.#buffers.get(name) ?? { records: [] };
     // The first line break ends a record that a crash cut off.
-    appendFileSync(join(this.#directory, name), `\n${records.join('')}`);
+    appendFileSync(join(this.#directory, name), `\n${records.join('')}`, { mode: 0o600 });
     this.#buffers.delete(name);
   }
 
