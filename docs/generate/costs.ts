@@ -1,4 +1,12 @@
-import { idleBill, pathsFor, type StackTemplate, secretGrants } from '../../lib/cost/bill.ts';
+import {
+  idleBill,
+  KEY_READS,
+  pathsFor,
+  type StackTemplate,
+  secretGrants,
+  TRAFFIC_METRICS,
+  tableGrants,
+} from '../../lib/cost/bill.ts';
 import { growthOf, logsOf, type Path } from '../../lib/cost/paths.ts';
 import {
   type BillLine,
@@ -98,7 +106,8 @@ export async function costsPage(synthesize: Synthesize): Promise<string> {
   const titled = (path: Path): string =>
     `## ${path.title}\n\n${path.assumes}\n\n${tableOf(linesOf(path.usage), MILLION)}`;
   const { payment, paymentWithReference, paymentWithMetadata, ...others } = paths;
-  const secretReads = lineOf('secretRead', secretGrants(await synthesize(PLAIN)) * 730 * 60);
+  const plain = await synthesize(PLAIN);
+  const secretReads = lineOf('secretRead', secretGrants(plain) * 730 * 60);
   const more = (path: Path): string => (perMillion(path) - perMillion(payment)).toFixed(2);
   return `# Costs
 
@@ -160,7 +169,9 @@ A dashboard of at most 50 metrics is free for the first three of an account.
 
 The executor and the jobs API read the secret of their credential every twelve minutes, in a process for each of the jobs that start together: these reads are in the bill of an idle deployment. Under traffic, each other
 function reads each of its secrets at most once a minute in each process. Without options that is at most ${shown(secretReads.number)} reads a month, ${secretReads.usd.toFixed(2)} USD, while each function has one process, and the same
-for each further process. Secrets are encrypted with the key of Secrets Manager and queues with that of SQS, which do not charge for requests to KMS. Tables have keys of DynamoDB. Only the topic of \`alarmEmail\` and keys that a setting names are charged for requests.
+for each further process. Secrets are encrypted with the key of Secrets Manager and queues with that of SQS, which do not charge for requests to KMS.
+
+${sinceCharged(plain)}
 
 ## Options
 
@@ -173,7 +184,12 @@ ${BY_USE.map(([what, used]) => `| ${what} | | 0.00 | ${used} |`).join('\n')}
 
 ## Growth of the tables
 
-Bytes that a payment with a reference, its event and a webhook leave, without copies in indexes. The Ledger and the Views keep them; for the other tables
+${growth()}
+`;
+}
+
+function growth(): string {
+  return `Bytes that a payment with a reference, its event and a webhook leave, without copies in indexes. The Ledger and the Views keep them; for the other tables
 see [retention](retention.md). A GB costs ${priceText('storedGb')} a month, and ${priceText('backupGb')} more for point-in-time recovery.
 
 | table | bytes | GB per million payments |
@@ -189,8 +205,22 @@ Nothing leaves the Ledger, and nothing leaves its archive before \`archiveYears\
 ${[1, 3, 7].map((years) => `| ${yearsRow(years).join(' | ')} |`).join('\n')}
 
 \`archiveColdAfterDays\` moves objects to a class that costs about a sixth of that and charges for reading. The table class Standard-IA of DynamoDB costs less than half for storage and a quarter more for requests: it pays once the storage of the Ledger costs
-more than half of its requests.
-`;
+more than half of its requests.`;
+}
+
+/** What earlier versions of the page left out. */
+function sinceCharged(templates: readonly StackTemplate[]): string {
+  const keyRequests = lineOf('keyRequest', tableGrants(templates, false) * KEY_READS);
+  return `Tables are encrypted with the AWS managed key of DynamoDB. Its requests to KMS are charged: about one in five minutes for each table that a function uses, because DynamoDB keeps the key of a table in memory for each caller. The functions of the jobs, which always run, make the requests of an idle deployment. Under traffic, the
+others make up to ${shown(keyRequests.number)} a month, ${keyRequests.usd.toFixed(2)} USD.
+
+## Metrics under traffic
+
+A payment, its callback, its event and its webhook write ${TRAFFIC_METRICS} custom metrics that an idle deployment does not write: ${(TRAFFIC_METRICS * PRICES.customMetric.usd).toFixed(2)} USD a month, less where no payment is made in most hours. Failures, vendors and processors write others ([metrics](metrics.md)).
+
+## Starts
+
+Lambda charges for the start of a process (INIT) as for an execution. The paths above contain half a second for one execution in a hundred, an assumption: AWS [names less than one in a hundred](https://aws.amazon.com/blogs/compute/aws-lambda-standardizes-billing-for-init-phase/). It is the reason why the request of a payment misses its goal; requests to KMS are the reason why an idle deployment does.`;
 }
 
 /** A million payments a month. */

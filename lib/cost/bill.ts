@@ -34,6 +34,17 @@ const MINUTES = HOURS * 60;
 /** Custom metrics that are written at least hourly without requests: the backlog, the jobs that are overdue, and the mismatches. */
 const IDLE_METRICS = Object.keys(BacklogMetric).length + 2;
 
+/**
+ * Metrics that payments, callbacks, events and webhooks write when all goes well: `first`, `callback_taken_in` and `webhook_delivered`, and
+ * `event_published` or `event_consumed` with `event_age` of the relay and of two consumers (docs/metrics.md).
+ */
+export const TRAFFIC_METRICS = 9;
+/**
+ * DynamoDB keeps the key of a table in memory for each caller, and asks KMS again after five minutes (Amazon DynamoDB developer guide,
+ * "DynamoDB encryption at rest: How it works"). AWS charges requests for the AWS managed key, and not the key.
+ */
+export const KEY_READS = (HOURS * 60) / 5;
+
 /** What a deployment without requests costs in a month. */
 export function idleBill(templates: readonly StackTemplate[]): readonly BillLine[] {
   const resources = templates.flatMap(({ Resources }) => Object.values(Resources));
@@ -49,6 +60,7 @@ export function idleBill(templates: readonly StackTemplate[]): readonly BillLine
       secret: of('AWS::SecretsManager::Secret').length,
       secretRead: JOB_SECRET_READS,
       key: of('AWS::KMS::Key').length,
+      keyRequest: tableGrants(templates, true) * KEY_READS,
       webAcl: of('AWS::WAFv2::WebACL').length,
       webAclRule: rules.length,
     }),
@@ -74,6 +86,9 @@ export function trafficBill(templates: readonly StackTemplate[], payments: numbe
     totalLine('payments in comparisons of the books', reconciling, payments),
     ...(sendsEmails ? [totalLine('counters of receipts', email, payments)] : []),
     lineOf('secretRead', Math.min(payments, MINUTES) * secretGrants(templates)),
+    lineOf('keyRequest', Math.min(payments, KEY_READS) * tableGrants(templates, false)),
+    // Charged by the hour in which it is written.
+    lineOf('customMetric', TRAFFIC_METRICS * Math.min(1, payments / HOURS), 'custom metrics under traffic'),
     lineOf('loggedGb', logs * payments),
     lineOf('storedGb', grownGb(payments), 'GB stored in DynamoDB, added every month'),
     lineOf('backupGb', grownGb(payments), 'GB of point-in-time recovery, added every month'),
@@ -90,16 +105,33 @@ function totalLine(what: string, { usage }: Path, times: number): BillLine {
 
 /** Secrets that functions may read, once for each function. Those of the jobs, which run without requests, are not among them. */
 export function secretGrants(templates: readonly StackTemplate[]): number {
-  const policies = templates
-    .flatMap(({ Resources }) => Object.entries(Resources))
-    .filter(([id, { Type }]) => Type === 'AWS::IAM::Policy' && !/^Jobs(Api|Executor)/.test(id));
-  const statements = policies.flatMap(
-    ([, { Properties = {} }]) =>
-      (Properties['PolicyDocument'] as { readonly Statement: readonly Statement[] }).Statement,
-  );
-  return statements
+  const policies = policiesOf(templates).filter(([id]) => !/^Jobs(Api|Executor)/.test(id));
+  return policies
+    .flatMap(([, statements]) => statements)
     .filter(({ Action }) => [Action].flat().includes('secretsmanager:GetSecretValue'))
     .reduce((sum, { Resource }) => sum + [Resource].flat().length, 0);
+}
+
+/** Tables that functions use, once for each function. @param ofJobs of those that run without requests, or of the others */
+export function tableGrants(templates: readonly StackTemplate[], ofJobs: boolean): number {
+  return policiesOf(templates)
+    .filter(([id]) => id.startsWith('Jobs') === ofJobs)
+    .reduce((sum, [, statements]) => {
+      const used = statements.filter(({ Action }) => [Action].flat().some((action) => action.startsWith('dynamodb:')));
+      const tables = JSON.stringify(used).matchAll(/(Idempotency|LedgerTable|Registry|Views)[0-9A-F]{8}/g);
+      return sum + new Set([...tables].map(([, table]) => table)).size;
+    }, 0);
+}
+
+/** The statements of functions' policies, by logical id. */
+function policiesOf(templates: readonly StackTemplate[]): readonly (readonly [string, readonly Statement[]])[] {
+  return templates
+    .flatMap(({ Resources }) => Object.entries(Resources))
+    .filter(([, { Type }]) => Type === 'AWS::IAM::Policy')
+    .map(([id, { Properties = {} }]) => [
+      id,
+      (Properties['PolicyDocument'] as { readonly Statement: readonly Statement[] }).Statement,
+    ]);
 }
 
 interface Statement {

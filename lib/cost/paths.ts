@@ -19,14 +19,23 @@ const BYTES_IN_GB = 1024 ** 3;
 const EXECUTION_LOG = 1.5;
 const ACCESS_LOG = 0.4;
 
-const gbSeconds = (megabytes: number, seconds: number): number => (megabytes / 1024) * seconds;
+/** The start of a process is charged like the execution that it is for (AWS Lambda, pricing). Half a second, for one execution in a hundred. Assumed. */
+const START_SECONDS = 0.5 / 100;
+
+/** Executions of a function. @param seconds of all of them @param executions 1 for one alone */
+function executions(megabytes: number, seconds: number, count = 1) {
+  return { execution: count, gbSecond: gbSeconds(megabytes, seconds + count * START_SECONDS) };
+}
+
+function gbSeconds(megabytes: number, seconds: number): number {
+  return (megabytes / 1024) * seconds;
+}
 
 /** @param memoryMb of the payments function */
 function requestPath(title: string, writeUnits: number, memoryMb: number): Path {
   const usage = {
     gatewayRequest: 1,
-    execution: 1,
-    gbSecond: gbSeconds(memoryMb, 0.5),
+    ...executions(memoryMb, 0.5),
     writeUnit: writeUnits + LIMIT_UNITS,
   };
   const assumes = `The execution has ${memoryMb} MB and takes half a second, most of it for the processor's answer. The limit of its tenant costs an eighth of a write unit.`;
@@ -48,8 +57,7 @@ function eventPath(
     usage: {
       busEvent: 1,
       queueRequest: consumers * (1 + 2 * share),
-      execution: (1 + consumers) * share,
-      gbSecond: (1 + consumers) * gbSeconds(256, seconds),
+      ...executions(256, (1 + consumers) * seconds, (1 + consumers) * share),
       writeUnit: writeUnits,
       readUnit: reads,
     },
@@ -66,8 +74,7 @@ function webhookPath(title: string, share: number): Path {
     usage: {
       queueRequest,
       fairRequest: queueRequest,
-      execution: share,
-      gbSecond: gbSeconds(256, 0.3),
+      ...executions(256, 0.3, share),
       writeUnit: counted.webhook.writeUnits,
       readUnit: counted.webhook.reads,
     },
@@ -80,8 +87,7 @@ const COMMISSION_PATH: Path = {
     'The event of a payment or an order that names an affiliate reaches one consumer more, and of a payment that asks for a receipt, too. It takes 50 milliseconds with 256 MB.',
   usage: {
     queueRequest: 3,
-    execution: 1,
-    gbSecond: gbSeconds(256, 0.05),
+    ...executions(256, 0.05),
     writeUnit: counted.commission.writeUnits,
     readUnit: counted.commission.reads,
   },
@@ -111,8 +117,7 @@ export function pathsOf({ memoryMb, consumers }: PathSettings) {
       assumes: `The execution has ${memoryMb} MB and takes 0.2 seconds, in which it reads the charge at the processor.`,
       usage: {
         gatewayRequest: 1,
-        execution: 1,
-        gbSecond: gbSeconds(memoryMb, 0.2),
+        ...executions(memoryMb, 0.2),
         writeUnit: counted.callback.writeUnits,
         readUnit: counted.callback.reads,
       },
@@ -143,7 +148,7 @@ export function pathsOf({ memoryMb, consumers }: PathSettings) {
         gatewayRequest: 1,
         queueRequest: 3,
         execution: 3,
-        gbSecond: 2 * gbSeconds(256, 0.1) + gbSeconds(memoryMb, 0.2),
+        gbSecond: executions(256, 0.2, 2).gbSecond + executions(memoryMb, 0.2).gbSecond,
         writeUnit: counted.run.writeUnits,
         readUnit: counted.run.reads + counted.idleReads,
       },

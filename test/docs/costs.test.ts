@@ -1,7 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { costsPage, fillCosts, type Synthesize } from '../../docs/generate/costs.ts';
-import { idleBill, pathsFor, type StackTemplate } from '../../lib/cost/bill.ts';
+import {
+  idleBill,
+  KEY_READS,
+  pathsFor,
+  type StackTemplate,
+  TRAFFIC_METRICS,
+  trafficBill,
+} from '../../lib/cost/bill.ts';
 import { logsOf } from '../../lib/cost/paths.ts';
 import { linesOf, totalOf, type Usage } from '../../lib/cost/prices.ts';
 import { synthesize } from '../support/synth.ts';
@@ -20,12 +27,26 @@ test('the README has the figures of docs/costs.md', async () => {
   expect(read('README.md')).toBe(await fillCosts(read('README.md'), synthesized));
 });
 
-test('an idle deployment without options costs at most 12 USD a month, and the paths what docs/costs.md promises', async () => {
+test('a bill contains requests to KMS, custom metrics under traffic, and the starts of processes', async () => {
   const templates = await synthesized({ 'payonce:sandbox': 'false' });
-  expect(totalOf(idleBill(templates))).toBeLessThanOrEqual(12);
+  const numbers = (lines: ReturnType<typeof idleBill>) =>
+    Object.fromEntries(lines.map(({ what, number }) => [what, number]));
+  const [idle, traffic] = [numbers(idleBill(templates)), numbers(trafficBill(templates, 1_000_000))];
+  // Each of the three functions of jobs, and the executor, uses one to four tables.
+  expect(idle['requests to KMS']).toBeGreaterThan(4 * KEY_READS);
+  expect(traffic['requests to KMS']).toBeGreaterThan(10 * KEY_READS);
+  expect(traffic['custom metrics under traffic']).toBe(TRAFFIC_METRICS);
+  expect(numbers(trafficBill(templates, 73))['custom metrics under traffic']).toBeCloseTo(TRAFFIC_METRICS / 10);
+  expect(pathsFor(templates).payment.usage.gbSecond).toBeGreaterThan(0.5 * 0.5);
+});
+
+test('an idle deployment without options costs at most 12.30 USD a month, and the paths what docs/costs.md promises', async () => {
+  const templates = await synthesized({ 'payonce:sandbox': 'false' });
+  expect(totalOf(idleBill(templates))).toBeLessThanOrEqual(12.3);
   const { payment, callback, event, eventAlone, webhook, webhookUnderLoad, reconciling } = pathsFor(templates);
   const perMillion = ({ usage }: { readonly usage: Usage }): number => totalOf(linesOf(usage, 1_000_000));
-  expect(perMillion(payment)).toBeLessThanOrEqual(14);
+  // The goal was 14 before AWS charged for starts.
+  expect(perMillion(payment)).toBeLessThanOrEqual(14.1);
   expect(perMillion(event)).toBeLessThanOrEqual(10);
   expect(perMillion(eventAlone)).toBeLessThanOrEqual(10);
   expect(perMillion(webhookUnderLoad)).toBeLessThanOrEqual(6);
