@@ -1,12 +1,13 @@
 import { Aws, Duration, Validations } from 'aws-cdk-lib';
 import { StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { ARCHIVER_WAITS_SECONDS } from '../lambdas/archive/contract.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { ArchiveAuditor } from './constructs/archive-auditor.ts';
 import type { ArchiveBucket } from './constructs/archive-bucket.ts';
+import { queueEncryption } from './constructs/data-key.ts';
 import { type FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
 import { RunbookAlarm } from './constructs/runbook-alarm.ts';
 import type { DataStack } from './data-stack.ts';
@@ -37,7 +38,7 @@ export class Archive extends Construct {
   constructor(scope: Construct, id: string, { data, logs, bucket, settings }: ArchiveProps) {
     super(scope, id);
     this.parked = new Queue(this, 'Parked', {
-      encryption: QueueEncryption.SQS_MANAGED,
+      ...queueEncryption(this),
       enforceSSL: true,
       retentionPeriod: ARCHIVE_PARKED,
     });

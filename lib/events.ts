@@ -2,7 +2,7 @@ import { Duration, Validations } from 'aws-cdk-lib';
 import { FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources';
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import {
   RELAY_LANES,
@@ -15,6 +15,7 @@ import { EventMetric } from '../lambdas/kernel/contract/events.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { LedgerTable } from '../lambdas/kernel/contract/tables.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
+import { queueEncryption } from './constructs/data-key.ts';
 import type { HttpApi } from './constructs/http-api.ts';
 import { type FunctionLogs, PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
 import { payonceMetric } from './constructs/payonce-metric.ts';
@@ -63,7 +64,7 @@ export class Events extends Construct {
       throw new Error(`${id}: lostAfter is ${lostAfterSeconds} s, but must be 10 s to an hour`);
     }
     this.parked = new Queue(this, 'Parked', {
-      encryption: QueueEncryption.SQS_MANAGED,
+      ...queueEncryption(this),
       enforceSSL: true,
       retentionPeriod: Duration.days(14),
     });

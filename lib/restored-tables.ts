@@ -1,5 +1,11 @@
 import * as z from 'zod';
-import type { RestoredTable } from './constructs/data-table.ts';
+
+/** A table that was restored from a backup and takes the place of the declared one. In the same account and region. */
+export interface RestoredTable {
+  readonly name: string;
+  /** The ARN of its Stream. @default it has none */
+  readonly streamArn?: string;
+}
 
 const name = z.string().regex(/^[A-Za-z0-9_.-]{3,255}$/);
 

@@ -5,7 +5,13 @@ import type { Retention } from '../lambdas/kernel/contract/retention.ts';
 import type { ProcessorContract } from '../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../lambdas/processors/registry.ts';
 import { RESTORED_TABLES_RULE, type RestoredTables } from './restored-tables.ts';
-import { ARCHIVE_DEFAULTS, ARCHIVE_RULES, type ArchiveSettings, refuseArchiveConflicts } from './settings/archive.ts';
+import {
+  ARCHIVE_DEFAULTS,
+  ARCHIVE_RULES,
+  type ArchiveSettings,
+  KEY_ARN,
+  refuseArchiveConflicts,
+} from './settings/archive.ts';
 import { DOMAIN_RULES, type DomainSettings, refuseDomainConflicts } from './settings/domain.ts';
 import { JOB_TARGET_RULES, type JobTargetSettings, refuseBadTargets } from './settings/job-targets.ts';
 import {
@@ -52,6 +58,11 @@ export interface Settings
   readonly routes: readonly RoutingRule[];
   /** Keep tables and logs when a stack is deleted, and enable deletion protection of the tables. @default true */
   readonly retainData: boolean;
+  /**
+   * The ARN of a KMS key of this account and region that encrypts the tables, the queues and the bucket of exports. Its policy must
+   * let all of them use it (docs/data-key.md). @default the AWS managed key of DynamoDB, and keys of SQS and S3
+   */
+  readonly dataKeyArn?: string;
   /** Keep the events of the last two weeks in an archive for replays. It is charged per gigabyte. @default true */
   readonly eventArchive: boolean;
   /**
@@ -182,6 +193,7 @@ const RULES = {
   },
   sandbox: flag(),
   retainData: flag(),
+  dataKeyArn: KEY_ARN,
   eventArchive: flag(),
   natsBridge: flag(),
   eventsLostAfterSeconds: whole(10, 3600),
@@ -232,6 +244,11 @@ export function environmentOf(node: Node): string | undefined {
 /** Whether functions and the API record traces. @throws as {@link readSettings} */
 export function tracingOf(node: Node): boolean {
   return read(node, 'tracing', RULES.tracing) ?? DEFAULTS.tracing;
+}
+
+/** The key of tables, queues and buckets. @throws as {@link readSettings} */
+export function dataKeyOf(node: Node): string | undefined {
+  return read(node, 'dataKeyArn', RULES.dataKeyArn);
 }
 
 /** @throws as {@link readSettings} */

@@ -62,6 +62,10 @@ const BY_USE: readonly (readonly [what: string, used: string])[] = [
     `${priceText('trace')} traces: X-Ray samples one request a second and 5 % of the others, unless a rule of the account says otherwise`,
   ],
   [
+    '`dataKeyArn`',
+    `${PRICES.key.usd.toFixed(2)} for the key, and ${priceText('keyRequest')} requests: those of the tables as without it, and of each sender and reader of a queue up to one in five minutes`,
+  ],
+  [
     '`eventArchive`, which is on unless it is set to false',
     `${priceText('archivedGb')} for a GB, about ${((2 / 1024 ** 2) * MILLION * PRICES.archivedGb.usd).toFixed(2)} per million events`,
   ],

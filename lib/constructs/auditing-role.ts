@@ -2,8 +2,9 @@ import { Aws, Duration, Stack, Validations } from 'aws-cdk-lib';
 import { AccountRootPrincipal, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
+import type { RestoredTable } from '../restored-tables.ts';
 import { type ArchiveBucket, grantVerify } from './archive-bucket.ts';
-import type { DataTable, RestoredTable } from './data-table.ts';
+import type { DataTable } from './data-table.ts';
 import type { Ledger } from './ledger.ts';
 
 export interface AuditingRoleProps {

@@ -1,16 +1,11 @@
 import { Aws, RemovalPolicy } from 'aws-cdk-lib';
 import type { Attribute, CfnTable, GlobalSecondaryIndexProps, ITable, TableProps } from 'aws-cdk-lib/aws-dynamodb';
-import { AttributeType, BillingMode, Table, TableEncryption } from 'aws-cdk-lib/aws-dynamodb';
+import { AttributeType, BillingMode, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { type IGrantable, PolicyStatement, type PolicyStatementProps } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
-
-/** A table that was restored from a backup and takes the place of the declared one. In the same account and region. */
-export interface RestoredTable {
-  readonly name: string;
-  /** The ARN of its Stream. @default it has none */
-  readonly streamArn?: string;
-}
+import type { RestoredTable } from '../restored-tables.ts';
+import { tableEncryption } from './data-key.ts';
 
 export interface DataTableProps extends Pick<TableProps, 'stream' | 'timeToLiveAttribute'> {
   readonly partitionKey: string;
@@ -23,8 +18,8 @@ export interface DataTableProps extends Pick<TableProps, 'stream' | 'timeToLiveA
 }
 
 /**
- * A table for data of payments: on-demand capacity, point-in-time recovery for 35 days, and encryption with the AWS managed key
- * of DynamoDB, whose use CloudTrail records.
+ * A table for data of payments: on-demand capacity, point-in-time recovery for 35 days, and encryption with the key of the setting
+ * `dataKeyArn` or the AWS managed key of DynamoDB. CloudTrail records the use of both.
  */
 export class DataTable extends Construct {
   /** The table in use. */
@@ -41,7 +36,7 @@ export class DataTable extends Construct {
       ...(sortKey === undefined ? {} : { sortKey: text(sortKey) }),
       billingMode: BillingMode.PAY_PER_REQUEST,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
-      encryption: TableEncryption.AWS_MANAGED,
+      ...tableEncryption(this),
       deletionProtection: retain,
       // A protected table cannot be deleted, so the rollback of a failed first deploy leaves it.
       removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,

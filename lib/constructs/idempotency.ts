@@ -3,7 +3,8 @@ import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 import { IdempotencyRow, OperationPrefix } from '../../lambdas/kernel/contract/rows.ts';
 import { IdempotencyTable } from '../../lambdas/kernel/contract/tables.ts';
-import { DataTable, number, type RestoredTable } from './data-table.ts';
+import type { RestoredTable } from '../restored-tables.ts';
+import { DataTable, number } from './data-table.ts';
 
 export interface IdempotencyProps {
   /** Keep the table when its stack is deleted, and enable deletion protection. */

@@ -4,7 +4,8 @@ import { Effect, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { LedgerRow } from '../../lambdas/kernel/contract/rows.ts';
 import { KeyAttribute, LedgerTable } from '../../lambdas/kernel/contract/tables.ts';
-import { DataTable, ofRows, type RestoredTable, text } from './data-table.ts';
+import type { RestoredTable } from '../restored-tables.ts';
+import { DataTable, ofRows, text } from './data-table.ts';
 
 /** All actions that can change or remove a row. */
 export const LEDGER_FORBIDDEN_ACTIONS = [

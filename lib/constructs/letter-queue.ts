@@ -1,7 +1,8 @@
 import { Duration, RemovalPolicy, Validations } from 'aws-cdk-lib';
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { QUEUE_DAYS } from '../../lambdas/kernel/contract/retention.ts';
+import { queueEncryption } from './data-key.ts';
 
 export interface LetterQueueProps {
   /** Keep the queue when its stack is deleted. */
@@ -14,7 +15,7 @@ export const KEPT = Duration.days(QUEUE_DAYS);
 export class LetterQueue extends Queue {
   constructor(scope: Construct, id: string, props: LetterQueueProps) {
     super(scope, id, {
-      encryption: QueueEncryption.SQS_MANAGED,
+      ...queueEncryption(scope),
       enforceSSL: true,
       retentionPeriod: KEPT,
       removalPolicy: props.retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,

@@ -5,7 +5,8 @@ import { Environment, type IdentityProviderSettings } from '../../lambdas/kernel
 import type { RateLimit } from '../../lambdas/kernel/contract/limits.ts';
 import { type EmailRow, QueueRow, RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute, RegistryTable } from '../../lambdas/kernel/contract/tables.ts';
-import { DataTable, number, type RestoredTable, text } from './data-table.ts';
+import type { RestoredTable } from '../restored-tables.ts';
+import { DataTable, number, text } from './data-table.ts';
 import type { PayonceFunction } from './payonce-function.ts';
 
 export interface RegistryProps {

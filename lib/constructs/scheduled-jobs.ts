@@ -4,11 +4,12 @@ import type { Function } from 'aws-cdk-lib/aws-lambda';
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations';
 import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { type JobFiring, SCHEDULED_TIME_ATTRIBUTE } from '../../lambdas/jobs/contract.ts';
 import type { JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
 import { checkJobs } from '../job-registry.ts';
+import { queueEncryption } from './data-key.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 import { schedulerRole } from './scheduler-role.ts';
 
@@ -88,7 +89,7 @@ export class ScheduledJobs extends Construct {
 
   #missed(): Queue {
     const missed = new Queue(this, 'Missed', {
-      encryption: QueueEncryption.SQS_MANAGED,
+      ...queueEncryption(this),
       enforceSSL: true,
       retentionPeriod: KEPT,
     });

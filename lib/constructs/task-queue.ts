@@ -1,8 +1,9 @@
 import { Duration, Validations } from 'aws-cdk-lib';
-import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
+import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { QUEUE_DAYS } from '../../lambdas/kernel/contract/retention.ts';
 import { receivesOf } from '../../lambdas/kernel/contract/timing.ts';
+import { queueEncryption } from './data-key.ts';
 
 export interface TaskQueueProps {
   /** Timeout of the function that processes the messages. */
@@ -29,7 +30,7 @@ export class TaskQueue extends Construct {
     this.deadLetters = props.deadLetters ?? this.#makeDeadLetters();
     const hidden = hiddenFor ?? Duration.seconds(handlerTimeout.toSeconds() * VISIBILITY_TIMES);
     this.queue = new Queue(this, 'Queue', {
-      encryption: QueueEncryption.SQS_MANAGED,
+      ...queueEncryption(this),
       enforceSSL: true,
       retentionPeriod: KEPT,
       visibilityTimeout: hidden,
@@ -39,7 +40,7 @@ export class TaskQueue extends Construct {
 
   #makeDeadLetters(): Queue {
     const queue = new Queue(this, 'DeadLetters', {
-      encryption: QueueEncryption.SQS_MANAGED,
+      ...queueEncryption(this),
       enforceSSL: true,
       retentionPeriod: KEPT,
     });

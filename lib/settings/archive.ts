@@ -39,7 +39,7 @@ export const ARCHIVE_DEFAULTS = {
 
 const MODES = ['governance', 'compliance'] as const;
 
-const KEY_ARN = {
+export const KEY_ARN = {
   allowed: 'the ARN of a KMS key',
   read: matching(/^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key\/[A-Za-z0-9-]{1,256}$/),
 };

@@ -50,6 +50,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, Readonly<Record<st
   },
   requests: { none: {}, all: { paymentRequests: EVERYTHING['payonce:paymentRequests'] } },
   targets: { none: {}, some: { jobTargets: EVERYTHING['payonce:jobTargets'] } },
+  dataKey: { none: {}, own: { dataKeyArn: 'arn:aws:kms:eu-central-1:123456789012:key/0a1b' } },
   natsBridge: { false: {}, true: { natsBridge: 'true' } },
   tracing: { false: {}, true: { tracing: 'true' } },
   archive: {

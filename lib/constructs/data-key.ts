@@ -1,0 +1,39 @@
+import { Stack } from 'aws-cdk-lib';
+import { TableEncryption, type TableProps } from 'aws-cdk-lib/aws-dynamodb';
+import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
+import { BucketEncryption, type BucketProps } from 'aws-cdk-lib/aws-s3';
+import { QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
+import type { Construct } from 'constructs';
+import { dataKeyOf } from '../settings.ts';
+
+/** How a table is encrypted: with the key of the setting `dataKeyArn`, if there is one. */
+export function tableEncryption(scope: Construct): Pick<TableProps, 'encryption' | 'encryptionKey'> {
+  const encryptionKey = dataKey(scope);
+  if (encryptionKey === undefined) return { encryption: TableEncryption.AWS_MANAGED };
+  return { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey };
+}
+
+/** How a queue is encrypted, as {@link tableEncryption}. */
+export function queueEncryption(scope: Construct): Pick<QueueProps, 'encryption' | 'encryptionMasterKey'> {
+  const encryptionMasterKey = dataKey(scope);
+  if (encryptionMasterKey === undefined) return { encryption: QueueEncryption.SQS_MANAGED };
+  return { encryption: QueueEncryption.KMS, encryptionMasterKey };
+}
+
+/** How a bucket is encrypted, as {@link tableEncryption}. */
+export function bucketEncryption(
+  scope: Construct,
+): Pick<BucketProps, 'encryption' | 'encryptionKey' | 'bucketKeyEnabled'> {
+  const encryptionKey = dataKey(scope);
+  if (encryptionKey === undefined) return { encryption: BucketEncryption.S3_MANAGED };
+  // One request to KMS for many objects.
+  return { encryption: BucketEncryption.KMS, encryptionKey, bucketKeyEnabled: true };
+}
+
+/** One reference in each stack. The policy of the key says who may use it (docs/data-key.md). */
+function dataKey(scope: Construct): IKey | undefined {
+  const arn = dataKeyOf(scope.node);
+  if (arn === undefined) return undefined;
+  const stack = Stack.of(scope);
+  return (stack.node.tryFindChild('DataKey') as IKey | undefined) ?? Key.fromKeyArn(stack, 'DataKey', arn);
+}

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { synthesize } from '../support/synth.ts';
+import { EVERYTHING } from './templates.ts';
+
+const KEY = 'arn:aws:kms:eu-central-1:123456789012:key/0a1b';
+const { data, service } = await synthesize({ ...EVERYTHING, 'payonce:dataKeyArn': KEY });
+const { data: ofSandbox, sandbox } = await synthesize({ 'payonce:dataKeyArn': KEY });
+
+describe('the setting dataKeyArn', () => {
+  const resources = (type: string) =>
+    [data, service, ofSandbox, sandbox].flatMap(
+      (template) =>
+        Object.entries(template?.findResources(type) ?? {}) as [string, { Properties: Record<string, unknown> }][],
+    );
+  const without = (type: string, encryption: (properties: Record<string, unknown>) => unknown) =>
+    resources(type).filter(([, { Properties }]) => !JSON.stringify(encryption(Properties) ?? '').includes(KEY));
+
+  test.each([
+    ['AWS::DynamoDB::Table', 'SSESpecification', 9],
+    ['AWS::SQS::Queue', 'KmsMasterKeyId', 20],
+    ['AWS::S3::Bucket', 'BucketEncryption', 2],
+  ])('encrypts every %s with that key', (type, property, least) => {
+    expect(resources(type).length).toBeGreaterThanOrEqual(least);
+    expect(without(type, (properties) => properties[property]).map(([id]) => id)).toEqual([]);
+  });
+
+  test('leaves it to the policy of the key who may use it, as docs/data-key.md has it', () => {
+    const [, policy = ''] = /```json\n(\[[^`]+\])\n```/.exec(readFileSync('docs/data-key.md', 'utf8')) ?? [];
+    const services = ['dynamodb', 'sqs', 's3'].map((name) => `${name}.<region>.amazonaws.com`);
+    expect(JSON.parse(policy)).toMatchObject([
+      { Principal: { AWS: '*' }, Condition: { StringEquals: { 'kms:ViaService': services } } },
+      { Principal: { Service: 'events.amazonaws.com' } },
+    ]);
+  });
+});
