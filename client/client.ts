@@ -160,7 +160,7 @@ function addressOf(url: string): string {
   const { protocol, search, hash } = new URL(url);
   if (!/^https?:$/.test(protocol) || search !== '' || hash !== '')
     throw new TypeError(`url must be an http or https address without a query, and is ${url}`);
-  return url.replace(/\/+$/, '');
+  return url.replace(/(?<!\/)\/+$/, '');
 }
 
 function modeOf(apiKey: string | undefined): StoredRequest['mode'] {

@@ -66,9 +66,9 @@ function matchedPath({ resource, path, pathParameters }: GatewayEvent): string {
 
 /** Every slash below the base path counts, a trailing or doubled one too. @param matched number of segments below the base path */
 function toRoot(path: string, matched: number): string {
-  const ofBase = Math.max(0, pieces(path).length - matched);
-  const below = path.replace(new RegExp(`^(?:/*[^/]+){${ofBase}}`), '');
-  return '../'.repeat(Math.max(0, below.split('/').length - 2)) || './';
+  const below = path.split('/').slice(1);
+  for (let ofBase = pieces(path).length - matched; ofBase > 0; ) if (below.shift() !== '') ofBase -= 1;
+  return '../'.repeat(Math.max(0, below.length - 1)) || './';
 }
 
 /** `{id}`, or the greedy form `{proxy+}`. */

@@ -4,8 +4,8 @@ import type { Waiting } from '../once/use/await-first.ts';
 /** The wait and the work must fit into the function's timeout. Seconds. */
 const LONGEST_WAIT_SECONDS = 8;
 
-/** Preferences are separated by commas outside quoted strings. */
-const PREFERENCE = /(?:"(?:[^"\\]|\\.)*"|[^,])+/g;
+/** Preferences are separated by commas outside quoted strings. A string that is not closed goes on to the end. */
+const PREFERENCE = /(?:"(?:[^"\\]|\\[^]?)*(?:"|$)|[^,"])+/g;
 const WAIT = /^\s*wait\s*=\s*(?:(\d+)|"(\d+)")\s*(?:;|$)/i;
 
 /**

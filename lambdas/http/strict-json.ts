@@ -41,7 +41,7 @@ function depthExceeds(text: string, limit: number): boolean {
 }
 
 /** The relevant tokens of valid JSON: a string (a key if a colon follows), a number, a bracket. */
-const TOKEN = /(?<string>"[^"\\]*(?:\\.[^"\\]*)*")(?<colon>[ \t\r\n]*:)?|(?<number>-?\d[\d.eE+-]*)|[{}[\]]/g;
+const TOKEN = /(?<string>"[^"\\]*(?:\\[^]?[^"\\]*)*(?:"|$))(?<colon>[ \t\r\n]*:)?|(?<number>-?\d[\d.eE+-]*)|[{}[\]]/g;
 
 /** @param text valid JSON */
 function firstAmbiguity(text: string): string | undefined {

@@ -12,4 +12,6 @@ export const ONE_LINE = /* @__PURE__ */ new RegExp(`^[^${FORGING}]*$`);
 /** A text of the merchant's own, which may have line breaks and tabs: it is in no header, e-mail or log. */
 export const LINES = /* @__PURE__ */ new RegExp(String.raw`^(?:[^${FORGING}]|\t|\r?\n)*$`);
 /** As {@link ONE_LINE}, and not blank. */
-export const ONE_LINE_NOT_BLANK = /* @__PURE__ */ new RegExp(String.raw`^[^${FORGING}]*[^${FORGING}\s][^${FORGING}]*$`);
+export const ONE_LINE_NOT_BLANK = /* @__PURE__ */ new RegExp(
+  String.raw`^[^${FORGING}\S]*[^${FORGING}\s][^${FORGING}]*$`,
+);

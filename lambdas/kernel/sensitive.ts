@@ -69,7 +69,8 @@ const SECRET_FORMS = [
   'access_token\\$\\w{7,10}\\$\\w{16}\\$\\w{32}', // PayPal Braintree
   'dop_v1_\\w{64}', // DigitalOcean
   'sk-[\\w-]{32,}', // OpenAI and others
-  'eyJ[\\w-]{8,}\\.eyJ[\\w-]{8,}\\.[\\w-]{8,}', // a JSON Web Token
+  // A JSON Web Token. Only the beginning of a part is tried, and only if the next part has the form, so no text is read twice.
+  '(?<![\\w-])(?=[\\w-]+\\.eyJ[\\w-]{8,}\\.[\\w-]{8})(?:[\\w-]*[_-])?eyJ[\\w-]{8,}\\.[\\w-]+\\.[\\w-]+',
 ].join('|');
 const SECRET_PATTERN = `(?<![A-Za-z0-9])(?:${SECRET_FORMS})|-----BEGIN [A-Z ]*PRIVATE KEY-----`;
 const SECRET = new RegExp(SECRET_PATTERN);

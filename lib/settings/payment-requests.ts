@@ -65,7 +65,9 @@ const secret = z.string().regex(/^arn:aws[a-z-]*:secretsmanager:\S+$/, 'must be 
 const startAt = z.enum(['earliest', 'latest'], 'must be earliest or latest').default('earliest');
 const managed = z.strictObject({
   /** Of Amazon MSK. */
-  cluster: z.string().regex(/^arn:aws[a-z-]*:kafka:\S+:cluster\/\S+$/, 'must be the ARN of a cluster of Amazon MSK'),
+  cluster: z
+    .string()
+    .regex(/^arn:aws[a-z-]*:kafka:[^\s:]+:[^\s:]+:cluster\/\S+$/, 'must be the ARN of a cluster of Amazon MSK'),
   /** User name and password (SASL/SCRAM). @default the role of the function (IAM) */
   secret: secret.optional(),
   startAt,

@@ -60,7 +60,7 @@ export function readUrl(given: unknown): string | undefined {
 }
 
 export function email(): Rule<string> {
-  return { allowed: 'an e-mail address', read: matching(/^[^\s@]+@[^\s@]+\.[^\s@]+$/) };
+  return { allowed: 'an e-mail address', read: matching(/^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/) };
 }
 
 export function matching(form: RegExp): Rule<string>['read'] {

@@ -278,7 +278,10 @@ describe('secrets', () => {
     ['a token of Braintree', `access_token$production$${'a1'.repeat(8)}$${'0123456789abcdef'.repeat(2)}`],
     ['a token of DigitalOcean', `dop_v1_${'0123456789abcdef'.repeat(4)}`],
     ['a key of a model vendor', `sk-${'a1B2'.repeat(10)}`],
-    ['a JSON Web Token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r'],
+    ...['', 'token_', 'id-', 'x.', '.', `${'eyJ-'.repeat(100)}_`].map((before) => [
+      `a JSON Web Token after ${JSON.stringify(before.slice(0, 8))}`,
+      `${before}eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.dBjftJeZ4CVP-mB92K27uhbUJU1p1r`,
+    ]),
   ])('are found: %s', (_what, text) => {
     expect(findSensitive(text)).toBe('secret');
   });

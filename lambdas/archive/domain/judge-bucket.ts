@@ -81,15 +81,17 @@ function lockFaults(lock: Lock | undefined, demanded: Lock): readonly string[] {
   return faults;
 }
 
+/** All objects of a bucket, in any partition of AWS. */
+const OBJECTS = /^arn:[a-z-]+:s3:::([a-z0-9.-]+)\/\*$/;
+
 function policyFaults(bucket: string, statements: readonly BucketStatement[]): readonly string[] {
-  const objects = new RegExp(`^arn:[a-z-]+:s3:::${bucket.replaceAll('.', String.raw`\.`)}/\\*$`);
   const isDenied = (action: string, isCondition: (condition: string | undefined) => boolean): boolean =>
     statements.some(
       ({ effect, isForAll, actions, resources, condition }) =>
         effect === 'Deny' &&
         isForAll &&
         (actions.includes(action) || actions.includes('s3:*')) &&
-        resources.some((resource) => objects.test(resource)) &&
+        resources.some((resource) => OBJECTS.exec(resource)?.[1] === bucket) &&
         isCondition(condition),
     );
   return [

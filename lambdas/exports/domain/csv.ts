@@ -6,7 +6,7 @@ export type Cell = string | number | undefined;
  * another separator or breaks it at each line (OWASP, "CSV Injection"). White space, quotes and control characters before it do not
  * count. The other forms are for spreadsheets that fold them to ASCII (Unicode, "Normalization Form KC").
  */
-const FORMULA = /(?<=(?:^|[,;|\t\r\n"])[\s\p{C}'"]*)(?=[=+\-@%＝＋－＠％﹦﹢﹣﹫﹪⁼⁺₌₊﬩⩵⩶])/gu;
+const FORMULA = /(?=[=+\-@%＝＋－＠％﹦﹢﹣﹫﹪⁼⁺₌₊﬩⩵⩶])(?<=(?:^|[,;|\t\r\n"])[\s\p{C}'"]*)/gu;
 /** Spreadsheets treat a leading tab or line break like the beginning of a formula. */
 const LEADING = /^[\t\r\n]/;
 /** RFC 4180, section 2, rules 5 to 7; `;` for spreadsheets that split there. */

@@ -81,7 +81,7 @@ export class DynamoDbEmailCounts implements EmailCounts {
 
 /** Addresses that differ in case, or in a tag after `+`, reach one mailbox at most mail services. */
 function mailboxOf(address: string): string {
-  return address.toLowerCase().replace(/\+[^@]*@/, '@');
+  return address.toLowerCase().replace(/^([^+@]*)\+[^@]*@/, '$1@');
 }
 
 /** For tests: its condition alone reads the row. */

@@ -206,7 +206,7 @@ export function outcomeAttributes(
   id: ChainId,
   { sequence, occurredAtMs }: Pick<Transition, 'sequence' | 'occurredAtMs'>,
 ): Item {
-  const trace = process.env[TRACING] && /Root=.+Sampled=1/.exec(process.env['_X_AMZN_TRACE_ID'] ?? '')?.[0];
+  const trace = process.env[TRACING] && /^Root=.+Sampled=1/.exec(process.env['_X_AMZN_TRACE_ID'] ?? '')?.[0];
   return {
     [LedgerTable.recentOutcomesIndex.partitionKey]: outcomesPartition(shardOf(id) % OUTCOME_SHARDS, occurredAtMs),
     [LedgerTable.recentOutcomesIndex.sortKey]: `${occurredAtMs}#${id}#${sequence}`,

@@ -189,7 +189,7 @@ async function answered<T>(sent: Promise<T>): Promise<T> {
 
 /** Of the body, only ids and reasons are shown. */
 function entryOf({ MessageId = '', Body = '', Attributes, MessageAttributes }: Message): MessageEntry {
-  const about = firstOf(ORDER_ID, Body) ?? firstOf(PAYMENT_ID, Body);
+  const about = ORDER_IN_TEXT.exec(Body)?.[0] ?? PAYMENT_IN_TEXT.exec(Body)?.[0];
   const given = letterIn(Body);
   const reason = given?.reason ?? MessageAttributes?.['reason']?.StringValue;
   return {
@@ -202,9 +202,12 @@ function entryOf({ MessageId = '', Body = '', Attributes, MessageAttributes }: M
   };
 }
 
+const ORDER_IN_TEXT = inText(ORDER_ID);
+const PAYMENT_IN_TEXT = inText(PAYMENT_ID);
+
 /** @param form of an id, from its beginning to its end */
-function firstOf(form: RegExp, text: string): string | undefined {
-  return new RegExp(`\\b${form.source.slice(1, -1)}\\b`).exec(text)?.[0];
+function inText(form: RegExp): RegExp {
+  return new RegExp(`\\b${form.source.slice(1, -1)}\\b`);
 }
 
 function letterIn(body: string): z.infer<typeof letter>['letter'] | undefined {

@@ -1,0 +1,98 @@
+/**
+ * Texts on which a regular expression that backtracks takes the longest: repetitions of what its own parts match, with and without a
+ * beginning that matches and an end that does not.
+ */
+export function adversarialTexts({ source, flags }: RegExp): readonly AdversarialText[] {
+  const parts = partsOf(source, flags);
+  return pumpsOf(parts).flatMap(({ text, from }) =>
+    ['', parts.slice(0, from).map(shortestMatch).join('')].flatMap((start) =>
+      ENDS.map(
+        (end): AdversarialText =>
+          (length) =>
+            start + text.repeat(Math.ceil(length / text.length)) + end,
+      ),
+    ),
+  );
+}
+
+/** @param length of the repetition. Characters */
+type AdversarialText = (length: number) => string;
+
+/** Whether a text can make it backtrack at all: something in it repeats without a bound, or with a high one. */
+export function repeats(source: string): boolean {
+  const outsideClasses = source.replaceAll(CLASS, 'c').replaceAll(/\\[^]/g, 'e');
+  if (/[*+]|\{\d+,\}/.test(outsideClasses)) return true;
+  const bounds = [...outsideClasses.matchAll(/\{(?:\d+,)?(\d+)\}/g)].map(([, bound]) => Number(bound));
+  return bounds.reduce((product, bound) => product * Math.max(1, bound), 1) > LARGEST_BOUND;
+}
+
+/** Steps at one place of the text that are as good as constant. */
+const LARGEST_BOUND = 300;
+/** Most classes lack one of the last two characters. */
+const ENDS = ['', '\u0000\n'];
+/** The repeated text matches at most so many parts of the expression. */
+const LONGEST_PUMP = 12;
+/** Longer ones have only the first character of each part. */
+const LONGEST_VARIED = 4;
+/** With more characters, pairs of them are left out. */
+const MOST_PAIRED = 16;
+
+interface Part {
+  /** Characters that it matches, of different kinds. */
+  readonly characters: readonly string[];
+  /** How often it must occur. */
+  readonly least: number;
+}
+
+interface Pump {
+  readonly text: string;
+  /** The first part that it matches. */
+  readonly from: number;
+}
+
+function pumpsOf(parts: readonly Part[]): readonly Pump[] {
+  const found = new Map<string, Pump>();
+  const add = (text: string, from: number) => {
+    if (text !== '' && !found.has(`${from} ${text}`)) found.set(`${from} ${text}`, { text, from });
+  };
+  for (let from = 0; from < parts.length; from += 1) {
+    for (let to = from + 1; to <= Math.min(parts.length, from + LONGEST_PUMP); to += 1) {
+      for (let kind = 0; kind < (to - from > LONGEST_VARIED ? 1 : MOST_KINDS); kind += 1) {
+        const characters = parts.slice(from, to).map((part) => part.characters[kind % part.characters.length] ?? '');
+        add(characters.join(''), from);
+      }
+    }
+  }
+  const alphabet = [...new Set(parts.flatMap(({ characters }) => characters))];
+  if (alphabet.length > MOST_PAIRED) return [...found.values()];
+  for (const first of alphabet) for (const second of alphabet) add(first + second, 1);
+  return [...found.values()];
+}
+
+function shortestMatch({ characters: [first = ''], least }: Part): string {
+  return first.repeat(Math.min(least, 64));
+}
+
+const CLASS = /\[\^?\]?(?:[^\]\\]|\\[^])*\]/g;
+const TOKEN =
+  /(?<atom>\[\^?(?:[^\]\\]|\\[^])*\]|\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[^bBk1-9]|[^\\()[\]{}|^$*+?])(?:\{(?<least>\d+)[^}]*\})?|\\[^]|\(\?(?:[:=!]|<[=!]|<\w+>)|[^]/gu;
+/** One of each kind that expressions distinguish. */
+const SAMPLES = Array.from('a0- A_z.\t\n\r,;:/"\'\\=+@#\u00e9\u0301\u200b\u0661\u2028\u0000\u{1f4b3}');
+const MOST_KINDS = 3;
+
+function partsOf(source: string, flags: string): readonly Part[] {
+  const tokens = [...source.matchAll(TOKEN)].flatMap(({ groups }) => (groups?.['atom'] ? [groups] : []));
+  const samples = [...new Set([...tokens.flatMap(({ atom = '' }) => Array.from(atom)), ...SAMPLES])];
+  return tokens.map(({ atom = '', least = '1' }) => {
+    const one = new RegExp(`^(?:${atom})$`, flags.replaceAll(/[gy]/g, ''));
+    return { characters: kindsOf(samples.filter((sample) => one.test(sample))), least: Math.max(1, Number(least)) };
+  });
+}
+
+/** A letter or digit, a mark, and one more. */
+function kindsOf(matching: readonly string[]): readonly string[] {
+  const word = matching.find((each) => /\w/.test(each));
+  const mark = matching.find((each) => !/[\w\s]/.test(each));
+  const chosen = [word, mark, ...matching].filter((each) => each !== undefined);
+  return [...new Set(chosen)].slice(0, MOST_KINDS);
+}
