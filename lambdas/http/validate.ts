@@ -16,9 +16,17 @@ const LONGEST_NAME = 100;
  * schema. The first issue is reported.
  */
 export function validateBody<Value>(schema: z.ZodType<Value>, body: JsonObject): Parsed<Value> {
+  const found = refuseSensitiveBody(body);
+  return found === undefined ? validateSearchedBody(schema, body) : { kind: 'refused', problem: found };
+}
+
+export function refuseSensitiveBody(body: JsonObject): Problem | undefined {
   const found = findInside(body, []);
-  if (found !== undefined)
-    return refused(`${found.kind}_not_allowed`, SENSITIVE_DETAIL[found.kind], nameOf(found.path));
+  return found && problem(`${found.kind}_not_allowed`, SENSITIVE_DETAIL[found.kind], nameOf(found.path));
+}
+
+/** @param body without sensitive content, by {@link refuseSensitiveBody} */
+export function validateSearchedBody<Value>(schema: z.ZodType<Value>, body: JsonObject): Parsed<Value> {
   return validate(schema, body, 'unknown_field');
 }
 
@@ -35,7 +43,8 @@ export function refuseSensitive({ path, query, headers }: GatewayRequest): Probl
   for (const [name, texts] of [['path', path] as const, ...query, ...sent]) {
     for (const text of [name, ...texts]) {
       const kind = findSensitive(text);
-      if (kind !== undefined) return problem(`${kind}_not_allowed`, SENSITIVE_DETAIL[kind], nameOf([name]));
+      if (kind === undefined) continue;
+      return problem(`${kind}_not_allowed`, SENSITIVE_DETAIL[kind], text === name ? undefined : nameOf([name]));
     }
   }
   return undefined;
@@ -108,6 +117,7 @@ function findInside(value: unknown, path: readonly string[]): Finding | undefine
     const kind = findSensitive(value);
     return kind === undefined ? undefined : { kind, path };
   }
+  if (typeof value === 'number') return findInside(String(value), path);
   if (typeof value !== 'object' || value === null) return undefined;
   for (const [key, inner] of Object.entries(value)) {
     const kind = findSensitive(key);
@@ -118,12 +128,15 @@ function findInside(value: unknown, path: readonly string[]): Finding | undefine
   return undefined;
 }
 
-/** @returns undefined when the whole input is invalid, or when the name itself is sensitive. A name with control characters is not repeated. */
+/**
+ * @param path names without sensitive content
+ * @returns undefined when the whole input is invalid. A name with control characters is not repeated.
+ */
 function nameOf(path: readonly PropertyKey[]): string | undefined {
   const names = path.map(String);
   const forging = names.findIndex((each) => !ONE_LINE.test(each));
   const name = names.slice(0, forging === -1 ? names.length : forging).join('.');
-  if (name === '' || findSensitive(name) !== undefined) return undefined;
+  if (name === '') return undefined;
   return name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME)}…`;
 }
 

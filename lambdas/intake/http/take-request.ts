@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { isPassing } from '../../http/http-answer.ts';
 import { type JsonObject, type RequestBody, readJsonObject } from '../../http/json-body.ts';
 import { fingerprintOfSent } from '../../http/keyed-request.ts';
-import { validateBody } from '../../http/validate.ts';
+import type { Parsed } from '../../http/problems.ts';
+import { refuseSensitiveBody, validateSearchedBody } from '../../http/validate.ts';
 import type { Problem } from '../../kernel/answer.ts';
 import { MAX_BODY_BYTES } from '../../kernel/contract/limits.ts';
 import { paymentOfEvent } from '../../kernel/ids.ts';
@@ -30,9 +31,9 @@ import type { ParkedReason, RequestMessage, RequestQueue } from '../use/request-
  * record is pending, and other deliveries skip it and come again. When it throws, the world has failed: the record is failed, or the
  * claim of a crashed owner has a lease that ends, and the next delivery goes on from there.
  */
-export async function takeRequest(tools: IntakeTools, message: RequestMessage): Promise<Taken> {
+export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMessage): Promise<Taken> {
   const park = async (reason: ParkedReason, detail: string): Promise<Taken> => {
-    await tools.requests.park(keepable(message), reason, detail);
+    await tools.requests.park(message, reason, detail);
     tools.telemetry.run('payment-request', {}, { sender: message.sender, outcome: reason });
     return 'parked';
   };
@@ -44,7 +45,7 @@ export async function takeRequest(tools: IntakeTools, message: RequestMessage): 
 
   const owner = tools.senders.get(message.sender);
   if (owner === undefined) return park('unknown_sender', 'the settings map no such sender');
-  const read = readRequest(tools, message, owner);
+  const read = readRequest(tools, message, sent, owner);
   if (read.kind === 'refused') return park(read.reason, read.detail);
   const { request, sentAtMs } = read;
   if (tools.clock.nowMs() - sentAtMs > tools.oldestMs && !(await hasBegun(tools, request))) {
@@ -126,17 +127,17 @@ type ReadRequest =
 /** Reads an event by the rules of `POST /v1/payments`. Tenant and mode are those of its sender. */
 function readRequest(
   { digest, clock }: Pick<IntakeTools, 'digest' | 'clock'>,
-  { sender, payload, sentAtMs }: RequestMessage,
+  { sender, sentAtMs }: RequestMessage,
+  sent: Parsed<JsonObject>,
   owner: Owner,
 ): ReadRequest {
   const malformed = (problem: Problem) =>
     ({ kind: 'refused', reason: 'malformed', detail: detailOf(problem) }) as const;
-  const sent = readJsonObject(asBody(payload));
   if (sent.kind === 'refused') return malformed(sent.problem);
-  const read = validateBody(requestBody, sent.value);
+  const read = validateSearchedBody(requestBody, sent.value);
   if (read.kind === 'refused') return malformed(read.problem);
   const { event_id: eventId, account_from, account_to, timestamp, ...terms } = read.value;
-  const body = validateBody(createPaymentBody, { ...terms, source: account_from });
+  const body = validateSearchedBody(createPaymentBody, { ...terms, source: account_from });
   if (body.kind === 'refused') return malformed(body.problem);
   if (account_to !== owner.tenantId) {
     return { kind: 'refused', reason: 'wrong_account', detail: 'account_to is not the tenant of its sender' };
@@ -164,29 +165,33 @@ function detailOf({ code, detail, param }: Problem): string {
   return [code, ...(param === undefined ? [] : [param]), detail].join(': ');
 }
 
-const anyObject: z.ZodType<JsonObject> = z.looseObject({});
-
-/**
- * A message without what must not be stored: it loses what is too long, and its payload if the rest has a card number or a secret. No
- * more than the rest is searched: ten megabytes would take longer than the function has, at each delivery.
- */
-export function keepable(message: RequestMessage): RequestMessage {
-  const payload = message.payload.subarray(0, MAX_BODY_BYTES + 1);
-  const read = readJsonObject(asBody(payload));
-  const isClean = read.kind === 'refused' || validateBody(anyObject, read.value).kind === 'valid';
-  // Text that is no JSON is searched, too.
-  if (!isClean || textsOf(payload).some((text) => findSensitive(text) !== undefined)) {
-    return { ...message, payload: new Uint8Array() };
-  }
-  return { ...message, payload };
+/** A message that was read and searched for sensitive content, once for all that follows. */
+export interface ReadMessage {
+  /** Without what must not be stored: it has lost what is too long, and its payload if the rest has a card number or a secret. */
+  readonly message: RequestMessage;
+  /** The body that was sent. */
+  readonly sent: Parsed<JsonObject>;
 }
 
-/** What a reader of the payload could see in it, also in JSON that is not accepted. */
+/** Reads and searches no more than may be kept: ten megabytes would take longer than the function has, at each delivery. */
+export function readMessage(whole: RequestMessage): ReadMessage {
+  const message = { ...whole, payload: whole.payload.subarray(0, MAX_BODY_BYTES + 1) };
+  const without = { ...whole, payload: new Uint8Array() };
+  const sent = readJsonObject(asBody(message.payload));
+  if (sent.kind === 'refused') {
+    const isSensitive = textsOf(message.payload).some((text) => findSensitive(text) !== undefined);
+    return { message: isSensitive ? without : message, sent };
+  }
+  const found = refuseSensitiveBody(sent.value);
+  return found === undefined ? { message, sent } : { message: without, sent: { kind: 'refused', problem: found } };
+}
+
+/** What a reader of the payload could see in it, although it is not accepted as JSON. */
 function textsOf(payload: Uint8Array): readonly string[] {
   const bytes = Buffer.from(payload);
   const text = bytes.toString('utf8');
   const unescaped = text.replaceAll(ESCAPE, (_escape, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
-  return [text, unescaped, bytes.toString('latin1')];
+  return [...new Set([text, unescaped, bytes.toString('latin1')])];
 }
 
 const ESCAPE = /\\u([0-9a-f]{4})/gi;

@@ -15,7 +15,7 @@ import { FAILED_AGAIN_SECONDS } from '../../kernel/contract/events.ts';
 import { LONGEST_MESSAGE_SECONDS } from '../../kernel/contract/timing.ts';
 import { PAYMENT_REQUESTED, RequestAttribute, senderName } from '../contract.ts';
 import type { RequestMessage } from '../use/request-queue.ts';
-import { type IntakeTools, keepable, takeRequest } from './take-request.ts';
+import { type IntakeTools, readMessage, takeRequest } from './take-request.ts';
 
 /** The transports of payment requests: each is read to the same message, and acknowledged once that is settled or durable. */
 
@@ -46,12 +46,12 @@ async function takeFromQueue(
   context: RemainingTime | undefined,
 ): Promise<SQSBatchResponse> {
   const settle = async (record: SQSRecord): Promise<Settled> => {
-    const message = readQueued(tools, record);
+    const read = readMessage(readQueued(tools, record));
     try {
-      return { came: cameOf(await takeRequest(tools, message)) };
+      return { came: cameOf(await takeRequest(tools, read)) };
     } catch (error) {
       tools.telemetry.fault(record.messageId, error);
-      const left = await afterFailure(parkingOf(tools, message), record, error, message.failures);
+      const left = await afterFailure(parkingOf(tools, read.message), record, error, read.message.failures);
       return { came: left === 'parked' ? 'parked' : 'failed', left };
     }
   };
@@ -78,8 +78,8 @@ function parkingOf(
   message: RequestMessage,
 ): Pick<MessageParking, 'again' | 'park'> {
   return {
-    park: ({ detail }) => requests.park(keepable(message), 'failed', detail),
-    again: (_, failures) => requests.later({ ...keepable(message), failures }, FAILED_AGAIN_SECONDS),
+    park: ({ detail }) => requests.park(message, 'failed', detail),
+    again: (_, failures) => requests.later({ ...message, failures }, FAILED_AGAIN_SECONDS),
   };
 }
 
@@ -130,12 +130,12 @@ function readOnBus(body: string, sentAtMs: number): RequestMessage {
  */
 async function takeFromTopics(tools: TransportTools, { records }: KafkaEvent): Promise<undefined> {
   const settle = async (record: KafkaRecord): Promise<ConsumedMessage> => {
-    const message = readInTopic(record);
+    const read = readMessage(readInTopic(record));
     try {
-      return { came: cameOf(await takeRequest(tools, message)) };
+      return { came: cameOf(await takeRequest(tools, read)) };
     } catch (error) {
       tools.telemetry.fault(`${record.topic}-${record.partition}@${record.offset}`, error);
-      await tools.requests.later({ ...keepable(message), failures: isPassing(error) ? 0 : 1 }, AGAIN_SECONDS);
+      await tools.requests.later({ ...read.message, failures: isPassing(error) ? 0 : 1 }, AGAIN_SECONDS);
       return { came: 'failed' };
     }
   };

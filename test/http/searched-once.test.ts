@@ -1,0 +1,84 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { IntakeSite } from '../intake/intake-site.ts';
+import { Api } from '../world/api.ts';
+import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
+
+/** A search for card numbers and secrets begins with the folding of its text. */
+let folding: jest.SpiedFunction<typeof String.prototype.normalize>;
+beforeEach(() => {
+  folding = jest.spyOn(String.prototype, 'normalize');
+});
+afterEach(() => {
+  jest.restoreAllMocks();
+});
+
+/** How often each of the marked texts of a request was searched, alone or in a longer text. */
+function searches(): readonly number[] {
+  const searched = folding.mock.contexts.map(String);
+  return MARKS.map((mark) => searched.filter((text) => text.includes(mark)).length);
+}
+
+const MARKS = ['mark-description', 'mark_name', 'mark-value', 'mark-reference'];
+const NOTES = { metadata: { mark_name: 'mark-value' }, reference: 'mark-reference' };
+
+describe('each text of a request is searched once for card numbers and secrets', () => {
+  const BODY = { ...NOTES, description: 'mark-description' };
+
+  test.each([
+    ['accepted', BODY],
+    ['refused by the schema', { ...BODY, amount: 0 }],
+    ['refused for an unknown field', { ...BODY, unknown: 1 }],
+    ['refused for a field of its metadata', { ...BODY, metadata: { mark_name: 'mark-value\u0007' } }],
+  ])('when it is %s', async (_how, body) => {
+    await new Api().pay('k-1', body);
+    expect(searches()).toEqual([1, 1, 1, 1]);
+  });
+
+  test('also a name that an answer repeats', async () => {
+    const { body } = await new Api().pay('k-1', { mark_name: 'mark-value' });
+    expect(body).toMatchObject({ code: 'unknown_field', param: 'mark_name' });
+    expect(searches()).toEqual([0, 1, 1, 0]);
+  });
+
+  test('and the name and value of a query', async () => {
+    const { body } = await new Api().get('/v1/payments?mark_name=mark-value');
+    expect(body).toMatchObject({ code: 'unknown_parameter', param: 'mark_name' });
+    expect(searches()).toEqual([0, 1, 1, 0]);
+  });
+});
+
+describe('each text of an event is searched once for card numbers and secrets', () => {
+  const away = { charge: () => Promise.reject(new RetryableError('processor_unavailable', 'the processor is away')) };
+  const broken = { charge: () => Promise.reject(new TypeError('a bug')) };
+
+  test.each([
+    ['charged', {}, {}],
+    ['malformed', { amount: 0 }, {}],
+    ['of the wrong account', { account_to: 'ten_nobody' }, {}],
+    ['too old', { timestamp: '2020-01-01T00:00:00Z' }, {}],
+    ['tried again', {}, away],
+    ['failed', {}, broken],
+  ])('when it is %s, over every transport', async (_how, changes, charge) => {
+    const site = new IntakeSite();
+    const processor = { processor: { ...createSandboxInProcess({ clock: site.world.clock }), ...charge } };
+    const sent = () => site.request({ ...NOTES, ...changes });
+    for (const deliver of [
+      () => site.deliver(site.onBus(sent()), processor),
+      () => site.deliver(site.inQueue(JSON.stringify(sent())), processor),
+      () => site.deliver(site.onSubject(JSON.stringify(sent())), processor),
+      () => site.process(processor)(site.inTopic(JSON.stringify(sent()))),
+    ]) {
+      folding.mockClear();
+      await deliver();
+      expect(searches()).toEqual([0, 1, 1, 1]);
+    }
+  });
+
+  test('also when it is no JSON', async () => {
+    const site = new IntakeSite();
+    await site.deliver(site.inQueue('{"mark-value"'));
+    expect(site.parkedReasons).toEqual(['malformed']);
+    expect(searches()).toEqual([0, 0, 1, 0]);
+  });
+});
