@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { AmbiguousError, RetryableError } from '../kernel/faults.ts';
+import { AmbiguousError, RetryableError, TerminalError } from '../kernel/faults.ts';
 
 export interface HttpCall {
   readonly method: string;
@@ -37,19 +37,13 @@ export type SendRequest = (call: HttpCall) => Promise<HttpAnswer>;
  *
  * @throws RetryableError `<party>_unreachable` if no connection was made, so nothing was sent
  * @throws AmbiguousError `<party>_timeout`, `<party>_connection_lost` or `<party>_answer_too_large`
+ * @throws TerminalError `<party>_request_invalid` if it is no HTTP request, so nothing was sent
  */
 export async function callOnce(call: HttpCall): Promise<HttpAnswer> {
   const party = call.party ?? 'processor';
-  // AbortSignal accepts whole milliseconds only.
-  const signal = AbortSignal.timeout(Math.max(1, Math.trunc(call.timeoutMs)));
+  const request = requestOf(call, party);
   try {
-    const response = await fetch(call.url, {
-      method: call.method,
-      headers: call.headers,
-      ...(call.body === undefined ? {} : { body: call.body }),
-      redirect: 'manual',
-      signal,
-    });
+    const response = await fetch(request);
     return {
       status: response.status,
       retryAfter: response.headers.get('retry-after'),
@@ -58,6 +52,17 @@ export async function callOnce(call: HttpCall): Promise<HttpAnswer> {
     };
   } catch (error) {
     throw asFault(error, party, call.causes ?? 'kept');
+  }
+}
+
+function requestOf({ method, url, headers, body, timeoutMs, causes }: HttpCall, party: string): Request {
+  // AbortSignal accepts whole milliseconds only.
+  const signal = AbortSignal.timeout(Math.max(1, Math.trunc(timeoutMs)));
+  try {
+    return new Request(url, { method, headers, ...(body === undefined ? {} : { body }), redirect: 'manual', signal });
+  } catch (cause) {
+    const options = causes === 'dropped' ? {} : { cause };
+    throw new TerminalError(`${party}_request_invalid`, `The request to the ${party} cannot be made.`, options);
   }
 }
 

@@ -30,8 +30,9 @@ export const writeConflict = (): Error =>
 export const transactionInProgress = (): Error =>
   new TransactionInProgressException({ message: 'injected', $metadata: METADATA });
 
-/** As the SDK's own: no status, no name of a service. */
-export const timedOut = (): Error => Object.assign(new Error('injected'), { name: 'TimeoutError' });
+/** As the SDK's own: no status, no name of a service, but the number of attempts. */
+export const timedOut = (): Error =>
+  Object.assign(new Error('injected'), { name: 'TimeoutError', $metadata: { attempts: 1 } });
 
 export const SDK_VOICE: FaultVoice = { throttle: throttled, ambiguous: timedOut };
 

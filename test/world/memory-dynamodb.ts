@@ -156,7 +156,7 @@ export class MemoryDynamoDb {
   }
 
   #answer(command: unknown): unknown {
-    if (this.#isCut) throw new Error(CUT);
+    if (this.#isCut) throw Object.assign(new Error(CUT), { $metadata: { attempts: 1 } });
     try {
       if (command instanceof TransactWriteCommand) return this.#transactWrite(command.input);
       if (command instanceof QueryCommand) {
@@ -263,7 +263,7 @@ export class MemoryDynamoDb {
     if (kept !== undefined) {
       this.#apply(plans.filter((_, place) => kept.includes(place)));
       this.#isCut = true;
-      throw new Error(CUT);
+      throw Object.assign(new Error(CUT), { $metadata: { attempts: 1 } });
     }
     this.#apply(plans);
     if (input.ClientRequestToken !== undefined) {

@@ -1,5 +1,6 @@
 import { PutObjectCommand, type S3Client, S3ServiceException } from '@aws-sdk/client-s3';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
+import { isAfterAttempt } from '../../kernel/platform/sdk-errors.ts';
 import type { ArchiveObject } from '../domain/archive-object.ts';
 import type { ArchiveObjects } from '../use/archive-lines.ts';
 
@@ -40,6 +41,8 @@ export class S3Archive implements ArchiveObjects {
 const TRANSIENT: ReadonlySet<string> = new Set(['SlowDown', 'ServiceUnavailable', 'ConditionalRequestConflict']);
 
 function faultOf(cause: unknown): Error {
+  if (!isAfterAttempt(cause))
+    return new TerminalError('archive_call_invalid', 'an object could not be sent', { cause });
   if (!(cause instanceof S3ServiceException))
     return new AmbiguousError('archive_ambiguous', 'the archive gave no answer', { cause });
   if (TRANSIENT.has(cause.name)) return new RetryableError('archive_busy', 'the archive is busy', { cause });

@@ -2,6 +2,7 @@ import type { PutEventsResultEntry } from '@aws-sdk/client-eventbridge';
 import { EventBridgeClient, EventBridgeServiceException, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { EVENT_SOURCE } from '../../kernel/contract/events.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
+import { isAfterAttempt } from '../../kernel/platform/sdk-errors.ts';
 import { nameOfEvent, type PayonceEvent } from '../domain/event.ts';
 import { BUS_CALL_INVALID, type EventPublisher, type PublishOutcome, type Traces } from '../use/event-publisher.ts';
 
@@ -78,6 +79,8 @@ function outcomeOf({ EventId, ErrorCode }: PutEventsResultEntry): PublishOutcome
 }
 
 function faultOf(cause: unknown): Error {
+  if (!isAfterAttempt(cause))
+    return new TerminalError(BUS_CALL_INVALID, 'a call for the bus could not be sent', { cause });
   // No answer at all, for example a timeout, a connection reset or a DNS failure.
   const isAnswer = cause instanceof EventBridgeServiceException;
   if (!isAnswer || (cause.$metadata.httpStatusCode ?? 500) >= 500) {

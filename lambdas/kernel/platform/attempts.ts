@@ -7,6 +7,7 @@ import {
 import type { Retention } from '../contract/retention.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../faults.ts';
 import type { Clock, Entropy } from '../world.ts';
+import { isAfterAttempt } from './sdk-errors.ts';
 
 /** Retries happen here and nowhere else (the SDK's own are off), bounded, with full jitter. */
 const MAX_ATTEMPTS = 5;
@@ -53,7 +54,7 @@ function classify(error: unknown): FailureClass {
   }
   if (!(error instanceof DynamoDBServiceException)) {
     // No answer at all: a timeout, a reset, a name that did not resolve.
-    return error instanceof Error ? { kind: 'ambiguous' } : { kind: 'terminal' };
+    return { kind: isAfterAttempt(error) ? 'ambiguous' : 'terminal' };
   }
   if (THROTTLES.has(error.name)) return { kind: 'throttled' };
   if (error.name === 'TransactionConflictException') return { kind: 'conflict' };

@@ -8,7 +8,8 @@ import {
   SQSServiceException,
 } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
-import { RetryableError } from '../../kernel/faults.ts';
+import { RetryableError, TerminalError } from '../../kernel/faults.ts';
+import { isAfterAttempt } from '../../kernel/platform/sdk-errors.ts';
 import type { Queues } from '../../kernel/platform/system-platform.ts';
 import { VENDOR_WAITS } from '../ladder.ts';
 import type { DeadLetter, LetterBox, LetterQueueName, TakenLetter } from '../use/dead-letters.ts';
@@ -53,7 +54,7 @@ export class SqsLetterBox implements LetterBox {
     this.#delayedQueueUrl = delayedQueueUrl;
   }
 
-  /** @throws RetryableError `dead_letters_unavailable` */
+  /** @throws RetryableError `dead_letters_unavailable`, TerminalError `dead_letter_invalid` when it could not be sent */
   async put(letter: DeadLetter, queue: LetterQueueName = 'dead'): Promise<void> {
     const sent = { MessageBody: JSON.stringify({ version: 1, letter }) };
     const delayed = { QueueUrl: this.#delayedQueueUrl, DelaySeconds: VENDOR_WAITS.delayedSeconds };
@@ -105,6 +106,10 @@ async function answered<T>(sent: Promise<T>): Promise<T> {
   try {
     return await sent;
   } catch (cause) {
+    if (!isAfterAttempt(cause))
+      throw new TerminalError('dead_letter_invalid', 'A call for the queue of dead letters could not be sent.', {
+        cause,
+      });
     throw new RetryableError('dead_letters_unavailable', 'The queue of dead letters is unavailable.', { cause });
   }
 }

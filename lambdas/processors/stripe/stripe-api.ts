@@ -1,6 +1,6 @@
 import { Stripe } from 'stripe';
 import * as z from 'zod';
-import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
+import { AmbiguousError, isFault, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import type { Mode } from '../../kernel/ids.ts';
 import type { CallLimit, Clock } from '../../kernel/world.ts';
 import type { SendRequest } from '../../outbound/http-call.ts';
@@ -51,6 +51,7 @@ export type StripeAnswer<T> = { readonly kind: 'done'; readonly value: T } | Str
  * | StripeRateLimitError (429, or 400 with code `rate_limit`)      | RetryableError `processor_rate_limited`            |
  * | 5xx                                                            | AmbiguousError `processor_error`                   |
  * | StripeConnectionError                                          | the transport's fault                              |
+ * | anything before the transport was called                       | TerminalError `processor_request_invalid`          |
  * | everything else                                                | AmbiguousError `processor_answer_unexpected`       |
  *
  * Sources: Stripe API reference, "Errors"; "Error codes"; "Advanced error handling"; the package's `Error.js`.
@@ -63,9 +64,14 @@ export type CallStripe = <T>(
 export function createStripeApi({ apiKey, mode, clock, baseUrl = STRIPE_URL, send }: StripeOptions): CallStripe {
   const httpClient = stripeTransport({ baseUrl, mode, clock, ...(send === undefined ? {} : { send }) });
   return async (call, schema) => {
+    let isSent = false;
+    const makeRequest: typeof httpClient.makeRequest = async (...request) => {
+      isSent = true;
+      return httpClient.makeRequest(...request);
+    };
     const stripe = new Stripe(await readKey(apiKey, mode), {
       apiVersion: STRIPE_API_VERSION,
-      httpClient,
+      httpClient: { ...httpClient, makeRequest },
       // Only the engine retries.
       maxNetworkRetries: 0,
       telemetry: false,
@@ -74,6 +80,7 @@ export function createStripeApi({ apiKey, mode, clock, baseUrl = STRIPE_URL, sen
     try {
       answer = await call(stripe);
     } catch (error) {
+      if (!isSent) throw new TerminalError('processor_request_invalid', 'The Stripe package cannot make the request.');
       return refusalIn(error, clock.nowMs());
     }
     const read = schema.safeParse(answer);
@@ -105,7 +112,7 @@ function refusalIn(error: unknown, nowMs: number): StripeRefusal {
     throw new AmbiguousError('processor_answer_unreadable', 'The Stripe package cannot read the answer.');
   }
   const { detail, statusCode: status = 0, rawType, code } = error;
-  if (detail instanceof RetryableError || detail instanceof AmbiguousError) throw detail;
+  if (isFault(detail)) throw detail;
   if (code === 'lock_timeout')
     throw new AmbiguousError('processor_conflict', 'Another request holds the lock of this object at Stripe.');
   const retryAfter = error.headers?.['retry-after'] ?? null;

@@ -2,6 +2,7 @@ import * as http from 'node:http';
 import * as https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { WEBHOOK_CALL_SECONDS } from '../../kernel/contract/timing.ts';
+import { TerminalError } from '../../kernel/faults.ts';
 import type { AttemptResult } from '../domain/webhook-delivery.ts';
 import type { WebhookRequest, WebhookTransport } from '../use/webhooks.ts';
 import { type AddressRulesOptions, areAllowed, type Resolve, type Resolved, ruleOnUrl } from './addresses.ts';
@@ -34,6 +35,7 @@ export function webhookTransport(options: WebhookTransportOptions): WebhookTrans
         if (isIP(ruling.host) === 0 && !areAllowed(found, options)) return unanswered('address_not_allowed');
         return await call(ruling.url, request, { found, signal });
       } catch (error) {
+        if (!isSendable(error)) throw new TerminalError('webhook_request_invalid', 'the request cannot be made');
         return unanswered(signal.aborted ? 'timeout' : reasonOf(error));
       } finally {
         for (const each of waiting) clearTimeout(each);
@@ -117,13 +119,24 @@ function printable(bytes: Buffer): string {
   return bytes.toString('utf8').replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\ufffd]/gu, ' ');
 }
 
+/** Node refuses a header or a path with such characters before it connects (Node.js, "Errors"). */
+const REFUSED_BEFORE_SENDING = new Set(['ERR_INVALID_CHAR', 'ERR_INVALID_HTTP_TOKEN', 'ERR_UNESCAPED_CHARACTERS']);
+
+function isSendable(error: unknown): boolean {
+  return !REFUSED_BEFORE_SENDING.has(codeOf(error));
+}
+
+function codeOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
+}
+
 function unanswered(error: string): AttemptResult {
   return { kind: 'unanswered', error };
 }
 
 /** Maps Node's error codes to Payonce's. The error's text is not used: it can quote data of the server. */
 function reasonOf(error: unknown): string {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
+  const code = codeOf(error);
   if (code === 'ETIMEDOUT') return 'timeout';
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN' || code === 'ENODATA') return 'name_not_resolved';
   if (code === 'ECONNREFUSED') return 'connection_refused';
