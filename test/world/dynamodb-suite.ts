@@ -133,6 +133,16 @@ export function describeDynamoDb(
         expect(await outcomeOf(put({ sk: 'a', ...item }))).toEqual({ thrown: true });
       });
 
+      test('are stored with the names of any properties', async () => {
+        const { put, get } = await prepare();
+        const names = Object.getOwnPropertyNames(Object.prototype).filter((each) => each !== '__proto__');
+        const value = Object.fromEntries(names.map((each) => [each, 'x']));
+        await put({ sk: 'a', value, list: [{ constructor: { constructor: 'y' } }] });
+        const found = await get('a');
+        expect(new Map(Object.entries(found?.['value'] as object))).toEqual(new Map(Object.entries(value)));
+        expect(JSON.stringify(found?.['list'])).toBe('[{"constructor":{"constructor":"y"}}]');
+      });
+
       test('are stored without undefined attributes', async () => {
         const { put, get, key } = await prepare();
         await put({ sk: 'a', value: undefined });

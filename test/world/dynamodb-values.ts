@@ -57,8 +57,9 @@ function keptMap(value: object): Item {
   return Object.freeze(map);
 }
 
-/** Arrays and objects of another realm count too: Jest gives each suite its own. */
+/** Arrays and objects of another realm count too: Jest gives each suite its own. Payonce's client also stores a key `constructor`. */
 function isPlain(value: object): boolean {
+  if (Object.hasOwn(value, 'constructor')) return true;
   const { constructor } = value as { readonly constructor?: { readonly name: string } };
   return constructor === undefined || constructor.name === 'Object';
 }

@@ -7,7 +7,28 @@ const CONNECTION_TIMEOUT_MS = 1_000;
 
 /** A client that does not retry. Retries are made in one layer, which knows the effect of a repeated write. */
 export function documentClient(client: DynamoDBClient = plainClient()): DynamoDBDocumentClient {
-  return DynamoDBDocumentClient.from(client);
+  const documents = DynamoDBDocumentClient.from(client);
+  documents.middlewareStack.add(
+    (next) => async (args) => next({ ...args, input: withAnyNames(args.input) as typeof args.input }),
+    { step: 'initialize', name: 'withAnyNames', override: true },
+  );
+  return documents;
+}
+
+/**
+ * The document client tells an object from a class by `constructor.name`, and so refuses an object with a key `constructor`. As a `Map`,
+ * it is stored with all its keys (AWS SDK for JavaScript, `util-dynamodb`, `convertToAttr`).
+ */
+function withAnyNames(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withAnyNames);
+  if (typeof value !== 'object' || value === null || !isPlain(value)) return value;
+  const entries = Object.entries(value).map(([name, inner]) => [name, withAnyNames(inner)] as const);
+  return Object.hasOwn(value, 'constructor') ? new Map(entries) : Object.fromEntries(entries);
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 function plainClient(): DynamoDBClient {
