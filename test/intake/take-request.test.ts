@@ -4,7 +4,7 @@ import { eventOf } from '../../lambdas/events/domain/event.ts';
 import { MAX_BODY_BYTES } from '../../lambdas/kernel/contract/limits.ts';
 import { IdempotencyTable } from '../../lambdas/kernel/contract/tables.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
-import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { chargeOperation, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { detailsOf } from '../../lambdas/payments/domain/transition.ts';
@@ -390,6 +390,29 @@ describe('an event that failed because of the world', () => {
       limits: { admit: async () => ({ kind: 'limited', limit: { rate: 1, burst: 1 }, retryAfterMs: 1_000 }) },
     });
     expect(site.queues.requests).toMatchObject([{ attributes: { failures: '3' } }]);
+  });
+
+  test('whose request cannot be sent is parked by its own count, and holds no other of its batch', async () => {
+    const ids = ['1', '2', '3', '4'].map((digit) => EVENT_ID.replace('0', digit));
+    const [poison = ''] = ids;
+    const { processor } = site.world;
+    const charge: typeof processor.charge = async (order, limit) => {
+      if (order.paymentId !== site.paymentOf(poison)) return processor.charge(order, limit);
+      throw new TerminalError('processor_request_invalid', 'nothing was sent');
+    };
+    const changes = { processor: { ...processor, charge } };
+    const records = ids.map((event_id) => ({
+      ...site.record({ body: json({ event_id }) }, 4),
+      eventSourceARN: site.inQueue('').eventSourceARN,
+    }));
+    expect(await site.deliver(records, changes)).toEqual([]);
+    expect(ids.map((id) => site.charged(id))).toEqual([0, 1, 1, 1]);
+    for (let deliveries = 0; deliveries < 20 && site.queues.requests.length > 0; deliveries += 1) {
+      site.world.clock.advance(60_000);
+      await site.takeDue(changes);
+    }
+    expect(site.parkedReasons).toEqual(['failed']);
+    expect(site.queues.parked).toMatchObject([{ attributes: { detail: 'processor_request_invalid' } }]);
   });
 
   test('if it ends its process, it does not take the others of its batch to the dead letters', async () => {

@@ -52,8 +52,8 @@ export function failuresOf({ messageAttributes }: SQSRecord): number {
 /**
  * Handles the messages of a batch concurrently. If one of them may have ended the process of earlier executions, they are handled one
  * after another, and each is acknowledged before the next begins, so that such a message does not take the others with it to the
- * dead letters. The order changes with each delivery. During an outage, the rest waits after the first message that must wait. It also
- * waits when the function could end before the next message does: such an execution would look like a message that ends its process.
+ * dead letters. The order changes with each delivery. A message that must wait does not hold the others. They wait when the function could
+ * end before the next message does: such an execution would look like a message that ends its process.
  *
  *   a ── done ── acknowledged ── b ends the process        c, b ── c ── done ── acknowledged ── b ends the process
  *
@@ -86,15 +86,12 @@ export async function eachMessage<Came>(
     return Promise.all(records.map(async (record) => ({ messageId: record.messageId, came: await handle(record) })));
   const first = most % records.length;
   const settled: { readonly messageId: string; readonly came: Came }[] = [];
-  let isWaiting = false;
   for (const record of [...records.slice(first), ...records.slice(0, first)]) {
     const hasTime = settled.length === 0 || context === undefined || context.getRemainingTimeInMillis() >= neededMs;
-    if (!hasTime) isWaiting = true;
-    const came = isWaiting ? untried : await handle(record);
+    const came = hasTime ? await handle(record) : untried;
     settled.push({ messageId: record.messageId, came });
-    if (isLeft(came)) isWaiting = true;
     // If this fails, the execution acknowledges the message at its end.
-    else if (records.length > 1) await parking.acknowledge(record).catch(() => undefined);
+    if (!isLeft(came) && records.length > 1) await parking.acknowledge(record).catch(() => undefined);
   }
   return settled;
 }
