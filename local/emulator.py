@@ -4,10 +4,9 @@ EventBridge Scheduler replaces context attributes such as <aws.scheduler.schedul
 Scheduler user guide, "Adding context attributes"), evaluates `cron` in the schedule's time zone, and invokes a function
 asynchronously, so that a failed invocation is retried. The emulator does none of that: this file replaces only its check of
 due schedules. message_move.py adds actions of SQS, leading_keys.py a condition key of DynamoDB's policies, compression.py
-compressed responses of API Gateway, addresses.py the addresses of APIs that functions call, buckets.py locks of buckets and
-conditions of their policies, generated_secrets.py secrets without punctuation, streams.py the positions of streams after a
-restart, saved_addresses.py addresses after a restart on another port, and saved_state.py saving on request. Everything else is
-unchanged.
+compressed responses of API Gateway, buckets.py locks of buckets and conditions of their policies, generated_secrets.py secrets
+without punctuation, streams.py the positions of streams after a restart, saved_addresses.py addresses after a restart on
+another port, and saved_state.py saving on request. Everything else is unchanged.
 """
 
 import importlib.metadata
@@ -18,7 +17,6 @@ import uuid
 from datetime import datetime, timezone
 from zoneinfo import ZoneInfo
 
-import addresses
 import buckets
 import compression
 import generated_secrets
@@ -150,7 +148,6 @@ def _extend():
     used = {
         scheduler: ["_tick_schedules", "_ticker_loop", "_SCHEDULE_TICK_INTERVAL", "_schedules", "_to_epoch"],
         eventbridge: ["_parse_rate_seconds", "_parse_cron_fields", "_cron_next_fire", "_invoke_target"],
-        **addresses.USED,
         **buckets.USED,
         **compression.USED,
         **generated_secrets.USED,
@@ -162,7 +159,6 @@ def _extend():
     _require(used)
     scheduler._tick_schedules = look
     scheduler._SCHEDULE_TICK_INTERVAL = LOOK_EVERY_SECONDS
-    addresses.install()
     buckets.install()
     compression.install()
     generated_secrets.install()

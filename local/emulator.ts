@@ -11,6 +11,8 @@ const READY_WITHIN_MS = 60_000;
 const POLL_MS = 100;
 /** Runs the emulator with the extensions of this project. */
 const LAUNCHER = join(import.meta.dirname, 'emulator.py');
+/** Loaded by every function's process. */
+const FUNCTION_ADDRESSES = join(import.meta.dirname, 'function-addresses.cjs');
 /** Subdirectory of an emulator's directory, with the state that is kept after a stop. */
 export const STATE_DIRECTORY = 'state';
 
@@ -88,6 +90,8 @@ function environmentOf({ port, persist, state }: EmulatorOptions, temporary: str
     KEEP_STATE: persist ? '1' : '0',
     STATE_DIR: state,
     TMPDIR: temporary,
+    // The emulator passes its environment on to the functions.
+    NODE_OPTIONS: `--require ${JSON.stringify(FUNCTION_ADDRESSES)}`,
     PYTHONUNBUFFERED: '1',
     // Leave no compiled files in the source tree.
     PYTHONDONTWRITEBYTECODE: '1',

@@ -37,6 +37,15 @@ async function expectWork(aws: LocalAws): Promise<void> {
   await expectSucceeded(aws, 'tok_async', [202]);
 }
 
+/** A payment of an earlier start can still be changed: its processor is the same one. */
+async function expectRefund(aws: LocalAws, payment: unknown): Promise<void> {
+  const refunded = await new ApiClient(aws, aws.apiKey).send('POST', `/v1/payments/${String(payment)}/refunds`, {
+    headers: { 'idempotency-key': crypto.randomUUID(), 'content-type': 'application/json' },
+    body: JSON.stringify({ amount: 100 }),
+  });
+  expect([201, 202]).toContain(refunded.status);
+}
+
 /** On a machine that is too busy to ask the processor in time, the outcome of any payment is known later. */
 async function expectSucceeded(aws: LocalAws, source: string, statuses: readonly number[]): Promise<void> {
   const api = new ApiClient(aws, aws.apiKey);
@@ -48,7 +57,7 @@ async function expectSucceeded(aws: LocalAws, source: string, statuses: readonly
   });
 }
 
-test('a stack that starts again on another port pays, runs jobs, processes callbacks, and keeps its payments', async () => {
+test('a stack that starts again on another port pays, runs jobs, processes callbacks, and keeps and refunds its payments', async () => {
   await start();
   const before = details();
   await expectWork(before);
@@ -65,4 +74,5 @@ test('a stack that starts again on another port pays, runs jobs, processes callb
   await expectWork(after);
   const replay = await new ApiClient(after, after.apiKey).pay({ key: 'before' });
   expect([replay.text, replay.headers.get('idempotency-replayed')]).toEqual([first.text, 'true']);
+  await expectRefund(after, first.json['id']);
 });

@@ -48,7 +48,7 @@ test('a start that fails with a snapshot deploys and replaces it, and the next s
   writeFileSync(join(empty, 'dynamodb.json'), '{"__ministack_format__":2,"payload":[1]}');
   snapshots.keep(key, empty);
   const deployed = await started('first', expectPayment);
-  expect(deployed).toEqual([expect.stringContaining('Snapshot: it is of no use'), 'Deploy the stacks: ']);
+  expect(deployed).toEqual([expect.stringContaining('Snapshot: not usable, deploying instead'), 'Deploy the stacks: ']);
 
   let operatorKey = '';
   const restored = await started('second', async (aws) => {
@@ -73,7 +73,7 @@ test('a snapshot of other stacks than those of its stamp is not used', async () 
   snapshots.drop(key);
   snapshots.keep(key, state);
   expect(await started('fourth', expectPayment)).toEqual([
-    expect.stringContaining('Snapshot: it is of no use'),
+    expect.stringContaining('Snapshot: not usable, deploying instead'),
     'Deploy the stacks: ',
   ]);
 });
