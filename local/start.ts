@@ -8,6 +8,7 @@ import { followLogs } from './function-logs.ts';
 import { isKept, stopKept } from './kept-process.ts';
 import { startLab } from './lab.ts';
 import { type LocalAws, type LocalAwsOptions, type RunningLocalAws, startLocalAws } from './local-aws.ts';
+import { selfCheck } from './self-check.ts';
 import { sentenceOf } from './sentence.mjs';
 import { StateFile } from './state-file.ts';
 
@@ -36,12 +37,14 @@ await start(options);
 async function start({ detach, port, ...others }: Options): Promise<void> {
   const state = new StateFile(others.directory);
   state.claim();
-  const { aws, emulator, detachLab } = await bringUpOrFind(state, { ...others, port: portOf(port) }).finally(() =>
-    state.release(),
+  const { aws, emulator, detachLab, faults } = await bringUpOrFind(state, { ...others, port: portOf(port) }).finally(
+    () => state.release(),
   );
   console.log(announcement(aws));
   if (emulator === undefined) return;
+  if (faults.length > 0) console.error(`Payonce runs, but not all of it works.\n${faults.join('\n')}\n`);
   if (detach) {
+    if (faults.length > 0) process.exitCode = 1;
     console.log('Payonce runs in the background. "npm stop" stops it.');
     emulator.detach();
     detachLab?.();
@@ -59,6 +62,8 @@ interface Begun {
   /** Undefined when Payonce is already running. */
   readonly emulator?: Emulator;
   readonly detachLab?: () => void;
+  /** What does not work, in sentences. */
+  readonly faults: readonly string[];
 }
 
 async function bringUpOrFind(state: StateFile, { fresh, ...others }: BringUp): Promise<Begun> {
@@ -68,7 +73,7 @@ async function bringUpOrFind(state: StateFile, { fresh, ...others }: BringUp): P
   if (running !== undefined) {
     console.log('Payonce is already running ("npm stop" stops it).');
     const { lab, ...aws } = running;
-    return { aws: isKept(lab?.keeperPid ?? 0) ? running : aws };
+    return { aws: isKept(lab?.keeperPid ?? 0) ? running : aws, faults: [] };
   }
   // A killed run can have left processes behind.
   const { keeperPid = 0, lab } = state.read() ?? {};
@@ -79,7 +84,11 @@ async function bringUpOrFind(state: StateFile, { fresh, ...others }: BringUp): P
   try {
     const begun = await bringUp(others, state);
     state.write(begun.aws);
-    return await withLab(begun, state, { directory: others.directory, port: others.port + 1 });
+    const [withLab, faults] = await Promise.all([
+      addLab(begun, state, { directory: others.directory, port: others.port + 1 }),
+      selfCheck(begun.aws),
+    ]);
+    return { ...withLab, faults };
   } catch (error) {
     if (!again) throw error;
     const hint = 'if the problem persists, "npm start -- --fresh" starts with empty tables';
@@ -88,11 +97,11 @@ async function bringUpOrFind(state: StateFile, { fresh, ...others }: BringUp): P
 }
 
 /** The lab reads the state file, so it starts last. Payonce is of use without it. */
-async function withLab(
+async function addLab(
   { aws, emulator }: RunningLocalAws,
   state: StateFile,
   { directory, port }: { readonly directory: string; readonly port: number },
-): Promise<Begun> {
+): Promise<Omit<Begun, 'faults'>> {
   try {
     const { lab, detach } = await startLab(directory, port);
     state.write({ ...aws, lab });

@@ -1,0 +1,74 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import * as z from 'zod';
+import type { LocalAws } from './local-aws.ts';
+import { sentenceOf } from './sentence.mjs';
+
+/** Payment and run take some three seconds. A minute is for a busy machine. Milliseconds. */
+const ENDED_WITHIN_MS = 60_000;
+const POLL_MS = 250;
+const JOB = 'resolve';
+
+/** A payment, a run, or a problem, whose `status` is a number. */
+const body = z.object({ id: z.string(), status: z.union([z.string(), z.number()]), code: z.string() }).partial();
+
+interface Answer extends z.infer<typeof body> {
+  readonly httpStatus: number;
+}
+
+type Target = Pick<LocalAws, 'apiUrl' | 'apiKey' | 'operatorKey'>;
+
+/**
+ * Makes a payment that only the processor's callback completes, and a run of a job.
+ *
+ * @returns a sentence for each that does not work
+ */
+export async function selfCheck(aws: Target, withinMs = ENDED_WITHIN_MS): Promise<readonly string[]> {
+  const untilMs = Date.now() + withinMs;
+  const results = await Promise.allSettled([checkPayment(aws, untilMs), checkJob(aws, untilMs)]);
+  return results.flatMap((result) => (result.status === 'rejected' ? [sentenceOf(result.reason)] : []));
+}
+
+async function checkPayment({ apiUrl, apiKey }: Target, untilMs: number): Promise<void> {
+  const description = 'Made by npm start, to see that payments and callbacks work';
+  const payment = { amount: 100, currency: 'EUR', source: 'tok_async', description };
+  const begun = await ask(`${apiUrl}/v1/payments`, apiKey, untilMs, payment);
+  if (begun.httpStatus !== 202) throw new Error(`A payment gets the answer ${told(begun)}.`);
+  const last = await untilEnded(`${apiUrl}/v1/payments/${begun.id}`, apiKey, untilMs);
+  if (last.status === 'processing')
+    throw new Error(`The payment ${begun.id} is still processing: no callback of the processor completed it.`);
+  if (last.status !== 'succeeded') throw new Error(`The payment ${begun.id} did not succeed: ${told(last)}.`);
+}
+
+async function checkJob({ apiUrl, operatorKey }: Target, untilMs: number): Promise<void> {
+  const runs = `${apiUrl}/v1/admin/jobs/${JOB}/runs`;
+  const begun = await ask(runs, operatorKey, untilMs, {});
+  if (begun.httpStatus !== 202) throw new Error(`A run of the job ${JOB} gets the answer ${told(begun)}.`);
+  const last = await untilEnded(`${runs}/${begun.id}`, operatorKey, untilMs);
+  if (last.status !== 'succeeded') throw new Error(`The run ${begun.id} did not succeed: ${told(last)}.`);
+}
+
+const told = ({ httpStatus, status, code }: Answer): string => `${httpStatus} ${code ?? status ?? ''}`.trimEnd();
+
+/** Reads a payment or a run until it has ended, or the time is over. */
+async function untilEnded(url: string, key: string, untilMs: number): Promise<Answer> {
+  for (;;) {
+    const answer = await ask(url, key, untilMs);
+    if (answer.status === 'succeeded' || answer.status === 'failed' || Date.now() >= untilMs) return answer;
+    await sleep(POLL_MS);
+  }
+}
+
+async function ask(url: string, key: string, untilMs: number, json?: object): Promise<Answer> {
+  const answer = await fetch(url, {
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(json === undefined
+        ? {}
+        : { 'content-type': 'application/json', 'idempotency-key': `npm-start-${randomUUID()}` }),
+    },
+    ...(json === undefined ? {} : { method: 'POST', body: JSON.stringify(json) }),
+    signal: AbortSignal.timeout(Math.max(POLL_MS, untilMs - Date.now())),
+  });
+  return { httpStatus: answer.status, ...body.catch({}).parse(await answer.json().catch(() => ({}))) };
+}

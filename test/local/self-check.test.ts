@@ -1,0 +1,69 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { selfCheck } from '../../local/self-check.ts';
+
+const RUN = 'resolve:2026-11-28T09:41:09Z';
+/** The answers by request. */
+let answers: Readonly<Record<string, readonly [status: number, body: object]>> = {};
+let server: Server;
+
+beforeAll(async () => {
+  server = createServer(({ method, url }, response) => {
+    const [status, body] = answers[`${method} ${url}`] ?? [404, { status: 404, code: 'not_found' }];
+    response.writeHead(status).end(JSON.stringify(body));
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+});
+afterAll(() => void server.close());
+
+const check = () => {
+  const { port } = server.address() as AddressInfo;
+  return selfCheck({ apiUrl: `http://127.0.0.1:${port}`, apiKey: 'sk', operatorKey: 'ok' }, 0);
+};
+
+const WELL: typeof answers = {
+  'POST /v1/payments': [202, { id: 'pay_1', status: 'processing' }],
+  'GET /v1/payments/pay_1': [200, { id: 'pay_1', status: 'succeeded' }],
+  'POST /v1/admin/jobs/resolve/runs': [202, { id: RUN, status: 'accepted' }],
+  [`GET /v1/admin/jobs/resolve/runs/${RUN}`]: [200, { id: RUN, status: 'succeeded' }],
+};
+
+test('a start whose payment, callback and job run work has nothing to say', async () => {
+  answers = WELL;
+  expect(await check()).toEqual([]);
+});
+
+test.each<[fault: string, change: typeof answers, sentences: readonly string[]]>([
+  [
+    'a payment is refused',
+    { 'POST /v1/payments': [503, { status: 503, code: 'temporarily_unavailable' }] },
+    ['A payment gets the answer 503 temporarily_unavailable.'],
+  ],
+  [
+    'no callback arrives',
+    { 'GET /v1/payments/pay_1': [200, { id: 'pay_1', status: 'processing' }] },
+    ['The payment pay_1 is still processing: no callback of the processor completed it.'],
+  ],
+  [
+    'the payment fails',
+    { 'GET /v1/payments/pay_1': [200, { id: 'pay_1', status: 'failed' }] },
+    ['The payment pay_1 did not succeed: 200 failed.'],
+  ],
+  [
+    'jobs are not accepted',
+    { 'POST /v1/admin/jobs/resolve/runs': [503, {}] },
+    ['A run of the job resolve gets the answer 503.'],
+  ],
+  [
+    'the run does not end, and no payment can be read',
+    {
+      [`GET /v1/admin/jobs/resolve/runs/${RUN}`]: [200, { id: RUN, status: 'accepted' }],
+      'GET /v1/payments/pay_1': [500, {}],
+    },
+    ['The payment pay_1 did not succeed: 500.', `The run ${RUN} did not succeed: 200 accepted.`],
+  ],
+])('a start says so if %s', async (_fault, change, sentences) => {
+  answers = { ...WELL, ...change };
+  expect(await check()).toEqual(sentences);
+});
