@@ -1,5 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { isIP } from 'node:net';
+import { isFromPage } from '../lambdas/kernel/page-request.ts';
 
 /** The counts of one direction since the start, and whether its last call worked. */
 export class Direction {
@@ -46,11 +48,12 @@ export interface Health {
   readonly directions: { readonly requests?: Direction; readonly events?: Direction };
 }
 
-/** Answers `GET /health` with counts: 200 while the bridge carries messages, 503 while it cannot. */
+/** Answers `GET /health` with counts: 200 while the bridge carries messages, 503 while it cannot. Pages in browsers get 403. */
 export async function serveHealth(health: Health, port: number): Promise<Server> {
-  const server = createServer(({ url }, answer) => {
-    if (url !== '/health') {
-      answer.writeHead(404).end();
+  const server = createServer((request, answer) => {
+    const refusal = refusalOf(request);
+    if (refusal !== undefined) {
+      answer.writeHead(refusal).end();
       return;
     }
     const directions = Object.entries(health.directions);
@@ -67,6 +70,15 @@ export async function serveHealth(health: Health, port: number): Promise<Server>
     server.listen(port, resolve);
   });
   return server;
+}
+
+function refusalOf({ method = '', url, headers }: IncomingMessage): number | undefined {
+  // Another domain could be one that its owner has bound to this address (DNS rebinding). A probe names an address or a service.
+  const [, ipv6, name = ''] = /^(?:\[(.+)\]|([^:]*))(?::\d+)?$/.exec(headers.host ?? '') ?? [];
+  const isNamedByProbe = isIP(ipv6 ?? name) > 0 || /^[\w-]*$/.test(ipv6 ?? name);
+  if (isFromPage(headers) || !isNamedByProbe) return 403;
+  if (url !== '/health') return 404;
+  return method === 'GET' || method === 'HEAD' ? undefined : 405;
 }
 
 /** Writes a JSON line. It never contains the content of a message. */

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
-import { buffer } from 'node:stream/consumers';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { Webhook } from 'standardwebhooks';
 import type { SandboxEvent } from '../lambdas/kernel/contract/sandbox-api.ts';
+import { isFromPage } from '../lambdas/kernel/page-request.ts';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { schemeNames } from '../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../lambdas/processors/registry.ts';
@@ -16,6 +16,8 @@ import { readCountOf, type Session, table } from './session.ts';
 /** As Payonce waits for a processor. Milliseconds. */
 const TIMEOUT_MS = 10_000;
 const MOST_SECONDS = 3_600;
+/** As API Gateway admits for Payonce. */
+const MOST_CALLBACK_BYTES = 10_485_760;
 const SCHEMES = schemeNames(PROCESSORS);
 
 interface Options {
@@ -54,7 +56,7 @@ export function addConform(program: Command, session: Session): void {
     )
     .option(
       '--callback-port <n>',
-      'receive callbacks at this port of the machine, where the processor sends them',
+      'receive callbacks at this port of 127.0.0.1; a processor on another machine needs a tunnel to it',
       readCountOf(65_535),
     )
     .option('--callback-secret <text>', 'the secret that signs the callbacks')
@@ -133,15 +135,7 @@ async function receiverOf({ callbackPort, callbackScheme, callbackSecret, patien
       'With --callback-port, set --callback-secret to the secret that signs the callbacks.',
     );
   const { callbacks, receive } = await callbackReceiver(callbackScheme, callbackSecret, patience * 1_000);
-  const server = createServer((request, response) => {
-    void (async () => {
-      response.writeHead(await receive(request.headersDistinct, await buffer(request))).end();
-    })();
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(callbackPort, resolve);
-  }).catch((error: unknown) => {
+  const server = await listenForCallbacks(receive, callbackPort).catch((error: unknown) => {
     throw new CliFailure(ExitCode.settings, `Callbacks cannot be received at port ${callbackPort}: ${String(error)}`);
   });
   const close = (): void => {
@@ -150,6 +144,37 @@ async function receiverOf({ callbackPort, callbackScheme, callbackSecret, patien
   };
   return { callbacks, close };
 }
+
+/** Receives callbacks at a port of loopback. @throws Error when the port is taken */
+export async function listenForCallbacks(receive: Receive, port: number): Promise<Server> {
+  const server = createServer((request, response) => {
+    // A request that is aborted has no answer.
+    answerCallback(request, receive).then(
+      (status) => response.writeHead(status).end(),
+      () => response.destroy(),
+    );
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  return server;
+}
+
+/** Names of hosts are not judged: a tunnel has one of its own, and callbacks are signed. */
+async function answerCallback(request: IncomingMessage, receive: Receive): Promise<number> {
+  if (isFromPage(request.headers)) return 403;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MOST_CALLBACK_BYTES) return 413;
+    chunks.push(chunk);
+  }
+  return receive(request.headersDistinct, Buffer.concat(chunks)).catch(() => 400);
+}
+
+type Receive = (headers: NodeJS.Dict<string[]>, body: Buffer) => Promise<number>;
 
 /** What receives callbacks, as Payonce does: the status for each. @param scheme one that `callbackScheme` can name */
 export async function callbackReceiver(
@@ -161,7 +186,7 @@ export async function callbackReceiver(
   const signature = await signatureScheme(scheme, PROCESSORS);
   const came: SandboxEvent[] = [];
   const refusing = new Set<string>();
-  const receive = async (headers: NodeJS.Dict<string[]>, body: Buffer): Promise<number> => {
+  const receive: Receive = async (headers, body) => {
     const callback = { body, header: (name: string) => headers[name] ?? [] };
     const verdict = await signature.verify(callback, [secret], clock.nowMs());
     if (verdict.kind === 'refused') return 401;

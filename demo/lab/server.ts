@@ -22,7 +22,7 @@ interface Refusal {
  *   GET  /lab/runs/{id}    LabRun, to be asked again while its state is `running`
  *
  * Another page of the same browser can do nothing here: the host must be one of loopback, against names that are bound to it
- * later (DNS rebinding), and a POST must come from the lab's own page.
+ * later (DNS rebinding), a request of a page must come from the lab's own, and another site can only link to the page.
  *
  * @param folder of the built page
  * @param port on which it is served
@@ -37,9 +37,16 @@ export function labServer(lab: Lab, folder: string, port: number): (request: Req
       return refused({ status: 403, code: 'foreign_host', detail });
     }
     const origin = context.req.header('origin');
-    if (context.req.method !== 'GET' && origin !== `http://${host}`) {
+    const isRead = context.req.method === 'GET' && origin === undefined;
+    if (!isRead && origin !== `http://${host}`) {
       const detail = `The header Origin is ${JSON.stringify(origin ?? null)}; it must be http://${host}.`;
       return refused({ status: 403, code: 'foreign_origin', detail });
+    }
+    const { 'sec-fetch-site': site = 'none', 'sec-fetch-dest': destination } = context.req.header();
+    const isLink = context.req.method === 'GET' && context.req.path === '/' && destination === 'document';
+    if (site !== 'none' && site !== 'same-origin' && !isLink) {
+      const detail = `The header Sec-Fetch-Site is ${JSON.stringify(site)}: pages of other sites may not call the lab.`;
+      return refused({ status: 403, code: 'foreign_site', detail });
     }
     await next();
     context.header('x-content-type-options', 'nosniff');

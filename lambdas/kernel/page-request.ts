@@ -1,0 +1,8 @@
+/**
+ * Whether a page in a browser sent the request, another origin's or its own: programs send neither `Origin` (WHATWG, "Fetch") nor
+ * `Sec-Fetch-Site` (W3C, "Fetch Metadata Request Headers"). It is `none` for an address that a person has typed.
+ */
+export function isFromPage(headers: { readonly [name: string]: string | string[] | undefined }): boolean {
+  const { origin, 'sec-fetch-site': site = 'none' } = headers;
+  return origin !== undefined || site !== 'none';
+}
