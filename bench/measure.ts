@@ -1,5 +1,5 @@
 import { GetFunctionConfigurationCommand, LambdaClient } from '@aws-sdk/client-lambda';
-import { CREDENTIALS } from '../local/emulator-environment.ts';
+import { accessTo, credentialVariables } from '../local/emulator-environment.ts';
 import type { LocalAws } from '../local/local-aws.ts';
 import { capacityTable, paidCapacity } from '../test/bench/bench-capacity.ts';
 import { deployedSettings, eventRateTable } from '../test/bench/bench-event-rate.ts';
@@ -17,7 +17,7 @@ interface MeasureOptions {
 
 /** Measures every table of the page on a running local AWS. @returns the page */
 export async function measure(aws: LocalAws, { size, progress }: MeasureOptions): Promise<string> {
-  const config = { endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS };
+  const config = accessTo(aws);
   progress('calls and capacity of every path');
   const engine = await measureEngine(config, aws.tables);
   const byHand = await measureByHand(config, aws.tables);
@@ -39,14 +39,13 @@ export async function measure(aws: LocalAws, { size, progress }: MeasureOptions)
 
 /** The environment of the deployed payments function, without this process's environment. */
 async function environmentOf(aws: LocalAws): Promise<Readonly<Record<string, string>>> {
-  const client = new LambdaClient({ endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS });
+  const client = new LambdaClient(accessTo(aws));
   const { Environment } = await client.send(
     new GetFunctionConfigurationCommand({ FunctionName: aws.paymentsFunction }),
   );
   return {
     ...Environment?.Variables,
     AWS_REGION: aws.region,
-    AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
+    ...credentialVariables(aws.accessKeyId),
   };
 }

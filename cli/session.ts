@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { Listr } from 'listr2';
 import { StackName } from '../lambdas/kernel/contract/api.ts';
+import { accessTo } from '../local/emulator-environment.ts';
 import { StateFile } from '../local/state-file.ts';
 import type { AwsTarget } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
@@ -83,8 +84,7 @@ export class Session {
     const local = await this.local();
     const environment = this.#environment;
     if (local === undefined) return environment === undefined ? {} : { environment };
-    const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-    return { endpoint: local.awsEndpoint, region: local.region, credentials };
+    return accessTo(local);
   }
 
   /** Where commands keep what they must know the next time. */

@@ -14,7 +14,7 @@ import {
 import { DeleteParameterCommand, PutParameterCommand, SSMClient } from '@aws-sdk/client-ssm';
 import { StackName, StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { deploy, type StackOutputs } from '../local/cdk.ts';
-import { CREDENTIALS } from '../local/emulator-environment.ts';
+import { accessTo } from '../local/emulator-environment.ts';
 import { StartFailure } from '../local/failure.ts';
 import { type LocalAws, openQueuesToPlainHttp, reachable } from '../local/local-aws.ts';
 import {
@@ -55,10 +55,10 @@ export async function deployDemo(
 ): Promise<DeployedDemo> {
   const eventBus = await eventBusOf(aws);
   const outputs = await deploy(
-    { endpoint: aws.awsEndpoint, directory, report },
+    { access: aws, directory, report },
     { command: APP, context: { [BUS_CONTEXT]: eventBus } },
   );
-  await openQueuesToPlainHttp(aws.awsEndpoint);
+  await openQueuesToPlainHttp(aws);
   const read = (name: keyof typeof DemoOutput): string => outputOf(outputs, DemoStackName.demo, DemoOutput[name]);
   const demo = {
     shopUrl: reachable(aws.awsEndpoint, read('shopUrl')),
@@ -79,8 +79,8 @@ const REMOVED_WITHIN_SECONDS = 60;
 const DELETION_LOOK_SECONDS = 0.1;
 
 /** Deletes the stacks of the demonstration. A running Payonce stays. */
-export async function removeDemo({ awsEndpoint: endpoint, region }: LocalAws): Promise<void> {
-  const config = { endpoint, region, credentials: CREDENTIALS };
+export async function removeDemo(aws: LocalAws): Promise<void> {
+  const config = accessTo(aws);
   const client = new CloudFormationClient(config);
   // The processor's stack imports from the other one, so it is deleted first.
   for (const name of [DemoStackName.processor, DemoStackName.demo]) {
@@ -98,7 +98,7 @@ export async function removeDemo({ awsEndpoint: endpoint, region }: LocalAws): P
 
 /** Sets the local addresses of shop and processor in each other's settings. */
 async function introduce(aws: LocalAws, { shopFunction, shopUrl, shopProcessorUrl }: DeployedDemo): Promise<void> {
-  const config = { endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS };
+  const config = accessTo(aws);
   const lambda = new LambdaClient(config);
   const ssm = new SSMClient(config);
   const { Environment: { Variables = {} } = {} } = await lambda.send(
@@ -130,8 +130,8 @@ export async function demoIsDeployed(aws: LocalAws): Promise<boolean> {
   return Object.values(DemoStackName).every((name) => names.includes(name));
 }
 
-async function stacksOf({ awsEndpoint: endpoint, region }: LocalAws) {
-  const client = new CloudFormationClient({ endpoint, region, credentials: CREDENTIALS });
+async function stacksOf(aws: LocalAws) {
+  const client = new CloudFormationClient(accessTo(aws));
   const { Stacks = [] } = await client.send(new DescribeStacksCommand({}));
   return Stacks;
 }

@@ -2,32 +2,25 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { invariant } from '../lambdas/kernel/invariant.ts';
-import { isolatedEnvironment } from '../local/emulator-environment.ts';
+import { type EmulatorAccess, emulatorEnvironment } from '../local/emulator-environment.ts';
 import { startKept, stopKept } from '../local/kept-process.ts';
 
 const PROGRAM = join(import.meta.dirname, 'stopped-relay.ts');
 
-interface RelayTarget {
-  /** Of the local AWS. */
-  readonly endpoint: string;
-  readonly region: string;
-}
-
 /** Payonce's relay, which can be stopped. It starts again at the latest when this process ends. */
 export class StoppableRelay {
-  readonly #target: RelayTarget;
+  readonly #access: EmulatorAccess;
   #start: (() => Promise<void>) | undefined;
 
-  constructor(target: RelayTarget) {
-    this.#target = target;
+  constructor(access: EmulatorAccess) {
+    this.#access = access;
   }
 
   /** @throws Error when it could not be stopped */
   async stop(relayFunction: string): Promise<void> {
-    const { endpoint, region } = this.#target;
     const keeper = startKept({
-      command: [process.execPath, PROGRAM, endpoint, region, relayFunction],
-      environment: isolatedEnvironment(),
+      command: [process.execPath, PROGRAM, relayFunction],
+      environment: emulatorEnvironment(this.#access),
       directory: import.meta.dirname,
       output: 'pipe',
     });

@@ -20,7 +20,7 @@ import { paymentPartition as ledgerPartition, parseTransition } from '../lambdas
 import { callbackPath } from '../lambdas/processors/contract.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { idOfApiKey, TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
-import { CREDENTIALS } from '../local/emulator-environment.ts';
+import { accessTo } from '../local/emulator-environment.ts';
 import type { LocalAws } from '../local/local-aws.ts';
 import {
   type EventKind,
@@ -42,12 +42,12 @@ export async function withSides<Result>(
   demo: DeployedDemo,
   use: (sides: Sides) => Promise<Result>,
 ): Promise<Result> {
-  const target = { endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS };
+  const target = accessTo(aws);
   const client = documentClient(new DynamoDBClient(target));
   const administration = new TenantAdministration(client, aws.tables, 'demo');
   const tenantId = await administration.createTenant('Demo');
   const apiKey = await administration.createApiKey({ name: 'Demo', tenantId, mode: 'test', scopes: ALL_SCOPES });
-  const relay = new StoppableRelay(target);
+  const relay = new StoppableRelay(aws);
   try {
     return await use({
       naive: naiveSide(target, client, demo),

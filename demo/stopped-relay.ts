@@ -2,17 +2,16 @@
  * Stops Payonce's relay, and starts it again when this process is told to end. Its keeper tells it when its parent ends, also if that
  * is killed, so that a relay never stays stopped.
  *
- *   node demo/stopped-relay.ts <endpoint> <region> <function of the relay>
+ *   node demo/stopped-relay.ts <function of the relay>
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LambdaClient } from '@aws-sdk/client-lambda';
-import { CREDENTIALS } from '../local/emulator-environment.ts';
 import { switchEventSources } from '../local/event-sources.ts';
 
 /** Longer than any trouble. Milliseconds. */
 const LONGEST_MS = 600_000;
-const [, , endpoint = '', region = '', relay = ''] = process.argv;
-const lambda = new LambdaClient({ endpoint, region, credentials: CREDENTIALS });
+const [, , relay = ''] = process.argv;
+const lambda = new LambdaClient();
 const ended = new AbortController();
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => ended.abort());
 try {

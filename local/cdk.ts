@@ -2,7 +2,13 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { deployKey } from './deploy-key.ts';
 import { BINARIES, makeDirectory, PROJECT } from './directories.ts';
-import { ACCOUNT, emulatorEnvironment, isolatedEnvironment, REGION } from './emulator-environment.ts';
+import {
+  ACCOUNT,
+  type EmulatorAccess,
+  emulatorEnvironment,
+  isolatedEnvironment,
+  REGION,
+} from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
 import { runKept } from './kept-process.ts';
 
@@ -16,7 +22,7 @@ const LOG = 'cdk.log';
 const ASSEMBLY_KEY = 'payonce-deploy.key';
 
 export interface CdkRun {
-  readonly endpoint: string;
+  readonly access: EmulatorAccess;
   /** Directory of assemblies and outputs. */
   readonly directory: string;
   /** Receives each line that the CLI prints. */
@@ -81,7 +87,7 @@ export async function bootstrap(run: CdkRun): Promise<void> {
   await cdk(
     run,
     ['bootstrap', `aws://${ACCOUNT}/${REGION}`, '--output', join(run.directory, 'bootstrap')],
-    emulatorEnvironment(run.endpoint),
+    emulatorEnvironment(run.access),
   );
 }
 
@@ -155,17 +161,13 @@ export async function deploy(run: CdkRun, app: CdkApp = PAYONCE): Promise<StackO
       '--outputs-file',
       outputs,
     ],
-    emulatorEnvironment(run.endpoint),
+    emulatorEnvironment(run.access),
   );
   return JSON.parse(readFileSync(outputs, 'utf8')) as StackOutputs;
 }
 
 /** @throws StartFailure with the CLI's last line about the failure and the path of its log */
-async function cdk(
-  run: Omit<CdkRun, 'endpoint'>,
-  parameters: readonly string[],
-  own: NodeJS.ProcessEnv,
-): Promise<void> {
+async function cdk(run: Omit<CdkRun, 'access'>, parameters: readonly string[], own: NodeJS.ProcessEnv): Promise<void> {
   const environment = {
     // The CDK's own rules for templates take more than half of a synth, so only a synth that asks for them applies them.
     CDK_VALIDATION: 'false',

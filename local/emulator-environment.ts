@@ -3,8 +3,22 @@ import { BINARIES } from './directories.ts';
 
 export const REGION = 'us-east-1';
 export const ACCOUNT = '000000000000';
-/** The emulator's administrator credentials. They are not secret: it listens on loopback only. */
-export const CREDENTIALS = { accessKeyId: 'test', secretAccessKey: 'test' } as const;
+
+/** Where the emulator of a run is, and the access key id that it demands. */
+export interface EmulatorAccess {
+  readonly awsEndpoint: string;
+  /** The administrator's. A secret of the run: the emulator verifies no signature, so it is all that a caller needs. */
+  readonly accessKeyId: string;
+}
+
+/** The options of an SDK client with an administrator's rights. */
+export function accessTo({ awsEndpoint, accessKeyId }: EmulatorAccess) {
+  return { endpoint: awsEndpoint, region: REGION, credentials: credentialsOf(accessKeyId) };
+}
+
+export function credentialsOf(accessKeyId: string) {
+  return { accessKeyId, secretAccessKey: 'not-verified' };
+}
 
 /** The machine's variables that programs need. */
 const OF_THE_MACHINE =
@@ -19,8 +33,6 @@ export function isolatedEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJ
     ...Object.fromEntries(Object.entries(own).filter(([name]) => OF_THE_MACHINE.test(name))),
     PATH: `${BINARIES}${delimiter}${own['PATH'] ?? ''}`,
     NO_PROXY: '127.0.0.1,localhost',
-    AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
     AWS_REGION: REGION,
     AWS_DEFAULT_REGION: REGION,
     AWS_EC2_METADATA_DISABLED: 'true',
@@ -30,6 +42,19 @@ export function isolatedEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJ
 }
 
 /** The environment of clients of the emulator. No command with it can reach a real account. */
-export function emulatorEnvironment(endpoint: string, own: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
-  return { ...isolatedEnvironment(own), AWS_ENDPOINT_URL: endpoint, AWS_ENDPOINT_URL_S3: endpoint };
+export function emulatorEnvironment(
+  { awsEndpoint, accessKeyId }: EmulatorAccess,
+  own: NodeJS.ProcessEnv = process.env,
+): NodeJS.ProcessEnv {
+  return {
+    ...isolatedEnvironment(own),
+    ...credentialVariables(accessKeyId),
+    AWS_ENDPOINT_URL: awsEndpoint,
+    AWS_ENDPOINT_URL_S3: awsEndpoint,
+  };
+}
+
+export function credentialVariables(id: string) {
+  const { accessKeyId, secretAccessKey } = credentialsOf(id);
+  return { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey };
 }

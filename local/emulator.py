@@ -6,7 +6,8 @@ asynchronously, so that a failed invocation is retried. The emulator does none o
 due schedules. message_move.py adds actions of SQS, leading_keys.py a condition key of DynamoDB's policies, compression.py
 compressed responses of API Gateway, buckets.py locks of buckets and conditions of their policies, generated_secrets.py secrets
 without punctuation, streams.py the positions of streams after a restart, saved_addresses.py addresses after a restart on
-another port, and saved_state.py saving on request. Everything else is unchanged.
+another port, saved_state.py saving on request, and guard.py refuses requests from outside of the run. Everything else is
+unchanged.
 """
 
 import importlib.metadata
@@ -166,10 +167,11 @@ def _extend():
     message_move.install()
     streams.install()
     # The last ones: they import the application, which binds functions that the others replace.
+    import guard
     import saved_addresses
     import saved_state
 
-    for part in (saved_addresses, saved_state):
+    for part in (saved_addresses, saved_state, guard):
         _require(part.USED)
         part.install()
 

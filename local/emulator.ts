@@ -1,8 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeDirectory } from './directories.ts';
-import { isolatedEnvironment } from './emulator-environment.ts';
+import { credentialVariables, type EmulatorAccess, isolatedEnvironment } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
 import { detachKept, startKept, stopKept } from './kept-process.ts';
 
@@ -28,7 +29,7 @@ interface EmulatorOptions {
 }
 
 export interface Emulator {
-  readonly endpoint: string;
+  readonly access: EmulatorAccess;
   /** The keeper process of the emulator and its workers. */
   readonly keeperPid: number;
   /** Aborted when the emulator has ended, for any reason. */
@@ -55,9 +56,10 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   // The workers' launcher is CommonJS. Without this file, this project's package.json would make it an ES module.
   writeFileSync(join(temporary, 'package.json'), '{"type":"commonjs"}\n');
   const log = openSync(logFile, 'w');
+  const accessKeyId = `PAYONCE${randomBytes(16).toString('hex').toUpperCase()}`;
   const keeper = startKept({
     command: [options.python, LAUNCHER],
-    environment: environmentOf(options, temporary),
+    environment: environmentOf(options, temporary, accessKeyId),
     directory,
     output: log,
   });
@@ -70,19 +72,25 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
     await stopKept(keeperPid);
     throw new StartFailure(`The local AWS did not start. Its last log line: ${lastLine(logFile)} (see ${logFile})`);
   }
+  const access = { awsEndpoint: endpoint, accessKeyId };
   return {
-    endpoint,
+    access,
     keeperPid,
     ended: ended.signal,
     detach: () => detachKept(keeper),
-    save: () => save(endpoint),
+    save: () => save(access),
     stop: () => stopKept(keeperPid),
   };
 }
 
-function environmentOf({ port, persist, state }: EmulatorOptions, temporary: string): NodeJS.ProcessEnv {
+function environmentOf(
+  { port, persist, state }: EmulatorOptions,
+  temporary: string,
+  accessKeyId: string,
+): NodeJS.ProcessEnv {
   return {
     ...isolatedEnvironment(),
+    ...credentialVariables(accessKeyId),
     AUTH: 'true',
     BIND_HOST: '127.0.0.1',
     GATEWAY_PORT: String(port),
@@ -118,8 +126,9 @@ export async function isHealthy(endpoint: string): Promise<boolean> {
   }
 }
 
-async function save(endpoint: string): Promise<void> {
-  const answer = await fetch(`${endpoint}/_payonce/save`, { method: 'POST' });
+async function save({ awsEndpoint, accessKeyId }: EmulatorAccess): Promise<void> {
+  const headers = { authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/` };
+  const answer = await fetch(`${awsEndpoint}/_payonce/save`, { method: 'POST', headers });
   const said = await answer.text();
   if (!answer.ok) throw new StartFailure(`The local AWS could not save its state: ${said}`);
 }

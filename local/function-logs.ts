@@ -5,7 +5,7 @@ import {
   type FilteredLogEvent,
   FilterLogEventsCommand,
 } from '@aws-sdk/client-cloudwatch-logs';
-import { CREDENTIALS, REGION } from './emulator-environment.ts';
+import { accessTo, type EmulatorAccess } from './emulator-environment.ts';
 
 const POLL_MS = 1_000;
 /** Lines can be stored a little after their timestamp. */
@@ -21,8 +21,12 @@ export interface LogLine {
 }
 
 /** Prints the log lines of the functions as they arrive, until the signal aborts. */
-export async function followLogs(endpoint: string, print: (line: LogLine) => void, signal: AbortSignal): Promise<void> {
-  const client = new CloudWatchLogsClient({ endpoint, region: REGION, credentials: CREDENTIALS });
+export async function followLogs(
+  access: EmulatorAccess,
+  print: (line: LogLine) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const client = new CloudWatchLogsClient(accessTo(access));
   let seen: ReadonlySet<string> = new Set();
   let sinceMs = Date.now();
   while (!signal.aborted) {

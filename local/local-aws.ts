@@ -20,7 +20,7 @@ import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { hashOfApiKey, TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
 import { bootstrap, type CdkApp, deploy, type StackOutputs } from './cdk.ts';
 import { type Emulator, startEmulator } from './emulator.ts';
-import { CREDENTIALS, REGION } from './emulator-environment.ts';
+import { accessTo, type EmulatorAccess, REGION } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
 import { freePort } from './free-port.ts';
 import type { RunningLab } from './lab.ts';
@@ -56,8 +56,7 @@ export interface LocalKeys {
 }
 
 /** A running local AWS with deployed stacks. */
-export interface LocalAws extends LocalKeys {
-  readonly awsEndpoint: string;
+export interface LocalAws extends LocalKeys, EmulatorAccess {
   readonly region: string;
   /** Without a trailing slash. */
   readonly apiUrl: string;
@@ -129,11 +128,11 @@ type Connected = Omit<LocalAws, 'keeperPid'>;
  */
 async function reuse(
   { keys, report }: LocalAwsOptions,
-  { endpoint }: Emulator,
+  { access }: Emulator,
   state: SavedState,
 ): Promise<Connected | undefined> {
   try {
-    const outputs = await state.currentOutputs(endpoint);
+    const outputs = await state.currentOutputs(access);
     if (outputs === undefined && state.origin === 'snapshot')
       throw new StartFailure('A stack is missing or has changed.');
     if (outputs === undefined) return undefined;
@@ -142,7 +141,7 @@ async function reuse(
       state.origin === 'snapshot' ? 'from the snapshot of an earlier deploy' : 'unchanged, not deployed',
     );
     report('Tenant and API keys');
-    const aws = await connect(endpoint, outputs, keys === undefined ? {} : { keys });
+    const aws = await connect(access, outputs, keys === undefined ? {} : { keys });
     await expectAnswer(aws);
     return aws;
   } catch (error) {
@@ -164,10 +163,10 @@ async function deployAndConnect(
   emulator: Emulator,
   state: SavedState,
 ): Promise<Connected> {
-  const { endpoint } = emulator;
-  const run = { endpoint, directory, report: (line: string) => report('', line) };
+  const { access } = emulator;
+  const run = { access, directory, report: (line: string) => report('', line) };
   state.beginDeploy();
-  if (!(await isBootstrapped(endpoint))) {
+  if (!(await isBootstrapped(access))) {
     report('Bootstrap');
     await bootstrap(run);
   }
@@ -176,11 +175,11 @@ async function deployAndConnect(
   // The next start then deploys again.
   await state.endDeploy(emulator).catch((error: unknown) => report('', sentenceOf(error)));
   report('Tenant and API keys');
-  return connect(endpoint, outputs, keys === undefined ? {} : { keys });
+  return connect(access, outputs, keys === undefined ? {} : { keys });
 }
 
-async function isBootstrapped(endpoint: string): Promise<boolean> {
-  const client = new CloudFormationClient({ endpoint, region: REGION, credentials: CREDENTIALS });
+async function isBootstrapped(access: EmulatorAccess): Promise<boolean> {
+  const client = new CloudFormationClient(accessTo(access));
   try {
     await client.send(new DescribeStacksCommand({ StackName: 'CDKToolkit' }));
     return true;
@@ -191,7 +190,7 @@ async function isBootstrapped(endpoint: string): Promise<boolean> {
 
 /** Connects the deployed stacks to this machine, with a tenant and keys. */
 export async function connect(
-  endpoint: string,
+  access: EmulatorAccess,
   outputs: StackOutputs,
   { keys, environment }: { readonly keys?: LocalKeys; readonly environment?: string },
 ): Promise<Connected> {
@@ -207,23 +206,23 @@ export async function connect(
     registry: read('data', 'registryTable'),
     views: read('data', 'viewsTable'),
   };
-  for (const table of [tables.idempotency, tables.registry]) await enableTimeToLive(endpoint, table);
-  await openQueuesToPlainHttp(endpoint);
-  const apiUrl = reachable(endpoint, read('service', 'apiUrl'));
-  const sandboxUrl = reachable(endpoint, read('sandbox', 'sandboxUrl'));
-  await pointCallbacksTo(endpoint, `${apiUrl}${callbackPath(sandboxContract, 'test')}`, environment);
+  for (const table of [tables.idempotency, tables.registry]) await enableTimeToLive(access, table);
+  await openQueuesToPlainHttp(access);
+  const apiUrl = reachable(access.awsEndpoint, read('service', 'apiUrl'));
+  const sandboxUrl = reachable(access.awsEndpoint, read('sandbox', 'sandboxUrl'));
+  await pointCallbacksTo(access, `${apiUrl}${callbackPath(sandboxContract, 'test')}`, environment);
   return {
-    awsEndpoint: endpoint,
+    ...access,
     region: REGION,
     apiUrl,
     sandboxUrl,
-    sandboxSecret: await firstValueOf(endpoint, read('sandbox', 'sandboxSecret')),
+    sandboxSecret: await firstValueOf(access, read('sandbox', 'sandboxSecret')),
     tables,
     paymentsFunction: read('service', 'paymentsFunction'),
     callbacksFunction: read('service', 'callbacksFunction'),
     paymentJobsFunction: read('service', 'paymentJobsFunction'),
     ordersFunction: read('service', 'ordersFunction'),
-    ...(await tenantWithKeys(endpoint, tables, keys)),
+    ...(await tenantWithKeys(access, tables, keys)),
   };
 }
 
@@ -233,16 +232,20 @@ export function reachable(endpoint: string, url: string): string {
   return `${endpoint}/restapis/${api}${new URL(url).pathname}/_user_request_`;
 }
 
-async function firstValueOf(endpoint: string, secretId: string): Promise<string> {
-  const client = new SecretsManagerClient({ endpoint, region: REGION, credentials: CREDENTIALS });
+async function firstValueOf(access: EmulatorAccess, secretId: string): Promise<string> {
+  const client = new SecretsManagerClient(accessTo(access));
   const [first] = await new ActiveSecrets(client, systemClock).active(secretId);
   if (first === undefined) throw new StartFailure(`The secret ${secretId} has no value.`);
   return first;
 }
 
 /** Sets the address for the sandbox's callbacks. */
-async function pointCallbacksTo(endpoint: string, address: string, environment: string | undefined): Promise<void> {
-  const client = new SSMClient({ endpoint, region: REGION, credentials: CREDENTIALS });
+async function pointCallbacksTo(
+  access: EmulatorAccess,
+  address: string,
+  environment: string | undefined,
+): Promise<void> {
+  const client = new SSMClient(accessTo(access));
   await client.send(
     new PutParameterCommand({
       Name: callbackAddressParameter(environment),
@@ -257,8 +260,8 @@ async function pointCallbacksTo(endpoint: string, address: string, environment: 
 const NO_POLICY = JSON.stringify({ Version: '2012-10-17', Statement: [] });
 
 /** Removes the queues' policies, which refuse requests without TLS: the emulator has none. */
-export async function openQueuesToPlainHttp(endpoint: string): Promise<void> {
-  const client = new SQSClient({ endpoint, region: REGION, credentials: CREDENTIALS });
+export async function openQueuesToPlainHttp(access: EmulatorAccess): Promise<void> {
+  const client = new SQSClient(accessTo(access));
   // The policy would also refuse its removal. This header tells the emulator that TLS was terminated before it.
   client.middlewareStack.add(
     (next) => (call) => {
@@ -274,8 +277,8 @@ export async function openQueuesToPlainHttp(endpoint: string): Promise<void> {
 }
 
 /** The emulator's CloudFormation ignores time to live in the template. */
-async function enableTimeToLive(endpoint: string, table: string): Promise<void> {
-  const client = new DynamoDBClient({ endpoint, region: REGION, credentials: CREDENTIALS });
+async function enableTimeToLive(access: EmulatorAccess, table: string): Promise<void> {
+  const client = new DynamoDBClient(accessTo(access));
   const { TimeToLiveDescription } = await client.send(new DescribeTimeToLiveCommand({ TableName: table }));
   if (TimeToLiveDescription?.TimeToLiveStatus === 'ENABLED') return;
   await client.send(
@@ -288,11 +291,11 @@ async function enableTimeToLive(endpoint: string, table: string): Promise<void> 
 
 /** Reuses the keys of an earlier run if they are still valid, because tables can have been emptied and keys revoked. */
 async function tenantWithKeys(
-  endpoint: string,
+  access: EmulatorAccess,
   tables: LocalAws['tables'],
   known: LocalKeys | undefined,
 ): Promise<LocalKeys> {
-  const client = new DynamoDBClient({ endpoint, region: REGION, credentials: CREDENTIALS });
+  const client = new DynamoDBClient(accessTo(access));
   const administration = new TenantAdministration(documentClient(client), tables, 'npm start');
   const ofShop = known === undefined ? [] : await administration.listApiKeys(asTenant(known.tenantId));
   const inUse = [...ofShop, ...(await administration.listOperatorKeys())];

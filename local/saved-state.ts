@@ -7,7 +7,7 @@ import { type CdkApp, keyOfAssembly, type StackOutputs } from './cdk.ts';
 import { deployKey } from './deploy-key.ts';
 import { makeDirectory } from './directories.ts';
 import { type Emulator, STATE_DIRECTORY } from './emulator.ts';
-import { CREDENTIALS, REGION } from './emulator-environment.ts';
+import { accessTo, type EmulatorAccess } from './emulator-environment.ts';
 import type { Snapshots } from './snapshots.ts';
 
 /** State that ends with its run. */
@@ -57,10 +57,10 @@ export class SavedState {
   }
 
   /** The outputs of the stacks; undefined unless they are those that the run shall have, and unchanged since their deploy. */
-  async currentOutputs(endpoint: string): Promise<StackOutputs | undefined> {
+  async currentOutputs(access: EmulatorAccess): Promise<StackOutputs | undefined> {
     const deployed = this.#stamp();
     if (this.#redeploy || this.#key === undefined || deployed?.key !== this.#key) return undefined;
-    const stacks = await describeStacks(endpoint);
+    const stacks = await describeStacks(access);
     const isUnchanged = stacks.every(({ name, version }) => version !== undefined && deployed.stacks[name] === version);
     return isUnchanged ? Object.fromEntries(stacks.map(({ name, outputs }) => [name, outputs])) : undefined;
   }
@@ -75,14 +75,12 @@ export class SavedState {
    *
    * @throws Error when it cannot be saved; the run itself does not need it
    */
-  async endDeploy({ endpoint, save }: Pick<Emulator, 'endpoint' | 'save'>): Promise<void> {
+  async endDeploy({ access, save }: Pick<Emulator, 'access' | 'save'>): Promise<void> {
     const key = this.#key;
     // The sources can have changed during the deploy.
     if (key === undefined || deployKey() !== key) return;
     await save();
-    const stacks = Object.fromEntries(
-      (await describeStacks(endpoint)).map(({ name, version = '' }) => [name, version]),
-    );
+    const stacks = Object.fromEntries((await describeStacks(access)).map(({ name, version = '' }) => [name, version]));
     const path = join(this.directory, STAMP);
     writeFileSync(`${path}.partial`, JSON.stringify({ key, stacks } satisfies z.infer<typeof stamp>));
     renameSync(`${path}.partial`, path);
@@ -120,8 +118,8 @@ interface DeployedStack {
   readonly outputs: Readonly<Record<string, string>>;
 }
 
-async function describeStacks(endpoint: string): Promise<readonly DeployedStack[]> {
-  const client = new CloudFormationClient({ endpoint, region: REGION, credentials: CREDENTIALS });
+async function describeStacks(access: EmulatorAccess): Promise<readonly DeployedStack[]> {
+  const client = new CloudFormationClient(accessTo(access));
   return Promise.all(
     Object.values(StackName).map(async (name) => {
       const found = await client.send(new DescribeStacksCommand({ StackName: name })).catch(() => undefined);

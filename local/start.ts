@@ -157,7 +157,7 @@ async function stayInForeground(emulator: Emulator, state: StateFile): Promise<v
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => asked.abort());
   console.log('The logs of the functions follow. Ctrl-C stops Payonce.\n');
   await followLogs(
-    emulator.endpoint,
+    emulator.access,
     ({ timestampMs, functionName, text }) => {
       console.log(`${new Date(timestampMs).toISOString().slice(11, 23)}  ${functionName.padEnd(12)}  ${text}`);
     },

@@ -11,6 +11,7 @@ import { type RunningProcess, runningProcesses } from './processes.ts';
 const keys = z.object({ tenantId: z.string(), apiKey: z.string(), operatorKey: z.string() });
 const localAws = keys.extend({
   awsEndpoint: z.url(),
+  accessKeyId: z.string(),
   region: z.string(),
   apiUrl: z.url(),
   sandboxUrl: z.url(),

@@ -26,13 +26,12 @@ import { verifyManifests } from '../../lambdas/archive/use/verify-manifests.ts';
 import { parkedWork } from '../../lambdas/events/store/parked-work.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { signalProcess } from '../../local/processes.ts';
 import { stackOutput } from '../events/event-listener.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { administratorOfS3 } from '../support/assumed-role.ts';
 import { workersOf } from '../support/lambda-workers.ts';
-import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { CREDENTIALS, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
 const local = localAws();

@@ -1,8 +1,7 @@
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { S3Archive } from '../../lambdas/archive/store/s3-archive.ts';
 import { S3Objects } from '../../lambdas/archive/store/s3-objects.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { emulatedAws } from '../support/local-aws.ts';
+import { CREDENTIALS, emulatedAws } from '../support/local-aws.ts';
 import { describeArchiveBucket } from './archive-bucket-suite.ts';
 
 let made = 0;

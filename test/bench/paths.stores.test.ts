@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { median } from '../../bench/median.ts';
 import { measureByHand, measureEngine, measureOthers, type PathCost } from '../../bench/paths.ts';
-import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
+import { CREDENTIALS, createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 
 const counts = ({ path, outcome, calls, durableWrites, units }: PathCost) => [
   path,
@@ -16,7 +16,7 @@ describe('the benchmark counts', () => {
   const config = () => ({
     endpoint: emulatedAws().awsEndpoint,
     region: 'us-east-1',
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+    credentials: CREDENTIALS,
     requestHandler: dynamoDbClient().config.requestHandler,
   });
   beforeAll(async () => {

@@ -17,12 +17,12 @@ import {
 import { jetstreamManager, RetentionPolicy, StorageType } from '@nats-io/jetstream';
 import { type ConnectionOptions, connect, type NatsConnection } from '@nats-io/transport-node';
 import { PROJECT } from '../../local/directories.ts';
-import { CREDENTIALS, emulatorEnvironment } from '../../local/emulator-environment.ts';
+import { emulatorEnvironment } from '../../local/emulator-environment.ts';
 import { freePort } from '../../local/free-port.ts';
 import { startKept } from '../../local/kept-process.ts';
 import { signalProcess } from '../../local/processes.ts';
 import { ensurePython } from '../../local/python-environment.ts';
-import { emulatedAws } from '../support/local-aws.ts';
+import { CREDENTIALS, emulatedAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
 export const LOGIN = { user: 'shop', pass: 'secret' };
@@ -161,7 +161,11 @@ export class BridgeProcess {
     BridgeProcess.#bundle ??= BridgeProcess.#build();
     const child = spawn(process.execPath, [await BridgeProcess.#bundle], {
       stdio: ['ignore', 'pipe', 'inherit'],
-      env: { ...emulatorEnvironment(endpoint), HEALTH_PORT: '0', ...variables },
+      env: {
+        ...emulatorEnvironment({ awsEndpoint: endpoint, accessKeyId: emulatedAws().accessKeyId }),
+        HEALTH_PORT: '0',
+        ...variables,
+      },
     });
     return new BridgeProcess(child);
   }

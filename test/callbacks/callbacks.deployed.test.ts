@@ -11,12 +11,11 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import pMap from 'p-map';
 import { QUEUE_SHARDS } from '../../lambdas/kernel/platform/queue-rows.ts';
 import { returnsPartition } from '../../lambdas/payments/store/queue-items.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { runJob } from '../jobs/run-job.ts';
 import { killedPayment } from '../payments/killed-payment.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { askSandbox, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { askSandbox, CREDENTIALS, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 

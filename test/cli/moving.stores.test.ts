@@ -9,8 +9,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import { expect, test } from '@jest/globals';
 import { moveBack, type RedrivePair, redrivePairs } from '../../cli/moving.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { emulatedAws } from '../support/local-aws.ts';
+import { CREDENTIALS, emulatedAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
 const { awsEndpoint: endpoint, region } = emulatedAws();

@@ -2,8 +2,7 @@ import { CreateQueueCommand, GetQueueAttributesCommand, SendMessageCommand, SQSC
 import { expect, test } from '@jest/globals';
 import { redrive } from '../../cli/redriving.ts';
 import { SqsParking } from '../../lambdas/events/store/sqs-parking.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { emulatedAws } from '../support/local-aws.ts';
+import { CREDENTIALS, emulatedAws } from '../support/local-aws.ts';
 
 test('a redrive processes each waiting message once, and removes only the finished ones', async () => {
   const { awsEndpoint: endpoint, region } = emulatedAws();

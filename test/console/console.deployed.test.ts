@@ -5,14 +5,14 @@ import type { Page } from 'playwright-core';
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
 import { EventListener } from '../events/event-listener.ts';
+import { embed, ForeignPage, ownListeners, postForm, read } from '../local/foreign-page.ts';
 import { type KilledPayment, killedPayment } from '../payments/killed-payment.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
-import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { CREDENTIALS, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
@@ -100,6 +100,40 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     const decisions = await api.send('GET', `/v1/decisions?payment=${String(json['id'])}`);
     expect(decisions.json['data']).toHaveLength(1);
     expect(violations).toEqual([]);
+  });
+
+  test('a page of another origin reaches no listener of this machine', async () => {
+    const foreign = await ForeignPage.serve(browser);
+    const listeners = await ownListeners();
+    const key = `AWS4-HMAC-SHA256 Credential=${aws.accessKeyId}/20260101/us-east-1/lambda/aws4_request`;
+    const query = `X-Amz-Credential=${aws.accessKeyId}%2F20260101%2Fus-east-1%2Flambda%2Faws4_request`;
+    const functions = `${aws.awsEndpoint}/2015-03-31/functions`;
+    try {
+      for (const host of ['127.0.0.1', 'localhost'] as const) {
+        const page = await foreign.open(host);
+        // Even with the key of the run.
+        const made = JSON.stringify({ FunctionName: `foreign-${host}`, Role: 'arn:aws:iam::000000000000:role/r' });
+        expect(await postForm(page, `${functions}?${query}`, made)).toBe(403);
+        expect(await embed(page, `${aws.awsEndpoint}/?Action=ListQueues&${query}`)).toBe(403);
+        const configuration = `${functions}/${aws.paymentsFunction}/configuration`;
+        expect(await read(page, configuration, { authorization: key })).toBe('unreadable');
+        expect(await read(page, `${configuration}?${query}`)).toBe('unreadable');
+        for (const url of [aws.apiUrl, aws.sandboxUrl, ...listeners.urls])
+          expect([url, await postForm(page, `${url}/`, 'a=b')]).toEqual([url, 403]);
+        await page.close();
+      }
+    } finally {
+      foreign.stop();
+      listeners.stop();
+    }
+  });
+
+  test('a link of another origin opens the console', async () => {
+    const foreign = await ForeignPage.serve(browser);
+    const page = await foreign.open('localhost');
+    await page.evaluate(`location.assign(${JSON.stringify(`${aws.apiUrl}/console`)})`);
+    await page.getByLabel('Operator’s key').waitFor();
+    foreign.stop();
   });
 
   whole(test, { slice: test.skip })(

@@ -12,8 +12,7 @@ import {
 } from '@aws-sdk/client-lambda';
 import { listenerOf } from '../../examples/listener.ts';
 import type { GatewayResult } from '../../lambdas/http/gateway-request.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { localAws } from '../support/local-aws.ts';
+import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 
 /** Copies of deployed functions with other variables, behind an address as that of API Gateway. All others keep the deployed ones. */

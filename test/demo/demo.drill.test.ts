@@ -13,13 +13,12 @@ import { SCENARIOS, type Scenario } from '../../demo/scenarios.ts';
 import { sideBySide } from '../../demo/side-by-side.ts';
 import { withSides } from '../../demo/sides.ts';
 import { type Counts, cells, exitCode, type Finding } from '../../demo/verdict.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { freePort } from '../../local/free-port.ts';
 import { HAS_BROWSER, RealBrowser } from '../client/browser.ts';
 import { accessible } from '../console/console-in-browser.ts';
 import { stackOutput } from '../events/event-listener.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
-import { localAws } from '../support/local-aws.ts';
+import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 

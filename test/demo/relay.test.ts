@@ -35,7 +35,7 @@ describe('the relay that the demonstration stops', () => {
   });
 
   test('is stopped until it is started, which can be asked for twice', async () => {
-    const relay = new StoppableRelay({ endpoint, region: 'us-east-1' });
+    const relay = new StoppableRelay({ awsEndpoint: endpoint, accessKeyId: 'key' });
     await relay.stop(RELAY);
     expect(switched).toEqual([false]);
     await Promise.all([relay.start(), relay.start()]);
@@ -46,7 +46,7 @@ describe('the relay that the demonstration stops', () => {
   test('starts again when the process that stopped it is killed', async () => {
     const program = `
       const { StoppableRelay } = await import(${JSON.stringify(join(import.meta.dirname, '../../demo/relay.ts'))});
-      await new StoppableRelay({ endpoint: ${JSON.stringify(endpoint)}, region: 'us-east-1' }).stop('${RELAY}');
+      await new StoppableRelay({ awsEndpoint: ${JSON.stringify(endpoint)}, accessKeyId: 'key' }).stop('${RELAY}');
       console.log('stopped');`;
     const stopping = spawn(process.execPath, ['--input-type=module', '--eval', program], {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -59,7 +59,7 @@ describe('the relay that the demonstration stops', () => {
   });
 
   test('a relay without an event source is told as not stopped', async () => {
-    const relay = new StoppableRelay({ endpoint, region: 'us-east-1' });
+    const relay = new StoppableRelay({ awsEndpoint: endpoint, accessKeyId: 'key' });
     await expect(relay.stop('another')).rejects.toThrow('another has no event source');
   });
 });

@@ -16,8 +16,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import type { PaymentEvent, PayonceEvent } from '../../lambdas/events/domain/event.ts';
 import { StackName, StackOutput } from '../../lambdas/kernel/contract/api.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { localAws } from '../support/local-aws.ts';
+import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
 /** What a stack says of itself. */

@@ -8,9 +8,8 @@ import type { RepublishAnswer } from '../../lambdas/events/contract.ts';
 import { readEvent } from '../../lambdas/events/http/event-schemas.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { transitionSort } from '../../lambdas/payments/store/items.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { askSandbox, dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { askSandbox, CREDENTIALS, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 import { EventListener, stackOutput } from './event-listener.ts';
 

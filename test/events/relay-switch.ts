@@ -1,7 +1,6 @@
 import { LambdaClient } from '@aws-sdk/client-lambda';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { switchEventSources } from '../../local/event-sources.ts';
-import { localAws } from '../support/local-aws.ts';
+import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { stackOutput } from './event-listener.ts';
 
 /** Stops the relay on the deployed stack, as an operator might by mistake; or lets it go on. */

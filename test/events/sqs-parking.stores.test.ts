@@ -8,8 +8,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SqsParking } from '../../lambdas/events/store/sqs-parking.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { emulatedAws } from '../support/local-aws.ts';
+import { CREDENTIALS, emulatedAws } from '../support/local-aws.ts';
 
 const { awsEndpoint: endpoint, region } = emulatedAws();
 const client = new SQSClient({ endpoint, region, credentials: CREDENTIALS });

@@ -2,8 +2,7 @@ import { CreateBucketCommand, GetObjectCommand, S3Client } from '@aws-sdk/client
 import { beforeAll, expect, test } from '@jest/globals';
 import { begun, fileOf } from '../../lambdas/exports/domain/data-export.ts';
 import { linkTo, S3ExportFiles } from '../../lambdas/exports/store/s3-export-files.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { emulatedAws } from '../support/local-aws.ts';
+import { CREDENTIALS, emulatedAws } from '../support/local-aws.ts';
 import { describeExportFiles } from './export-files-suite.ts';
 import { requested } from './export-world.ts';
 

@@ -1,5 +1,5 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
+import { CREDENTIALS, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 
 /** Holds each arrival until the expected number have arrived. */
 export class MeetingPoint {
@@ -22,7 +22,7 @@ export function clientMeetingAt(point: MeetingPoint): DynamoDBClient {
   const client = new DynamoDBClient({
     endpoint: emulatedAws().awsEndpoint,
     region: 'us-east-1',
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+    credentials: CREDENTIALS,
     requestHandler: dynamoDbClient().config.requestHandler,
     maxAttempts: 1,
   });

@@ -5,10 +5,9 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import type { MSKEvent } from 'aws-lambda';
 import { paymentOfEvent, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { stackOutput } from '../events/event-listener.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { localAws, storesOn } from '../support/local-aws.ts';
+import { CREDENTIALS, localAws, storesOn } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
 const aws = localAws();

@@ -5,11 +5,10 @@ import { acceptedRun, begunPage, type JobRun, runFailed } from '../../lambdas/jo
 import { DynamoDbJobRuns } from '../../lambdas/jobs/store/dynamodb-job-runs.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import type { EffectRecord } from '../../lambdas/once/domain/idempotency.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { clientOf, transactionConflict } from '../support/faulty-client.ts';
-import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
+import { CREDENTIALS, createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { recordOf } from './job-fixtures.ts';
 import { describeJobRuns } from './job-runs-suite.ts';

@@ -7,13 +7,12 @@ import {
   UpdateFunctionConfigurationCommand,
 } from '@aws-sdk/client-lambda';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { signalProcess } from '../../local/processes.ts';
 import { endMemberships, removeBundle, startMembership } from '../services/membership-service.ts';
 import { addLocks, effectsIn, ownTable } from '../services/own-tables.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { workersOf } from '../support/lambda-workers.ts';
-import { localAws } from '../support/local-aws.ts';
+import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 import { type DeployedTarget, fireAgain, scheduleOf, secretValue, untilEmpty } from './deployed-targets.ts';
 import { type ShownRun, untilEnded } from './run-job.ts';

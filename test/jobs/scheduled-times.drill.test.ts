@@ -5,9 +5,8 @@ import { CloudFormationClient, CreateStackCommand, DeleteStackCommand } from '@a
 import { GetQueueUrlCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { PROJECT } from '../../local/directories.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { ensurePython } from '../../local/python-environment.ts';
-import { localAws } from '../support/local-aws.ts';
+import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
 const run = promisify(execFile);

@@ -12,13 +12,12 @@ import { S3Objects } from '../../lambdas/archive/store/s3-objects.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { s3Client } from '../../lambdas/kernel/platform/s3.ts';
 import { deploy, PAYONCE } from '../../local/cdk.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { switchEventSources } from '../../local/event-sources.ts';
 import { connect, type LocalKeys } from '../../local/local-aws.ts';
 import { runJob } from '../jobs/run-job.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { payonce } from '../support/command-line.ts';
-import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { CREDENTIALS, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 
@@ -39,9 +38,9 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 async function deployWith(settings: Readonly<Record<string, string>>, keys?: LocalKeys) {
   const context = { ...PAYONCE.context, 'payonce:environment': ENVIRONMENT, ...settings };
-  const run = { endpoint: local.awsEndpoint, directory, report: () => undefined };
+  const run = { access: local, directory, report: () => undefined };
   const outputs = await deploy(run, { context });
-  return connect(local.awsEndpoint, outputs, { environment: ENVIRONMENT, ...(keys === undefined ? {} : { keys }) });
+  return connect(local, outputs, { environment: ENVIRONMENT, ...(keys === undefined ? {} : { keys }) });
 }
 
 async function command(...words: readonly string[]): Promise<Record<string, unknown>> {

@@ -8,10 +8,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { stackNameOf } from '../../lambdas/kernel/contract/api.ts';
 import { type CdkApp, deploy, PAYONCE } from '../../local/cdk.ts';
 import { PROJECT } from '../../local/directories.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { connect, type LocalAws } from '../../local/local-aws.ts';
 import { type ApiAnswer, ApiClient } from '../support/api-client.ts';
-import { localAws } from '../support/local-aws.ts';
+import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 
@@ -87,8 +86,8 @@ async function deployWith(
   app: Pick<CdkApp, 'command'> = {},
 ): Promise<Omit<LocalAws, 'keeperPid'>> {
   const context = { ...PAYONCE.context, 'payonce:environment': ENVIRONMENT, ...settings };
-  const outputs = await deploy({ endpoint, directory, report: () => undefined }, { ...app, context });
-  return connect(endpoint, outputs, { environment: ENVIRONMENT });
+  const outputs = await deploy({ access: localAws(), directory, report: () => undefined }, { ...app, context });
+  return connect(localAws(), outputs, { environment: ENVIRONMENT });
 }
 
 /** Each payment is looked at when the deploys have ended, which takes longer than paying. */

@@ -13,10 +13,9 @@ import { describe, expect, test } from '@jest/globals';
 import { PROBES } from '../../cli/probes.ts';
 import { stackNameOf } from '../../lambdas/kernel/contract/api.ts';
 import { ASSETS_BUCKET, PAYONCE } from '../../local/cdk.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { payonce } from '../support/command-line.ts';
-import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { CREDENTIALS, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { synthesize } from '../support/synth.ts';
 
 const ENVIRONMENT = 'second';

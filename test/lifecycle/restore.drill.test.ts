@@ -25,9 +25,9 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 async function deployWith(settings: Readonly<Record<string, string>>, keys?: LocalKeys) {
   const context = { ...PAYONCE.context, 'payonce:environment': ENVIRONMENT, ...settings };
-  const run = { endpoint: local.awsEndpoint, directory, report: () => undefined };
+  const run = { access: local, directory, report: () => undefined };
   const outputs = await deploy(run, { context });
-  return connect(local.awsEndpoint, outputs, { environment: ENVIRONMENT, ...(keys === undefined ? {} : { keys }) });
+  return connect(local, outputs, { environment: ENVIRONMENT, ...(keys === undefined ? {} : { keys }) });
 }
 
 async function command(...words: readonly string[]): Promise<Record<string, unknown>> {

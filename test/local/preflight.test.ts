@@ -85,25 +85,28 @@ describe('the port', () => {
 
 describe('a client of the emulator', () => {
   test('ignores the user’s settings', () => {
-    const environment = emulatorEnvironment('http://localhost:1', {
-      HOME: '/home/someone',
-      PATH: '/usr/bin',
-      AWS_PROFILE: 'production',
-      AWS_SESSION_TOKEN: 'secret',
-      AWS_ACCESS_KEY_ID: 'AKIA…',
-      CDK_DEFAULT_ACCOUNT: '123456789012',
-      HTTPS_PROXY: 'http://proxy.example',
-      https_proxy: 'http://proxy.example',
-      GITHUB_TOKEN: 'secret',
-      NODE_OPTIONS: '--inspect',
-      POWERTOOLS_IDEMPOTENCY_DISABLED: 'true',
-    });
+    const environment = emulatorEnvironment(
+      { awsEndpoint: 'http://localhost:1', accessKeyId: 'PAYONCE' },
+      {
+        HOME: '/home/someone',
+        PATH: '/usr/bin',
+        AWS_PROFILE: 'production',
+        AWS_SESSION_TOKEN: 'secret',
+        AWS_ACCESS_KEY_ID: 'AKIA…',
+        CDK_DEFAULT_ACCOUNT: '123456789012',
+        HTTPS_PROXY: 'http://proxy.example',
+        https_proxy: 'http://proxy.example',
+        GITHUB_TOKEN: 'secret',
+        NODE_OPTIONS: '--inspect',
+        POWERTOOLS_IDEMPOTENCY_DISABLED: 'true',
+      },
+    );
     expect(JSON.stringify(environment)).not.toMatch(
       /production|secret|AKIA|123456789012|proxy\.example|inspect|POWERTOOLS/,
     );
     expect(environment).toMatchObject({
       HOME: '/home/someone',
-      AWS_ACCESS_KEY_ID: 'test',
+      AWS_ACCESS_KEY_ID: 'PAYONCE',
       AWS_ENDPOINT_URL: 'http://localhost:1',
     });
     expect(environment['PATH']).toMatch(/node_modules.\.bin.*\/usr\/bin$/);

@@ -12,6 +12,7 @@ import { StateFile } from '../../local/state-file.ts';
 const NO_PROCESS = 2 ** 30;
 const RUNNING: LocalAws = {
   awsEndpoint: 'http://127.0.0.1:1',
+  accessKeyId: 'PAYONCE',
   region: 'us-east-1',
   apiUrl: 'http://127.0.0.1:1/api',
   sandboxUrl: 'http://127.0.0.1:1/sandbox',

@@ -8,7 +8,7 @@ import { countingEntropy } from '../support/counting-entropy.ts';
 import { type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { type Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { clientOf } from '../support/faulty-client.ts';
-import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
+import { CREDENTIALS, createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
 import {
   type Consume,
@@ -40,13 +40,12 @@ const AT_ONCE = 8;
 function faultyRecords(): (actor: Actor) => DynamoDbConsumerRecords {
   const { awsEndpoint: endpoint } = emulatedAws();
   const { requestHandler } = dynamoDbClient().config;
-  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
   let living: Actor | undefined;
   const call: Actor['call'] = (label, voice, apply) => {
     invariant(living !== undefined, 'a process calls');
     return living.call(label, voice, apply);
   };
-  const client = clientOf({ call }, { endpoint, region: 'us-east-1', credentials, requestHandler });
+  const client = clientOf({ call }, { endpoint, region: 'us-east-1', credentials: CREDENTIALS, requestHandler });
   const records = new DynamoDbConsumerRecords(documentClient(client), tables, pacing);
   return (actor) => {
     living = actor;

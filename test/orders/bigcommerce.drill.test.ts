@@ -14,7 +14,6 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { PartiesEnvironment } from '../../lambdas/orders/contract.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { deploy } from '../../local/cdk.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { openQueuesToPlainHttp, reachable } from '../../local/local-aws.ts';
 import { signalProcess } from '../../local/processes.ts';
 import { createHandler } from '../../sandbox/entry.ts';
@@ -22,7 +21,7 @@ import { runJob } from '../jobs/run-job.ts';
 import { serveSandbox } from '../sandbox/sandbox-server.ts';
 import { type ApiAnswer, ApiClient } from '../support/api-client.ts';
 import { workersOf } from '../support/lambda-workers.ts';
-import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { CREDENTIALS, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { redirectFunctions } from '../support/redirected-functions.ts';
 import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
@@ -57,9 +56,9 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 type Outputs = Readonly<Record<keyof typeof StackOutput, string>>;
 
 async function deployWithStore(): Promise<Outputs> {
-  const run = { endpoint: aws.awsEndpoint, directory, report: () => undefined };
+  const run = { access: aws, directory, report: () => undefined };
   const stacks = await deploy(run, { context: SETTINGS });
-  await openQueuesToPlainHttp(aws.awsEndpoint);
+  await openQueuesToPlainHttp(aws);
   const outputs = { ...stacks[stackNameOf('data', ENVIRONMENT)], ...stacks[stackNameOf('service', ENVIRONMENT)] };
   return Object.fromEntries(Object.entries(StackOutput).map(([name, output]) => [name, outputs[output]])) as Outputs;
 }

@@ -3,10 +3,9 @@ import { ListQueuesCommand, SendMessageCommand, SQSClient } from '@aws-sdk/clien
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { StackName, StackOutput } from '../../lambdas/kernel/contract/api.ts';
 import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { payonce } from '../support/command-line.ts';
-import { askSandbox, localAws } from '../support/local-aws.ts';
+import { askSandbox, CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
 const { awsEndpoint: endpoint, region } = localAws();

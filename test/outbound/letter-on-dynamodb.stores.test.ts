@@ -1,11 +1,10 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { DynamoDbSendingClaims } from '../../lambdas/outbound/store/dynamodb-sending-claims.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { surveyFaults } from '../support/fault-histories.ts';
 import { clientOf } from '../support/faulty-client.ts';
-import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
+import { CREDENTIALS, createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { claimThenSend, type LetterWorld, letterStory } from './letter-story.ts';
 

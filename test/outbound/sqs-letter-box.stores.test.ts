@@ -1,8 +1,7 @@
 import { CreateQueueCommand, DeleteQueueCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, expect, test } from '@jest/globals';
 import { SqsLetterBox } from '../../lambdas/outbound/store/sqs-letter-box.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { emulatedAws } from '../support/local-aws.ts';
+import { CREDENTIALS, emulatedAws } from '../support/local-aws.ts';
 import { describeLetterBox } from './letter-box-suite.ts';
 
 const { awsEndpoint: endpoint, region } = emulatedAws();

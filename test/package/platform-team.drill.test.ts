@@ -13,11 +13,11 @@ import { ActiveSecrets } from '../../lambdas/kernel/platform/active-secrets.ts';
 import { systemClock } from '../../lambdas/kernel/platform/platform.ts';
 import type { StackOutputs } from '../../local/cdk.ts';
 import { BINARIES, PROJECT } from '../../local/directories.ts';
-import { CREDENTIALS, emulatorEnvironment } from '../../local/emulator-environment.ts';
+import { emulatorEnvironment } from '../../local/emulator-environment.ts';
 import { openQueuesToPlainHttp, reachable } from '../../local/local-aws.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 import { blocksOf } from '../support/documents.ts';
-import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { CREDENTIALS, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { redirectFunctions } from '../support/redirected-functions.ts';
 import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
@@ -71,7 +71,7 @@ async function deployAll({ folder }: ForeignProject): Promise<StackOutputs> {
     '--no-notices',
   ];
   const env = {
-    ...emulatorEnvironment(aws.awsEndpoint),
+    ...emulatorEnvironment(aws),
     CDK_DISABLE_VERSION_CHECK: 'true',
     CDK_DISABLE_CLI_TELEMETRY: 'true',
     CDK_VALIDATION: 'false',
@@ -87,7 +87,7 @@ async function deployAll({ folder }: ForeignProject): Promise<StackOutputs> {
     'out.json',
   ];
   await promisify(execFile)(process.execPath, cdk, { cwd: folder, env, maxBuffer: 64 * 1024 * 1024 });
-  await openQueuesToPlainHttp(aws.awsEndpoint);
+  await openQueuesToPlainHttp(aws);
   return JSON.parse(readFileSync(join(folder, 'out.json'), 'utf8')) as StackOutputs;
 }
 
@@ -140,7 +140,7 @@ whole(test, { slice: test.skip })(
     const outputs = await deployAll(foreign);
     const payonce = async (environment: Environment, ...words: readonly string[]) => {
       const bin = join('node_modules', '.bin', 'payonce');
-      const env = emulatorEnvironment(aws.awsEndpoint) as Readonly<Record<string, string>>;
+      const env = emulatorEnvironment(aws) as Readonly<Record<string, string>>;
       const { code, stdout, stderr } = await (foreign as ForeignProject).run(
         [bin, '--environment', environment, ...words],
         env,

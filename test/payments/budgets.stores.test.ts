@@ -17,7 +17,7 @@ import { itemSizeBytes } from '../bench/bench-item-size.ts';
 import { type MeteredCall, meteredClient } from '../bench/bench-metered-client.ts';
 import { typicalPayment, typicalProcessor } from '../bench/bench-typical-payment.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
-import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
+import { CREDENTIALS, createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 
 import { chainFor, type PaymentHistoryPlan } from '../views/view-histories.ts';
 import type { SandboxInProcess } from '../world/sandbox-in-process.ts';
@@ -40,7 +40,7 @@ const metered = () =>
   meteredClient({
     endpoint: emulatedAws().awsEndpoint,
     region: 'us-east-1',
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+    credentials: CREDENTIALS,
     requestHandler: dynamoDbClient().config.requestHandler,
   });
 

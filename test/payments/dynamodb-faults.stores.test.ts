@@ -12,7 +12,7 @@ import {
   transactionInProgress,
   writeConflict,
 } from '../support/faulty-client.ts';
-import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
+import { CREDENTIALS, createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { completedRecord, openRecord, outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
@@ -37,7 +37,7 @@ function storeStruckBy(...strikes: readonly Strike[]): PaymentStore {
   const client = new DynamoDBClient({
     endpoint: emulatedAws().awsEndpoint,
     region: 'us-east-1',
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
+    credentials: CREDENTIALS,
     requestHandler: dynamoDbClient().config.requestHandler,
     maxAttempts: 1,
   });

@@ -11,9 +11,8 @@ import {
 } from '@aws-sdk/client-lambda';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { buildSync } from 'esbuild';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import { ensurePython } from '../../local/python-environment.ts';
-import { localAws } from '../support/local-aws.ts';
+import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 
 const PROBE = 'ledger-probe';
 let lambda: LambdaClient;

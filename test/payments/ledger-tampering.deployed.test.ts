@@ -3,8 +3,7 @@ import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk
 import { DeleteCommand, DynamoDBDocumentClient, PutCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, test } from '@jest/globals';
 import { StackName, StackOutput } from '../../lambdas/kernel/contract/api.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { dynamoDbClient, localAws } from '../support/local-aws.ts';
+import { CREDENTIALS, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
 const { awsEndpoint: endpoint, region, tables } = localAws();

@@ -9,8 +9,7 @@ import {
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SqsLetterBox } from '../../lambdas/outbound/store/sqs-letter-box.ts';
 import { SqsQueues } from '../../lambdas/reconciling/store/sqs-queues.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { emulatedAws } from '../support/local-aws.ts';
+import { CREDENTIALS, emulatedAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
 const { awsEndpoint: endpoint, region } = emulatedAws();

@@ -6,7 +6,6 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { listenerOf } from '../../examples/listener.ts';
 import { membership } from '../../examples/membership/membership.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 
 /*
  * The example as a process that waits at one point for its test. It tells each transaction on standard output:
@@ -14,7 +13,7 @@ import { CREDENTIALS } from '../../local/emulator-environment.ts';
  * with the line `go on` of standard input. With `CLOCK=simulated`, its time passes with lines such as `pass 400`, in milliseconds.
  */
 
-const { TABLE = '', ENDPOINT = '', SECRET = '', LEASE = '25', PAUSE = '', CLOCK = '' } = process.env;
+const { TABLE = '', SECRET = '', LEASE = '25', PAUSE = '', CLOCK = '' } = process.env;
 const say = (text: string) => process.stdout.write(`${text}\n`);
 const lines = createInterface({ input: process.stdin });
 const counts = new Map<string, number>();
@@ -41,12 +40,7 @@ function stepOf({ TransactItems: items = [] }: Transaction): string {
   return items.length > 1 ? 'part' : 'renewal';
 }
 
-const client = new DynamoDBClient({
-  endpoint: ENDPOINT,
-  region: 'us-east-1',
-  credentials: CREDENTIALS,
-  maxAttempts: 1,
-});
+const client = new DynamoDBClient({ maxAttempts: 1 });
 client.middlewareStack.add(
   (next, { commandName }) =>
     async (args) => {

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { buildSync } from 'esbuild';
 import { PROJECT } from '../../local/directories.ts';
+import { emulatorEnvironment } from '../../local/emulator-environment.ts';
 import { emulatedAws } from '../support/local-aws.ts';
 
 const begun: ChildProcessByStdio<Writable, Readable, null>[] = [];
@@ -28,9 +29,8 @@ export async function startMembership({ table, secret, pause = '', leaseSeconds 
     cwd: PROJECT,
     stdio: ['pipe', 'pipe', 'inherit'],
     env: {
-      PATH: process.env['PATH'],
       TABLE: table,
-      ENDPOINT: emulatedAws().awsEndpoint,
+      ...emulatorEnvironment(emulatedAws()),
       SECRET: secret,
       LEASE: String(leaseSeconds),
       PAUSE: pause,

@@ -1,5 +1,4 @@
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { localAws } from './local-aws.ts';
+import { CREDENTIALS, localAws } from './local-aws.ts';
 
 interface SessionCredentials {
   readonly accessKeyId: string;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { StackOutput, stackNameOf } from '../../lambdas/kernel/contract/api.ts';
 import { type Emulator, startEmulator } from '../../local/emulator.ts';
-import { CREDENTIALS, REGION } from '../../local/emulator-environment.ts';
+import { accessTo, type EmulatorAccess, REGION } from '../../local/emulator-environment.ts';
 import { freePort } from '../../local/free-port.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { ensurePython } from '../../local/python-environment.ts';
@@ -11,7 +11,7 @@ import { requestTemplates } from './synth-requests.ts';
 import { createTablesOf, resourceOf, type TableTemplate } from './template-tables.ts';
 
 /** An emulator without stacks. It has the tables of the templates, empty. */
-export interface BareAws extends Pick<LocalAws, 'awsEndpoint' | 'region' | 'tables' | 'keeperPid'> {
+export interface BareAws extends Pick<LocalAws, 'awsEndpoint' | 'accessKeyId' | 'region' | 'tables' | 'keeperPid'> {
   /** The table of the sandbox. */
   readonly booksTable: string;
 }
@@ -43,9 +43,9 @@ export async function startBareAws({
   const state = join(directory, 'state');
   const emulator = await startEmulator({ python, port: await freePort(port), directory, state, persist: false });
   try {
-    const { endpoint: awsEndpoint, keeperPid } = emulator;
-    const tables = await createTables(awsEndpoint, await templates);
-    return { aws: { awsEndpoint, region: REGION, ...tables, keeperPid }, emulator };
+    const { access, keeperPid } = emulator;
+    const tables = await createTables(access, await templates);
+    return { aws: { ...access, region: REGION, ...tables, keeperPid }, emulator };
   } catch (error) {
     await emulator.stop();
     throw error;
@@ -60,10 +60,10 @@ async function tableTemplates(assembly: string | undefined): Promise<TableTempla
 }
 
 async function createTables(
-  endpoint: string,
+  access: EmulatorAccess,
   { data, sandbox }: TableTemplates,
 ): Promise<Pick<BareAws, 'tables' | 'booksTable'>> {
-  const client = new DynamoDBClient({ endpoint, region: REGION, credentials: CREDENTIALS });
+  const client = new DynamoDBClient(accessTo(access));
   await createTablesOf(client, data);
   const [booksTable, ...others] = await createTablesOf(client, sandbox);
   client.destroy();

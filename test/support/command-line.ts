@@ -1,22 +1,21 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { credentialVariables } from '../../local/emulator-environment.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Runs the operator's command against the local AWS, as a process of its own. */
 export async function payonce(
-  { awsEndpoint, region }: Pick<LocalAws, 'awsEndpoint' | 'region'>,
+  { awsEndpoint, accessKeyId, region }: Pick<LocalAws, 'awsEndpoint' | 'accessKeyId' | 'region'>,
   ...words: readonly string[]
 ): Promise<{ readonly code: number; readonly said: string }> {
   const env = {
     ...process.env,
     AWS_ENDPOINT_URL: awsEndpoint,
     AWS_REGION: region,
-    AWS_ACCESS_KEY_ID: CREDENTIALS.accessKeyId,
-    AWS_SECRET_ACCESS_KEY: CREDENTIALS.secretAccessKey,
+    ...credentialVariables(accessKeyId),
   };
   try {
     const { stdout } = await promisify(execFile)(process.execPath, ['cli/payonce.mjs', ...words], { cwd: ROOT, env });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { CreateTableCommand, DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
+import { credentialsOf } from '../../local/emulator-environment.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { Stores } from '../world/stores.ts';
 import type { BareAws } from './bare-aws.ts';
@@ -23,9 +23,19 @@ export function localAws(): LocalAws {
 }
 
 /** The emulator of the run, with or without stacks. */
-export function emulatedAws(): Pick<BareAws, 'awsEndpoint' | 'region' | 'tables'> {
+export function emulatedAws(): Pick<BareAws, 'awsEndpoint' | 'accessKeyId' | 'region' | 'tables'> {
   return awsOfRun();
 }
+
+/** Credentials with an administrator's rights on the emulator of the run. */
+export const CREDENTIALS = {
+  get accessKeyId() {
+    return emulatedAws().accessKeyId;
+  },
+  get secretAccessKey() {
+    return credentialsOf('').secretAccessKey;
+  },
+};
 
 /** Calls the deployed sandbox with its secret, which is also the token of its e-mail service. */
 export function askSandbox(path: string, init: RequestInit = {}): Promise<Response> {

@@ -4,8 +4,7 @@ import {
   UpdateFunctionConfigurationCommand,
   waitUntilFunctionUpdatedV2,
 } from '@aws-sdk/client-lambda';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
-import { localAws } from './local-aws.ts';
+import { CREDENTIALS, localAws } from './local-aws.ts';
 
 /**
  * The settings accept only addresses with TLS, and those of some vendors are constants. The functions get those of this machine's

@@ -4,15 +4,14 @@ import { documentClient } from '../../lambdas/kernel/platform/document-client.ts
 import { systemClock } from '../../lambdas/kernel/platform/platform.ts';
 import { type Bucket, TenantLimits } from '../../lambdas/tenants/limits.ts';
 import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
-import { CREDENTIALS } from '../../local/emulator-environment.ts';
 import type { Asking } from './limits.stores.test.ts';
 
 /**
  * A process that serves requests of one tenant as fast as it can, and prints how many of them were admitted. It says when it is ready,
  * begins with the first byte of standard input, and ends after its time when it was also refused once.
  */
-const { endpoint, region, table, bucket, limit, seconds } = JSON.parse(process.argv[2] ?? '') as Asking;
-const client = new DynamoDBClient({ endpoint, region, credentials: CREDENTIALS, maxAttempts: 1 });
+const { table, bucket, limit, seconds } = JSON.parse(process.argv[2] ?? '') as Asking;
+const client = new DynamoDBClient({ maxAttempts: 1 });
 const limits = new TenantLimits(new DynamoDbLimits(documentClient(client), table, limit), systemClock);
 console.log('ready');
 await once(process.stdin, 'data');

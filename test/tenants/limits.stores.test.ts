@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { expect, test } from '@jest/globals';
 import type { RateLimit } from '../../lambdas/kernel/contract/limits.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { emulatorEnvironment } from '../../local/emulator-environment.ts';
 import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 import { describeLimits } from './limits-suite.ts';
 
@@ -16,8 +17,6 @@ describeLimits(
 
 /** What a process is told to ask for. */
 export interface Asking {
-  readonly endpoint: string;
-  readonly region: string;
   readonly table: string;
   readonly bucket: { readonly tenantId: string; readonly mode: string; readonly kind: string };
   readonly limit: RateLimit;
@@ -32,6 +31,7 @@ type Seen = Record<'fromMs' | 'untilMs' | 'admitted' | 'asked', number>;
 async function readyProcess(asking: Asking): Promise<() => Promise<Seen>> {
   const child = spawn(process.execPath, [join('test', 'tenants', 'limits-process.ts'), JSON.stringify(asking)], {
     stdio: ['pipe', 'pipe', 'inherit'],
+    env: emulatorEnvironment(emulatedAws()),
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   expect((await lines.next()).value).toBe('ready');
@@ -45,11 +45,10 @@ async function readyProcess(asking: Asking): Promise<() => Promise<Seen>> {
 }
 
 test('processes of the operating system that ask at the same time admit at most rate × time + burst together', async () => {
-  const { awsEndpoint: endpoint, region } = emulatedAws();
   const limit = { rate: 20, burst: 10 };
   const { registry: table } = await createTables('processes');
   const bucket = { tenantId: 'ten_processes', mode: 'test', kind: 'payments' };
-  const asking: Asking = { endpoint, region, table, bucket, limit, seconds: 4 };
+  const asking: Asking = { table, bucket, limit, seconds: 4 };
   const processes = await Promise.all(Array.from({ length: PROCESSES }, () => readyProcess(asking)));
   const seen = await Promise.all(processes.map((go) => go()));
   const sum = (name: 'admitted' | 'asked') => seen.reduce((all, each) => all + each[name], 0);

@@ -16,7 +16,7 @@ import { countingEntropy } from '../support/counting-entropy.ts';
 import { type HistoryRun, kindsByEffect, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, Crash, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { clientOf } from '../support/faulty-client.ts';
-import { createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
+import { CREDENTIALS, createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
 import { takenAt } from './ledger-reader-suite.ts';
 
@@ -41,8 +41,7 @@ const calm = () => new DynamoDbViews(documentClient(dynamoDbClient()), table, pa
 function faulty(actor: Actor): ViewStore {
   const { awsEndpoint: endpoint } = emulatedAws();
   const { requestHandler } = dynamoDbClient().config;
-  const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
-  const client = clientOf(actor, { endpoint, region: 'us-east-1', credentials, requestHandler });
+  const client = clientOf(actor, { endpoint, region: 'us-east-1', credentials: CREDENTIALS, requestHandler });
   return new DynamoDbViews(documentClient(client), table, pacing);
 }
 

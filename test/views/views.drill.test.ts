@@ -8,6 +8,7 @@ import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import type { TenantId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { credentialVariables } from '../../local/emulator-environment.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
@@ -47,8 +48,7 @@ function rebuild(...options: readonly string[]): Promise<{ readonly code: number
     ...process.env,
     AWS_ENDPOINT_URL: aws.awsEndpoint,
     AWS_REGION: aws.region,
-    AWS_ACCESS_KEY_ID: 'test',
-    AWS_SECRET_ACCESS_KEY: 'test',
+    ...credentialVariables(aws.accessKeyId),
   };
   const command = [
     resolve('cli/payonce.mjs'),

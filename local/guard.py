@@ -1,0 +1,115 @@
+"""Refuses requests from outside of the run, before any service of the emulator.
+
+Every page in a browser of this machine can send requests to the emulator, which verifies no signature, while its functions run as
+the user. Refused are:
+
+- another `Host` than those of loopback, against names that are bound to it later (DNS rebinding);
+- another `Origin` than the emulator's own, and what a browser marks as sent by another site (W3C, "Fetch Metadata Request
+  Headers"), but for links to the pages of a REST API;
+- calls of AWS without the access key of this run, or of a session that was issued in it. REST APIs have keys of their own;
+- WebSockets, which no stack has.
+
+No response lets pages of other origins read it: the emulator's CORS headers are removed.
+"""
+
+import hmac
+import os
+import re
+import secrets
+from urllib.parse import parse_qs
+
+from ministack import app
+from ministack.core import lambda_runtime, router
+from ministack.core.sigv4 import decode_header_value
+from ministack.services import apigateway_v1, lambda_svc, sts
+
+# This file wraps and calls internals of the emulator.
+USED = {
+    app: ["app", "_parse_execute_api_url", "_send_response"],
+    apigateway_v1: ["stages_for_api", "find_api_scope"],
+    lambda_runtime: ["execution_credentials"],
+    lambda_svc: ["execution_credentials"],
+    router: ["extract_access_key_id"],
+    sts: ["_sessions", "register_session"],
+}
+HOST = re.compile(r"(127\.0\.0\.1|localhost|[a-z0-9]+\.execute-api\.localhost)(:\d+)?")
+HEALTH = "/_ministack/health"
+OWN_SITE = ("", "none", "same-origin")
+
+_app = app.app
+_credentials = lambda_runtime.execution_credentials
+_function_keys = {}
+
+
+def refusal(method, path, query, headers):
+    """Returns why a request is refused; None when it is let through. `headers` maps lower-case names to lists of values."""
+
+    def value(name):
+        return ", ".join(headers.get(name, []))
+
+    host, origin = value("host"), value("origin")
+    if not HOST.fullmatch(host):
+        return f"the header Host is {host!r}; it must be 127.0.0.1, localhost or an execute-api.localhost"
+    if origin not in ("", f"http://{host}"):
+        return f"the header Origin is {origin!r}; pages of other origins may not call the local AWS"
+    is_api = _is_api(host, path)
+    is_link = method == "GET" and value("sec-fetch-mode") == "navigate" and value("sec-fetch-dest") == "document"
+    if value("sec-fetch-site") not in OWN_SITE and not (is_api and is_link):
+        return f"the header Sec-Fetch-Site is {value('sec-fetch-site')!r}; pages of other sites may not call the local AWS"
+    if is_api or (method == "GET" and path == HEALTH):
+        return None
+    key = router.extract_access_key_id({name: value(name) for name in headers}, query)
+    if hmac.compare_digest(key.encode(), os.environ["AWS_ACCESS_KEY_ID"].encode()) or key in sts._sessions:
+        return None
+    return "the access key id is not that of this run; .payonce/local.json contains it"
+
+
+def _is_api(host, path):
+    """Whether a request is for a stage of a REST API. The emulator's own paths begin with no name of a stage."""
+    found = app._parse_execute_api_url(host, path)
+    if found is None or apigateway_v1.find_api_scope(found[0]) is None:
+        return False
+    return found[1] in apigateway_v1.stages_for_api(found[0])
+
+
+async def answer(scope, receive, send):
+    if scope["type"] == "lifespan":
+        return await _app(scope, receive, send)
+    if scope["type"] != "http":
+        await receive()
+        return await send({"type": "websocket.close", "code": 1008})
+    headers = {}
+    for name, content in scope["headers"]:
+        headers.setdefault(name.decode("latin-1").lower(), []).append(decode_header_value(content))
+    query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
+    reason = refusal(scope["method"], scope["path"], query, headers)
+    if reason is None:
+        return await _app(scope, receive, _without_cors(send))
+    await app._send_response(send, 403, {"Content-Type": "text/plain; charset=utf-8"}, f"Refused: {reason}.\n")
+
+
+def _without_cors(send):
+    async def send_without_cors(message):
+        if message["type"] == "http.response.start":
+            kept = [pair for pair in message.get("headers", []) if not pair[0].lower().startswith(b"access-control-")]
+            message = {**message, "headers": kept}
+        await send(message)
+
+    return send_without_cors
+
+
+def execution_credentials(config):
+    """The emulator derives the access key of a function's role from names that anyone can know."""
+    issued = _credentials(config)
+    derived = issued["AWS_ACCESS_KEY_ID"]
+    key = _function_keys.setdefault(derived, f"ASIA{secrets.token_hex(16).upper()}")
+    session = sts._sessions.pop(derived, None)
+    if session is not None:
+        sts.register_session(key, session)
+    return {**issued, "AWS_ACCESS_KEY_ID": key}
+
+
+def install():
+    app.app = answer
+    lambda_runtime.execution_credentials = execution_credentials
+    lambda_svc.execution_credentials = execution_credentials

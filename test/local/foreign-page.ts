@@ -1,0 +1,93 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
+import type { RealBrowser } from '../client/browser.ts';
+import { until } from '../support/until.ts';
+import { LISTENERS } from './own-listeners.ts';
+
+/** A page of another site, and of another origin of the same site as 127.0.0.1, in a real browser. */
+export class ForeignPage {
+  readonly #server: Server;
+  readonly #browser: RealBrowser;
+
+  private constructor(server: Server, browser: RealBrowser) {
+    this.#server = server;
+    this.#browser = browser;
+  }
+
+  static async serve(browser: RealBrowser): Promise<ForeignPage> {
+    const server = createServer((_request, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><title>foreign</title><p>');
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return new ForeignPage(server, browser);
+  }
+
+  stop(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+
+  /** @param host of the page: `localhost` is another site than 127.0.0.1 */
+  open(host: '127.0.0.1' | 'localhost'): Promise<Page> {
+    return this.#browser.open(`http://${host}:${(this.#server.address() as AddressInfo).port}/`);
+  }
+}
+
+/** Posts a form, which needs no preflight. @returns the status of the response, which only the browser sees */
+export async function postForm(page: Page, url: string, body: string): Promise<number> {
+  return statusOf(
+    page,
+    { method: 'POST', url },
+    `const form = Object.assign(document.createElement('form'), { method: 'post', action: url, enctype: 'text/plain' });
+    const [name, value = ''] = ${JSON.stringify(body)}.split('=');
+    form.append(Object.assign(document.createElement('input'), { name, value }));
+    const frame = Object.assign(document.createElement('iframe'), { name: 'frame' + Math.random() });
+    form.target = frame.name;
+    document.body.append(frame, form);
+    form.submit();`,
+  );
+}
+
+/** Embeds an address as an image: a GET without \`Origin\`. @returns the status of the response */
+export async function embed(page: Page, url: string): Promise<number> {
+  return statusOf(
+    page,
+    { method: 'GET', url },
+    "document.body.append(Object.assign(document.createElement('img'), { src: url }));",
+  );
+}
+
+async function statusOf(
+  page: Page,
+  { method, url }: { readonly method: string; readonly url: string },
+  script: string,
+): Promise<number> {
+  const found: number[] = [];
+  page.on('response', (response) => {
+    if (response.url() === url && response.request().method() === method) found.push(response.status());
+  });
+  await page.evaluate(`{ const url = ${JSON.stringify(url)}; ${script} }`);
+  return until(async () => found[0]);
+}
+
+/** What a script of the page can read of a response. */
+export async function read(page: Page, url: string, headers: Record<string, string> = {}): Promise<string> {
+  const call = `fetch(${JSON.stringify(url)}, { headers: ${JSON.stringify(headers)} })`;
+  return page.evaluate<string>(`${call}.then((response) => response.text(), () => 'unreadable')`);
+}
+
+/** Every listener of Node that the repository has. */
+export async function ownListeners(): Promise<{ readonly urls: readonly string[]; readonly stop: () => void }> {
+  const servers = await Promise.all(LISTENERS.map(([, start]) => start()));
+  return {
+    urls: servers.map((server) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+    stop: () => {
+      for (const server of servers) {
+        server.close();
+        server.closeAllConnections();
+      }
+    },
+  };
+}

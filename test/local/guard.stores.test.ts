@@ -1,0 +1,104 @@
+import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { CreateFunctionCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { describe, expect, test } from '@jest/globals';
+import { emulatedAws } from '../support/local-aws.ts';
+
+const { awsEndpoint, accessKeyId } = emulatedAws();
+const { port, host: HOST } = new URL(awsEndpoint);
+const credential = (key: string) => `AWS4-HMAC-SHA256 Credential=${key}/20260101/us-east-1/lambda/aws4_request`;
+const KEY = { authorization: credential(accessKeyId) };
+const FUNCTIONS = '/2015-03-31/functions/';
+
+interface Asked {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+interface Answered {
+  readonly status: number | undefined;
+  readonly names: readonly string[];
+  readonly body: string;
+}
+
+/** With headers that `fetch` does not send. */
+async function ask({ method = 'GET', path = FUNCTIONS, headers = {} }: Asked): Promise<Answered> {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
+    request({ host: '127.0.0.1', port, method, path, headers }, resolve).on('error', reject).end();
+  });
+  return { status: response.statusCode, names: Object.keys(response.headers), body: await text(response) };
+}
+
+describe('the local AWS', () => {
+  test.each<[what: string, asked: Asked, reason: RegExp]>([
+    ['no key', {}, /the access key id is not that of this run/],
+    ['the well-known key', { headers: { authorization: credential('test') } }, /access key id/],
+    ['an account as the key', { headers: { authorization: credential('000000000000') } }, /access key id/],
+    ['an empty key', { headers: { authorization: credential('') } }, /access key id/],
+    [
+      'a key in the query',
+      { path: `${FUNCTIONS}?X-Amz-Credential=test%2F20260101%2Fus-east-1%2Flambda` },
+      /access key/,
+    ],
+    ['no key, to reset it', { method: 'POST', path: '/_ministack/reset' }, /access key id/],
+    ['no key, to read queues', { path: '/_ministack/sqs/messages' }, /access key id/],
+    ['no key, to save it', { method: 'POST', path: '/_payonce/save' }, /access key id/],
+    ['no key, to an API that does not exist', { path: '/restapis/a1/live/_user_request_/' }, /access key id/],
+    ['a preflight', { method: 'OPTIONS', headers: { ...KEY, origin: 'https://evil.example' } }, /the header Origin/],
+    ['a foreign origin', { headers: { ...KEY, origin: 'https://evil.example' } }, /the header Origin/],
+    ['a hidden origin', { headers: { ...KEY, origin: 'null' } }, /the header Origin/],
+    ['another port of this machine', { headers: { ...KEY, origin: 'http://127.0.0.1:1' } }, /the header Origin/],
+    ['a mark of another site', { headers: { ...KEY, 'sec-fetch-site': 'cross-site' } }, /the header Sec-Fetch-Site/],
+    ['a mark of another origin', { headers: { ...KEY, 'sec-fetch-site': 'same-site' } }, /the header Sec-Fetch-Site/],
+    [
+      'a link to a service',
+      {
+        headers: { ...KEY, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+      },
+      /the header Sec-Fetch-Site/,
+    ],
+    ['a name that is bound to loopback', { headers: { ...KEY, host: 'evil.example' } }, /the header Host/],
+    ['a name below localhost', { headers: { ...KEY, host: `bucket.localhost:${port}` } }, /the header Host/],
+    ['a host before another', { headers: { ...KEY, host: `127.0.0.1:${port}@evil.example` } }, /the header Host/],
+  ])('refuses %s, before any service', async (_what, asked, reason) => {
+    expect(await ask(asked)).toMatchObject({ status: 403, body: expect.stringMatching(reason) });
+  });
+
+  test.each<[what: string, asked: Asked]>([
+    ['the key of the run', { headers: KEY }],
+    ['its name on loopback', { headers: { ...KEY, host: `localhost:${port}` } }],
+    ['its own pages', { headers: { ...KEY, origin: awsEndpoint, 'sec-fetch-site': 'same-origin' } }],
+    ['an address that a person typed', { headers: { ...KEY, 'sec-fetch-site': 'none' } }],
+    ['a look at its health without a key', { path: '/_ministack/health' }],
+  ])('answers %s, without a header that lets other origins read it', async (_what, asked) => {
+    const { status, names } = await ask(asked);
+    expect([status, names.filter((name) => name.startsWith('access-control-'))]).toEqual([200, []]);
+  });
+
+  test('makes no function for the well-known key of an SDK', async () => {
+    const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
+    const client = new LambdaClient({ endpoint: awsEndpoint, region: 'us-east-1', credentials, maxAttempts: 1 });
+    const Code = { ZipFile: Buffer.from('') };
+    const made = client.send(
+      new CreateFunctionCommand({ FunctionName: 'foreign', Role: 'arn:aws:iam::0:role/r', Code }),
+    );
+    await expect(made).rejects.toMatchObject({ $metadata: { httpStatusCode: 403 } });
+  });
+
+  test('goes on after malformed hosts and an aborted request', async () => {
+    for (const head of [
+      `Host: a b`,
+      `Host: ${HOST}\r\nHost: evil.example`,
+      'Host: [::',
+      `Host: ${HOST}\r\nContent-Length: 9`,
+    ]) {
+      const socket = connect(Number(port), '127.0.0.1');
+      socket.on('error', () => undefined);
+      socket.end(`POST ${FUNCTIONS} HTTP/1.1\r\n${head}\r\nConnection: close\r\n\r\n{`);
+      expect(await text(socket)).not.toMatch(/^HTTP\/1\.1 (2|5)/);
+    }
+    expect((await ask({ headers: KEY })).status).toBe(200);
+  });
+});
