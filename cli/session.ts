@@ -63,15 +63,21 @@ export class Session {
     return found;
   }
 
-  /** The local stack with `--local`, else undefined. @throws CliFailure when none runs */
+  /** The local stack with `--local`, else undefined. @throws CliFailure when none runs, or it does not answer */
   async local(): Promise<LocalStack | undefined> {
     const { local = false, directory } = this.#options;
     const environment = this.#environment;
     if (!local) return undefined;
     if (environment !== undefined)
       throw new CliFailure(ExitCode.usage, 'The local stack has no environment: use --local or --environment.');
-    const running = await new StateFile(directory).running();
+    const state = new StateFile(directory);
+    const running = await state.running();
     if (running !== undefined) return running;
+    if (state.isKept())
+      throw new CliFailure(
+        ExitCode.unreachable,
+        `The local stack in ${directory} runs and does not answer. Try again later, or stop it with "npm stop".`,
+      );
     throw new CliFailure(ExitCode.notFound, `No local stack runs in ${directory}: start it with "npm start".`);
   }
 

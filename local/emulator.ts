@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { makeDirectory } from './directories.ts';
 import { credentialVariables, type EmulatorAccess, isolatedEnvironment } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
+import { freePort } from './free-port.ts';
 import { detachKept, startKept, stopKept } from './kept-process.ts';
 
 /** A cold start on a busy machine takes some seconds. After a minute the start has failed. Milliseconds. */
@@ -17,8 +18,12 @@ const FUNCTION_ADDRESSES = join(import.meta.dirname, 'function-addresses.cjs');
 /** Subdirectory of an emulator's directory, with the state that is kept after a stop. */
 export const STATE_DIRECTORY = 'state';
 
+/** Another process can take a port after it was found free. */
+const MOST_PORTS = 5;
+
 interface EmulatorOptions {
   readonly python: string;
+  /** The port to take when it is free. */
   readonly port: number;
   /** Directory of its log. */
   readonly directory: string;
@@ -47,6 +52,19 @@ export interface Emulator {
 
 /** @throws StartFailure when it does not start */
 export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await startAt({ ...options, port: await freePort(options.port) });
+    } catch (error) {
+      if (!(error instanceof PortTaken) || tried === MOST_PORTS) throw error;
+    }
+  }
+}
+
+class PortTaken extends StartFailure {}
+
+/** @throws PortTaken when another process was faster, StartFailure for any other reason */
+async function startAt(options: EmulatorOptions): Promise<Emulator> {
   const { directory, port } = options;
   const logFile = join(directory, 'emulator.log');
   const temporary = join(directory, 'tmp');
@@ -70,7 +88,10 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
   const endpoint = `http://127.0.0.1:${port}`;
   if (!(await isReady(endpoint, logFile, ended.signal))) {
     await stopKept(keeperPid);
-    throw new StartFailure(`The local AWS did not start. Its last log line: ${lastLine(logFile)} (see ${logFile})`);
+    const isTaken = /already in use/i.test(readFileSync(logFile, 'utf8'));
+    throw new (isTaken ? PortTaken : StartFailure)(
+      `The local AWS did not start. Its last log line: ${lastLine(logFile)} (see ${logFile})`,
+    );
   }
   const access = { awsEndpoint: endpoint, accessKeyId };
   return {

@@ -1,10 +1,9 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PROJECT } from './directories.ts';
 import { isolatedEnvironment } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
-import { freePort } from './free-port.ts';
 import { detachKept, startKept, stopKept } from './kept-process.ts';
 
 /** It builds its page first. A minute is for a busy machine. Milliseconds. */
@@ -29,34 +28,24 @@ export async function startLab(
   directory: string,
   wanted: number,
 ): Promise<{ readonly lab: RunningLab; readonly detach: () => void }> {
-  const port = await freePort(wanted);
   const logFile = join(directory, LOG);
   const log = openSync(logFile, 'w');
   const keeper = startKept({
-    command: [process.execPath, PROGRAM, directory, String(port)],
+    command: [process.execPath, PROGRAM, directory, String(wanted)],
     environment: isolatedEnvironment(),
     directory,
     output: log,
   });
   closeSync(log);
-  const lab = { url: `http://127.0.0.1:${port}`, keeperPid: keeper.pid ?? 0 };
+  const keeperPid = keeper.pid ?? 0;
   const ended = new AbortController();
   keeper.once('exit', () => ended.abort());
   const untilMs = Date.now() + READY_WITHIN_MS;
   while (Date.now() < untilMs && !ended.signal.aborted) {
-    if (await answers(lab.url)) return { lab, detach: () => detachKept(keeper) };
+    const [url] = /^http:\/\/127\.0\.0\.1:\d+$/m.exec(readFileSync(logFile, 'utf8')) ?? [];
+    if (url !== undefined) return { lab: { url, keeperPid }, detach: () => detachKept(keeper) };
     await sleep(POLL_MS);
   }
-  await stopKept(lab.keeperPid);
+  await stopKept(keeperPid);
   throw new StartFailure(`The lab did not start (see ${logFile}).`);
-}
-
-async function answers(url: string): Promise<boolean> {
-  try {
-    const answer = await fetch(`${url}/lab`);
-    await answer.body?.cancel();
-    return answer.ok;
-  } catch {
-    return false;
-  }
 }

@@ -22,7 +22,6 @@ import { bootstrap, type CdkApp, deploy, type StackOutputs } from './cdk.ts';
 import { type Emulator, startEmulator } from './emulator.ts';
 import { accessTo, type EmulatorAccess, REGION } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
-import { freePort } from './free-port.ts';
 import type { RunningLab } from './lab.ts';
 import { ensurePython } from './python-environment.ts';
 import { SavedState } from './saved-state.ts';
@@ -106,9 +105,10 @@ export async function startLocalAws(options: LocalAwsOptions): Promise<RunningLo
 
 async function begin(options: LocalAwsOptions, python: string, state: SavedState): Promise<RunningLocalAws> {
   const { directory, persist, report } = options;
-  const port = await freePort(options.port);
-  report('Local AWS', port === options.port ? `port ${port}` : `port ${port}, as ${options.port} is taken`);
-  const emulator = await startEmulator({ python, port, directory, state: state.directory, persist });
+  report('Local AWS');
+  const emulator = await startEmulator({ python, port: options.port, directory, state: state.directory, persist });
+  const { port } = new URL(emulator.access.awsEndpoint);
+  report('Local AWS', port === String(options.port) ? `port ${port}` : `port ${port}, as ${options.port} is taken`);
   try {
     const aws = (await reuse(options, emulator, state)) ?? (await deployAndConnect(options, emulator, state));
     return { aws: { ...aws, keeperPid: emulator.keeperPid }, emulator };

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod';
 import { makeDirectory } from './directories.ts';
 import { isHealthy, STATE_DIRECTORY } from './emulator.ts';
@@ -7,6 +8,10 @@ import { StartFailure } from './failure.ts';
 import { isKept } from './kept-process.ts';
 import type { LocalAws, LocalKeys } from './local-aws.ts';
 import { type RunningProcess, runningProcesses } from './processes.ts';
+
+/** A busy machine answers late. Milliseconds. */
+const ANSWERS_WITHIN_MS = 15_000;
+const POLL_MS = 250;
 
 const keys = z.object({ tenantId: z.string(), apiKey: z.string(), operatorKey: z.string() });
 const localAws = keys.extend({
@@ -76,11 +81,21 @@ export class StateFile {
     return readJson(this.#local, localAws);
   }
 
-  /** The running local AWS; undefined if its processes have ended or it does not answer. */
-  async running(): Promise<LocalAws | undefined> {
-    const aws = this.read();
-    if (aws === undefined || !isKept(aws.keeperPid)) return undefined;
-    return (await isHealthy(aws.awsEndpoint)) ? aws : undefined;
+  /** The running local AWS; undefined if its processes have ended, or it does not answer in time (`isKept` tells which). */
+  async running(withinMs = ANSWERS_WITHIN_MS): Promise<LocalAws | undefined> {
+    const untilMs = Date.now() + withinMs;
+    for (;;) {
+      const aws = this.read();
+      if (aws === undefined || !isKept(aws.keeperPid)) return undefined;
+      if (await isHealthy(aws.awsEndpoint)) return aws;
+      if (Date.now() >= untilMs) return undefined;
+      await sleep(POLL_MS);
+    }
+  }
+
+  /** Whether processes of the local AWS run, answering or not. */
+  isKept(): boolean {
+    return isKept(this.read()?.keeperPid ?? 0);
   }
 
   keys(): LocalKeys | undefined {

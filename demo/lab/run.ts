@@ -1,6 +1,8 @@
 /**
  * The lab of a running local AWS. `npm start` starts it under a keeper (local/lab.ts).
  *
+ * It prints its address once it listens, at the port if that is free.
+ *
  *   node demo/lab/run.ts <directory of the local AWS> <port>
  */
 import { join } from 'node:path';
@@ -11,7 +13,8 @@ import { serveLab } from './serve.ts';
 const [, , directory = '', port = ''] = process.argv;
 const aws = await new StateFile(directory).running();
 if (aws === undefined) throw new StartFailure('Payonce is not running. Start it with "npm start".');
-const { end } = await serveLab(aws, { directory: join(directory, 'lab'), port: Number(port) });
+const { url, end } = await serveLab(aws, { directory: join(directory, 'lab'), port: Number(port) });
+console.log(url);
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.once(signal, () => void leave());
 
 async function leave(): Promise<void> {

@@ -1,10 +1,10 @@
-import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { listenerOf } from '../../examples/listener.ts';
 import { buildConsole } from '../../lib/lambda-code.ts';
 import { makeDirectory } from '../../local/directories.ts';
+import { listenNear } from '../../local/free-port.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import type { DeployedDemo } from '../deployed.ts';
 import { LAB_SCENARIOS } from '../scenarios.ts';
@@ -15,7 +15,7 @@ import { labServer } from './server.ts';
 interface LabServerOptions {
   /** Of its own: it is deleted at the end. */
   readonly directory: string;
-  /** A free one. */
+  /** The port to take when it is free. */
   readonly port: number;
   /** The naive shop, if it is deployed. @default it is deployed when the first trouble is run, and taken away at the end */
   readonly demo?: DeployedDemo;
@@ -24,7 +24,7 @@ interface LabServerOptions {
 /** Serves the lab of a running local AWS. @returns what ends it */
 export async function serveLab(
   aws: LocalAws,
-  { directory, port, demo }: LabServerOptions,
+  { directory, port: wanted, demo }: LabServerOptions,
 ): Promise<{ readonly url: string; readonly end: () => Promise<void> }> {
   rmSync(directory, { recursive: true, force: true });
   makeDirectory(directory);
@@ -32,8 +32,9 @@ export async function serveLab(
   buildConsole(page, 'console/lab');
   const runner = new LabRunner(aws, join(directory, 'demo'), demo);
   const lab = new Lab({ scenarios: LAB_SCENARIOS, runner: runner.run, consoleUrl: `${aws.apiUrl}/console` });
-  const server = createServer(listenerOf(labServer(lab, page, port))).listen(port, '127.0.0.1');
-  await once(server, 'listening');
+  const server = createServer();
+  const port = await listenNear(server, wanted);
+  server.on('request', listenerOf(labServer(lab, page, port)));
   const end = async (): Promise<void> => {
     server.close();
     server.closeAllConnections();

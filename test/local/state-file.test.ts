@@ -1,10 +1,15 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { ExitCode } from '../../cli/failure.ts';
+import { payonceProgram } from '../../cli/program.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { StateFile } from '../../local/state-file.ts';
 
@@ -77,9 +82,38 @@ describe('the state file of a local AWS', () => {
     expect(await state.running()).toBeUndefined();
   });
 
-  test('is ignored when its address does not answer', async () => {
+  test('is ignored when its address does not answer in time, and its processes still count as running', async () => {
     state.write({ ...RUNNING, keeperPid: processNamed('keeper.ts') });
-    expect(await state.running()).toBeUndefined();
+    expect([await state.running(0), state.isKept()]).toEqual([undefined, true]);
+  });
+
+  test('is told as not answering by payonce --local, which names no second start', async () => {
+    state.write({ ...RUNNING, keeperPid: processNamed('keeper.ts') });
+    const began = Date.now();
+    let looks = 0;
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => began + 10_000 * (looks += 1));
+    const program = payonceProgram({ print: () => undefined, isTerminal: false, freshKey: () => 'key' });
+    const words = ['--directory', directory, 'tenants', 'list', '--local'];
+    await expect(program.parseAsync(words, { from: 'user' }).finally(() => clock.mockRestore())).rejects.toMatchObject({
+      exitCode: ExitCode.unreachable,
+      message: `The local stack in ${directory} runs and does not answer. Try again later, or stop it with "npm stop".`,
+    });
+  });
+
+  test('is found when its address answers late', async () => {
+    const server = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    server.close();
+    await once(server, 'close');
+    const aws = { ...RUNNING, awsEndpoint: `http://127.0.0.1:${port}`, keeperPid: processNamed('keeper.ts') };
+    state.write(aws);
+    const found = state.running();
+    await sleep(500);
+    server.listen(port, '127.0.0.1');
+    expect(await found).toEqual(aws);
+    server.close();
+    server.closeAllConnections();
   });
 
   test.each(['', '{', 'null', '[]', '{"keeperPid":1}'])('is ignored when it is %j', async (text) => {

@@ -4,7 +4,6 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { StackOutput, stackNameOf } from '../../lambdas/kernel/contract/api.ts';
 import { type Emulator, startEmulator } from '../../local/emulator.ts';
 import { accessTo, type EmulatorAccess, REGION } from '../../local/emulator-environment.ts';
-import { freePort } from '../../local/free-port.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { ensurePython } from '../../local/python-environment.ts';
 import { requestTemplates } from './synth-requests.ts';
@@ -41,7 +40,7 @@ export async function startBareAws({
   templates.catch(() => undefined);
   const python = await ensurePython();
   const state = join(directory, 'state');
-  const emulator = await startEmulator({ python, port: await freePort(port), directory, state, persist: false });
+  const emulator = await startEmulator({ python, port, directory, state, persist: false });
   try {
     const { access, keeperPid } = emulator;
     const tables = await createTables(access, await templates);

@@ -1,0 +1,29 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from '@jest/globals';
+import { type Emulator, isHealthy, startEmulator } from '../../local/emulator.ts';
+import { freePort } from '../../local/free-port.ts';
+import { ensurePython } from '../../local/python-environment.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'payonce-two-emulators-'));
+const started: Emulator[] = [];
+
+afterAll(async () => {
+  await Promise.all(started.map((emulator) => emulator.stop()));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('two emulators that start at once and want the same port get one each', async () => {
+  const python = await ensurePython();
+  const port = await freePort(0);
+  const start = async (name: string): Promise<void> => {
+    const directory = join(folder, name);
+    mkdirSync(directory);
+    started.push(await startEmulator({ python, port, directory, state: join(directory, 'state'), persist: false }));
+  };
+  await Promise.all([start('first'), start('second')]);
+  const [first, second] = started.map(({ access }) => access);
+  expect(first?.awsEndpoint).not.toBe(second?.awsEndpoint);
+  for (const { access } of started) expect(await isHealthy(access.awsEndpoint)).toBe(true);
+});
