@@ -219,6 +219,7 @@ export class Events extends Construct {
     data.ledger.grantReadTransitions(api);
     data.registry.grantAuthenticate(api);
     data.registry.grantIdentifyOperators(api);
+    data.registry.grantReadTenants(api);
     data.registry.grantReadDetails(api);
     http.route(['/v1/events', '/v1/events/{proxy+}', '/v1/reports/{proxy+}'], api.function);
     return api;

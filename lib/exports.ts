@@ -52,6 +52,7 @@ export class Exports extends Construct {
     });
     data.registry.grantAuthenticate(api);
     data.registry.grantIdentifyOperators(api);
+    data.registry.grantReadTenants(api);
     data.ledger.grantRecordActivity(api);
     const actions = ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:PutItem'];
     data.registry.grantRows(api, 'RequestExports', actions, [RegistryRow.export, RegistryRow.openExports]);

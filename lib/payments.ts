@@ -49,6 +49,7 @@ export class Payments extends Construct {
     });
     data.registry.grantAuthenticate(this.api);
     data.registry.grantIdentifyOperators(this.api);
+    data.registry.grantReadTenants(this.api);
     const { reference, details, hold, inquiry, openOrder, return: giveBack } = RegistryRow;
     data.registry.grantRows(
       this.api,

@@ -96,6 +96,7 @@ export class Webhooks extends Construct {
     const rows = [...BOOKS, ...DELIVERIES, ...REPLAYS];
     data.registry.grantAuthenticate(api);
     data.registry.grantIdentifyOperators(api);
+    data.registry.grantReadTenants(api);
     data.registry.grantRows(api, 'ReadRows', ['dynamodb:GetItem'], rows);
     data.registry.grantRows(api, 'ListDeliveries', ['dynamodb:Query'], DELIVERIES);
     data.registry.grantRows(api, 'WriteRows', ['dynamodb:PutItem'], rows);

@@ -3,7 +3,7 @@ import { type Platform, systemPlatform } from '../kernel/platform/system-platfor
 import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
 import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
-import { configuredOperators } from '../tenants/store/operator-registry.ts';
+import { operatorsForTenants } from '../tenants/store/operator-registry.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { EVENT_ROUTES } from '../views/http/event-routes.ts';
 import { readEventsConfig } from '../views/settings.ts';
@@ -21,7 +21,7 @@ export function wire(platform: Platform) {
     views: new DynamoDbViews(documents, tables.views, pacing),
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     limits: tenantLimits(platform, tables.registry),
-    identify: configuredOperators(platform, tables.registry),
+    operators: operatorsForTenants(platform, tables.registry),
     telemetry: standardTelemetry('events', platform.instruments),
     digest,
     clock,

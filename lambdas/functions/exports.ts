@@ -11,7 +11,7 @@ import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
-import { configuredOperators } from '../tenants/store/operator-registry.ts';
+import { operatorsForTenants } from '../tenants/store/operator-registry.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 
 export const handler = idempotently(
@@ -32,7 +32,7 @@ export function wire(platform: Platform & Buckets & Functions, runner: Operation
     link: (asked) => linkTo(s3, bucket, asked),
     keys: new DynamoDbApiKeyRegistry(documents, registryTable, pacing),
     limits: tenantLimits(platform, registryTable),
-    identify: configuredOperators(platform, registryTable),
+    operators: operatorsForTenants(platform, registryTable),
     report: (error) => telemetry.fault('wake the writer of an export', error),
     runner,
     telemetry,

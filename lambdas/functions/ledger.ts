@@ -32,7 +32,7 @@ import { DynamoDbQueues } from '../reconciling/store/dynamodb-queues.ts';
 import { deployedQueues, messageQueueNames, SqsQueues, startRedrives } from '../reconciling/store/sqs-queues.ts';
 import { deployedLimit, tenantLimits } from '../tenants/store/dynamodb-limits.ts';
 import { LimitAdministration } from '../tenants/store/limit-administration.ts';
-import { configuredOperators } from '../tenants/store/operator-registry.ts';
+import { operatorsForTenants } from '../tenants/store/operator-registry.ts';
 import { TenantAdministration } from '../tenants/store/tenant-administration.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
@@ -67,7 +67,10 @@ export async function wire(
   const store = new DynamoDbStore(documents, tables, pacing);
   const effects = new DynamoDbApprovals(documents, tables, pacing, store);
   const activity = new DynamoDbActivity(documents, tables, pacing);
+  const operators = operatorsForTenants(platform, tables.registry);
   const tools = {
+    operators,
+    isTenant: operators.isTenant,
     ledger: new ViewLedgerReader(views),
     views,
     activity,
@@ -102,6 +105,5 @@ export async function wire(
     digest,
     ...pacing,
   };
-  const identify = configuredOperators(platform, tables.registry);
-  return byPath(operatorApi(ADMIN_ROUTES, tools, identify), authenticatedApi(LEDGER_ROUTES, { ...tools, identify }));
+  return byPath(operatorApi(ADMIN_ROUTES, tools, operators.identify), authenticatedApi(LEDGER_ROUTES, tools));
 }

@@ -34,8 +34,8 @@ export async function wire(platform: Platform & ProcessorsPlatform, runner: Oper
     (await import('../kernel/platform/keyed-email-hashes.ts')).keyedEmailHashes(platform.variables, platform),
   );
   // Operators alone need it.
-  const identify = loadedOnce(async () =>
-    (await import('../tenants/store/operator-registry.ts')).configuredOperators(platform, tables.registry),
+  const operators = loadedOnce(async () =>
+    (await import('../tenants/store/operator-registry.ts')).operatorsForTenants(platform, tables.registry),
   );
   // Lists alone read them.
   const transitions = async () =>
@@ -60,7 +60,10 @@ export async function wire(platform: Platform & ProcessorsPlatform, runner: Oper
       range: async (asked) =>
         (await import('../views/store/email-index.ts')).emailIndex(documents, tables.registry, pacing).range(asked),
     },
-    identify: async (authorization) => (await identify())(authorization),
+    operators: {
+      identify: async (authorization) => (await operators()).identify(authorization),
+      isTenant: async (id) => (await operators()).isTenant(id),
+    },
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     limits: tenantLimits(platform, tables.registry),
     ...(await configuredProcessors(config, platform)),

@@ -7,7 +7,7 @@ import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
-import { configuredOperators } from '../tenants/store/operator-registry.ts';
+import { operatorsForTenants } from '../tenants/store/operator-registry.ts';
 import { DynamoDbApiKeyRegistry } from '../tenants/store/tenant-registry.ts';
 import { WEBHOOK_ROUTES } from '../webhooks/http/webhook-routes.ts';
 import { readCallingConfig } from '../webhooks/settings.ts';
@@ -33,7 +33,7 @@ export async function wire(
     webhooks: new DynamoDbWebhooks(documents, { ...config.tables, ledger: config.ledgerTable }, pacing),
     keys: new DynamoDbApiKeyRegistry(documents, config.tables.registry, pacing),
     limits: tenantLimits(platform, config.tables.registry),
-    identify: configuredOperators(platform, config.tables.registry),
+    operators: operatorsForTenants(platform, config.tables.registry),
     addresses: webhookAddresses(platform.resolve, config),
     secrets: await configuredSecrets(platform, config),
     tasks: configuredTasks(platform, config),

@@ -9,9 +9,8 @@ import type { Waiting } from '../once/use/await-first.ts';
 import type { ApiKeyRecord, ApiKeyRegistry } from '../tenants/api-key-registry.ts';
 import { authenticate, type Caller, FoundKeys } from '../tenants/authenticate.ts';
 import { type Admitted, type LimitKind, limitKindOf, type TenantLimits } from '../tenants/limits.ts';
-import type { IdentifyOperator } from '../tenants/operators.ts';
 import type { Owner } from '../tenants/owners.ts';
-import { forTenant, TENANT_HEADER } from './for-tenant.ts';
+import { forTenant, type OperatorsForTenants, TENANT_HEADER } from './for-tenant.ts';
 import { type GatewayEvent, type GatewayRequest, type GatewayResult, gatewayRequest } from './gateway-request.ts';
 import { faultAnswer, gatewayResult, isPassing, jsonAnswer, type ProblemExtras, problemAnswer } from './http-answer.ts';
 import { problem } from './problems.ts';
@@ -81,7 +80,7 @@ export interface Route<Tools> extends RouteBy<Tools, Caller> {
 /** The result of authentication and authorization, in order of precedence. */
 type Admission<Who> =
   | { readonly kind: 'unauthorized'; readonly detail?: string }
-  | { readonly kind: 'invalid_request'; readonly detail: string }
+  | { readonly kind: 'invalid_request' | 'not_found'; readonly detail: string }
   | { readonly kind: 'insufficient_scope' | 'insufficient_role'; readonly caller: Who; readonly detail?: string }
   | { readonly kind: 'authenticated'; readonly caller: Who };
 
@@ -109,7 +108,7 @@ export interface TenantApiTools extends ApiTools {
   readonly keys: ApiKeyRegistry;
   readonly limits: Pick<TenantLimits, 'admit' | 'enterWait'>;
   /** Of the APIs with routes that operators may call for a tenant. */
-  readonly identify?: IdentifyOperator;
+  readonly operators?: OperatorsForTenants;
 }
 
 export type Handler = (event: GatewayEvent) => Promise<GatewayResult>;
@@ -124,14 +123,14 @@ function byApiKey({
   keys,
   clock,
   digest,
-  identify,
+  operators,
 }: TenantApiTools): Admit<Caller, Pick<Route<never>, 'scope' | 'role'>> {
   const tools = { keys, found: new FoundKeys<ApiKeyRecord>(), clock, digest };
   return (authorization, { scope, role }, request) => {
     const tenant = request.header(TENANT_HEADER);
     return tenant.length === 0
       ? authenticate(tools, authorization, scope)
-      : forTenant({ identify, role, tenant }, authorization);
+      : forTenant({ operators, role, tenant }, authorization);
   };
 }
 
@@ -243,7 +242,7 @@ async function dispatch<Tools, Who extends Limited, Entry extends RouteBy<Tools,
     const { detail = 'Send a valid API key as "Authorization: Bearer <key>".' } = who;
     return refusal(problem('unauthorized', detail), request, { headers: { 'WWW-Authenticate': 'Bearer' } });
   }
-  if (who.kind === 'invalid_request') return refusal(problem(who.kind, who.detail, TENANT_HEADER), request);
+  if (!('caller' in who)) return refusal(problem(who.kind, who.detail, TENANT_HEADER), request);
   if (who.caller.tenantId !== undefined) seen.tenantId = who.caller.tenantId;
   if (who.kind !== 'authenticated') {
     const { detail = 'This API key lacks the scope that this route needs.' } = who;

@@ -2,6 +2,7 @@ import { includesRole, type Role } from '../kernel/contract/api.ts';
 import { type Mode, tenantId } from '../kernel/ids.ts';
 import type { Caller } from '../tenants/authenticate.ts';
 import type { IdentifyOperator } from '../tenants/operators.ts';
+import type { IsTenant } from '../tenants/owners.ts';
 
 /** The header of an operator's request at a route of tenants: names the tenant and the mode, for example `ten_desk/live`. */
 export const TENANT_HEADER = 'payonce-tenant';
@@ -13,25 +14,32 @@ export const OPERATOR_NEEDED =
   'Send a valid operator key, or a token of the identity provider, as "Authorization: Bearer <key>".';
 export const ROLE_NEEDED = 'Your role does not include the one that this route needs.';
 const KEY_NEEDED = 'This route takes API keys of tenants only, without the header Payonce-Tenant.';
+const NO_TENANT = 'There is no such tenant.';
 const MALFORMED = 'Payonce-Tenant must be the id of a tenant and a mode, for example ten_desk/live.';
 
 type Admitted =
-  | { readonly kind: 'unauthorized' | 'invalid_request'; readonly detail: string }
+  | { readonly kind: 'unauthorized' | 'invalid_request' | 'not_found'; readonly detail: string }
   | { readonly kind: 'insufficient_role'; readonly caller: Caller; readonly detail: string }
   | { readonly kind: 'authenticated'; readonly caller: Caller };
+
+/** Of the APIs with routes that operators may call for a tenant. */
+export interface OperatorsForTenants {
+  readonly identify: IdentifyOperator;
+  readonly isTenant: IsTenant;
+}
 
 /**
  * Admits operators to a route of tenants, with the rights of their role.
  *
- * @throws RetryableError when the operator cannot be identified now
+ * @throws RetryableError when the operator or the tenant cannot be identified now
  */
 export async function forTenant(
   {
-    identify,
+    operators,
     role,
     tenant,
   }: {
-    readonly identify: IdentifyOperator | undefined;
+    readonly operators: OperatorsForTenants | undefined;
     /** Of the route. Without one, it takes no operators. */
     readonly role: Role | undefined;
     /** The values of the header. */
@@ -39,8 +47,8 @@ export async function forTenant(
   },
   authorization: readonly string[],
 ): Promise<Admitted> {
-  if (identify === undefined || role === undefined) return { kind: 'unauthorized', detail: KEY_NEEDED };
-  const operator = await identify(authorization);
+  if (operators === undefined || role === undefined) return { kind: 'unauthorized', detail: KEY_NEEDED };
+  const operator = await operators.identify(authorization);
   if (operator === undefined) return { kind: 'unauthorized', detail: OPERATOR_NEEDED };
   const [value = '', ...others] = tenant;
   const { tenant: id, mode } = (others.length > 0 ? undefined : OWNER.exec(value)?.groups) ?? {};
@@ -48,7 +56,7 @@ export async function forTenant(
   const { name, identity, person } = operator;
   const by = { by: 'operator', operator: name, identity } as const;
   const caller = { tenantId: tenantId(id), mode: mode as Mode, by, person };
-  return includesRole(operator.role, role)
-    ? { kind: 'authenticated', caller }
-    : { kind: 'insufficient_role', caller, detail: ROLE_NEEDED };
+  if (!includesRole(operator.role, role)) return { kind: 'insufficient_role', caller, detail: ROLE_NEEDED };
+  const isKnown = await operators.isTenant(caller.tenantId);
+  return isKnown ? { kind: 'authenticated', caller } : { kind: 'not_found', detail: NO_TENANT };
 }

@@ -5,6 +5,9 @@ export interface Owner {
   readonly mode: Mode;
 }
 
+/** Whether a tenant exists. Tenants are never deleted. @throws RetryableError if the registry cannot be read */
+export type IsTenant = (id: TenantId) => Promise<boolean>;
+
 /** All account owners: the tenants and modes that may have payments. */
 export interface Owners {
   /**

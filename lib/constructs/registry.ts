@@ -88,6 +88,11 @@ export class Registry extends DataTable {
       api.tell({ [Environment.identityProvider]: JSON.stringify(this.#identityProvider) });
   }
 
+  /** Allows `grantee` to see whether a tenant exists. */
+  grantReadTenants(grantee: IGrantable): void {
+    this.grantRows(grantee, 'ReadTenants', ['dynamodb:GetItem'], [RegistryRow.tenants]);
+  }
+
   /** Allows `grantee` to read the personal data of payments and orders. */
   grantReadDetails(grantee: IGrantable): void {
     this.grantRows(grantee, 'ReadDetails', ['dynamodb:GetItem'], [RegistryRow.details]);

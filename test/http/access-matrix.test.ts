@@ -17,10 +17,10 @@ import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-list-route
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
-import { operations } from '../api-docs/described-api.ts';
+import { operations, resolved } from '../api-docs/described-api.ts';
 import { EVENT_ID, IntakeSite } from '../intake/intake-site.ts';
 import { apartBy, lookedAt } from '../reconciling/mismatch-fixtures.ts';
-import { Api, dataOf, type Reply } from '../world/api.ts';
+import { Api, dataOf, type Reply, UNKNOWN_TENANT } from '../world/api.ts';
 
 /** Every route with every kind of caller. The rows are the routes themselves: a route without a row in REQUESTS fails. */
 
@@ -316,6 +316,51 @@ describe.each(FOR_OPERATORS)('%s, for an operator who names the desk', (route, _
     const isChanged = !route.startsWith('GET') && !REFUSED.has(route);
     expect([route, rows.some((row) => row.includes(`"${role}"`))]).toEqual([route, isChanged]);
     expect(limited).toEqual([]);
+  });
+});
+
+/** The routes of the deployment whose query or body can name a tenant, by the documents. */
+const NAMING_A_TENANT = operations
+  .filter(({ method, path }) => OPERATOR_ROUTES.some(([route]) => route === `${method} ${path}`))
+  .flatMap(({ method, path, parameters, requestBody }) => {
+    const schema = resolved(requestBody?.content['application/json'].schema) as { properties?: object } | undefined;
+    if (parameters.some(({ name }) => name === 'tenant')) return [{ method, path, where: 'query' }];
+    return schema?.properties !== undefined && 'tenant' in schema.properties ? [{ method, path, where: 'body' }] : [];
+  });
+
+describe('an unknown tenant', () => {
+  test.each(FOR_OPERATORS)('is 404 at %s, and nothing is written', async (route) => {
+    const before = written.length;
+    const reply = await request(route, ofRole('owner'), `${UNKNOWN_TENANT}/test`);
+    expect([codeOf(reply), reply.body['param']]).toEqual([[404, 'not_found'], 'payonce-tenant']);
+    expect(written.slice(before)).toEqual([]);
+  });
+
+  test.each(NAMING_A_TENANT)('is 404 in the $where of $method $path, and nothing is written', async (operation) => {
+    const { method, path, where } = operation;
+    const before = written.length;
+    const body = { ...OPERATOR_BODIES[`${method} ${path}`], tenant: UNKNOWN_TENANT };
+    const query = where === 'query' ? `?tenant=${UNKNOWN_TENANT}` : '';
+    const reply = await api.ask(method, `${path}${query}`, {
+      headers: {
+        Authorization: `Bearer ${ofRole('owner')}`,
+        'Idempotency-Key': `nobody-${(sent += 1)}`,
+        ...(where === 'body' ? { 'Content-Type': 'application/json' } : {}),
+      },
+      event: { body: where === 'body' ? JSON.stringify(body) : null },
+    });
+    expect(codeOf(reply)).toEqual([404, 'not_found']);
+    expect(written.slice(before)).toEqual([]);
+  });
+
+  test('is refused only to who may call the route', async () => {
+    const codes = [];
+    for (const role of [undefined, 'viewer'] as const)
+      codes.push(codeOf(await request('POST /v1/exports', role && ofRole(role), `${UNKNOWN_TENANT}/test`)));
+    expect(codes).toEqual([
+      [401, 'unauthorized'],
+      [403, 'insufficient_role'],
+    ]);
   });
 });
 

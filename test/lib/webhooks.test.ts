@@ -26,6 +26,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:GetItem, dynamodb:PutItem on Idempotency of OP#wh_*',
       'dynamodb:GetItem on Registry of KEY#*',
       'dynamodb:GetItem on Registry of OPERATOR_KEY#*',
+      'dynamodb:GetItem on Registry of TENANTS',
       'dynamodb:UpdateItem on Registry of KEY_USE#*',
       'dynamodb:UpdateItem on Registry of LIMIT#*',
       'dynamodb:GetItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*',

@@ -7,6 +7,7 @@ import { documentClient } from '../../lambdas/kernel/platform/document-client.ts
 import { systemClock, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
 import { DynamoDbOperatorKeys } from '../../lambdas/tenants/store/operator-registry.ts';
 import { idOfApiKey, TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
+import { knownTenants } from '../../lambdas/tenants/store/tenant-owners.ts';
 import { DynamoDbApiKeyRegistry } from '../../lambdas/tenants/store/tenant-registry.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 
@@ -27,6 +28,16 @@ beforeAll(async () => {
 const find = (key: string) => registry.findByHash(createHash('sha256').update(key).digest('hex'));
 const paymentsKey = (): Promise<string> =>
   administration.createApiKey({ name: 'Test', tenantId: shop, mode: 'test', scopes: ALL_SCOPES });
+
+test('a tenant is known as soon as it is created, and no other is', async () => {
+  const isTenant = knownTenants(client, table, { clock: systemClock, entropy: systemEntropy });
+  const local = tenantId('ten_local');
+  expect([await isTenant(shop), await isTenant(local)]).toEqual([true, false]);
+  await administration.createTenant('Local', local);
+  expect([await isTenant(local), await isTenant(shop), await isTenant(tenantId('ten_'))]).toEqual([true, true, false]);
+  await administration.createTenant('Another', local);
+  expect(await administration.listTenants()).toContainEqual(expect.objectContaining({ id: local, name: 'Local' }));
+});
 
 describe('an API key', () => {
   test('is found immediately by its hash, with its tenant, mode and scopes', async () => {

@@ -29,6 +29,7 @@ import { DynamoDbQueues } from '../../lambdas/reconciling/store/dynamodb-queues.
 import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/tenants/api-key-registry.ts';
 import { TenantLimits } from '../../lambdas/tenants/limits.ts';
 import { byOperatorKey, type OperatorKeyRecord, type OperatorKeyRegistry } from '../../lambdas/tenants/operators.ts';
+import type { IsTenant } from '../../lambdas/tenants/owners.ts';
 import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
 import { LimitAdministration } from '../../lambdas/tenants/store/limit-administration.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
@@ -152,6 +153,10 @@ const TEA = {
   email: 'ada@example.com',
   referrer: 'ref_friend',
 };
+
+/** The worlds of tests name tenants without creating them. */
+export const UNKNOWN_TENANT = 'ten_nobody';
+export const isAnyTenant: IsTenant = async (id) => id !== UNKNOWN_TENANT;
 
 /** Limits that are high enough for every test that is not about limits. */
 export function limitsIn({ client }: Pick<MemoryDynamoDb, 'client'>, clock: Clock): TenantLimits {
@@ -404,7 +409,8 @@ export class Api<Of extends World = World> {
   #open(): ApiWorldTools {
     processes += 1;
     const { world, clock } = this;
-    const { store = world.store } = this.#changes;
+    const ownKeys = { operators: this.#operatorKeys, clock, digest: world.tools.digest };
+    const { store = world.store, identify = byOperatorKey(ownKeys) } = this.#changes;
     const behind = store instanceof Stores ? store : world.store;
     const views = new ProjectedViews(behind);
     const entropy = countingEntropy(`process-${processes}`);
@@ -418,7 +424,9 @@ export class Api<Of extends World = World> {
       telemetry: this.#telemetry,
       keys: this.#keys,
       limits: limitsIn(behind.database, clock),
-      identify: byOperatorKey({ operators: this.#operatorKeys, clock, digest: world.tools.digest }),
+      identify,
+      operators: { identify, isTenant: isAnyTenant },
+      isTenant: isAnyTenant,
       report: (error) => this.faults.push(error),
       views,
       ...emailTools(behind),

@@ -4,8 +4,10 @@ import { DEFAULT_PAGE } from '../../http/lists.ts';
 import type { OperatorRoute } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
+import { tenantId } from '../../kernel/ids.ts';
 import type { DecisionTools } from '../../payments/use/decide-payment.ts';
 import type { Operator } from '../../tenants/operators.ts';
+import type { IsTenant } from '../../tenants/owners.ts';
 import type { ListPaymentsTools } from '../../views/use/list-payments.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import type { OpenMismatch } from '../domain/mismatch-view.ts';
@@ -15,7 +17,7 @@ import { APPROVAL_ROUTES } from './approval-routes.ts';
 import { getTimeline } from './get-timeline.ts';
 import { KEY_RECORD_ROUTES } from './key-record-routes.ts';
 import { KEY_ROUTES, type KeyTools } from './key-routes.ts';
-import { mismatchesQuery } from './ledger-schemas.ts';
+import { mismatchesQuery, TENANT_ID } from './ledger-schemas.ts';
 import { LIMIT_ROUTES, type LimitTools } from './limit-routes.ts';
 import { getActivity, getActivityEntry } from './list-activity.ts';
 import { LIST_ROUTES, type OperatorListTools } from './operator-lists.ts';
@@ -24,6 +26,7 @@ import { postAnnotation } from './post-annotation.ts';
 import { postCorrection } from './post-correction.ts';
 import { postDecision } from './post-decision.ts';
 import { postRedrive } from './post-redrive.ts';
+import { NO_TENANT } from './recorded-answer.ts';
 
 export interface AdminTools extends DecisionTools, KeyTools, LimitTools, OperatorListTools {
   readonly clock: DecisionTools['clock'];
@@ -32,6 +35,7 @@ export interface AdminTools extends DecisionTools, KeyTools, LimitTools, Operato
   readonly views: Pick<ViewStore, 'range'>;
   readonly activity: ActivityLog;
   readonly timeline: TimelineTools;
+  readonly isTenant: IsTenant;
 }
 
 type Call = CallBy<AdminTools, Operator>;
@@ -100,7 +104,7 @@ function mismatchObject(open: OpenMismatch): Record<string, unknown> {
   };
 }
 
-/** The routes for operators, apart from those of jobs. */
+/** The routes for operators, apart from those of jobs. An unknown tenant in the query of any is answered 404. */
 export const ADMIN_ROUTES: readonly Route[] = [
   postAnnotation,
   postCorrection,
@@ -117,4 +121,17 @@ export const ADMIN_ROUTES: readonly Route[] = [
   searchPayments,
   ...LIST_ROUTES,
   postRedrive,
-];
+].map(ofKnownTenant);
+
+function ofKnownTenant(route: Route): Route {
+  return {
+    ...route,
+    handle: async (call) => {
+      const { tools, request } = call;
+      const [tenant = ''] = request.query.get('tenant') ?? [];
+      // Any other text is refused by the route, which names the parameter.
+      const isKnown = !TENANT_ID.test(tenant) || (await tools.isTenant(tenantId(tenant)));
+      return isKnown ? route.handle(call) : refusal(NO_TENANT, request);
+    },
+  };
+}

@@ -10,6 +10,7 @@ import {
   type OperatorKeyRecord,
   type OperatorKeyRegistry,
 } from '../operators.ts';
+import { knownTenants } from './tenant-owners.ts';
 import { idOfKeyHash, KeyRows } from './tenant-registry.ts';
 
 export const operatorKeyItem = z.object({
@@ -56,4 +57,13 @@ export function configuredOperators(
     byIdentityProvider(provider, clock),
   );
   return async (authorization) => (await loaded)(authorization);
+}
+
+/** Identifies operators and the tenants for which they call. */
+export function operatorsForTenants(platform: Platform, registryTable: string) {
+  const { documents, clock, entropy } = platform;
+  return {
+    identify: configuredOperators(platform, registryTable),
+    isTenant: knownTenants(documents, registryTable, { clock, entropy }),
+  };
 }

@@ -35,7 +35,7 @@ import {
   type TenantSummary,
 } from '../keys.ts';
 import { operatorKeyItem } from './operator-registry.ts';
-import { ownerRow } from './tenant-owners.ts';
+import { ownerRow, tenantRowKey } from './tenant-owners.ts';
 import { apiKeyItem, apiKeyUseKey, idOfKeyHash, type KeyRow, keyRowKey } from './tenant-registry.ts';
 
 /** Of the command line. */
@@ -108,8 +108,8 @@ export class TenantAdministration implements KeyAdministration {
     this.#pacing = pacing;
   }
 
-  async createTenant(name: string): Promise<TenantId> {
-    const id = tenantId(`ten_${base32(randomBytes(TENANT_BYTES))}`);
+  /** @param id a tenant that has it stays as it is. @default a random one */
+  async createTenant(name: string, id = tenantId(`ten_${base32(randomBytes(TENANT_BYTES))}`)): Promise<TenantId> {
     const row = { ...tenantRowKey(id), name, createdAtMs: this.#pacing.clock.nowMs() };
     await this.#write([this.#newRow(row)], { chain: 'deployment', action: 'tenant.created', about: [id] });
     return id;
@@ -434,10 +434,6 @@ export function newRecord(recordTable: string, record: EffectRecord): TransactIt
 export function tenantExists(registryTable: string, id: TenantId): TransactItem {
   const present = `attribute_exists(${KeyAttribute.partition})`;
   return { ConditionCheck: { TableName: registryTable, Key: tenantRowKey(id), ConditionExpression: present } };
-}
-
-function tenantRowKey(id: TenantId): Record<string, string> {
-  return { [KeyAttribute.partition]: RegistryRow.tenants, [KeyAttribute.sort]: id };
 }
 
 export function parseTenant(item: Record<string, unknown>): TenantSummary {

@@ -1,11 +1,11 @@
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { type DynamoDBDocumentClient, GetCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type Mode, type TenantId, tenantId } from '../../kernel/ids.ts';
-import type { Pacing } from '../../kernel/platform/attempts.ts';
+import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import { rowsAfter } from '../../kernel/platform/rows-after.ts';
-import type { Owner, Owners } from '../owners.ts';
+import type { IsTenant, Owner, Owners } from '../owners.ts';
 
 /** One partition for all account owners. Rows have about a hundred bytes and are written only when an API key is created. */
 const OWNERS = RegistryRow.owners;
@@ -50,4 +50,25 @@ export class DynamoDbOwners implements Owners {
 export function parseOwner(item: Record<string, unknown>): { readonly name: string; readonly owner: Owner } {
   const row = ownerItem.parse(item);
   return { name: row[KeyAttribute.sort], owner: { tenantId: tenantId(row.tenantId), mode: row.mode } };
+}
+
+/** Tenants that a process remembers. */
+const MOST_KNOWN = 1_000;
+
+export function tenantRowKey(id: TenantId): Record<string, string> {
+  return { [KeyAttribute.partition]: RegistryRow.tenants, [KeyAttribute.sort]: id };
+}
+
+/** Reads each tenant that exists once in a process. */
+export function knownTenants(client: DynamoDBDocumentClient, TableName: string, pacing: Pacing): IsTenant {
+  const known = new Set<TenantId>();
+  return async (id) => {
+    if (known.has(id)) return true;
+    const get = { TableName, Key: tenantRowKey(id), ProjectionExpression: KeyAttribute.sort, ConsistentRead: true };
+    const { Item } = await readWithRetries(pacing, () => client.send(new GetCommand(get)));
+    if (Item === undefined) return false;
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.add(id);
+    return true;
+  };
 }
