@@ -98,6 +98,7 @@ export class Intake extends Construct {
     const { emailKeys, idempotency, registry } = this.#props.data;
     idempotency.grantClaim(this.function, ['charge']);
     registry.grantCountRequests(this.function);
+    registry.grantReadTenants(this.function);
     const { reference, details, hold, inquiry, return: giveBack } = RegistryRow;
     const rows = [reference, details, giveBack, inquiry, hold];
     registry.grantRows(this.function, 'WriteReferences', ['dynamodb:PutItem'], rows);

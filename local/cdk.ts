@@ -37,6 +37,9 @@ export interface CdkApp {
   readonly context: Readonly<Record<string, string>>;
 }
 
+/** The tenant that `npm start` makes. The settings name it before it exists. */
+export const LOCAL_TENANT = 'ten_local';
+
 /** Payonce, synthesized for the local AWS. */
 export const PAYONCE: CdkApp = {
   context: {
@@ -53,9 +56,9 @@ export const PAYONCE: CdkApp = {
     // Events can ask for payments of one tenant. No broker of Kafka is at the address; tests invoke the function with its batches.
     'payonce:paymentRequests': JSON.stringify({
       senders: [
-        { tenant: 'ten_local', mode: 'test' },
-        { topic: 'payments', tenant: 'ten_local', mode: 'test' },
-        { subject: 'payments.local', tenant: 'ten_local', mode: 'test' },
+        { tenant: LOCAL_TENANT, mode: 'test' },
+        { topic: 'payments', tenant: LOCAL_TENANT, mode: 'test' },
+        { subject: 'payments.local', tenant: LOCAL_TENANT, mode: 'test' },
       ],
       kafka: { cluster: 'arn:aws:kafka:us-east-1:000000000000:cluster/local/1' },
     }),

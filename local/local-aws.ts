@@ -18,7 +18,7 @@ import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { callbackPath } from '../lambdas/processors/contract.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { hashOfApiKey, TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
-import { bootstrap, type CdkApp, deploy, type StackOutputs } from './cdk.ts';
+import { bootstrap, type CdkApp, deploy, LOCAL_TENANT, type StackOutputs } from './cdk.ts';
 import { type Emulator, startEmulator } from './emulator.ts';
 import { accessTo, type EmulatorAccess, REGION } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
@@ -297,12 +297,13 @@ async function tenantWithKeys(
 ): Promise<LocalKeys> {
   const client = new DynamoDBClient(accessTo(access));
   const administration = new TenantAdministration(documentClient(client), tables, 'npm start');
-  const ofShop = known === undefined ? [] : await administration.listApiKeys(asTenant(known.tenantId));
+  const tenantId = asTenant(LOCAL_TENANT);
+  const ofShop = await administration.listApiKeys(tenantId);
   const inUse = [...ofShop, ...(await administration.listOperatorKeys())];
   const works = (key: string): boolean =>
     inUse.some(({ keyHash, revokedAtMs }) => keyHash === hashOfApiKey(key) && revokedAtMs === undefined);
   if (known !== undefined && works(known.apiKey) && works(known.operatorKey)) return known;
-  const tenantId = ofShop.length > 0 && known ? asTenant(known.tenantId) : await administration.createTenant('Local');
+  await administration.createTenant('Local', tenantId);
   return {
     tenantId,
     apiKey: await administration.createApiKey({ name: 'Shop', tenantId, mode: 'test', scopes: ALL_SCOPES }),

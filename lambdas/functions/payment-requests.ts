@@ -17,6 +17,7 @@ import { configuredProcessors, type ProcessorsPlatform } from '../processors/con
 import { PROCESSORS } from '../processors/registry.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
 import { tenantLimits } from '../tenants/store/dynamodb-limits.ts';
+import { knownTenants } from '../tenants/store/tenant-owners.ts';
 
 export const handler = await idempotently(
   { unit: 'an event that asks for a payment', record: 'its record in the Idempotency table' },
@@ -36,6 +37,7 @@ export async function wire(
   const emailHashes = loadedOnce(async () => keyedEmailHashes(variables, platform));
   return paymentRequests({
     senders,
+    isTenant: knownTenants(documents, config.tables.registry, pacing),
     oldestMs,
     queues: ofSenders,
     requests: configuredRequestQueue(platform, urls),

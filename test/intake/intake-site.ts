@@ -9,6 +9,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import type { TenantLimits } from '../../lambdas/tenants/limits.ts';
 import { hashesUnder } from '../views/email-tools.ts';
+import { isAnyTenant, UNKNOWN_TENANT } from '../world/api.ts';
 import { World } from '../world/world.ts';
 
 /** A message in a queue of the double. */
@@ -56,8 +57,10 @@ export class IntakeSite<Of extends World = World> {
         sender(senderName.topic('payments')),
         sender(senderName.subject('payments.shop')),
         [senderName.subject('payments.desk'), { ...SHOP, tenantId: tenantId('ten_desk') }],
+        [senderName.subject('payments.nobody'), { ...SHOP, tenantId: tenantId(UNKNOWN_TENANT) }],
         [senderName.subject('payments.other'), { ...SHOP, tenantId: tenantId('ten_other') }],
       ]),
+      isTenant: isAnyTenant,
       queues: new Map([[QUEUE_OF_SHOP, senderName.queue('shop')]]),
       oldestMs: 24 * 60 * 60 * 1000,
       limits: this.limits,

@@ -162,6 +162,20 @@ describe('an event that cannot be taken is parked with its reason, and acknowled
     expect(site.charged()).toBe(1);
   });
 
+  test('a sender whose tenant does not exist is parked over each transport, and nothing is charged', async () => {
+    const isTenant = async () => false;
+    const { record } = { record: json() };
+    const ofNobody = [site.onBus(site.request()), site.inQueue(record), site.onSubject(record)];
+    expect(await site.deliver(ofNobody, { isTenant })).toEqual([]);
+    await site.process({ isTenant })(site.inTopic(record));
+    expect(site.parkedReasons).toEqual(Array.from({ length: 4 }, () => 'unknown_tenant'));
+    expect(site.queues.parked[0]?.attributes['detail']).toContain('ten_shop, which does not exist');
+    expect([site.charged(), await chain()]).toEqual([0, undefined]);
+    // After the tenant was created, an operator redrives it.
+    await site.deliver(site.inQueue(record));
+    expect(site.charged()).toBe(1);
+  });
+
   test('an event that is no JSON, or no text, or empty, is kept as it came', async () => {
     const bytes = Uint8Array.of(0xff, 0x00, 0x7b);
     await site.deliver([site.inQueue('{"event_id":'), site.onSubject(bytes), site.onSubject(new Uint8Array())]);

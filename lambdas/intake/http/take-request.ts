@@ -16,7 +16,7 @@ import { type NewPaymentTools, readyPayment } from '../../payments/http/post-pay
 import { runCounts } from '../../payments/http/run-counts.ts';
 import type { CreatePayment, CreatePaymentOutcome } from '../../payments/use/create-payment.ts';
 import type { TenantLimits } from '../../tenants/limits.ts';
-import type { Owner } from '../../tenants/owners.ts';
+import type { IsTenant, Owner } from '../../tenants/owners.ts';
 import type { ParkedReason, RequestMessage, RequestQueue } from '../use/request-queue.ts';
 
 /**
@@ -45,6 +45,9 @@ export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMes
 
   const owner = tools.senders.get(message.sender);
   if (owner === undefined) return park('unknown_sender', 'the settings map no such sender');
+  if (!(await tools.isTenant(owner.tenantId))) {
+    return park('unknown_tenant', `the settings map this sender to ${owner.tenantId}, which does not exist`);
+  }
   const read = readRequest(tools, message, sent, owner);
   if (read.kind === 'refused') return park(read.reason, read.detail);
   const { request, sentAtMs } = read;
@@ -92,6 +95,7 @@ export type Taken = 'done' | 'done_before' | 'parked' | 'waits';
 export interface IntakeTools extends NewPaymentTools {
   /** By the senders' names. */
   readonly senders: ReadonlyMap<string, Owner>;
+  readonly isTenant: IsTenant;
   /** An event that is older has no payment, unless it has begun. Milliseconds. */
   readonly oldestMs: number;
   readonly limits: Pick<TenantLimits, 'admit'>;

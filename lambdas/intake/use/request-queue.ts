@@ -14,6 +14,8 @@ export interface RequestMessage {
 export type ParkedReason =
   /** The settings map no such sender. */
   | 'unknown_sender'
+  /** The settings map its sender to a tenant that does not exist. */
+  | 'unknown_tenant'
   /** It is no request, or a field is invalid. */
   | 'malformed'
   /** Its `account_to` is not the tenant of its sender. */
