@@ -7,8 +7,10 @@ const API = /^https:\/\/([a-z0-9]+)\.execute-api\.[a-z0-9.-]+\/(\w+)/;
 const { AWS_ENDPOINT_URL } = process.env;
 const { fetch } = globalThis;
 
-globalThis.fetch = (address, ...others) =>
-  fetch(
-    typeof address === 'string' ? address.replace(API, `${AWS_ENDPOINT_URL}/restapis/$1/$2/_user_request_`) : address,
-    ...others,
-  );
+Object.assign(globalThis, {
+  fetch: (address, ...others) =>
+    fetch(
+      typeof address === 'string' ? address.replace(API, `${AWS_ENDPOINT_URL}/restapis/$1/$2/_user_request_`) : address,
+      ...others,
+    ),
+});

@@ -36,7 +36,7 @@ const FORM = 'a key is 1 to 128 visible ASCII characters, ! to ~ without spaces'
 
 /** It must not show the key. */
 function faultOf(key: string): string {
-  const characters = [...key];
+  const characters = Array.from(key);
   const at = characters.findIndex((each) => !RAW_KEY.test(each));
   if (at === -1) return `it has ${characters.length}`;
   const code = characters[at]?.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
