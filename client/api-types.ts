@@ -989,10 +989,10 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description The credit of the referrer. `none`: there is no referrer, or the order was canceled before. `failed`: it was refused, or retried in vain; an operator may still give it. `unknown`: its answer is missing, so it may have been given. It never reverses the order.
+             * @description The credit of the referrer. `none`: there is no referrer, or the order was canceled before. `failed`: it was refused, or retried in vain; an operator may still give it. `no_referral_program`: the shop has none. `unknown`: its answer is missing, so it may have been given. It never reverses the order.
              * @enum {string}
              */
-            referral: "none" | "pending" | "credited" | "failed" | "unknown";
+            referral: "none" | "pending" | "credited" | "failed" | "no_referral_program" | "unknown";
             /** @description Why the order cannot be fulfilled and is reversed. */
             failure: ({
                 code: string;

@@ -5,6 +5,7 @@ import { orderOperation } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
+import { NO_REFERRALS } from '../../lambdas/orders/parties/configured-parties.ts';
 import type { OrderStore } from '../../lambdas/orders/use/order-store.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
@@ -265,6 +266,15 @@ describe('late failures never undo an order', () => {
     expect(answerOf(await harness.order(request)).body).toMatchObject({ notifications: { email: shown } });
     await harness.resolveFor(3);
     expect(harness.mailer.calls).toBe(1);
+  });
+
+  test('a referrer at a shop without a referral program is not credited, and the order shows it', async () => {
+    const request = orderRequest('none');
+    expect(answerOf(await harness.order(request, { referrals: NO_REFERRALS }))).toMatchObject({
+      status: 201,
+      body: { referral: 'no_referral_program' },
+    });
+    expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
   test('an unknown referrer is not credited, and the order stays fulfilled', async () => {

@@ -93,6 +93,7 @@ const ANSWERS: Readonly<Record<OrderCall, readonly OrderFact[]>> = {
   credit: [
     { kind: 'credited' },
     { kind: 'credit_refused' },
+    { kind: 'credit_without_program' },
     { kind: 'credit_unanswered' },
     { kind: 'credit_queued' },
     { kind: 'credit_given_up' },

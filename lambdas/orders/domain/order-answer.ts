@@ -47,7 +47,7 @@ export function contactsFields(details: OrderDetails): string {
 }
 
 export const SHOWN_EMAIL = ['none', 'pending', 'sent', 'delayed', 'failed', 'capped', 'unknown'] as const;
-export const SHOWN_REFERRAL = ['none', 'pending', 'credited', 'failed', 'unknown'] as const;
+export const SHOWN_REFERRAL = ['none', 'pending', 'credited', 'failed', 'no_referral_program', 'unknown'] as const;
 
 function shownEmail({ status, email }: Order): (typeof SHOWN_EMAIL)[number] {
   // What was not begun when the order was canceled is never begun.

@@ -32,7 +32,7 @@ export type OrderFact =
   | { readonly kind: 'reservation_refused'; readonly failure: Failure }
   | { readonly kind: 'released'; readonly reservationId: string }
   | { readonly kind: 'email_sent' | 'email_refused' | 'email_capped' | 'email_unknown' | 'email_unanswered' }
-  | { readonly kind: 'credited' | 'credit_refused' | 'credit_unknown' | 'credit_unanswered' }
+  | { readonly kind: 'credited' | 'credit_refused' | 'credit_without_program' | 'credit_unknown' | 'credit_unanswered' }
   /** A delayed message makes the call for the last time. */
   | { readonly kind: 'email_queued' | 'credit_queued' }
   /** The call is dead-lettered: an operator redrives it. */
@@ -70,6 +70,7 @@ export function decideOrder(fact: OrderFact, order: Order, nowMs: number): Order
       return decideEmail(fact.kind, order);
     case 'credited':
     case 'credit_refused':
+    case 'credit_without_program':
     case 'credit_unknown':
     case 'credit_unanswered':
     case 'credit_queued':
@@ -251,6 +252,7 @@ function decideReferral(kind: `credit${string}`, order: Order): OrderDraft | und
   if (kind === 'credited') return isOpen || isGivenUp ? become('referral.credited', 'credited') : undefined;
   if (!isOpen) return undefined;
   if (kind === 'credit_refused' || kind === 'credit_given_up') return become('referral.failed', 'failed');
+  if (kind === 'credit_without_program') return become('referral.failed', 'no_referral_program');
   if (kind === 'credit_unknown') return become('referral.unknown', 'unknown');
   if (kind === 'credit_queued') return status === 'queued' ? undefined : become('referral.queued', 'queued');
   return status === 'pending' ? become('referral.delayed', 'delayed') : undefined;

@@ -68,6 +68,7 @@ export const REFERRAL_STATUSES = [
   'queued',
   'credited',
   'failed',
+  'no_referral_program',
   'unknown',
 ] as const;
 type ReferralProgress = Progress<(typeof REFERRAL_STATUSES)[number]>;
@@ -218,4 +219,10 @@ export const OPEN_CALL: ReadonlySet<string> = new Set<EmailProgress['status'] & 
   'queued',
 ]);
 const EMAIL_ENDS: ReadonlySet<EmailProgress['status']> = new Set(['sent', 'failed', 'capped', 'unknown']);
-const REFERRAL_ENDS: ReadonlySet<ReferralProgress['status']> = new Set(['none', 'credited', 'failed', 'unknown']);
+const REFERRAL_ENDS: ReadonlySet<ReferralProgress['status']> = new Set([
+  'none',
+  'credited',
+  'failed',
+  'no_referral_program',
+  'unknown',
+]);

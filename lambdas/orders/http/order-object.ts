@@ -50,7 +50,7 @@ export const order = z
     referral: z.enum(SHOWN_REFERRAL).meta({
       description:
         'The credit of the referrer. `none`: there is no referrer, or the order was canceled before. `failed`: it was refused, or retried in vain; an operator may still give it. ' +
-        '`unknown`: its answer is missing, so it may have been given. It never reverses the order.',
+        '`no_referral_program`: the shop has none. `unknown`: its answer is missing, so it may have been given. It never reverses the order.',
     }),
     failure: z
       .looseObject({ code: z.string(), message: z.string() })

@@ -191,13 +191,8 @@ function connect(
   };
 }
 
-/** BigCommerce has no referral program: an order shows that its credit was refused. */
-const NO_REFERRALS: ReferralProgram = {
-  credit: async () => ({
-    kind: 'refused',
-    failure: { code: 'no_referral_program', message: 'BigCommerce has no referral program.' },
-  }),
-};
+/** Of BigCommerce, which has no referral program. */
+export const NO_REFERRALS: ReferralProgram = { credit: async () => ({ kind: 'no_referral_program' }) };
 
 /** Reads the first value of a secret from Secrets Manager when it is needed. */
 function secretOf(secretId: string, { secretsManager, clock }: PartiesTools): () => Promise<string> {

@@ -97,7 +97,7 @@ type Ended =
   | { readonly kind: 'sent' | 'credited' }
   | GivenUpCall
   | { readonly kind: 'refused'; readonly failure: { readonly code: string } }
-  | { readonly kind: 'needs_review' };
+  | { readonly kind: 'needs_review' | 'no_referral_program' };
 
 function ended(outcome: Ended): CallMadeAgain {
   switch (outcome.kind) {
@@ -106,6 +106,8 @@ function ended(outcome: Ended): CallMadeAgain {
       return { kind: 'applied' };
     case 'refused':
       return { kind: 'refused', reason: outcome.failure.code };
+    case 'no_referral_program':
+      return { kind: 'refused', reason: outcome.kind };
     case 'needs_review':
     case 'queued':
       return { kind: 'stays', reason: outcome.kind };

@@ -437,6 +437,8 @@ async function credit(
       return { kind: 'credited' };
     case 'refused':
       return { kind: 'credit_refused' };
+    case 'no_referral_program':
+      return { kind: 'credit_without_program' };
     case 'queued':
       return { kind: 'credit_queued' };
     case 'given_up':

@@ -70,7 +70,9 @@ export interface CreditOrder {
 export type CreditOutcome =
   | { readonly kind: 'credited'; readonly creditId: string }
   | GivenUpCall
-  | { readonly kind: 'refused'; readonly failure: Failure };
+  | { readonly kind: 'refused'; readonly failure: Failure }
+  /** The shop has none: no referrer is ever credited. */
+  | { readonly kind: 'no_referral_program' };
 
 export interface ReferralProgram {
   credit(order: CreditOrder, limit: CallLimit): Promise<CreditOutcome>;
