@@ -214,7 +214,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       description:
         'The open differences of all tenants, and charges that belong to no known payment. Scheduled comparisons find them: every hour ' +
         'over the last day, every night over the last week. To compare now, start a run of the job `reconcile-recent`, which compares the ' +
-        '25 hours before its time.',
+        '25 hours before the minute in which it was started.',
       role: 'viewer',
       query: mismatchesQuery,
       answers: { 200: { description: 'A page of differences.', schema: mismatchList } },
