@@ -35,8 +35,8 @@ const CONTRACT = ['^lambdas/kernel/contract/', '^lambdas/.+/contract\\.ts$'];
 const DESCRIPTORS = ['^lambdas/processors/(registry|descriptor)\\.ts$', '^lambdas/processors/[^/]+/descriptor\\.ts$'];
 /** The schemas of the protocol of a processor of the operator's own, which `payonce conform` examines. */
 const PROTOCOL = ['^lambdas/processors/sandbox/sandbox-(answers|charge)\\.ts$'];
-/** Schedules are parsed in one place, so that synthesis validates what run time executes. */
-const SCHEDULES = '^lambdas/jobs/schedules\\.ts$';
+/** Schedules and addresses are parsed in one place, so that synthesis validates what run time executes. */
+const PARSERS = ['^lambdas/jobs/schedules\\.ts$', '^lambdas/kernel/platform/web-url\\.ts$'];
 const AWS_PLACES = ['^lambdas/[^/]+/(store|transport|parties)/', '^lambdas/kernel/platform/'];
 
 const packages = (...names) => names.map((name) => `^node_modules/${name}(/|$)`);
@@ -188,7 +188,7 @@ module.exports = {
       from: { path: '^(bin|lib)/' },
       to: {
         path: '^(lambdas|sandbox|local|cli|test|bench|demo|bridge|client)/',
-        pathNot: [...CONTRACT, ...DESCRIPTORS, SCHEDULES],
+        pathNot: [...CONTRACT, ...DESCRIPTORS, ...PARSERS],
       },
     },
     {

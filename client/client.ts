@@ -157,8 +157,8 @@ function segment(id: string): string {
 }
 
 function addressOf(url: string): string {
-  const { protocol, search, hash } = new URL(url);
-  if (!/^https?:$/.test(protocol) || search !== '' || hash !== '')
+  const { search, hash } = new URL(url);
+  if (!/^https?:\/\/[^\s\\/?#@]+(?:\/[^\s\\]*)?$/i.test(url) || search !== '' || hash !== '')
     throw new TypeError(`url must be an http or https address without a query, and is ${url}`);
   return url.replace(/(?<!\/)\/+$/, '');
 }

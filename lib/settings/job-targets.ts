@@ -1,5 +1,6 @@
 import type { JobTarget, JobTargets } from '../../lambdas/kernel/contract/job-targets.ts';
 import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
+import { webUrl } from '../../lambdas/kernel/platform/web-url.ts';
 import { checkTiming, JOB_ID, JOB_ID_ALLOWED } from '../job-registry.ts';
 import { objectOf, PREFIX } from './rules.ts';
 
@@ -98,9 +99,10 @@ function faultsOf(name: string, target: JobTarget, ids: Set<string>, allowLoopba
 }
 
 function isAddress(url: unknown, allowLoopback: boolean): boolean {
-  if (typeof url !== 'string' || !URL.canParse(url) || url.endsWith('/')) return false;
-  const { protocol, hostname, search, hash, username, password } = new URL(url);
-  if (`${search}${hash}${username}${password}` !== '') return false;
+  const read = typeof url === 'string' && !url.endsWith('/') ? webUrl(url) : undefined;
+  if (read === undefined) return false;
+  const { protocol, hostname, search, hash } = read;
+  if (`${search}${hash}` !== '') return false;
   return (
     protocol === 'https:' || (allowLoopback && protocol === 'http:' && ['localhost', '127.0.0.1'].includes(hostname))
   );

@@ -1,5 +1,6 @@
 import { Token } from 'aws-cdk-lib';
 import type { Node } from 'constructs';
+import { webUrl } from '../../lambdas/kernel/platform/web-url.ts';
 
 export const PREFIX = 'payonce:';
 
@@ -55,8 +56,8 @@ export function address(): Rule<string> {
 export function readUrl(given: unknown): string | undefined {
   if (typeof given === 'string' && Token.isUnresolved(given) && given.startsWith('https://') && !given.endsWith('/'))
     return given;
-  if (typeof given !== 'string' || !URL.canParse(given) || given.endsWith('/')) return undefined;
-  return new URL(given).protocol === 'https:' ? given : undefined;
+  if (typeof given !== 'string' || given.endsWith('/')) return undefined;
+  return webUrl(given)?.protocol === 'https:' ? given : undefined;
 }
 
 export function email(): Rule<string> {

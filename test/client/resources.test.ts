@@ -112,7 +112,10 @@ describe('all resources', () => {
     expect(new URL(String(sent[0]?.url)).pathname).toBe('/v1/payments/..%2Forders%2Ford_1%3Fx%3D1');
   });
 
-  test.each(['ftp://api.example', 'https://api.example/?a=1'])('the address %s is refused', (url) => {
-    expect(() => createClient({ url, apiKey: API_KEY, keys: memoryKeys() })).toThrow(TypeError);
-  });
+  test.each(['ftp://api.example', 'https://api.example/?a=1', 'https:api.example', String.raw`https:\\api.example`])(
+    'the address %s is refused',
+    (url) => {
+      expect(() => createClient({ url, apiKey: API_KEY, keys: memoryKeys() })).toThrow(TypeError);
+    },
+  );
 });

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { Environment } from '../contract/environment.ts';
 import type { Retention } from '../contract/retention.ts';
+import { webUrl } from './web-url.ts';
 
 /** Functions read their settings once, at the start, and fail if one is missing or invalid. */
 
@@ -10,10 +11,12 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 export const tableName = z
   .string('is not set')
   .regex(/^[A-Za-z0-9_.-]{3,255}$/, 'must be the name of a DynamoDB table');
-export const queueUrl = z.url('must be the address of an SQS queue');
+export const queueUrl = z
+  .string('is not set')
+  .refine((text) => webUrl(text) !== undefined, 'must be the address of an SQS queue');
 export const baseUrl = z
   .string('is not set')
-  .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol), 'must be an http or https address')
+  .refine((text) => webUrl(text) !== undefined, 'must be an http or https address')
   .refine((text) => !text.endsWith('/'), 'must not end with a slash');
 export const secretId = z.string('is not set').min(1, 'must be the id of a secret');
 

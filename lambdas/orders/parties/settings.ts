@@ -1,6 +1,13 @@
 import * as z from 'zod';
 import { Environment } from '../../kernel/contract/environment.ts';
-import { baseUrl, readVariables, secretId, tableName, type Variables } from '../../kernel/platform/variables.ts';
+import {
+  baseUrl,
+  queueUrl,
+  readVariables,
+  secretId,
+  tableName,
+  type Variables,
+} from '../../kernel/platform/variables.ts';
 import { PartiesEnvironment } from '../contract.ts';
 
 /** The settings of the parties of an order, as deployed. */
@@ -53,8 +60,8 @@ const partiesEnvironment = z.object({
     .string('is not set')
     .regex(/^[1-9]\d{0,2}$/, 'must be a whole number from 1 to 999')
     .transform(Number),
-  [PartiesEnvironment.deadLettersQueueUrl]: z.url('is not set'),
-  [PartiesEnvironment.delayedCallsQueueUrl]: z.url('is not set'),
+  [PartiesEnvironment.deadLettersQueueUrl]: queueUrl,
+  [PartiesEnvironment.delayedCallsQueueUrl]: queueUrl,
   [Environment.registryTable]: tableName,
 });
 

@@ -6,6 +6,7 @@ import { CURRENCIES, isCurrency, largestAmountMinor } from '../../kernel/currenc
 import { everyField } from '../../kernel/fields.ts';
 import type { Mode } from '../../kernel/ids.ts';
 import { ONE_LINE } from '../../kernel/one-line.ts';
+import { webUrl } from '../../kernel/platform/web-url.ts';
 import type { PaymentField, PaymentNotes, PaymentTerms } from '../domain/payment.ts';
 import { CANCEL_REASONS, DISPUTE_STATUSES, PAYMENT_STATUSES } from '../domain/payment.ts';
 
@@ -102,10 +103,8 @@ const returnUrl = z
   });
 
 function isReturnUrl(value: string): boolean {
-  // Without this check, URL would strip such characters instead of refusing them.
-  const url = /^[\x21-\x7e]+$/.test(value) ? URL.parse(value) : null;
-  if (url === null || url.username !== '' || url.password !== '') return false;
-  return url.protocol === 'https:' || isLoopback(url);
+  const url = /^[\x21-\x7e]+$/.test(value) ? webUrl(value) : undefined;
+  return url !== undefined && (url.protocol === 'https:' || isLoopback(url));
 }
 
 function isLoopback({ protocol, hostname }: URL): boolean {
@@ -114,8 +113,8 @@ function isLoopback({ protocol, hostname }: URL): boolean {
 
 /** A page that only the machine of the payer reaches is for tests. @returns the refusal of such a page in live mode */
 export function loopbackProblem(mode: Mode, returnTo: string | undefined): Parsed<never> | undefined {
-  const url = returnTo === undefined || mode === 'test' ? null : URL.parse(returnTo);
-  if (url === null || !isLoopback(url)) return undefined;
+  const url = returnTo === undefined || mode === 'test' ? undefined : webUrl(returnTo);
+  if (url === undefined || !isLoopback(url)) return undefined;
   return refused('invalid_request', 'return_url must be an https URL in live mode.', 'return_url');
 }
 

@@ -1,5 +1,6 @@
 import { lookup as systemLookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
+import { readWebUrl, type WebUrl } from '../../kernel/platform/web-url.ts';
 
 /** An address to which a host name resolves. */
 export interface Resolved {
@@ -101,8 +102,12 @@ const LONGEST_URL = 2_048;
 /** Names that never resolve to the public internet (RFC 6761, RFC 6762, RFC 8375, ICANN's `.internal`). */
 const PRIVATE_NAMES = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home\.arpa|onion|test|invalid|example)$/;
 
-/** The URL parser drops or replaces them, so a reader of the text sees another address than the one that is called. */
-const NOT_AS_WRITTEN = /[\s\p{Cc}\p{Cf}\\]/u;
+const REFUSALS: Readonly<Record<Exclude<WebUrl['kind'], 'good'>, string>> = {
+  malformed: `must be an https address of at most ${LONGEST_URL} characters`,
+  not_as_written: 'must not have spaces, line breaks, control characters or backslashes',
+  not_http: 'must begin with https://',
+  with_user: 'must not hold a user name or password',
+};
 
 export type UrlRuling =
   | { readonly kind: 'good'; readonly url: URL; readonly host: string }
@@ -110,17 +115,15 @@ export type UrlRuling =
 
 /** The checks that need no DNS: form, host and port. */
 export function ruleOnUrl(text: string, { allowLoopback }: AddressRulesOptions): UrlRuling {
-  if (text.length > LONGEST_URL || !URL.canParse(text)) {
-    return refused(`must be an https address of at most ${LONGEST_URL} characters`);
-  }
-  if (NOT_AS_WRITTEN.test(text)) return refused('must not have spaces, line breaks, control characters or backslashes');
+  if (text.length > LONGEST_URL) return refused(REFUSALS.malformed);
+  const read = readWebUrl(text);
+  if (read.kind !== 'good') return refused(REFUSALS[read.kind]);
   // The URL parser normalizes 0x7f.1, 2130706433 and 0177.0.0.1 to 127.0.0.1, and full-width digits to ASCII.
-  const url = new URL(text);
-  if (url.username !== '' || url.password !== '') return refused('must not hold a user name or password');
+  const { url } = read;
   if (url.hash !== '') return refused('must not have a fragment');
   const host = hostOf(url);
   const isLocal = allowLoopback && (host === 'localhost' || (isIP(host) !== 0 && classOf(host) === 'loopback'));
-  if (url.protocol !== 'https:' && !(isLocal && url.protocol === 'http:')) return refused('must begin with https://');
+  if (url.protocol !== 'https:' && !(isLocal && url.protocol === 'http:')) return refused(REFUSALS.not_http);
   const port = url.port === '' ? HTTPS_PORT : Number(url.port);
   if (port !== HTTPS_PORT && port < FIRST_FREE_PORT && !isLocal) {
     return refused(`must have the port ${HTTPS_PORT}, or one from ${FIRST_FREE_PORT}`);

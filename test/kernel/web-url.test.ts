@@ -1,0 +1,62 @@
+import { describe, expect, test } from '@jest/globals';
+import { baseUrl, queueUrl } from '../../lambdas/kernel/platform/variables.ts';
+import { webUrl } from '../../lambdas/kernel/platform/web-url.ts';
+import { ruleOnUrl } from '../../lambdas/webhooks/transport/addresses.ts';
+import { refuseBadTargets } from '../../lib/settings/job-targets.ts';
+import { readUrl } from '../../lib/settings/rules.ts';
+import { Api } from '../world/api.ts';
+
+/** Texts that the URL parser takes for an address, and a reader for another one or for none. */
+const MISREAD = [
+  String.raw`https:\\evil.co.uk`,
+  String.raw`https:/\evil.co.uk`,
+  String.raw`https://shop.co.uk\@evil.co.uk`,
+  'https:evil.co.uk',
+  'https:/evil.co.uk',
+  'https:///evil.co.uk',
+  'https://shop.co.uk@evil.co.uk',
+  'https://@evil.co.uk',
+  'https://evil.co.uk/a b',
+  ' https://evil.co.uk',
+  'https://evil.co\t.uk',
+  'https://evil.co.uk/\u202ekoohs',
+  'https://',
+  '//evil.co.uk',
+];
+
+describe('an address that is read otherwise than it is written', () => {
+  test.each(MISREAD)('is none: %s', (text) => {
+    expect(webUrl(text)).toBeUndefined();
+  });
+
+  test('is refused in every field of a request, by its name', async () => {
+    const api = new Api();
+    for (const [index, text] of MISREAD.entries()) {
+      const replies = [
+        [await api.pay(`p-${index}`, { return_url: text }), 'return_url'],
+        [await api.write('/v1/webhook_endpoints', `w-${index}`, { url: text, events: ['*'] }), 'url'],
+      ] as const;
+      for (const [reply, param] of replies)
+        expect([text, reply.status, reply.body['param']]).toEqual([text, 400, param]);
+    }
+  });
+
+  test.each(MISREAD)('is refused in every setting: %s', (url) => {
+    expect(ruleOnUrl(url, { allowLoopback: false }).kind).toBe('refused');
+    expect(readUrl(url)).toBeUndefined();
+    expect([baseUrl.safeParse(url).success, queueUrl.safeParse(url).success]).toEqual([false, false]);
+    expect(() => refuseBadTargets({ jobTargets: { shop: { url, jobs: [] } } }, true)).toThrow(
+      'must be an https address',
+    );
+  });
+});
+
+test.each([
+  'https://shop.co.uk',
+  'https://shop.co.uk:8443/a@b?c=@#d',
+  'HTTPS://SHOP.co.uk/',
+  'http://[::1]:3000/done',
+  'https://bücher.example/ü',
+])('%s is an address', (text) => {
+  expect(webUrl(text)?.href).toBe(new URL(text).href);
+});
