@@ -15,15 +15,3 @@ export function pauseMs(attempt: number, fraction: number, askedMs = 0): number 
   const ceilingMs = Math.min(HIGHEST_CEILING_MS, FIRST_CEILING_MS * 2 ** attempt);
   return askedMs + Math.floor(fraction * ceilingMs);
 }
-
-/**
- * Reads `Retry-After` (RFC 9110, section 10.2.3): seconds or a date.
- *
- * @returns milliseconds; undefined when it is absent or malformed
- */
-export function retryAfterMs(value: string | null, nowMs: number): number | undefined {
-  if (value === null) return undefined;
-  if (/^\s*\d{1,9}\s*$/.test(value)) return Number(value) * 1000;
-  const dateMs = Date.parse(value);
-  return Number.isNaN(dateMs) ? undefined : Math.max(0, dateMs - nowMs);
-}

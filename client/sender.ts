@@ -1,4 +1,5 @@
-import { pauseMs, retryAfterMs } from './backoff.ts';
+import { parseRetryAfter } from '../lambdas/kernel/retry-after.ts';
+import { pauseMs } from './backoff.ts';
 import { isPassing, PayonceError, type Problem } from './errors.ts';
 import type { Surroundings } from './surroundings.ts';
 
@@ -107,8 +108,8 @@ export class Sender {
       // A cut-off answer, or the page of a proxy.
       return { kind: 'again', why: new Error(`the answer ${status} has no object`), received: true };
     }
-    const afterMs = retryAfterMs(headers.get('retry-after'), this.#around.nowMs());
-    const later = afterMs === undefined ? {} : { afterMs };
+    const seconds = parseRetryAfter(headers.get('retry-after'), this.#around.nowMs());
+    const later = seconds === undefined ? {} : { afterMs: seconds * 1000 };
     if (typeof body?.['code'] === 'string' && body['status'] === status) {
       const problem = body as Problem;
       if (!isPassing(problem)) return { kind: 'problem', status, text, problem };

@@ -56,10 +56,15 @@ function headerReader(headers: HeaderValues): (name: string) => string {
     return Object.entries(headers).find(([given]) => given.toLowerCase() === name)?.[1];
   };
   return (name) => {
-    const value = read(name);
+    const value = single(read(name));
     if (typeof value !== 'string' || value === '') throw invalid(`the header ${name} is missing`);
     return value;
   };
+}
+
+/** Fields of one name are one list (RFC 9110, section 5.3); its members are separated by spaces (Standard Webhooks). */
+function single(value: unknown): unknown {
+  return Array.isArray(value) ? value.join(' ') : value;
 }
 
 async function keyOf(secret: string): Promise<Key> {

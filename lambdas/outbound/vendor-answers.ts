@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { AmbiguousError, RetryableError, TerminalError } from '../kernel/faults.ts';
 import type { HttpAnswer } from './http-call.ts';
 import type { Fault } from './outbound-calls.ts';
-import { parseRetryAfter } from './retry-after.ts';
+import { parseRetryAfter } from '../kernel/retry-after.ts';
 
 /**
  * The fault for an answer that is neither a success nor a readable refusal.

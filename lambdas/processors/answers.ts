@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { AmbiguousError, RetryableError } from '../kernel/faults.ts';
 import { redactSensitive } from '../kernel/sensitive.ts';
 import type { HttpAnswer } from '../outbound/http-call.ts';
-import { parseRetryAfter } from '../outbound/retry-after.ts';
+import { parseRetryAfter } from '../kernel/retry-after.ts';
 import type { Failure } from '../payments/domain/payment.ts';
 
 /** Parses the JSON body of an answer. @throws AmbiguousError `processor_answer_unreadable` when it does not match the schema */

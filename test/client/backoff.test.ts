@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { pauseMs, retryAfterMs } from '../../client/backoff.ts';
+import { pauseMs } from '../../client/backoff.ts';
 import { fc } from '../support/properties.ts';
 
 const attempts = fc.integer({ min: 0, max: 10_000 });
@@ -34,31 +34,6 @@ describe('a pause between attempts', () => {
         const quarters = [0, 0.25, 0.5, 0.75].map((fraction) => pauseMs(attempt, fraction));
         const steps = quarters.slice(1).map((each, index) => each - (quarters[index] ?? 0));
         expect(new Set(steps).size).toBe(1);
-      }),
-    );
-  });
-});
-
-describe('Retry-After', () => {
-  const NOW = Date.UTC(2026, 2, 1, 12);
-  test.each([
-    ['0', 0],
-    ['7', 7_000],
-    [' 7 ', 7_000],
-    ['Sun, 01 Mar 2026 12:00:05 GMT', 5_000],
-    ['Sun, 01 Mar 2026 11:00:00 GMT', 0],
-    ['soon', undefined],
-    ['', undefined],
-    [null, undefined],
-  ])('%j is %p ms', (value, expected) => {
-    expect(retryAfterMs(value, NOW)).toBe(expected);
-  });
-
-  test('is never negative, and never thrown on', () => {
-    fc.assert(
-      fc.property(fc.string(), (value) => {
-        const ms = retryAfterMs(value, NOW);
-        expect(ms === undefined || ms >= 0).toBe(true);
       }),
     );
   });

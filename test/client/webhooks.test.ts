@@ -21,8 +21,11 @@ function signed(secrets: readonly string[], { body = BODY, atMs = NOW } = {}): R
   };
 }
 
-const verify = (headers: Record<string, string>, secrets: readonly string[] = [CURRENT], body = BODY) =>
-  verifyWebhook(body, headers, { secrets, nowMs: NOW });
+const verify = (
+  headers: Record<string, string | readonly string[]>,
+  secrets: readonly string[] = [CURRENT],
+  body = BODY,
+) => verifyWebhook(body, headers, { secrets, nowMs: NOW });
 
 describe('a webhook', () => {
   test.each([
@@ -39,6 +42,26 @@ describe('a webhook', () => {
     const bytes = new Uint8Array(await request.arrayBuffer());
     const event = await verifyWebhook(bytes, request.headers, { secrets: [CURRENT], nowMs: NOW });
     expect(event.data.object).toMatchObject({ note: 'für Ada' });
+  });
+
+  test('is read with each header as a list', async () => {
+    const [id, timestamp, signatures] = Object.values(signed([PREVIOUS, CURRENT]));
+    const headers = { 'webhook-id': [id ?? ''], 'webhook-timestamp': [timestamp ?? ''] };
+    expect(await verify({ ...headers, 'webhook-signature': [signatures ?? ''] })).toMatchObject({ id: 'evt_1' });
+    // A proxy can pass a list on as several fields (RFC 9110, section 5.3).
+    expect(await verify({ ...headers, 'webhook-signature': signatures?.split(' ') ?? [] })).toMatchObject({
+      id: 'evt_1',
+    });
+    const [other] = Object.values(signed([CURRENT], { atMs: NOW + 1_000 })).slice(1);
+    const doubled = {
+      ...headers,
+      'webhook-timestamp': [timestamp ?? '', other ?? ''],
+      'webhook-signature': [signatures ?? ''],
+    };
+    await expect(verify(doubled)).rejects.toThrow('webhook-timestamp');
+    await expect(verify({ ...headers, 'webhook-signature': [] })).rejects.toThrow(
+      'the header webhook-signature is missing',
+    );
   });
 
   test('is read with headers in any case', async () => {

@@ -39,6 +39,25 @@ test('the waits of the schedule total three days, and each is longer than the pr
   expect([...RETRY_WAITS_SECONDS].sort((left, right) => left - right)).toEqual(RETRY_WAITS_SECONDS);
 });
 
+test.each([
+  ['1800', 1_800],
+  ['86400', 3_600],
+  ['1', 0],
+  ['+40', 0],
+])(
+  'an endpoint that answers with Retry-After: %s is called again after the longer of that and its schedule',
+  async (retryAfter, seconds) => {
+    const world = await worldWith(ENDPOINT);
+    world.answer = () => ({ kind: 'answered', status: 503, excerpt: '', retryAfter });
+    await world.publish(eventNamed('later'));
+    await world.drain();
+    const [delivery] = await deliveriesOf(world)();
+    // Jitter is at its shortest here: nine tenths.
+    const scheduledMs = 900 * (RETRY_WAITS_SECONDS[0] ?? 0);
+    expect((delivery?.dueAtMs ?? 0) - world.clock.nowMs()).toBe(Math.max(scheduledMs, seconds * 1000));
+  },
+);
+
 describe('an endpoint that accepts no event', () => {
   test('is tried ten times in three days and then disabled, and the other endpoints are notified', async () => {
     const world = await worldWith(ENDPOINT, OTHER);

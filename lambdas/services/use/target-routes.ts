@@ -3,7 +3,7 @@ import { type JobCredentialClaims } from '../../jobs/job-credential.ts';
 import type { JobRoutes } from '../../jobs/use/job-routes.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
-import { parseRetryAfter } from '../../outbound/retry-after.ts';
+import { parseRetryAfter } from '../../kernel/retry-after.ts';
 import type { WebhookTransport } from '../../webhooks/use/webhooks.ts';
 
 export interface TargetRoutesTools {

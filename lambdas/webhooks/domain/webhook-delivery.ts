@@ -1,5 +1,6 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { base32 } from '../../kernel/digest.ts';
+import { parseRetryAfter } from '../../kernel/retry-after.ts';
 import type { KeyedCalls } from './keyed-calls.ts';
 import {
   type Disabled,
@@ -255,7 +256,7 @@ export interface AfterAttempt {
 
 /**
  * Applies the result of an attempt: 2xx is success, 410 disables the endpoint, and every other result (including a redirect)
- * is retried until the schedule ends.
+ * is retried until the schedule ends, later than scheduled if the receiver asks for it (`Retry-After`).
  *
  * @param random from 0 to 1
  */
@@ -278,7 +279,9 @@ export function afterAttempt(
   const waitSeconds = RETRY_WAITS_SECONDS[delivery.tries - 1];
   if (waitSeconds === undefined)
     return { delivery: { ...settled, status: endOf(delivery, 'failed') }, disable: 'failing' };
-  const waitMs = Math.round(waitSeconds * 1000 * (1 - JITTER + 2 * JITTER * random));
+  const scheduledMs = Math.round(waitSeconds * 1000 * (1 - JITTER + 2 * JITTER * random));
+  const asked = result.kind === 'answered' ? parseRetryAfter(result.retryAfter, nowMs) : undefined;
+  const waitMs = Math.max(scheduledMs, (asked ?? 0) * 1000);
   return { delivery: { ...settled, ...dueFrom(nowMs + waitMs, nowMs) } };
 }
 
