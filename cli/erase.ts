@@ -1,15 +1,20 @@
 import type { Command } from 'commander';
 import type { Action } from '../lambdas/activity/domain/activity.ts';
 import { DynamoDbActivity, eraseDetails } from '../lambdas/activity/store/dynamodb-activity.ts';
-import { parseOrderId, parsePaymentId } from '../lambdas/kernel/ids.ts';
-import { systemClock } from '../lambdas/kernel/platform/platform.ts';
+import { eventId } from '../lambdas/events/domain/event.ts';
+import { type ChainId, isOrderId, parseOrderId, parsePaymentId } from '../lambdas/kernel/ids.ts';
+import { systemClock, systemDigest } from '../lambdas/kernel/platform/platform.ts';
 import { DynamoDbOrders } from '../lambdas/orders/store/dynamodb-orders.ts';
 import { eraseOrder } from '../lambdas/orders/use/erase-order.ts';
+import { LONGEST_ORDER_CHAIN } from '../lambdas/orders/use/order-chain.ts';
 import type { Payment } from '../lambdas/payments/domain/payment.ts';
 import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
 import { erasePayment } from '../lambdas/payments/use/erase-payment.ts';
+import { readChain } from '../lambdas/payments/use/payment-chain.ts';
 import { DynamoDbViews } from '../lambdas/views/store/dynamodb-views.ts';
 import { ProjectedEvents } from '../lambdas/views/use/seen-events.ts';
+import { DynamoDbWebhooks } from '../lambdas/webhooks/store/dynamodb-webhooks.ts';
+import { eraseAnswers } from '../lambdas/webhooks/use/erase-answers.ts';
 import { openTables } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import type { Session } from './session.ts';
@@ -64,20 +69,33 @@ export function addErase(program: Command, session: Session): void {
 async function deployment(session: Session) {
   const { client, tables, pacing } = await openTables(await session.aws());
   const store = new DynamoDbStore(client, tables, pacing);
+  const orders = new DynamoDbOrders(client, tables, pacing, store);
+  const webhooks = new DynamoDbWebhooks(client, tables, pacing);
   const activity = new DynamoDbActivity(client, tables, pacing);
   const actor = { by: 'command' as const, operator: session.operator };
   const erase =
     (action: Action) =>
-    ({ id, ...chain }: Pick<Payment, 'tenantId' | 'mode'> & { readonly id: string }): Promise<boolean> =>
-      eraseDetails({ client, registry: tables.registry, pacing }, activity, {
+    async ({ id, ...chain }: Pick<Payment, 'tenantId' | 'mode'> & { readonly id: ChainId }): Promise<boolean> => {
+      const isErased = await eraseDetails({ client, registry: tables.registry, pacing }, activity, {
         chain,
         action,
         actor,
         about: [id],
         occurredAtMs: systemClock.nowMs(),
       });
+      // Afterwards: an attempt that begins now sends, and gets back, nothing of the details.
+      const transitions = isOrderId(id)
+        ? await orders.listOrderTransitions(id, { afterSequence: 0, limit: LONGEST_ORDER_CHAIN })
+        : ((await readChain(store, id))?.transitions ?? []);
+      const events = transitions.map(({ sequence, occurredAtMs }) => ({
+        eventId: eventId(systemDigest, id, sequence),
+        occurredAtMs,
+      }));
+      await eraseAnswers({ webhooks, digest: systemDigest }, chain, events);
+      return isErased;
+    };
   const seen = new ProjectedEvents(new DynamoDbViews(client, tables.views, pacing));
-  return { store, seen, orders: new DynamoDbOrders(client, tables, pacing, store), erase };
+  return { store, seen, orders, erase };
 }
 
 function read<Id>(text: string, parse: (text: string) => Id | undefined, what: string): Id {

@@ -124,7 +124,11 @@ const DELIVERY_LETTERS = 32;
 export const DELIVERY_ID = /^dlv_(?<at>\d{13})[a-z2-7]{32}$/;
 
 /** The same event at the same endpoint is one delivery, whether a fan-out or a replay creates it. */
-function deriveDeliveryId(digest: Digest, endpointId: string, message: WebhookMessage): string {
+export function deriveDeliveryId(
+  digest: Digest,
+  endpointId: string,
+  message: Pick<WebhookMessage, 'eventId' | 'occurredAtMs'>,
+): string {
   const letters = base32(digest.sha256(JSON.stringify(['webhook_delivery', endpointId, message.eventId])));
   return `${idsBefore(message.occurredAtMs)}${letters.slice(0, DELIVERY_LETTERS)}`;
 }
@@ -325,6 +329,12 @@ function noted(
     attempts: [...delivery.attempts, attempt].slice(-MAX_ATTEMPTS_KEPT),
     ...(result.kind === 'answered' ? { excerpt: result.excerpt } : {}),
   };
+}
+
+/** @returns undefined when it has no answer, and no attempt that could record one is running */
+export function withoutAnswer({ excerpt, ...delivery }: Delivery): Delivery | undefined {
+  if (excerpt === undefined && delivery.running !== true) return undefined;
+  return { ...delivery, revision: delivery.revision + 1 };
 }
 
 /** The notification to the tenant's other endpoints when one endpoint is disabled. */
