@@ -4,6 +4,14 @@
  */
 const FORGING = String.raw`\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069`;
 
+/** Besides those: format characters, those of private use, halves of a pair, and the mark of an unreadable byte. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\ufffd]/gu;
+
+/** A text of a processor, a vendor or a receiver, as terminals and pages may show it. */
+export function printable(text: string): string {
+  return text.replaceAll(UNPRINTABLE, ' ');
+}
+
 /** Characters that nobody sees: format characters, and those without a shape, which names of hosts ignore (Unicode UTS 46, section 4). */
 export const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 

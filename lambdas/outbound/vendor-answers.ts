@@ -1,8 +1,9 @@
 import type * as z from 'zod';
 import { AmbiguousError, RetryableError, TerminalError } from '../kernel/faults.ts';
+import { printable } from '../kernel/one-line.ts';
+import { parseRetryAfter } from '../kernel/retry-after.ts';
 import type { HttpAnswer } from './http-call.ts';
 import type { Fault } from './outbound-calls.ts';
-import { parseRetryAfter } from '../kernel/retry-after.ts';
 
 /**
  * The fault for an answer that is neither a success nor a readable refusal.
@@ -38,10 +39,12 @@ export function readJson<T>(vendor: string, schema: z.ZodType<T>, answer: HttpAn
   throw new AmbiguousError(`${vendor}_answer_unreadable`, `The ${vendor}'s answer ${answer.status} cannot be read.`);
 }
 
-/** Undefined if the body is not JSON of this schema. */
+/** Undefined if the body is not JSON of this schema. Its texts lose control characters. */
 export function tryReadJson<T>(schema: z.ZodType<T>, answer: HttpAnswer): T | undefined {
   try {
-    const json: unknown = JSON.parse(answer.text);
+    const json: unknown = JSON.parse(answer.text, (_name, value: unknown) =>
+      typeof value === 'string' ? printable(value) : value,
+    );
     return schema.safeParse(json).data;
   } catch {
     return undefined;

@@ -1,8 +1,9 @@
 import type * as z from 'zod';
 import { AmbiguousError, RetryableError } from '../kernel/faults.ts';
+import { printable } from '../kernel/one-line.ts';
+import { parseRetryAfter } from '../kernel/retry-after.ts';
 import { redactSensitive } from '../kernel/sensitive.ts';
 import type { HttpAnswer } from '../outbound/http-call.ts';
-import { parseRetryAfter } from '../kernel/retry-after.ts';
 import type { Failure } from '../payments/domain/payment.ts';
 
 /** Parses the JSON body of an answer. @throws AmbiguousError `processor_answer_unreadable` when it does not match the schema */
@@ -73,12 +74,12 @@ export function isProcessorUnhealthy(error: unknown): boolean {
 const MAX_CODE_LENGTH = 64;
 const MAX_MESSAGE_LENGTH = 200;
 
-/** Prepares a processor's failure for storage and display: limits its length and redacts sensitive data. */
+/** Prepares a processor's failure for storage and display: limits its length, and removes sensitive data and control characters. */
 export function presentable({ code, message }: Failure): Failure {
   return { code: cut(code, MAX_CODE_LENGTH), message: cut(redactSensitive(message), MAX_MESSAGE_LENGTH) };
 }
 
 /** A cut can split a surrogate pair. A lone surrogate would make the transition unwritable: RFC 8785 requires valid Unicode. */
 function cut(text: string, length: number): string {
-  return text.slice(0, length).toWellFormed();
+  return printable(text.slice(0, length));
 }

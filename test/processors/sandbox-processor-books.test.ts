@@ -99,7 +99,7 @@ describe('the sandbox’s books over HTTP', () => {
     expect(found?.refunds).toHaveLength(1_000);
     const [declined] = factsOf(found ?? never(), { id: order.paymentId }, 0);
     expect(JSON.stringify(declined).isWellFormed()).toBe(true);
-    expect(declined).toMatchObject({ failure: { code: '\ufffd', message: `${'a'.repeat(199)}\ufffd` } });
+    expect(declined).toMatchObject({ failure: { code: ' ', message: `${'a'.repeat(199)} ` } });
   });
 
   test('do not find an unknown charge', async () => {

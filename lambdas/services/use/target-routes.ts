@@ -2,8 +2,8 @@ import { unixSeconds } from '../../jobs/domain/job-run-object.ts';
 import { type JobCredentialClaims } from '../../jobs/job-credential.ts';
 import type { JobRoutes } from '../../jobs/use/job-routes.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
-import type { Clock } from '../../kernel/world.ts';
 import { parseRetryAfter } from '../../kernel/retry-after.ts';
+import type { Clock } from '../../kernel/world.ts';
 import type { WebhookTransport } from '../../webhooks/use/webhooks.ts';
 
 export interface TargetRoutesTools {

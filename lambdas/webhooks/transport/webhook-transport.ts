@@ -3,6 +3,7 @@ import * as https from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { WEBHOOK_CALL_SECONDS } from '../../kernel/contract/timing.ts';
 import { TerminalError } from '../../kernel/faults.ts';
+import { printable } from '../../kernel/one-line.ts';
 import type { AttemptResult } from '../domain/webhook-delivery.ts';
 import type { WebhookRequest, WebhookTransport } from '../use/webhooks.ts';
 import { type AddressRulesOptions, areAllowed, type Resolve, type Resolved, ruleOnUrl } from './addresses.ts';
@@ -102,7 +103,7 @@ function readExcerpt(response: http.IncomingMessage, signal: AbortSignal, done: 
   let length = 0;
   const finish = (): void => {
     response.removeAllListeners('data');
-    done(printable(Buffer.concat(chunks).subarray(0, EXCERPT_BYTES)));
+    done(printable(Buffer.concat(chunks).subarray(0, EXCERPT_BYTES).toString('utf8')));
   };
   response.on('data', (chunk: Buffer) => {
     chunks.push(chunk);
@@ -112,11 +113,6 @@ function readExcerpt(response: http.IncomingMessage, signal: AbortSignal, done: 
   response.on('end', finish);
   response.on('error', finish);
   signal.addEventListener('abort', finish, { once: true });
-}
-
-/** Removes control characters, because the excerpt is displayed in terminals and pages. */
-function printable(bytes: Buffer): string {
-  return bytes.toString('utf8').replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\ufffd]/gu, ' ');
 }
 
 /** Node refuses a header or a path with such characters before it connects (Node.js, "Errors"). */
