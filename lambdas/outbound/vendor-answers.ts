@@ -1,6 +1,5 @@
 import type * as z from 'zod';
 import { AmbiguousError, RetryableError, TerminalError } from '../kernel/faults.ts';
-import { printable } from '../kernel/one-line.ts';
 import { parseRetryAfter } from '../kernel/retry-after.ts';
 import type { HttpAnswer } from './http-call.ts';
 import type { Fault } from './outbound-calls.ts';
@@ -39,12 +38,10 @@ export function readJson<T>(vendor: string, schema: z.ZodType<T>, answer: HttpAn
   throw new AmbiguousError(`${vendor}_answer_unreadable`, `The ${vendor}'s answer ${answer.status} cannot be read.`);
 }
 
-/** Undefined if the body is not JSON of this schema. Its texts lose control characters. */
+/** Undefined if the body is not JSON of this schema. */
 export function tryReadJson<T>(schema: z.ZodType<T>, answer: HttpAnswer): T | undefined {
   try {
-    const json: unknown = JSON.parse(answer.text, (_name, value: unknown) =>
-      typeof value === 'string' ? printable(value) : value,
-    );
+    const json: unknown = JSON.parse(answer.text);
     return schema.safeParse(json).data;
   } catch {
     return undefined;

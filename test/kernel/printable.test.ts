@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import * as z from 'zod';
 import { printable } from '../../lambdas/kernel/one-line.ts';
-import { tryReadJson } from '../../lambdas/outbound/vendor-answers.ts';
+import { refusalOf } from '../../lambdas/orders/parties/shop-call.ts';
 import { presentable } from '../../lambdas/processors/answers.ts';
 
 /** Escape sequences of terminals, line ends, and marks that turn the direction of a text. */
@@ -24,8 +23,9 @@ describe('a text from a processor, a vendor or a receiver', () => {
     expect(isPlain(presentable({ code: 'x', message: '😀'.repeat(200) }).message)).toBe(true);
   });
 
-  test('has none in the answer of a vendor', () => {
-    const answer = { status: 422, retryAfter: null, headers: new Headers(), text: JSON.stringify({ why: FORGING }) };
-    expect(isPlain(tryReadJson(z.object({ why: z.string() }), answer)?.why ?? '\0')).toBe(true);
+  test('has none in the refusal of a vendor', () => {
+    const text = JSON.stringify({ error: { code: `no${FORGING}`, message: FORGING } });
+    const { code, message } = refusalOf('shop', { status: 422, retryAfter: null, headers: new Headers(), text }, 0);
+    expect([isPlain(code), isPlain(message)]).toEqual([true, true]);
   });
 });

@@ -94,7 +94,7 @@ describe('the e-mails of one tenant to one recipient on one day', () => {
   test('count once when the answer of the store is lost', async () => {
     const losing = database.clientWith(async (_command, answer) => {
       await answer();
-      throw new Error('socket hang up');
+      throw Object.assign(new Error('socket hang up'), { $metadata: { attempts: 1 } });
     });
     const by = mailer({ client: losing });
     for (const email of many(MOST)) expect(await send(email, by)).toBe('sent');

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { printable } from '../../kernel/one-line.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
 import type { Fault } from '../../outbound/outbound-calls.ts';
 import type { SendAnswer } from '../../outbound/send-once.ts';
@@ -28,7 +29,7 @@ export function readAdjustment(vendor: string, answer: HttpAnswer, nowMs: number
   }
   const error = REFUSALS.has(answer.status) ? tryReadJson(errorAnswer, answer) : undefined;
   if (error !== undefined) {
-    return { kind: 'refused', failure: { code: `bigcommerce_${answer.status}`, message: error.title } };
+    return { kind: 'refused', failure: { code: `bigcommerce_${answer.status}`, message: printable(error.title) } };
   }
   throw refusedFor(vendor, answer, nowMs);
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { TerminalError } from '../../kernel/faults.ts';
+import { printable } from '../../kernel/one-line.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
 import type { Found } from '../../outbound/outbound-calls.ts';
 import type { SendAnswer } from '../../outbound/send-once.ts';
@@ -66,5 +67,5 @@ export function readFoundEmail(
 
 function refusal(vendor: string, code: number, message: string): SendAnswer {
   if (ACCOUNT_ERRORS.has(code)) throw new TerminalError(`${vendor}_account`, `Postmark's error ${code}.`);
-  return { kind: 'refused', failure: { code: REFUSALS.get(code) ?? `postmark_${code}`, message } };
+  return { kind: 'refused', failure: { code: REFUSALS.get(code) ?? `postmark_${code}`, message: printable(message) } };
 }

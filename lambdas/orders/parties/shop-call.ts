@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { TerminalError } from '../../kernel/faults.ts';
+import { printable } from '../../kernel/one-line.ts';
 import type { CallLimit, Clock } from '../../kernel/world.ts';
 import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
 import type { DeadLettered, GivenUp, OutboundCall } from '../../outbound/outbound-calls.ts';
@@ -103,5 +104,5 @@ export function refusalOf(vendor: string, answer: HttpAnswer, nowMs: number): Fa
   if (error.code === 'idempotency_key_mismatch') {
     throw new TerminalError(`${vendor}_key_mismatch`, `The ${vendor} knows the key with another body.`);
   }
-  return error;
+  return { code: printable(error.code), message: printable(error.message) };
 }
