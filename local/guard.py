@@ -12,6 +12,7 @@ the user. Refused are:
 No response lets pages of other origins read it: the emulator's CORS headers are removed.
 """
 
+import functools
 import hmac
 import os
 import re
@@ -36,7 +37,6 @@ HOST = re.compile(r"(127\.0\.0\.1|localhost|[a-z0-9]+\.execute-api\.localhost)(:
 HEALTH = "/_ministack/health"
 OWN_SITE = ("", "none", "same-origin")
 
-_app = app.app
 _credentials = lambda_runtime.execution_credentials
 _function_keys = {}
 
@@ -72,9 +72,9 @@ def _is_api(host, path):
     return found[1] in apigateway_v1.stages_for_api(found[0])
 
 
-async def answer(scope, receive, send):
+async def answer(guarded, scope, receive, send):
     if scope["type"] == "lifespan":
-        return await _app(scope, receive, send)
+        return await guarded(scope, receive, send)
     if scope["type"] != "http":
         await receive()
         return await send({"type": "websocket.close", "code": 1008})
@@ -84,7 +84,7 @@ async def answer(scope, receive, send):
     query = parse_qs(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
     reason = refusal(scope["method"], scope["path"], query, headers)
     if reason is None:
-        return await _app(scope, receive, _without_cors(send))
+        return await guarded(scope, receive, _without_cors(send))
     await app._send_response(send, 403, {"Content-Type": "text/plain; charset=utf-8"}, f"Refused: {reason}.\n")
 
 
@@ -110,6 +110,7 @@ def execution_credentials(config):
 
 
 def install():
-    app.app = answer
+    # What others have put before the emulator is guarded, too.
+    app.app = functools.partial(answer, app.app)
     lambda_runtime.execution_credentials = execution_credentials
     lambda_svc.execution_credentials = execution_credentials

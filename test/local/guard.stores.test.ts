@@ -70,6 +70,7 @@ describe('the local AWS', () => {
     ['the key of the run', { headers: KEY }],
     ['its name on loopback', { headers: { ...KEY, host: `localhost:${port}` } }],
     ['its own pages', { headers: { ...KEY, origin: awsEndpoint, 'sec-fetch-site': 'same-origin' } }],
+    ['a request to save its state', { method: 'POST', path: '/_payonce/save', headers: KEY }],
     ['an address that a person typed', { headers: { ...KEY, 'sec-fetch-site': 'none' } }],
     ['a look at its health without a key', { path: '/_ministack/health' }],
   ])('answers %s, without a header that lets other origins read it', async (_what, asked) => {
