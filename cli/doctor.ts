@@ -148,9 +148,12 @@ interface DoctorOptions {
 
 /** The settings that the next deploy would have. @throws CliFailure for an invalid setting */
 async function settingsOf(context: DoctorOptions['context']): Promise<Examined['settings']> {
-  const { settingsOfClone } = await import('../lib/synthesized.ts');
+  // Without the CDK, as in an installed package, only what is given is known.
+  const synth = await import('../lib/synthesized.ts').catch(() => undefined);
+  if (synth === undefined)
+    return Object.fromEntries(Object.entries(context).map(([name, value]) => [name.replace('payonce:', ''), value]));
   try {
-    return settingsOfClone(context);
+    return synth.settingsOfClone(context);
   } catch (error) {
     throw new CliFailure(ExitCode.usage, error instanceof Error ? error.message : String(error));
   }
