@@ -24,11 +24,14 @@ import generated_secrets
 import leading_keys
 import message_move
 import streams
+from hypercorn.config import Config
 from ministack.services import eventbridge, lambda_svc, scheduler
 
 # This file replaces and calls internals of the emulator. Compare services/scheduler.py and services/sqs.py before an upgrade.
 MADE_FOR = "1.5.33"
 LOOK_EVERY_SECONDS = 1
+# AWS keeps an idle connection open for longer than its clients do. A server that closes it first loses a request that is just sent.
+IDLE_CONNECTION_SECONDS = 300
 
 logger = logging.getLogger("scheduler")
 # State key of the emulator -> the newest scheduled time, in epoch seconds, that has fired. Not persisted: after a restart a
@@ -160,6 +163,7 @@ def _extend():
     _require(used)
     scheduler._tick_schedules = look
     scheduler._SCHEDULE_TICK_INTERVAL = LOOK_EVERY_SECONDS
+    Config.keep_alive_timeout = IDLE_CONNECTION_SECONDS
     buckets.install()
     compression.install()
     generated_secrets.install()

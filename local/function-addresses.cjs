@@ -8,9 +8,9 @@ const { AWS_ENDPOINT_URL } = process.env;
 const { fetch } = globalThis;
 
 Object.assign(globalThis, {
-  fetch: (address, ...others) =>
+  fetch: (/** @type {unknown} */ address, /** @type {RequestInit | undefined} */ options) =>
     fetch(
       typeof address === 'string' ? address.replace(API, `${AWS_ENDPOINT_URL}/restapis/$1/$2/_user_request_`) : address,
-      ...others,
+      options,
     ),
 });
