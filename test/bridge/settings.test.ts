@@ -46,7 +46,7 @@ describe('the settings of the bridge', () => {
     [{ ...REQUESTS, NATS_NKEY_FILE: '/does/not/exist' }, /\/does\/not\/exist/],
     [{ ...REQUESTS, NATS_TLS_CERT_FILE: 'a.pem' }, /NATS_TLS_CERT_FILE and NATS_TLS_KEY_FILE must be set together/],
     [{ ...REQUESTS, NATS_TLS: 'false', NATS_TLS_CA_FILE: 'ca.pem' }, /NATS_TLS is false/],
-    [{ ...EVENTS, EVENTS_PARKING_QUEUE_URL: undefined }, /EVENTS_PARKING_QUEUE_URL must be the address/],
+    [{ ...EVENTS, EVENTS_PARKING_QUEUE_URL: undefined }, /EVENTS_PARKING_QUEUE_URL is not set/],
     [{ ...EVENTS, EVENTS_PREFIX: 'events.>' }, /EVENTS_PREFIX must be a subject without wildcards/],
   ])('refuse %j', (variables, reason) => {
     expect(() => readBridgeSettings(variables)).toThrow(reason);

@@ -81,7 +81,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/orders/store/dynamodb-email-counts.ts',
-        find: "return address.toLowerCase().replace(/\\+[^@]*@/, '@');",
+        find: "return address.toLowerCase().replace(/^([^+@]*)\\+[^@]*@/, '$1@');",
         replace: 'return address;',
       },
     ],
