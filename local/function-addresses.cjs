@@ -8,9 +8,10 @@ const { AWS_ENDPOINT_URL } = process.env;
 const { fetch } = globalThis;
 
 Object.assign(globalThis, {
-  fetch: (/** @type {unknown} */ address, /** @type {RequestInit | undefined} */ options) =>
-    fetch(
-      typeof address === 'string' ? address.replace(API, `${AWS_ENDPOINT_URL}/restapis/$1/$2/_user_request_`) : address,
-      options,
-    ),
+  fetch: (/** @type {string | URL | Request} */ address, /** @type {RequestInit | undefined} */ options) => {
+    const url = address instanceof Request ? address.url : String(address);
+    const local = url.replace(API, `${AWS_ENDPOINT_URL}/restapis/$1/$2/_user_request_`);
+    if (local === url) return fetch(address, options);
+    return fetch(address instanceof Request ? new Request(local, address) : local, options);
+  },
 });
