@@ -142,7 +142,8 @@ describe('the shop of the examples', () => {
     }
   });
 
-  test('shows a purchase as canceled when a webhook says so', async () => {
+  // Its bank decides after half a minute.
+  whole(test, { slice: test.skip })('shows a purchase as canceled when a webhook says so', async () => {
     // The shop's address must be known before its secret is: the receiver passes on what it gets.
     await using receiver = await serveWebhookReceiver();
     const made = await client().webhookEndpoints.create(

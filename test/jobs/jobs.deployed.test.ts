@@ -13,6 +13,7 @@ import { addLocks, effectsIn, ownTable } from '../services/own-tables.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { workersOf } from '../support/lambda-workers.ts';
 import { CREDENTIALS, localAws } from '../support/local-aws.ts';
+import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 import { type DeployedTarget, fireAgain, scheduleOf, secretValue, untilEmpty } from './deployed-targets.ts';
 import { type ShownRun, untilEnded } from './run-job.ts';
@@ -47,26 +48,30 @@ afterAll(removeBundle);
 const nonEmpty = <Item>(items: readonly Item[]) => (items.length > 0 ? items : undefined);
 
 describe('jobs on the deployed stack', () => {
-  test('run once when a time fires twice at once and the executor crashes in between', async () => {
-    const executor = await functionNamed('JobsExecutor');
-    const at = `${new Date(Date.now() - MINUTE_MS).toISOString().slice(0, 16)}:07Z`;
-    const firings = [fire(executor, 'close-days', at), fire(executor, 'close-days', at)];
-    await sleep(50);
-    signalAll(executor, 'SIGKILL');
-    await Promise.all(firings);
-    // A firing that fails is repeated, as Lambda repeats it: on a busy machine the executor's call may take too long.
-    const fired = () =>
-      until(async () => {
-        const answer = await fire(executor, 'close-days', at);
-        return answer.FunctionError === undefined ? Buffer.from(answer.Payload ?? []).toString() : undefined;
-      });
-    await fired();
-    expect(await fired()).toContain('asked_before');
-    const mine = await until(async () => nonEmpty((await runsOf('close-days')).filter(({ id }) => id.endsWith(at))));
-    expect(mine).toHaveLength(1);
-    const ended = await untilEnded(aws, `/v1/admin/jobs/close-days/runs/close-days:${at}`);
-    expect([ended.status, ended.failed]).toEqual(['succeeded', 0]);
-  });
+  // The lease of the executor that crashed has to end.
+  whole(test, { slice: test.skip })(
+    'run once when a time fires twice at once and the executor crashes in between',
+    async () => {
+      const executor = await functionNamed('JobsExecutor');
+      const at = `${new Date(Date.now() - MINUTE_MS).toISOString().slice(0, 16)}:07Z`;
+      const firings = [fire(executor, 'close-days', at), fire(executor, 'close-days', at)];
+      await sleep(50);
+      signalAll(executor, 'SIGKILL');
+      await Promise.all(firings);
+      // A firing that fails is repeated, as Lambda repeats it: on a busy machine the executor's call may take too long.
+      const fired = () =>
+        until(async () => {
+          const answer = await fire(executor, 'close-days', at);
+          return answer.FunctionError === undefined ? Buffer.from(answer.Payload ?? []).toString() : undefined;
+        });
+      await fired();
+      expect(await fired()).toContain('asked_before');
+      const mine = await until(async () => nonEmpty((await runsOf('close-days')).filter(({ id }) => id.endsWith(at))));
+      expect(mine).toHaveLength(1);
+      const ended = await untilEnded(aws, `/v1/admin/jobs/close-days/runs/close-days:${at}`);
+      expect([ended.status, ended.failed]).toEqual(['succeeded', 0]);
+    },
+  );
 
   test('of another service: a time that fires twice is one run there, and its locks are released once', async () => {
     const caller = await functionNamed('JobsTargetsCaller');
