@@ -8,4 +8,4 @@ const { MEMBERSHIP_TABLE: table = '', MEMBERSHIP_JOB_SECRET: secret = '', PORT =
 if (table === '' || secret === '') throw new Error('set MEMBERSHIP_TABLE and MEMBERSHIP_JOB_SECRET');
 
 const app = membership({ table, client: documentClient(), jobSecrets: async () => [secret], nowMs: Date.now });
-createServer(listenerOf(app.fetch)).listen(Number(PORT));
+createServer(listenerOf(app.fetch)).listen(Number(PORT), '127.0.0.1');

@@ -12,4 +12,4 @@ const { app, resume } = shop({
 });
 await resume();
 setInterval(() => void resume(), 60_000);
-createServer(listenerOf(app.fetch)).listen(Number(PORT), () => console.log(`http://localhost:${PORT}`));
+createServer(listenerOf(app.fetch)).listen(Number(PORT), '127.0.0.1', () => console.log(`http://localhost:${PORT}`));

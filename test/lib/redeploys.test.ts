@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Template } from 'aws-cdk-lib/assertions';
 import { pairwise } from '../support/pairwise.ts';
+import { sliceOf } from '../support/slice.ts';
 import { synthesize } from '../support/synth.ts';
 import { faultsOf, heldBy } from './redeploys.ts';
 import { EVERYTHING, present } from './templates.ts';
@@ -63,7 +64,7 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, Readonly<Record<st
 
 const rows = pairwise(Object.fromEntries(Object.entries(VALUES).map(([name, values]) => [name, Object.keys(values)])));
 const deployed = await Promise.all(
-  rows.map((row) => {
+  sliceOf(rows, 3).map((row) => {
     const settings = Object.entries(row).map(([name, value]) => VALUES[name]?.[value] ?? {});
     return synthesize(contextOf(Object.assign({}, ...settings) as Record<string, string>));
   }),

@@ -3,13 +3,21 @@ import { join, sep } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { PROJECT } from '../../local/directories.ts';
 import { unitFiles } from '../run/entries.ts';
-import { sliceOf } from './slice.ts';
+import { inTurn, sliceOf } from './slice.ts';
 
 const CASES = Array.from({ length: 100 }, (_, index) => index);
 
 test.each([1, 2, 3, 7, 36, 100, 101])('%d slices play every case, and no case twice', (parts) => {
   const slices = Array.from({ length: parts }, (_, slice) => sliceOf(CASES, parts, { slice, proving: false }));
   expect(slices.flat().toSorted((left, right) => left - right)).toEqual(CASES);
+});
+
+test('a test in turn is played in one of so many slices, and in each proof', () => {
+  const turns = [0, 1, 2, 3, 4, 5].map((slice) =>
+    inTurn('played', { place: 1, of: 3, otherwise: '-' }, { slice, proving: false }),
+  );
+  expect(turns).toEqual(['-', 'played', '-', '-', 'played', '-']);
+  expect(inTurn('played', { place: 1, of: 3, otherwise: '-' }, { slice: 0, proving: true })).toBe('played');
 });
 
 test('a number beyond the parts plays one of them', () => {

@@ -20,6 +20,20 @@ export function whole<Extent>(all: Extent, { slice }: { readonly slice: Extent }
 }
 
 /**
+ * A test, or what leaves it out: each `npm run prove` plays it, and one of so many runs of `npm test`. For the dearest tests that are not
+ * an enumeration.
+ *
+ * @param place from 0 on; tests of one `of` that have different places take turns
+ */
+export function inTurn<Test>(
+  test: Test,
+  { place, of, otherwise }: { readonly place: number; readonly of: number; readonly otherwise: Test },
+  { slice, proving }: { readonly slice: number; readonly proving: boolean } = PLAYED,
+): Test {
+  return proving || slice % of === place ? test : otherwise;
+}
+
+/**
  * The cases that this run plays: all of them in `npm run prove`, and one of `parts` in `npm test`, evenly spread. Other runs play other
  * parts, and together they play all.
  *
