@@ -19,7 +19,7 @@ export function wire(platform: Platform & Buckets) {
   const archive =
     bucket === undefined || objects === undefined
       ? undefined
-      : { bucket, manifests: new StoredManifests(objects), verifications: new StoredVerifications(objects) };
+      : { bucket, digest, manifests: new StoredManifests(objects), verifications: new StoredVerifications(objects) };
   const telemetry = standardTelemetry('audit', platform.instruments);
   const tools = { archive, telemetry, digest, clock };
   return operatorApi([getAudit], tools, configuredOperators(platform, registryTable));

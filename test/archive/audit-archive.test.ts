@@ -9,7 +9,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { positionAt, type RecentOutcomes } from '../../lambdas/payments/use/transition-reader.ts';
 import { fc } from '../support/properties.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { archiveOfRows, type MemoryArchive } from './memory-archive.ts';
+import { archiveOfRows, MemoryArchive } from './memory-archive.ts';
 import { type Fields, ledgerOf, rowFiles, someLedger } from './verify-world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -111,18 +111,51 @@ describe('the times that are verified', () => {
   test('begin with the first object that was listed, although it was removed', async () => {
     const archive = await archiveOfRows(rows, 4);
     const manifests = new StoredManifests(archive);
-    const beginMs = await firstHourMs({ manifests });
+    const beginMs = await firstHourMs({ manifests, digest: systemDigest });
     const clock = new SimulatedClock(lastMs + 1_000);
     await writeManifests({ manifests, digest: systemDigest, clock }, clock.nowMs());
     for (const name of archive.objects.keys()) if (name.startsWith('ledger/')) archive.objects.delete(name);
-    expect(await firstHourMs({ manifests })).toBe(beginMs);
+    expect(await firstHourMs({ manifests, digest: systemDigest })).toBe(beginMs);
     archive.objects.set(manifestName(1), { name: manifestName(1), text: '{}', sha256: new Uint8Array() });
-    expect(await firstHourMs({ manifests })).toBe(0);
+    expect(await firstHourMs({ manifests, digest: systemDigest })).toBe(0);
+  });
+
+  test('begin before the first object, although it was removed, when the first manifest was empty', async () => {
+    const archive = new MemoryArchive();
+    const manifests = new StoredManifests(archive);
+    const clock = new SimulatedClock(lastMs - HOUR_MS);
+    await writeManifests({ manifests, digest: systemDigest, clock }, clock.nowMs());
+    for (const { name, ...object } of (await archiveOfRows(rows, 4)).objects.values())
+      await archive.put({ name, ...object });
+    clock.advance(HOUR_MS + 1_000);
+    await writeManifests({ manifests, digest: systemDigest, clock }, clock.nowMs());
+    for (const name of archive.objects.keys()) if (name.startsWith('ledger/')) archive.objects.delete(name);
+    expect(await firstHourMs({ manifests, digest: systemDigest })).toBeLessThanOrEqual(lastMs);
+  });
+
+  test.each([
+    ['was removed', () => undefined],
+    ['was moved in time', (text: string) => text.replace(/"at":"2026/, '"at":"2027')],
+  ])('begin at the beginning when the first manifest %s', async (_how, change) => {
+    const archive = await archiveOfRows(rows, 4);
+    const manifests = new StoredManifests(archive);
+    const clock = new SimulatedClock(lastMs + 1_000);
+    for (let hour = 0; hour < 3; hour += 1) {
+      await writeManifests({ manifests, digest: systemDigest, clock }, clock.nowMs());
+      clock.advance(HOUR_MS);
+    }
+    const first = archive.objects.get(manifestName(1));
+    archive.objects.delete(manifestName(1));
+    const text = change(first?.text ?? '');
+    if (first !== undefined && text !== undefined) archive.objects.set(first.name, { ...first, text });
+    expect(await firstHourMs({ manifests, digest: systemDigest })).toBe(0);
   });
 
   test('begin with the first object', async () => {
     const archive = await archiveOfRows(rows, 4);
-    expect(await firstHourMs({ manifests: new StoredManifests(archive) })).toBeLessThanOrEqual(lastMs);
+    expect(await firstHourMs({ manifests: new StoredManifests(archive), digest: systemDigest })).toBeLessThanOrEqual(
+      lastMs,
+    );
     expect(slicesOf(Date.UTC(2026, 10, 23, 14, 5), Date.UTC(2026, 10, 23, 10))).toEqual([]);
     expect(slicesOf(Date.UTC(2026, 10, 23, 2, 5), Date.UTC(2026, 10, 20))).toEqual([
       { kind: 'day', fromMs: Date.UTC(2026, 10, 22), untilMs: Date.UTC(2026, 10, 23) },

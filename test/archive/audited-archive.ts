@@ -19,6 +19,7 @@ const COUNTS = { rows: 120, lines: 124, chains: 31, objects: 9, manifests: 26 };
 /** An archive in memory, with what an auditor writes. */
 export class AuditedArchive implements ReadableArchive {
   readonly bucket = 'payonce-archive-of-shop';
+  readonly digest = systemDigest;
   readonly objects: MemoryArchive;
   readonly manifests: StoredManifests;
   readonly verifications: StoredVerifications;

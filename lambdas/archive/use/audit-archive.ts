@@ -6,7 +6,7 @@ import { hourOfName, MANIFESTS_PREFIX } from '../domain/manifest.ts';
 import type { AuditCounts, AuditFinding, Slice, Verification } from '../domain/verification.ts';
 import type { LedgerRows } from './ledger-rows.ts';
 import type { Verifications } from './verifications.ts';
-import { type VerifyManifestsTools, verifyManifests } from './verify-manifests.ts';
+import { isFirst, type VerifyManifestsTools, verifyManifests } from './verify-manifests.ts';
 import { type ArchiveLines, type RowParts, verifyRows } from './verify-rows.ts';
 
 export interface AuditTools extends VerifyManifestsTools {
@@ -92,19 +92,23 @@ export async function auditAndRecord(
 }
 
 /**
- * When the archive begins: the hour of its first object, which may have been removed, so the first that a manifest lists counts too.
+ * When the archive begins: the hour of its first object, which may have been removed, so the first that the first manifest lists counts
+ * too. What a first manifest without objects does not list came after it.
  *
- * @returns undefined when it is empty, 0 when the first manifest cannot be read
+ * @returns undefined when it is empty, 0 when the first manifest is missing or does not hold
  */
-export async function firstHourMs({ manifests }: Pick<AuditTools, 'manifests'>): Promise<number | undefined> {
-  const [[object], [manifest]] = await Promise.all([
+export async function firstHourMs(tools: VerifyManifestsTools): Promise<number | undefined> {
+  const { manifests } = tools;
+  const [[object], [first]] = await Promise.all([
     manifests.objectsAfter(LINES_PREFIX, 1),
     manifests.after(MANIFESTS_PREFIX, 1),
   ]);
-  if (manifest?.kind === 'unreadable') return 0;
-  const names = [object, manifest?.manifest.objects[0]?.name];
-  const hours = names.flatMap((name) => (name === undefined ? [] : (hourOfName(name) ?? [])));
-  return hours.length === 0 ? undefined : Math.min(...hours);
+  const hour = object === undefined ? undefined : hourOfName(object);
+  if (first === undefined) return hour;
+  if (first.kind === 'unreadable' || !isFirst(tools, first)) return 0;
+  const { objects, atMs } = first.manifest;
+  const listed = objects[0] === undefined ? undefined : hourOfName(objects[0].name);
+  return Math.min(hour ?? atMs, listed ?? atMs);
 }
 
 const HOUR_MS = 60 * 60_000;

@@ -1,3 +1,4 @@
+import type { Digest } from '../../kernel/digest.ts';
 import { lastDueMs } from '../domain/audit-slices.ts';
 import { MANIFESTS_PREFIX, manifestName, numberOfManifest } from '../domain/manifest.ts';
 import { VERIFIED, type VerifiedKind } from '../domain/verification.ts';
@@ -9,6 +10,7 @@ import { MANIFESTS_LATE_MS } from './verify-manifests.ts';
 /** What an archive has, for readers. */
 export interface ReadableArchive {
   readonly bucket: string;
+  readonly digest: Digest;
   readonly manifests: Manifests;
   readonly verifications: Verifications;
 }
@@ -35,11 +37,11 @@ const MOST: Readonly<Record<VerifiedKind, number>> = { day: 14, part: 24, asked:
 const MANIFESTS = 24;
 
 /** Reads what the auditor wrote last, and judges whether it is as new as it should be. */
-export async function readAudit({ manifests, verifications }: ReadableArchive, nowMs: number): Promise<Audit> {
+export async function readAudit({ manifests, digest, verifications }: ReadableArchive, nowMs: number): Promise<Audit> {
   const [newest, [first], firstMs] = await Promise.all([
     manifests.newest(),
     manifests.after(MANIFESTS_PREFIX, 1),
-    firstHourMs({ manifests }),
+    firstHourMs({ manifests, digest }),
   ]);
   // The auditor was not there before its first manifest, unless somebody tampered with that.
   const sinceMs = first?.kind === 'read' ? first.manifest.atMs : 0;

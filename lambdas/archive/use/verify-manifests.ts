@@ -144,6 +144,11 @@ function judge(
   return holds ? found : [...found, broken('the signature is not of this key and this content')];
 }
 
+/** Whether a manifest is the first that was written, and holds. */
+export function isFirst(tools: VerifyManifestsTools, manifest: ReadManifest): boolean {
+  return judge(tools, manifest, expectedAfter(undefined)).length === 0;
+}
+
 /**
  * The last manifest that was written before this time. Times ascend with numbers. All later ones are read and judged, so none of those
  * that the search has passed can hide one, unless the last itself does not hold.
