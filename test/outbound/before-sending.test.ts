@@ -58,6 +58,12 @@ describe.each<[string, (thrown: Error) => Promise<unknown>, string]>([
   });
 });
 
+test('a write whose first attempt was lost stays unknown when the next one could not be sent', async () => {
+  const errors = [lost(), refusal()];
+  const write = writeConditionally(pacing, async () => Promise.reject(errors.shift()));
+  await expect(write).rejects.toMatchObject({ name: 'AmbiguousError', code: 'store_ambiguous' });
+});
+
 describe('a request that is no HTTP request', () => {
   const headers = { 'x-note': 'two\nlines' };
 

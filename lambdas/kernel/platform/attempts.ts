@@ -100,6 +100,8 @@ export async function writeConditionally<Early = never>(
       lastError = error;
       const failure = classify(error);
       if (failure.kind === 'condition') return { kind: 'refused', reasons: failure.reasons };
+      // What ends this attempt says nothing about an earlier one that was lost.
+      if (failure.kind === 'terminal' && mayBeApplied) throw exhausted(error, true);
       if (failure.kind === 'terminal')
         throw new TerminalError('store_refused', 'the store refused a write', { cause: error });
       if (failure.kind === 'ambiguous') mayBeApplied = true;
