@@ -131,7 +131,9 @@ describe('a call of a target', () => {
     [{ status: 409 }, 2.5, 5],
     [{ status: 500 }, 2.5, 5],
     [{ status: 503 }, 2.5, 5],
-    [{ status: 409, headers: { 'retry-after': '3' } }, 3, 3],
+    [{ status: 409, headers: { 'retry-after': '3' } }, 3, 5],
+    [{ status: 503, headers: { 'retry-after': '0' } }, 2.5, 5],
+    [{ status: 429, headers: { 'retry-after': 'Sun, 01 Mar 2026 11:00:00 GMT' } }, 2.5, 5],
     [{ status: 429, headers: { 'retry-after': '120' } }, 120, 120],
     [{ status: 503, headers: { 'retry-after': 'Sun, 01 Mar 2026 12:01:00 GMT' } }, 60, 60],
   ] as const)('answered %j is made again after %d to %d seconds', async (answer, atLeast, atMost) => {

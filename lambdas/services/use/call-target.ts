@@ -53,7 +53,7 @@ export type Called = 'asked' | 'asked_before' | 'waiting' | 'missed';
  * a doubled message and a lost answer are harmless.
  *
  *   2xx                        accepted; recorded, so that further messages of the run make no call
- *   409, 429, 5xx, no answer   called again within the window of the job: after `Retry-After`, or 5, 10, 20, … 300 s
+ *   409, 429, 5xx, no answer   called again within the window of the job: after `Retry-After` or 5, 10, 20, … 300 s, the longer
  *   other answers              missed
  *
  * @throws when the queue does not take a message, or the row is not written; this one is then delivered again
@@ -97,7 +97,7 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
     }
     if (!(error instanceof RetryableError || error instanceof AmbiguousError)) return miss(codeOf(error));
     const wait = Math.min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** Math.min(tries, MOST_DOUBLINGS));
-    const seconds = error.retryAfterSeconds ?? fullJitter(wait, entropy);
+    const seconds = Math.max(error.retryAfterSeconds ?? 0, fullJitter(wait, entropy));
     const nextMs = clock.nowMs() + Math.ceil(seconds * 1000);
     if (nextMs > endsAtMs) return miss(error.code);
     await runs.note(noted(call, clock.nowMs(), { called: 'waiting', reason: error.code }));
