@@ -22,7 +22,11 @@ export function validateBody<Value>(schema: z.ZodType<Value>, body: JsonObject):
 
 export function refuseSensitiveBody(body: JsonObject): Problem | undefined {
   const found = findInside(body, []);
-  return found && problem(`${found.kind}_not_allowed`, SENSITIVE_DETAIL[found.kind], nameOf(found.path));
+  if (found === undefined) return undefined;
+  const name = nameOf(found.path);
+  // Names that hold nothing by themselves can be a card number in a row.
+  const isShown = name !== undefined && findSensitive(name) === undefined;
+  return problem(`${found.kind}_not_allowed`, SENSITIVE_DETAIL[found.kind], isShown ? name : undefined);
 }
 
 /** @param body without sensitive content, by {@link refuseSensitiveBody} */

@@ -48,6 +48,23 @@ describe('each text of a request is searched once for card numbers and secrets',
   });
 });
 
+describe('names that are a card number together', () => {
+  const NAMED = { metadata: { 424242424242: { 4242: 'sk_live_0123456789' } } };
+
+  test('are not repeated by an answer', async () => {
+    const { body } = await new Api().pay('k-1', NAMED);
+    expect(body).toMatchObject({ code: 'secret_not_allowed' });
+    expect(body).not.toHaveProperty('param');
+  });
+
+  test('are not kept with an event', async () => {
+    const site = new IntakeSite();
+    await site.deliver(site.inQueue(JSON.stringify(site.request(NAMED))));
+    expect(site.parkedReasons).toEqual(['malformed']);
+    expect(JSON.stringify(site.queues.parked)).not.toContain('424242424242');
+  });
+});
+
 describe('each text of an event is searched once for card numbers and secrets', () => {
   const away = { charge: () => Promise.reject(new RetryableError('processor_unavailable', 'the processor is away')) };
   const broken = { charge: () => Promise.reject(new TypeError('a bug')) };
