@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { ChangedPayment, inReview } from '../payments/provoked-changes.ts';
@@ -181,6 +181,13 @@ describe('books that cannot be read', () => {
         const { processor } = ledger;
         const abilities = { ...processor.abilities, lookup: { kind: 'none' } as const };
         return ledger.beside({ processor: { ...processor, abilities } });
+      },
+    ],
+    [
+      'because no request for them can be made',
+      ({ ledger }) => {
+        const readCharge = () => Promise.reject(new TerminalError('processor_request_invalid', 'nothing was sent'));
+        return ledger.beside({ books: [{ ...ledger.processor, readCharge }] });
       },
     ],
     ['of another account', ({ ledger }) => ledger.beside({ books: [{ ...ledger.processor, account: 'other' }] })],

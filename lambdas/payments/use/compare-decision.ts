@@ -1,4 +1,4 @@
-import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
+import { isFault } from '../../kernel/faults.ts';
 import type { DecisionRequest } from '../domain/operator-decision.ts';
 import type { ProcessorCharge } from '../domain/processor-charge.ts';
 import { type Claim, claimedCharge, type NotShown, notShown } from '../domain/shown-by-books.ts';
@@ -47,7 +47,7 @@ async function readShown(
   try {
     return { charge: await books.readCharge(chargeId, { timeoutMs: BOOKS_TIMEOUT_MS }) };
   } catch (error) {
-    if (error instanceof RetryableError || error instanceof AmbiguousError) return 'unreadable';
+    if (isFault(error)) return 'unreadable';
     throw error;
   }
 }
