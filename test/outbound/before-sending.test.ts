@@ -99,4 +99,11 @@ describe('a request that is no HTTP request', () => {
     const heard = callStripe(async (stripe) => stripe.charges.retrieve('ch_1'), z.unknown());
     await expect(heard).rejects.toMatchObject({ code: 'processor_timeout' });
   });
+
+  test('waits for a key of Stripe that a header can have', async () => {
+    const apiKey = async () => 'sk_test_x\u200b';
+    const callStripe = createStripeApi({ apiKey, mode: 'test', account: 'acct_1', clock: pacing.clock });
+    const charge = callStripe(async (stripe) => stripe.charges.retrieve('ch_1'), z.unknown());
+    await expect(charge).rejects.toMatchObject({ name: 'RetryableError', code: 'processor_key_unavailable' });
+  });
 });

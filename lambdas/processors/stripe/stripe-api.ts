@@ -89,6 +89,9 @@ export function createStripeApi({ apiKey, mode, clock, baseUrl = STRIPE_URL, sen
   };
 }
 
+/** A character that nobody sees can be pasted with a key. Such a request could not be made, which is no fault of the payment. */
+const IN_A_HEADER = /^[\x21-\x7e]+$/;
+
 /**
  * Reads the key. A secret key or a restricted key names its mode (Stripe documentation, "API keys").
  *
@@ -98,8 +101,9 @@ async function readKey(apiKey: () => Promise<string>, mode: Mode): Promise<strin
   let cause: unknown;
   try {
     const key = await apiKey();
-    if (key.startsWith(`sk_${mode}_`) || key.startsWith(`rk_${mode}_`)) return key;
-    cause = new Error(`the key is not one of ${mode} mode`);
+    const isOfMode = key.startsWith(`sk_${mode}_`) || key.startsWith(`rk_${mode}_`);
+    if (isOfMode && IN_A_HEADER.test(key)) return key;
+    cause = new Error(`the key is not one of ${mode} mode, or has characters that no key has`);
   } catch (error) {
     cause = error;
   }
