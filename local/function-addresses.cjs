@@ -12,6 +12,8 @@ Object.assign(globalThis, {
     const url = address instanceof Request ? address.url : String(address);
     const local = url.replace(API, `${AWS_ENDPOINT_URL}/restapis/$1/$2/_user_request_`);
     if (local === url) return fetch(address, options);
-    return fetch(address instanceof Request ? new Request(local, address) : local, options);
+    if (!(address instanceof Request)) return fetch(local, options);
+    // A new request alone would lose the signal when it is collected as garbage (undici holds it weakly).
+    return fetch(new Request(local, address), { signal: address.signal, ...options });
   },
 });

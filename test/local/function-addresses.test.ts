@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { PROJECT } from '../../local/directories.ts';
@@ -37,3 +38,26 @@ test.each(['a text', 'a URL', 'a request'])(
     server.close();
   },
 );
+
+const SLOW_CALL = `
+import { callOnce } from ${JSON.stringify(pathToFileURL(join(PROJECT, 'lambdas', 'outbound', 'http-call.ts')).href)};
+setInterval(gc, 20).unref();
+const [, url] = process.argv;
+const call = callOnce({ method: 'POST', url, headers: {}, body: 'sent', timeoutMs: 300 });
+console.log(await call.catch(({ code }) => code));
+`;
+
+test('a call of a function ends at its time limit, whatever the memory has been cleared of', async () => {
+  // Were the limit lost, the connection would be closed long after it.
+  const server = createServer((request) => void setTimeout(() => request.socket.destroy(), 5_000).unref());
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const AWS_ENDPOINT_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const shim = join(PROJECT, 'local', 'function-addresses.cjs');
+  const url = 'https://a5e5a42d.execute-api.us-east-1.amazonaws.com/live/charges';
+  const command = ['--expose-gc', '--require', shim, '--input-type=module', '-e', SLOW_CALL, url];
+  const { stdout } = await promisify(execFile)(process.execPath, command, { env: { AWS_ENDPOINT_URL } });
+  expect(stdout.trim()).toBe('processor_timeout');
+  server.closeAllConnections();
+  server.close();
+});
