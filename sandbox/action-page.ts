@@ -73,7 +73,8 @@ ${content}
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': POLICY,
       'cache-control': 'no-store',
-      'referrer-policy': 'no-referrer',
+      // Browsers then send the page's own `Origin` with its form, which the local AWS demands, and no address to others.
+      'referrer-policy': 'same-origin',
       'x-content-type-options': 'nosniff',
     },
   };

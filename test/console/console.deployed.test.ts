@@ -136,6 +136,18 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     foreign.stop();
   });
 
+  test('a payer who follows a link of the shop approves a payment', async () => {
+    const { json } = await api.payUntilAnswered({ key: crypto.randomUUID(), body: { source: 'tok_action' } });
+    const { url } = json['next_action'] as { readonly url: string };
+    const foreign = await ForeignPage.serve(browser);
+    const page = await foreign.open('localhost');
+    await page.evaluate(`location.assign(${JSON.stringify(url)})`);
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByRole('status').waitFor();
+    expect(await page.getByRole('status').textContent()).toBe('The charge is succeeded.');
+    foreign.stop();
+  });
+
   whole(test, { slice: test.skip })(
     'a correction above the limit is made once, by two persons in two browsers',
     async () => {

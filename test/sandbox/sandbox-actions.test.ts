@@ -39,6 +39,12 @@ describe('a charge that requires an action of the payer', () => {
     expect(await harness.types(charge.id)).toEqual(['charge.requires_action']);
   });
 
+  test('lets a browser name the origin of the page with its form, and only with that', async () => {
+    const { headers } = await page((await asked()).id);
+    // With `no-referrer`, browsers send `Origin: null` with forms (Fetch, "append a request Origin header").
+    expect(headers['referrer-policy']).toBe('same-origin');
+  });
+
   test('shows a page without external resources', async () => {
     const { id } = await asked();
     const { status, headers, body } = await page(id);
