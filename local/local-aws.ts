@@ -17,6 +17,7 @@ import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { callbackPath } from '../lambdas/processors/contract.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
+import { hasEnded } from '../lambdas/tenants/api-key-registry.ts';
 import { hashOfApiKey, TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
 import { bootstrap, type CdkApp, deploy, LOCAL_TENANT, type StackOutputs } from './cdk.ts';
 import { type Emulator, startEmulator } from './emulator.ts';
@@ -289,24 +290,28 @@ async function enableTimeToLive(access: EmulatorAccess, table: string): Promise<
   );
 }
 
-/** Reuses the keys of an earlier run if they are still valid, because tables can have been emptied and keys revoked. */
-async function tenantWithKeys(
+/** Reuses each key of an earlier run that is still valid: tables can have been emptied, and keys rolled or revoked. */
+export async function tenantWithKeys(
   access: EmulatorAccess,
   tables: LocalAws['tables'],
   known: LocalKeys | undefined,
 ): Promise<LocalKeys> {
   const client = new DynamoDBClient(accessTo(access));
   const administration = new TenantAdministration(documentClient(client), tables, 'npm start');
-  const tenantId = asTenant(LOCAL_TENANT);
-  const ofShop = await administration.listApiKeys(tenantId);
-  const inUse = [...ofShop, ...(await administration.listOperatorKeys())];
-  const works = (key: string): boolean =>
-    inUse.some(({ keyHash, revokedAtMs }) => keyHash === hashOfApiKey(key) && revokedAtMs === undefined);
-  if (known !== undefined && works(known.apiKey) && works(known.operatorKey)) return known;
-  await administration.createTenant('Local', tenantId);
+  const id = asTenant(LOCAL_TENANT);
+  const stored = [...(await administration.listApiKeys(id)), ...(await administration.listOperatorKeys())];
+  const nowMs = Date.now();
+  // A key that was rolled ends soon.
+  const valid = stored.filter((key) => key.rolledTo === undefined && !hasEnded(key, nowMs));
+  const isValid = (key = ''): key is string => valid.some(({ keyHash }) => keyHash === hashOfApiKey(key));
+  await administration.createTenant('Local', id);
   return {
-    tenantId,
-    apiKey: await administration.createApiKey({ name: 'Shop', tenantId, mode: 'test', scopes: ALL_SCOPES }),
-    operatorKey: await administration.createOperatorKey({ operator: 'Local Owner', role: 'owner' }),
+    tenantId: id,
+    apiKey: isValid(known?.apiKey)
+      ? known.apiKey
+      : await administration.createApiKey({ name: 'Shop', tenantId: id, mode: 'test', scopes: ALL_SCOPES }),
+    operatorKey: isValid(known?.operatorKey)
+      ? known.operatorKey
+      : await administration.createOperatorKey({ operator: 'Local Owner', role: 'owner' }),
   };
 }
