@@ -19,7 +19,8 @@ const NO_INPUTS: ReadonlySet<string> = new Set([
   'package',
   'test',
 ]);
-const NO_INPUT_FILE = /\.(md|log)$/;
+/** Documents, logs, and the databases of the examples. */
+const NO_INPUT_FILE = /\.(md|log|db|db-\w+)$/;
 /** What `npm` has installed. */
 const INSTALLED = '.package-lock.json';
 

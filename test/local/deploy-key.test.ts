@@ -40,6 +40,8 @@ const PACKAGE_FILES = ['node_modules/hono/index.js', 'node_modules/@aws-sdk/clie
 const NO_INPUTS = [
   'README.md',
   'npm-debug.log',
+  'shop.db',
+  'shop.db-journal',
   'test/a.test.ts',
   'docs/a.md',
   'cdk.out/tree.json',
