@@ -1,6 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
+import { ruleOnUrl } from '../../lambdas/webhooks/transport/addresses.ts';
 import { magicSource } from '../../sandbox/magic-sources.ts';
 
 const PROJECT = resolve(import.meta.dirname, '..', '..');
@@ -43,6 +44,13 @@ describe('links between documents', () => {
     ];
     expect(pages.filter((page) => !read('README.md').includes(`](${page}`))).toEqual([]);
   });
+});
+
+test('the webhook endpoints of the documents have addresses that the API accepts', () => {
+  const text = globSync(['*.md', 'docs/*.md'], { cwd: PROJECT }).map(read).join('\n');
+  const urls = [...text.matchAll(/"url":"([^"]+)","events"/g)].map(([, url = '']) => url);
+  expect(urls.length).toBeGreaterThan(1);
+  expect(urls.filter((url) => ruleOnUrl(url, { allowLoopback: false }).kind !== 'good')).toEqual([]);
 });
 
 describe('TypeScript examples of the documents', () => {
