@@ -13,6 +13,7 @@ unchanged.
 import importlib.metadata
 import json
 import logging
+import os
 import time
 import uuid
 from datetime import datetime, timezone
@@ -181,6 +182,8 @@ def _extend():
 
 
 if __name__ == "__main__":
+    # Its state has secrets, and what payers and receivers sent: its files are for its user only.
+    os.umask(0o077)
     _extend()
     from ministack.app import main
 

@@ -73,7 +73,7 @@ async function startAt(options: EmulatorOptions): Promise<Emulator> {
   makeDirectory(temporary);
   // The workers' launcher is CommonJS. Without this file, this project's package.json would make it an ES module.
   writeFileSync(join(temporary, 'package.json'), '{"type":"commonjs"}\n');
-  const log = openSync(logFile, 'w');
+  const log = openSync(logFile, 'w', 0o600);
   const accessKeyId = `PAYONCE${randomBytes(16).toString('hex').toUpperCase()}`;
   const keeper = startKept({
     command: [options.python, LAUNCHER],

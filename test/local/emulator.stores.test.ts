@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
@@ -26,4 +26,15 @@ test('two emulators that start at once and want the same port get one each', asy
   const [first, second] = started.map(({ access }) => access);
   expect(first?.awsEndpoint).not.toBe(second?.awsEndpoint);
   for (const { access } of started) expect(await isHealthy(access.awsEndpoint)).toBe(true);
+});
+
+test('an emulator writes its state and its log for its user only', async () => {
+  for (const emulator of started) await emulator.save();
+  const directory = join(folder, 'first');
+  const names = readdirSync(join(directory, 'state')).map((name) => join('state', name));
+  expect(names).toContain(join('state', 'secretsmanager.json'));
+  const open = ['state', 'emulator.log', ...names].filter(
+    (name) => (statSync(join(directory, name)).mode & 0o077) !== 0,
+  );
+  expect(open).toEqual([]);
 });
