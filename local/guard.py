@@ -6,7 +6,8 @@ the user. Refused are:
 - another `Host` than those of loopback, against names that are bound to it later (DNS rebinding);
 - another `Origin` than the emulator's own, and what a browser marks as sent by another site (W3C, "Fetch Metadata Request
   Headers"), but for links to the pages of a REST API;
-- calls of AWS without the access key of this run, or of a session that was issued in it. REST APIs have keys of their own;
+- calls of AWS without the access key of this run, or of a session that was issued in it, whose rights the services judge by
+  policies. REST APIs have keys of their own;
 - WebSockets, which no stack has.
 
 No response lets pages of other origins read it: the emulator's CORS headers are removed.
@@ -35,6 +36,8 @@ USED = {
 }
 HOST = re.compile(r"(127\.0\.0\.1|localhost|[a-z0-9]+\.execute-api\.localhost)(:\d+)?")
 HEALTH = "/_ministack/health"
+# Of the emulator itself. No policy limits a session there, whose key is in each link to an export.
+OWN_PATHS = "/_"
 OWN_SITE = ("", "none", "same-origin")
 
 _credentials = lambda_runtime.execution_credentials
@@ -59,7 +62,8 @@ def refusal(method, path, query, headers):
     if is_api or (method == "GET" and path == HEALTH):
         return None
     key = router.extract_access_key_id({name: value(name) for name in headers}, query)
-    if hmac.compare_digest(key.encode(), os.environ["AWS_ACCESS_KEY_ID"].encode()) or key in sts._sessions:
+    is_session = key in sts._sessions and not path.startswith(OWN_PATHS)
+    if hmac.compare_digest(key.encode(), os.environ["AWS_ACCESS_KEY_ID"].encode()) or is_session:
         return None
     return "the access key id is not that of this run; .payonce/local.json contains it"
 

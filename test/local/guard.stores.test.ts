@@ -78,6 +78,23 @@ describe('the local AWS', () => {
     expect([status, names.filter((name) => name.startsWith('access-control-'))]).toEqual([200, []]);
   });
 
+  test('takes the key of a session, which links to exports contain, for services alone', async () => {
+    const sts = credential(accessKeyId).replace('/lambda/', '/sts/');
+    const { body } = await ask({
+      path: '/?Action=GetSessionToken&Version=2011-06-15',
+      headers: { authorization: sts },
+    });
+    const [, key = ''] = /<AccessKeyId>(\w+)</.exec(body) ?? [];
+    const headers = { authorization: credential(key) };
+    // The service itself refuses it, by its policies.
+    expect((await ask({ headers })).body).toContain('MissingAuthenticationToken');
+    for (const path of ['/_ministack/sqs/messages', '/_payonce/save', '/_localstack/health'])
+      expect([path, await ask({ path, headers })]).toMatchObject([
+        path,
+        { status: 403, body: expect.stringMatching(/access key id/) },
+      ]);
+  });
+
   test('makes no function for the well-known key of an SDK', async () => {
     const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
     const client = new LambdaClient({ endpoint: awsEndpoint, region: 'us-east-1', credentials, maxAttempts: 1 });
