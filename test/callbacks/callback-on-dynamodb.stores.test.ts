@@ -31,10 +31,10 @@ describe('a callback, its redelivery and a rival on the DynamoDB API have one ef
       faults: 1,
       races: RACES,
       atOnce: AT_ONCE,
-      oneOf: 7,
+      oneOf: 17,
     });
     expect(found.findings.slice(0, 3)).toEqual([]);
-    expect(found.histories).toBeGreaterThan(whole(200, { slice: 28 }));
+    expect(found.histories).toBeGreaterThan(whole(200, { slice: 10 }));
   });
 
   // Every pair is run on the memory store, with every rival.
@@ -43,10 +43,10 @@ describe('a callback, its redelivery and a rival on the DynamoDB API have one ef
       faults: 2,
       races: [{}],
       atOnce: AT_ONCE,
-      oneOf: 43,
+      oneOf: 89,
     });
     expect(found.findings.slice(0, 3)).toEqual([]);
-    expect(found.histories).toBeGreaterThan(whole(300, { slice: 8 }));
+    expect(found.histories).toBeGreaterThan(whole(300, { slice: 3 }));
   });
 
   test('a handler that reads and then writes without a condition is detected', async () => {

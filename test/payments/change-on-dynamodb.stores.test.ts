@@ -36,7 +36,7 @@ describe('a change, its retry and a rival on the DynamoDB API keep every guarant
     ['two refunds of 70 out of 100', { kind: 'refund', amountMinor: 700 }, { kind: 'refund', amountMinor: 700 }],
     ['a capture and a cancellation', { kind: 'capture' }, { kind: 'cancel' }],
   ])('%s, with every single fault at every call of the SDK and of the processor', async (_what, command, rival) => {
-    const oneOf = 13;
+    const oneOf = 29;
     const found = await surveyFaults(changeStory(subject(command, rival)), {
       faults: 1,
       races: CHANGE_RACES,

@@ -76,7 +76,7 @@ const KEPT_A_DAY = 24 * 60 * 60_000;
 describe('a payment, its retry and a rival keep every guarantee', () => {
   test('with every single fault at every call, for every behavior of the processor', async () => {
     for (const source of ['tok_ok', 'tok_flaky', 'tok_malformed', 'tok_timeout_charged', 'tok_timeout_not_charged']) {
-      const oneOf = source === 'tok_ok' ? 2 : 7;
+      const oneOf = source === 'tok_ok' ? 3 : 13;
       const { histories, findings } = await survey(engine({ source }), { faults: 1, oneOf });
       expect(findings.slice(0, 3)).toEqual([]);
       expect(histories).toBeGreaterThan(whole(150, { slice: 150 / oneOf }));
@@ -87,21 +87,21 @@ describe('a payment, its retry and a rival keep every guarantee', () => {
     const none: ProcessorAbilities = { lookup: { kind: 'none' }, keyRetentionMs: KEPT_A_DAY };
     const late: ProcessorAbilities = { lookup: { kind: 'eventual', maxLagMs: 60_000 }, keyRetentionMs: KEPT_A_DAY };
     for (const abilities of [none, late]) {
-      const { findings } = await survey(engine({ abilities }), { faults: 1, oneOf: 7 });
+      const { findings } = await survey(engine({ abilities }), { faults: 1, oneOf: 13 });
       expect(findings.slice(0, 3)).toEqual([]);
     }
   });
 
   test('with every pair of faults at every two calls', async () => {
-    const { histories, findings } = await survey(engine(), { faults: 2, oneOf: 73 });
+    const { histories, findings } = await survey(engine(), { faults: 2, oneOf: 149 });
     expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(whole(4_000, { slice: 75 }));
+    expect(histories).toBeGreaterThan(whole(4_000, { slice: 35 }));
   });
 
   test('with every three faults, without a rival', async () => {
-    const { histories, findings } = await survey(engine(), { faults: 3, races: [{}], oneOf: 29 });
+    const { histories, findings } = await survey(engine(), { faults: 3, races: [{}], oneOf: 59 });
     expect(findings.slice(0, 3)).toEqual([]);
-    expect(histories).toBeGreaterThan(whole(1_000, { slice: 30 }));
+    expect(histories).toBeGreaterThan(whole(1_000, { slice: 14 }));
   });
 });
 

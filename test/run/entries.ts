@@ -3,7 +3,7 @@
  * of 370 files takes a fifth of the time of all unit tests, and compiling it again most of the rest.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join, relative, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
 
 const TEST = join(import.meta.dirname, '..');
 /** Generated, and ignored by git. */
@@ -66,9 +66,14 @@ function write(folder: string, entries: ReadonlyMap<string, string>): void {
 const textOf = (files: readonly string[], test: string): string =>
   files.map((file) => `await loadTestFile('test/${file}', () => import('${test}/${file}'));\n`).join('');
 
-/** Bytes of the test files behind an entry: its weight until jest knows how long it takes. */
+/** Bytes of the test files behind an entry, and of the stories beside them: its weight until jest knows how long it takes. */
 export function weightOf(entry: string): number {
   const name = relative(ENTRIES, entry).replace(/\.test\.js$/, '');
   const files = unitFiles().get(name) ?? [];
-  return files.reduce((sum, file) => sum + statSync(join(TEST, file)).size, 0);
+  const stories = [...new Set(files.map((file) => dirname(file)))].flatMap((folder) =>
+    readdirSync(join(TEST, folder))
+      .filter((file) => file.endsWith('.json'))
+      .map((file) => join(folder, file)),
+  );
+  return [...files, ...stories].reduce((sum, file) => sum + statSync(join(TEST, file)).size, 0);
 }
