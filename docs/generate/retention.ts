@@ -117,7 +117,7 @@ erasure and its operator.
 After an erasure the chain still verifies, and the amounts and postings are unchanged. Answers, events and replays of stored answers show
 \`"details_erased": true\`, with \`description\` null, \`metadata\` empty and no \`return_url\`, or \`email\` and \`referrer\` null and no \`affiliate\` or \`return_url\`; refunds and corrections show a null \`reason\`. Stored answers, Views and deliveries of webhooks
 hold no copy: they are completed from the details row when they are shown or sent. What the receivers of webhooks answered to its events
-is deleted, too, at the endpoints that still exist.
+is deleted, too, also at endpoints that were deleted since.
 
 The Ledger holds no fingerprint of a request, because a fingerprint without a secret confirms a guess of erased text. When the record of a request is lost, a
 retry is compared with the chain: the terms, and the text by its commitment. After an erasure only the terms are compared, so a retry with other text gets the same

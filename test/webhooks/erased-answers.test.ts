@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { afterAttempt, askedFor, begun } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
+import { withoutEndpoint } from '../../lambdas/webhooks/domain/webhook-endpoint.ts';
 import { eraseAnswers } from '../../lambdas/webhooks/use/erase-answers.ts';
 import { endpointNamed, eventNamed, OWNER } from './webhook-fixtures.ts';
 import { WebhookWorld } from './webhook-world.ts';
@@ -19,7 +20,8 @@ async function delivered() {
   const places = erased === undefined ? [] : [{ eventId: erased.event.id, occurredAtMs: erased.occurredAtMs }];
   const deliveries = async () =>
     (await Promise.all(ENDPOINTS.map(({ id }) => world.store.webhooks.listDeliveries(id, { limit: 100 })))).flat();
-  const tools = { webhooks: world.store.webhooks, digest: systemDigest };
+  const { webhooks, activity } = world.store;
+  const tools = { webhooks, activity, digest: systemDigest, clock: world.clock };
   return { world, deliveries, erase: () => eraseAnswers(tools, OWNER, places), eventId: places[0]?.eventId };
 }
 
@@ -33,6 +35,30 @@ test('the answers of all receivers to the events of an erased payment are delete
     delivery.eventId === eventId ? { ...delivery, revision: delivery.revision + 1 } : { ...delivery, excerpt },
   );
   expect(await deliveries()).toEqual(expected);
+});
+
+test('the answers of an endpoint that was deleted since are deleted, too', async () => {
+  const { world, deliveries, erase, eventId } = await delivered();
+  const { webhooks } = world.store;
+  const [deleted] = ENDPOINTS;
+  invariant(deleted !== undefined, 'there are endpoints');
+  const was = await webhooks.readBook(OWNER);
+  await webhooks.write({
+    book: { was, now: withoutEndpoint(was, deleted.id) },
+    activity: {
+      chain: { tenantId: OWNER.tenantId, mode: OWNER.mode },
+      action: 'webhook_endpoint.deleted',
+      actor: { by: 'command', operator: 'Ada Example' },
+      about: [deleted.id],
+      occurredAtMs: world.clock.nowMs(),
+    },
+  });
+  world.clock.advance(89 * 24 * 3_600_000);
+  await erase();
+  const left = (await deliveries()).filter(
+    (delivery) => delivery.eventId === eventId && delivery.excerpt !== undefined,
+  );
+  expect(left).toEqual([]);
 });
 
 test('the answer of an attempt that runs during the erasure is not recorded', async () => {
