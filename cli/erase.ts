@@ -91,7 +91,7 @@ async function deployment(session: Session) {
         eventId: eventId(systemDigest, id, sequence),
         occurredAtMs,
       }));
-      await eraseAnswers({ webhooks, digest: systemDigest, activity, clock: systemClock }, chain, events);
+      await eraseAnswers({ webhooks, digest: systemDigest, activity }, chain, events);
       return isErased;
     };
   const seen = new ProjectedEvents(new DynamoDbViews(client, tables.views, pacing));

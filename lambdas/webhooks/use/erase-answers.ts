@@ -1,13 +1,7 @@
 import type { ActivityLog } from '../../activity/use/activity-log.ts';
 import type { Digest } from '../../kernel/digest.ts';
-import type { Clock } from '../../kernel/world.ts';
 import { rounds } from '../../once/use/rounds.ts';
-import {
-  DELIVERY_KEPT_SECONDS,
-  deriveDeliveryId,
-  type WebhookMessage,
-  withoutAnswer,
-} from '../domain/webhook-delivery.ts';
+import { deriveDeliveryId, type WebhookMessage, withoutAnswer } from '../domain/webhook-delivery.ts';
 import type { WebhookOwner } from '../domain/webhook-endpoint.ts';
 import type { WebhookStore } from './webhooks.ts';
 
@@ -15,9 +9,9 @@ export interface EraseAnswersTools {
   readonly webhooks: Pick<WebhookStore, 'readBook' | 'readDelivery' | 'write'>;
   readonly digest: Digest;
   readonly activity: Pick<ActivityLog, 'listActivity'>;
-  readonly clock: Pick<Clock, 'nowMs'>;
 }
 
+/** Entries of the activity log in one read. */
 const ENTRIES_AT_ONCE = 1_000;
 
 /**
@@ -46,19 +40,18 @@ export async function eraseAnswers(
   }
 }
 
-/** The endpoints of which there can be deliveries although they were deleted. */
+/** Deliveries outlive their endpoint. The activity log names every endpoint that was deleted. */
 async function deletedEndpoints(
-  { activity, clock }: Pick<EraseAnswersTools, 'activity' | 'clock'>,
+  { activity }: Pick<EraseAnswersTools, 'activity'>,
   { tenantId, mode }: WebhookOwner,
 ): Promise<readonly string[]> {
-  const sinceMs = clock.nowMs() - DELIVERY_KEPT_SECONDS * 1_000;
   const found: string[] = [];
-  for (let from: number | undefined; ; ) {
-    const page = { order: 'newest_first' as const, limit: ENTRIES_AT_ONCE, ...(from === undefined ? {} : { from }) };
+  for (let from = 0; ; ) {
+    const page = { order: 'oldest_first', from, limit: ENTRIES_AT_ONCE } as const;
     const entries = await activity.listActivity({ tenantId, mode }, page);
-    const recent = entries.filter(({ occurredAtMs }) => occurredAtMs >= sinceMs);
-    found.push(...recent.filter(({ action }) => action === 'webhook_endpoint.deleted').flatMap(({ about }) => about));
-    if (recent.length < ENTRIES_AT_ONCE) return found;
-    from = entries.at(-1)?.sequence;
+    found.push(...entries.filter(({ action }) => action === 'webhook_endpoint.deleted').flatMap(({ about }) => about));
+    const newest = entries.at(-1);
+    if (newest === undefined || entries.length < ENTRIES_AT_ONCE) return found;
+    from = newest.sequence;
   }
 }
