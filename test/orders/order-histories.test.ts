@@ -122,7 +122,7 @@ describe('the guarantees are broken', () => {
   ])('by an engine that asks the %s under a new key each time', async (_whom, mutant, broken) => {
     const survey = await surveyFaults(
       orderStory(() => engine(KEPT, 'fulfilled', mutant)),
-      { faults: 1, races: [{}] },
+      { faults: 1, races: [{}], until: broken },
     );
     expect(brokenOrderPromises(survey)).toContain(broken);
   });

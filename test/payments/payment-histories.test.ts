@@ -106,8 +106,8 @@ describe('a payment, its retry and a rival keep every guarantee', () => {
 });
 
 describe('the same histories detect', () => {
-  const broken = async (mutation: Mutation): Promise<readonly string[]> =>
-    brokenPromises(await survey(engine({ mutation }), { faults: 1 }));
+  const broken = async (mutation: Mutation, until: string): Promise<readonly string[]> =>
+    brokenPromises(await survey(engine({ mutation }), { faults: 1, until }));
 
   test('a handler that checks and then acts', async () => {
     const naive: MakeWorld = (plan) => ({ world: new NaiveWorld({ plan }), request: paymentRequest('history') });
@@ -125,7 +125,7 @@ describe('the same histories detect', () => {
         return processor.charge({ ...order, operationId: storedOperationId(`attempt-${attempts}`) }, limit);
       },
     });
-    expect(await broken({ processor: freshKeys })).toContain('I1');
+    expect(await broken({ processor: freshKeys }, 'I1')).toContain('I1');
   });
 
   test('a timeout that is treated as a failure', async () => {
@@ -140,7 +140,7 @@ describe('the same histories detect', () => {
         }
       },
     });
-    expect(await broken({ processor: hasty })).toContain('I4');
+    expect(await broken({ processor: hasty }, 'I4')).toContain('I4');
   });
 
   test('an answer that is saved separately from its effect', async () => {
@@ -162,7 +162,7 @@ describe('the same histories detect', () => {
         return saved;
       },
     });
-    expect(await broken({ store: apart })).toContain('I4');
+    expect(await broken({ store: apart }, 'I4')).toContain('I4');
   });
 
   test('a write without a fence and without a check of its place in the chain', async () => {
@@ -185,6 +185,6 @@ describe('the same histories detect', () => {
         return { kind: 'committed' };
       },
     });
-    expect(await broken({ store: unfenced })).toContain('I2');
+    expect(await broken({ store: unfenced }, 'I2')).toContain('I2');
   });
 });

@@ -1,4 +1,4 @@
-import pMap from 'p-map';
+import pMap, { pMapSkip } from 'p-map';
 import { FAULT_KINDS, type FaultKind, type PlannedFault } from './fault-plan.ts';
 import { sliceOf } from './slice.ts';
 
@@ -34,6 +34,8 @@ export interface SurveyOptions<Race = undefined> {
   readonly kindsOf?: (call: string) => readonly FaultKind[];
   /** `npm test` runs one of this many of the histories with the most faults, and `npm run prove` runs all. @default 1: every one */
   readonly oneOf?: number;
+  /** A text of a violation: after the first history with it, no other begins. For code that must be found to be wrong. @default all are run */
+  readonly until?: string;
 }
 
 /** For a read, it makes no difference whether it was applied. Histories on the DynamoDB API take long enough to leave that out. */
@@ -53,17 +55,23 @@ export async function surveyFaults<Race = undefined>(
     atOnce = 1,
     kindsOf = () => FAULT_KINDS,
     oneOf = 1,
+    until,
   }: SurveyOptions<Race>,
 ): Promise<HistorySurvey<Race>> {
   const findings: Finding<Race>[] = [];
   let histories = 0;
+  let isFound = false;
   let generation = races.map((race) => ({ race, faults: [] as readonly PlannedFault[] }));
   for (let count = 0; count <= most; count += 1) {
     const part = count === most ? sliceOf(generation, oneOf) : generation;
-    globalThis.spendCases?.(part.length);
-    const runs = await pMap(part, async (history) => ({ ...history, ...(await story(history.faults, history.race)) }), {
-      concurrency: atOnce,
-    });
+    const play = async (history: (typeof part)[number]) => {
+      if (isFound) return pMapSkip;
+      globalThis.spendCases?.(1);
+      const run = await story(history.faults, history.race);
+      if (until !== undefined && run.violations.some((each) => each.includes(until))) isFound = true;
+      return { ...history, ...run };
+    };
+    const runs = await pMap(part, play, { concurrency: atOnce });
     histories += runs.length;
     findings.push(...runs.filter(({ violations }) => violations.length > 0));
     generation = runs.flatMap(({ race, faults, calls }) =>
