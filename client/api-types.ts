@@ -981,7 +981,7 @@ export interface components {
             reservation: string | null;
             notifications: {
                 /**
-                 * @description The confirmation. `none`: the order was canceled before. `delayed`: it could not be sent yet, and is tried again. `unknown`: it may have been sent, and is not sent again automatically. `failed`: it was refused, or retried in vain; an operator may still send it. `capped`: its recipient had got as many e-mails from you on that day as are allowed. It never reverses the order.
+                 * @description The confirmation. `none`: the order was canceled before it was due. `delayed`: it could not be sent yet, and is retried. `unknown`: it may have been sent, and is not sent again automatically. `failed`: it was refused, or all retries failed; an operator may still send it. `capped`: its recipient had got as many e-mails from you on that day as are allowed. It never reverses the order.
                  * @enum {string}
                  */
                 email: "none" | "pending" | "sent" | "delayed" | "failed" | "capped" | "unknown";
@@ -989,7 +989,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description The credit of the referrer. `none`: there is no referrer, or the order was canceled before. `failed`: it was refused, or retried in vain; an operator may still give it. `no_referral_program`: the shop has none. `unknown`: its answer is missing, so it may have been given. It never reverses the order.
+             * @description The credit of the referrer. `none`: there is no referrer, or the order was canceled before it was due. `failed`: it was refused, or all retries failed; an operator may still give it. `no_referral_program`: the shop has none. `unknown`: its answer is missing, so it may have been given. It never reverses the order.
              * @enum {string}
              */
             referral: "none" | "pending" | "credited" | "failed" | "no_referral_program" | "unknown";

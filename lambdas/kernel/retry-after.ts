@@ -1,4 +1,4 @@
-/** Seconds. A longer wait is shortened to this, so that nobody is told to wait for a day. */
+/** Upper limit of a wait. Seconds. */
 const LONGEST_SECONDS = 3_600;
 
 const MONTHS = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)';

@@ -354,7 +354,7 @@ async function forge(archive: Archive, { how, at, other }: { how: string; at: nu
   else await moveBack(archive, names.slice(at % names.length), { hours: other, isHashed: true });
 }
 
-/** What a binary search reads that is told each time to look farther. */
+/** The manifests that a binary search reads when each one sends it to the later half. */
 function probed(names: readonly string[]): readonly string[] {
   const found: string[] = [];
   for (let low = 0; low < names.length; ) {

@@ -141,7 +141,7 @@ describe('payments that events ask for', () => {
       FunctionResponseTypes: Match.absent(),
       MaximumRetryAttempts: Match.absent(),
     });
-    // A mapping that polls in vain reports 0, and one that reaches no broker reports nothing.
+    // A mapping that polls an empty topic reports 0; one that cannot reach a broker reports no data.
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       MetricName: 'PolledEventCount',
       Dimensions: [{ Name: 'EventSourceMappingUUID', Value: Match.anyValue() }],

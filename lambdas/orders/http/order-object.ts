@@ -42,14 +42,14 @@ export const order = z
     notifications: z.looseObject({
       email: z.enum(SHOWN_EMAIL).meta({
         description:
-          'The confirmation. `none`: the order was canceled before. `delayed`: it could not be sent yet, and is tried again. `unknown`: it may have ' +
-          'been sent, and is not sent again automatically. `failed`: it was refused, or retried in vain; an operator may still send it. ' +
+          'The confirmation. `none`: the order was canceled before it was due. `delayed`: it could not be sent yet, and is retried. `unknown`: it may have ' +
+          'been sent, and is not sent again automatically. `failed`: it was refused, or all retries failed; an operator may still send it. ' +
           '`capped`: its recipient had got as many e-mails from you on that day as are allowed. It never reverses the order.',
       }),
     }),
     referral: z.enum(SHOWN_REFERRAL).meta({
       description:
-        'The credit of the referrer. `none`: there is no referrer, or the order was canceled before. `failed`: it was refused, or retried in vain; an operator may still give it. ' +
+        'The credit of the referrer. `none`: there is no referrer, or the order was canceled before it was due. `failed`: it was refused, or all retries failed; an operator may still give it. ' +
         '`no_referral_program`: the shop has none. `unknown`: its answer is missing, so it may have been given. It never reverses the order.',
     }),
     failure: z
