@@ -77,16 +77,13 @@ function idOf({ method, operation }: Placed): string | undefined {
 /** Whether the id in the answer is the last one in the path of the other operation, and the ids before it are those of its own path. */
 function leadsTo(from: Placed, to: Placed): boolean {
   const { operationId } = to.operation;
-  if (asksForPayment(to)) return collectionOf(from) === 'payments' && hasKeyOf(from.operation, to.operation);
+  if (!hasKeyOf(from.operation, to.operation)) return false;
+  if (asksForPayment(to)) return collectionOf(from) === 'payments';
   const target = /^(?<before>.*)\/(?<collection>\w+)\/\{(?<last>\w+)\}[^{]*$/.exec(to.path)?.groups;
   if (target === undefined || WITHOUT_LINK.includes(operationId)) return false;
   const { before = '', collection } = target;
   const isNested = before.includes('{');
-  return (
-    collectionOf(from) === collection &&
-    (!isNested || from.path.startsWith(before)) &&
-    hasKeyOf(from.operation, to.operation)
-  );
+  return collectionOf(from) === collection && (!isNested || from.path.startsWith(before));
 }
 
 /** Lists that belong to the payment in their query. */

@@ -44,6 +44,16 @@ describe('the links between operations', () => {
           ]);
   });
 
+  test('lead to operations that take the same kind of key', () => {
+    const kindsOf = (id: string) =>
+      (operations.find(({ operationId }) => operationId === id)?.security ?? []).flatMap((each) => Object.keys(each));
+    const others = links.filter(({ from, link }) => {
+      const kinds = kindsOf(from.split(' ')[0] ?? '');
+      return !kindsOf(link.operationId).some((kind) => kinds.includes(kind));
+    });
+    expect(others.map(({ from, link }) => `${from} leads to ${link.operationId}`)).toEqual([]);
+  });
+
   test('have ids of the examples that the operations take', () => {
     for (const { from, link, content } of links) {
       const { examples } = content['application/json'] as { readonly examples: Readonly<Record<string, Node>> };
