@@ -33,22 +33,22 @@ async function checkPayment({ apiUrl, apiKey }: Target, untilMs: number): Promis
   const description = 'Made by npm start, to see that payments and callbacks work';
   const payment = { amount: 100, currency: 'EUR', source: 'tok_async', description };
   const begun = await ask(`${apiUrl}/v1/payments`, apiKey, untilMs, payment);
-  if (begun.httpStatus !== 202) throw new Error(`A payment gets the answer ${told(begun)}.`);
+  if (begun.httpStatus !== 202) throw new Error(`A payment gets the answer ${describe(begun)}.`);
   const last = await untilEnded(`${apiUrl}/v1/payments/${begun.id}`, apiKey, untilMs);
   if (last.status === 'processing')
     throw new Error(`The payment ${begun.id} is still processing: no callback of the processor completed it.`);
-  if (last.status !== 'succeeded') throw new Error(`The payment ${begun.id} did not succeed: ${told(last)}.`);
+  if (last.status !== 'succeeded') throw new Error(`The payment ${begun.id} did not succeed: ${describe(last)}.`);
 }
 
 async function checkJob({ apiUrl, operatorKey }: Target, untilMs: number): Promise<void> {
   const runs = `${apiUrl}/v1/admin/jobs/${JOB}/runs`;
   const begun = await ask(runs, operatorKey, untilMs, {});
-  if (begun.httpStatus !== 202) throw new Error(`A run of the job ${JOB} gets the answer ${told(begun)}.`);
+  if (begun.httpStatus !== 202) throw new Error(`A run of the job ${JOB} gets the answer ${describe(begun)}.`);
   const last = await untilEnded(`${runs}/${begun.id}`, operatorKey, untilMs);
-  if (last.status !== 'succeeded') throw new Error(`The run ${begun.id} did not succeed: ${told(last)}.`);
+  if (last.status !== 'succeeded') throw new Error(`The run ${begun.id} did not succeed: ${describe(last)}.`);
 }
 
-const told = ({ httpStatus, status, code }: Answer): string => `${httpStatus} ${code ?? status ?? ''}`.trimEnd();
+const describe = ({ httpStatus, status, code }: Answer): string => `${httpStatus} ${code ?? status ?? ''}`.trimEnd();
 
 /** Reads a payment or a run until it has ended, or the time is over. */
 async function untilEnded(url: string, key: string, untilMs: number): Promise<Answer> {
