@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { synthesizeForLocalAws } from '../../local/cdk.ts';
 import { ensurePython } from '../../local/python-environment.ts';
-import { COSTS, dearestFiles } from '../support/costs.ts';
+import { COSTS, costliestFiles } from '../support/costs.ts';
 import { ASSEMBLY } from '../support/global-setup.ts';
 import { SLICE } from '../support/slice.ts';
 import { PROGRESS_REPORTER, StepRun } from './steps.ts';
@@ -48,6 +48,6 @@ await Promise.all([
   checks(),
   run.run({ name: 'rooms', script: ['test:unit', PROGRESS_REPORTER], yields: true }),
 ]);
-console.log(`\n${dearestFiles(costs, 10).join('\n')}`);
+console.log(`\n${costliestFiles(costs, 10).join('\n')}`);
 run.summary();
 process.exitCode = run.hasFailed ? 1 : 0;

@@ -11,7 +11,7 @@ import pMap from 'p-map';
 import { synthesizeForLocalAws } from '../../local/cdk.ts';
 import { PROJECT } from '../../local/directories.ts';
 import { ensurePython } from '../../local/python-environment.ts';
-import { COSTS, dearestFiles } from '../support/costs.ts';
+import { COSTS, costliestFiles } from '../support/costs.ts';
 import { ASSEMBLY } from '../support/global-setup.ts';
 import { unitFiles } from './entries.ts';
 import { commandOf, PROGRESS_REPORTER, type Step, StepRun } from './steps.ts';
@@ -95,7 +95,7 @@ async function prove(): Promise<void> {
       { concurrency: availableParallelism() },
     ),
   ]);
-  console.log(`\n${dearestFiles(costs, 20).join('\n')}`);
+  console.log(`\n${costliestFiles(costs, 20).join('\n')}`);
   run.summary();
   if (hasChanged) console.error('The sources changed during the run: repeat it.');
   process.exitCode = run.hasFailed || hasChanged ? 1 : 0;

@@ -12,13 +12,13 @@ interface FileCost {
 }
 
 /** Lines of a table of the files that took most processor time. */
-export function dearestFiles(path: string, most: number): readonly string[] {
+export function costliestFiles(path: string, most: number): readonly string[] {
   const lines = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
   const costs = lines.filter((line) => line !== '').map((line) => JSON.parse(line) as FileCost);
-  const dearest = costs.toSorted((left, right) => right.cpuMs - left.cpuMs).slice(0, most);
+  const costliest = costs.toSorted((left, right) => right.cpuMs - left.cpuMs).slice(0, most);
   return [
-    `${'dearest files'.padEnd(64)}${'CPU s'.padStart(8)}${'cases'.padStart(8)}`,
-    ...dearest.map(
+    `${'costliest files'.padEnd(64)}${'CPU s'.padStart(8)}${'cases'.padStart(8)}`,
+    ...costliest.map(
       ({ file, cpuMs, cases }) =>
         `${file.padEnd(64)}${(cpuMs / 1_000).toFixed(1).padStart(8)}${String(cases).padStart(8)}`,
     ),

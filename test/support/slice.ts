@@ -20,7 +20,7 @@ export function whole<Extent>(all: Extent, { slice }: { readonly slice: Extent }
 }
 
 /**
- * A test, or what leaves it out: each `npm run prove` plays it, and one of so many runs of `npm test`. For the dearest tests that are not
+ * A test, or what leaves it out: each `npm run prove` plays it, and one of so many runs of `npm test`. For the costliest tests that are not
  * an enumeration.
  *
  * @param place from 0 on; tests of one `of` that have different places take turns

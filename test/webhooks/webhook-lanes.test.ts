@@ -54,7 +54,7 @@ async function slowest(hangingDue: number): Promise<{ lone: number; normal: numb
 }
 
 /** More than its lane calls in the time that is watched. */
-const DUE = whole(20_000, { slice: 2_000 });
+const DUE = whole(20_000, { slice: 1_000 });
 
 describe('an endpoint that does not answer', () => {
   test('with thousands of due deliveries makes those of a lone endpoint and of a normal one no later', async () => {
