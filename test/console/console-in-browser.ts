@@ -68,7 +68,7 @@ const IN_TURN = [
 
 /** Tests of the console in a real browser. @param name every run plays a suite that is not in `IN_TURN`. The package of the browser has none for other platforms. */
 export function describeConsole(name: string, tests: (shown: ConsoleInBrowser) => void): void {
-  const isPlayed = !IN_TURN.includes(name) || sliceOf(IN_TURN, 2).includes(name);
+  const isPlayed = !IN_TURN.includes(name) || sliceOf(IN_TURN, 3).includes(name);
   (HAS_BROWSER && isPlayed ? describe : describe.skip)(name, () => {
     const shown = new ConsoleInBrowser();
     beforeAll(() => shown.start());

@@ -129,5 +129,5 @@ function recordPassed(name: string): void {
 
 function secondsOf({ name }: Step): number {
   if (name === 'simulator') return 60 * SIMULATOR_MINUTES;
-  return /^room (?:orders|payments|world|callbacks|archive|jobs)/.test(name) ? 60 : 1;
+  return /^room (?:orders|payments|world|small-rooms|archive|jobs)/.test(name) ? 60 : 1;
 }
