@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { askSandbox } from './local-aws.ts';
+import { until } from './until.ts';
 
 export interface ApiAnswer {
   readonly status: number;
@@ -51,6 +52,17 @@ export class ApiClient {
       await sleep(1_000 * Number(comeBack ?? 1));
     }
     throw new Error('there was no answer');
+  }
+
+  /**
+   * Pays, and waits until the payment has succeeded. On a machine that is too busy for the 20 seconds of a request, the answer is 202, and
+   * the outcome follows.
+   */
+  async payUntilSucceeded(post: PaymentPost): Promise<ApiAnswer> {
+    const answer = await this.payUntilAnswered(post);
+    const path = `/v1/payments/${String(answer.json['id'])}`;
+    await until(async () => ((await this.send('GET', path)).json['status'] === 'succeeded' ? true : undefined));
+    return answer;
   }
 
   async send(
