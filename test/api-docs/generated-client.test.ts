@@ -1,13 +1,12 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import createClient from 'openapi-fetch';
 import openapiTS, { astToString } from 'openapi-typescript';
 import ts from 'typescript';
+import { bundleFolder } from '../support/bundle-folder.ts';
 import { API_KEY, Api } from '../world/api.ts';
 import { document } from './described-api.ts';
-
-const ROOT = resolve(import.meta.dirname, '..', '..');
 
 /** A program as a customer writes it. Its types come from the document alone. */
 const PROGRAM = `
@@ -51,8 +50,7 @@ export function refused(client: ReturnType<typeof createClient<paths>>) {
 let directory: string;
 
 beforeAll(async () => {
-  await mkdir(join(ROOT, 'dist'), { recursive: true });
-  directory = await mkdtemp(join(ROOT, 'dist', 'client-'));
+  directory = bundleFolder('client');
   await writeFile(join(directory, 'payonce.ts'), astToString(await openapiTS(JSON.stringify(document))));
   await writeFile(join(directory, 'program.ts'), PROGRAM);
 });
