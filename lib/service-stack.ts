@@ -25,12 +25,13 @@ import { FollowUps } from './follow-ups.ts';
 import { Intake, type IntakeProps } from './intake.ts';
 import { Jobs } from './jobs.ts';
 import { NatsBridge } from './nats-bridge.ts';
+import { Operators } from './operators.ts';
 import { Orders } from './orders.ts';
 import { Outbound } from './outbound.ts';
 import { Parties } from './parties.ts';
 import { Payments } from './payments.ts';
 import { Processors } from './processors.ts';
-import { Reconciling } from './reconciling.ts';
+import { Reconciliation } from './reconciliation.ts';
 import { Resolving } from './resolving.ts';
 import { bigcommerceUrl } from './settings/parties.ts';
 import { recordedSettings, type Settings } from './settings.ts';
@@ -80,12 +81,13 @@ export class ServiceStack extends Stack {
     const archive = archiveOf(this, props, room);
     takeRequests(this, room, settings);
     const orders = parties === undefined ? undefined : new Orders(this, 'Orders', { ...room, parties });
-    const reconciling = new Reconciling(this, 'Reconciling', { ...room, settings });
-    reconciling.grantCompare(upkeep);
+    new Reconciliation(this, 'Reconciliation', { data, processors }).grantCompare(upkeep);
+    const operators = new Operators(this, 'Operators', { ...room, settings });
+    operators.grantPurge(upkeep);
 
     const views = new Views(this, 'Views', { data, logs });
     views.grantLists({ payments: payments.api, orders: orders?.api, events: events.api });
-    views.grantReadBooks(reconciling.api);
+    views.grantReadBooks(operators.api);
     views.grantKeep(upkeep);
 
     const exports = new Exports(this, 'Exports', { data, http, logs, memoryMb });
@@ -97,7 +99,7 @@ export class ServiceStack extends Stack {
     new FollowUps(this, 'FollowUps', { data, logs, ...ofOrders }).grantRelease(upkeep);
     const outbound = parties === undefined ? undefined : new Outbound(this, 'Outbound', { data, parties, logs });
 
-    reconciling.listMessages(queuesOf(this, data), events.parked, [events.republisher]);
+    operators.listMessages(queuesOf(this, data), events.parked, [events.republisher]);
 
     new ApiDocs(this, 'ApiDocuments', { http, logs, settings });
     if (settings.firewall) new RequestFirewall(this, 'Firewall', { stage: http.api.deploymentStage, settings });

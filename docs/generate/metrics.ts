@@ -8,7 +8,8 @@ import type {
   TENANT_LIMITED,
 } from '../../lambdas/kernel/contract/metrics.ts';
 import type { RequestCount } from '../../lambdas/kernel/platform/telemetry.ts';
-import type { BooksMetric } from '../../lambdas/reconciling/contract.ts';
+import type { PurgeMetric } from '../../lambdas/operators/contract.ts';
+import type { BooksMetric } from '../../lambdas/reconciliation/contract.ts';
 import type { BacklogMetricName } from '../../lambdas/resolving/contract.ts';
 
 type Unit = 'count' | 'milliseconds';
@@ -126,7 +127,7 @@ const BACKLOG: Readonly<Record<BacklogMetricName, Meaning>> = {
   },
 };
 
-const BOOKS: Readonly<Record<ValueOf<typeof BooksMetric>, Meaning>> = {
+const BOOKS: Readonly<Record<ValueOf<typeof BooksMetric> | ValueOf<typeof PurgeMetric>, Meaning>> = {
   mismatches: 'Confirmed differences between a processor and the Ledger. Reported after every comparison.',
   ttl_not_working: 'Tables whose time to live is disabled or does not keep up. Reported every night.',
   expired_left:

@@ -8,8 +8,8 @@ import { HOLD_CHANGE_STATUSES } from '../payments/domain/change-answer.ts';
 import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.ts';
 import { ACCOUNTS } from '../payments/domain/posting.ts';
 import { dispute, payment, refund, shownAmount, unixSeconds } from '../payments/http/payment-objects.ts';
-import { MISMATCH_KINDS } from '../reconciling/domain/compare-books.ts';
-import { MISMATCH_ID } from '../reconciling/domain/mismatch-view.ts';
+import { MISMATCH_KINDS } from '../reconciliation/domain/compare-books.ts';
+import { MISMATCH_ID } from '../reconciliation/domain/mismatch-view.ts';
 import { LIMIT_KINDS } from '../tenants/limits.ts';
 
 /** What the API answers, for its documents. Objects are open: a client must pass over fields that it does not know. */

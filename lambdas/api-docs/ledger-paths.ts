@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { Scopes } from '../kernel/contract/api.ts';
-import { payment, refund } from '../payments/http/payment-objects.ts';
-import { createKeyBody, keysQuery, revokeKeyBody, rollKeyBody } from '../reconciling/http/key-routes.ts';
+import { createKeyBody, keysQuery, revokeKeyBody, rollKeyBody } from '../operators/http/key-routes.ts';
 import {
   activityEntryQuery,
   activityQuery,
@@ -11,10 +10,11 @@ import {
   correctionBody,
   decisionBody,
   entriesQuery,
-  mismatchesQuery,
   ofPaymentQuery,
-} from '../reconciling/http/ledger-schemas.ts';
-import { limitsQuery, setLimitBody } from '../reconciling/http/limit-routes.ts';
+} from '../operators/http/ledger-schemas.ts';
+import { limitsQuery, setLimitBody } from '../operators/http/limit-routes.ts';
+import { payment, refund } from '../payments/http/payment-objects.ts';
+import { mismatchesQuery } from '../reconciliation/http/mismatch-routes.ts';
 import {
   activity,
   activityList,

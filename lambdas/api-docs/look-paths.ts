@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
-import { keyRecordQuery } from '../reconciling/http/key-record-routes.ts';
-import { searchQuery } from '../reconciling/http/payment-search.ts';
-import { KEY_STATES } from '../reconciling/use/read-key-record.ts';
+import { keyRecordQuery } from '../operators/http/key-record-routes.ts';
+import { searchQuery } from '../operators/http/payment-search.ts';
+import { KEY_STATES } from '../operators/use/read-key-record.ts';
 import { LAGS, paymentList } from './list-schemas.ts';
 import { reading } from './operations.ts';
 

@@ -2,11 +2,11 @@ import * as z from 'zod';
 import { ACTIONS } from '../activity/domain/activity.ts';
 import { described } from '../http/validate.ts';
 import { ROLES } from '../kernel/contract/api.ts';
+import { TENANT_ID } from '../operators/http/ledger-schemas.ts';
+import { QUEUES } from '../operators/use/queue-lists.ts';
 import { APPROVAL_ID } from '../payments/domain/approval.ts';
 import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.ts';
 import { shownAmount, unixSeconds } from '../payments/http/payment-objects.ts';
-import { TENANT_ID } from '../reconciling/http/ledger-schemas.ts';
-import { QUEUES } from '../reconciling/use/queue-lists.ts';
 import { actor, causedBy, posting, transitionSubject } from './answer-schemas.ts';
 
 /** What the routes of operators answer, for the API documents. */

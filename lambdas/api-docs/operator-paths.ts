@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
+import { approvalsQuery, verdictBody } from '../operators/http/approval-routes.ts';
+import { timelineQuery } from '../operators/http/get-timeline.ts';
+import { queueQuery, tenantsQuery } from '../operators/http/operator-lists.ts';
+import { redriveBody } from '../operators/http/post-redrive.ts';
 import { payment } from '../payments/http/payment-objects.ts';
-import { approvalsQuery, verdictBody } from '../reconciling/http/approval-routes.ts';
-import { timelineQuery } from '../reconciling/http/get-timeline.ts';
-import { queueQuery, tenantsQuery } from '../reconciling/http/operator-lists.ts';
-import { redriveBody } from '../reconciling/http/post-redrive.ts';
 import { keyed, reading, setting } from './operations.ts';
 import {
   approval,

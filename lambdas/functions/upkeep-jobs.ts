@@ -39,6 +39,10 @@ import { idempotently } from '../once/idempotently.ts';
 import { ProcessRecords } from '../once/process-records.ts';
 import { DynamoDbConsumerRecords } from '../once/store/dynamodb-consumer-records.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
+import { purgeTelemetry } from '../operators/http/purge-telemetry.ts';
+import { DynamoDbExpiredRecords, DynamoDbTimeToLive } from '../operators/store/dynamodb-expired-records.ts';
+import { SqsQueues } from '../operators/store/sqs-queues.ts';
+import { purgeExpired } from '../operators/use/purge-expired.ts';
 import { DynamoDbOrders } from '../orders/store/dynamodb-orders.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
 import { callOnce } from '../outbound/http-call.ts';
@@ -49,11 +53,8 @@ import { climbingBooks } from '../processors/climbing-books.ts';
 import { configuredProcessors, type ProcessorsPlatform } from '../processors/configured-processors.ts';
 import { PROCESSORS } from '../processors/registry.ts';
 import { type PaymentsConfig, readPaymentsConfig } from '../processors/settings.ts';
-import { booksTelemetry } from '../reconciling/http/books-telemetry.ts';
-import { DynamoDbExpiredRecords, DynamoDbTimeToLive } from '../reconciling/store/dynamodb-expired-records.ts';
-import { SqsQueues } from '../reconciling/store/sqs-queues.ts';
-import { purgeExpired } from '../reconciling/use/purge-expired.ts';
-import { reconcileDays, reconcileRecent } from '../reconciling/use/reconcile.ts';
+import { booksTelemetry } from '../reconciliation/http/books-telemetry.ts';
+import { reconcileDays, reconcileRecent } from '../reconciliation/use/reconcile.ts';
 import { DynamoDbOwners } from '../tenants/store/tenant-owners.ts';
 import { readViewsTable } from '../views/settings.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
@@ -215,7 +216,6 @@ function bookkeepingJobs(
   { tables, pacing, store, transitions, views }: ReturnType<typeof openStores>,
   books: readonly ProcessorBooks[],
 ) {
-  const observer = booksTelemetry(instruments);
   const telemetry = standardTelemetry(NAME, instruments);
   const reconciled = {
     books,
@@ -225,7 +225,7 @@ function bookkeepingJobs(
     marks: new DynamoDbJobMarks(documents, tables.registry, pacing),
     digest,
     clock,
-    observer,
+    observer: booksTelemetry(instruments),
     report: (error: unknown): void => telemetry.fault(NAME, error),
   };
   return {
@@ -240,7 +240,7 @@ function bookkeepingJobs(
         pacing,
       ),
       clock,
-      observer,
+      observer: purgeTelemetry(instruments),
     }),
   } satisfies Partial<Record<JobOf<'upkeep'>, Job>>;
 }

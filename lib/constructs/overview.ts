@@ -16,7 +16,8 @@ import { JobMetric, paceOf } from '../../lambdas/jobs/contract.ts';
 import { EventMetric } from '../../lambdas/kernel/contract/events.ts';
 import type { JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
 import { ALARM_SERVICE, ALARMS } from '../../lambdas/kernel/contract/metrics.ts';
-import { BOOKS_SERVICE, BooksMetric } from '../../lambdas/reconciling/contract.ts';
+import { PurgeMetric } from '../../lambdas/operators/contract.ts';
+import { BOOKS_SERVICE, BooksMetric } from '../../lambdas/reconciliation/contract.ts';
 import { BACKLOG_SERVICE, BacklogMetric, type BacklogMetricName } from '../../lambdas/resolving/contract.ts';
 import { environmentOf } from '../settings.ts';
 import { failuresMetric, throttlesMetric } from './function-alarms.ts';
@@ -174,8 +175,8 @@ function stores({ queues, tables }: OverviewProps): IWidget[] {
       ),
     ),
     graph('Expired records that remain, tables without time to live', [
-      metric(BOOKS_SERVICE, BooksMetric.expiredLeft, 'Maximum'),
-      metric(BOOKS_SERVICE, BooksMetric.ttlNotWorking, 'Maximum'),
+      metric(BOOKS_SERVICE, PurgeMetric.expiredLeft, 'Maximum'),
+      metric(BOOKS_SERVICE, PurgeMetric.ttlNotWorking, 'Maximum'),
     ]),
   ];
 }

@@ -1,12 +1,12 @@
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
-import { compareBooks } from '../../lambdas/reconciling/domain/compare-books.ts';
-import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
+import { compareBooks } from '../../lambdas/reconciliation/domain/compare-books.ts';
+import { keepLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { auditedArchive } from '../archive/audited-archive.ts';
+import { MemoryMessages } from '../operators/memory-messages.ts';
 import { ChangedPayment, NO_CHARGE_FOUND } from '../payments/provoked-changes.ts';
-import { MemoryMessages } from '../reconciling/memory-messages.ts';
-import { lookedAt } from '../reconciling/mismatch-fixtures.ts';
+import { lookedAt } from '../reconciliation/mismatch-fixtures.ts';
 import { Api, dataOf, type Reply } from '../world/api.ts';
 import type { CapturedExamples } from './captured-examples.ts';
 import { keyOfTenant, waitingApproval } from './provoked-problems.ts';

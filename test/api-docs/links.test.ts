@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { QUEUES } from '../../lambdas/reconciling/use/queue-lists.ts';
+import { QUEUES } from '../../lambdas/operators/use/queue-lists.ts';
 import { mismatch, type Node, operations } from './described-api.ts';
 
 type Links = Readonly<

@@ -3,7 +3,7 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
 import type { ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import { positionAt, type RecentOutcomes, timeOf } from '../../lambdas/payments/use/transition-reader.ts';
-import { readPage } from '../../lambdas/reconciling/use/reconcile-pages.ts';
+import { readPage } from '../../lambdas/reconciliation/use/reconcile-pages.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { MemoryViews } from '../views/memory-views.ts';
 

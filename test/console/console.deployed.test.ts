@@ -263,7 +263,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
       await copies.copy('console', 'ApiDocuments', {
         [Environment.consoleSignIn]: JSON.stringify({ issuer, audience, clientId: CLIENT }),
       });
-      await copies.copy('v1', 'ReconcilingApi', {
+      await copies.copy('v1', 'OperatorsApi', {
         [Environment.identityProvider]: JSON.stringify({ issuer, audience, roleClaim: 'roles' }),
       });
       const page = await opened(copies.url);

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { MemoryMessages } from '../reconciling/memory-messages.ts';
+import { MemoryMessages } from '../operators/memory-messages.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
 import { accessible, decideOn, describeConsole } from './console-in-browser.ts';
 

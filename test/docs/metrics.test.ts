@@ -4,7 +4,8 @@ import { metricsPage } from '../../docs/generate/metrics.ts';
 import { JobMetric } from '../../lambdas/jobs/contract.ts';
 import { EventMetric } from '../../lambdas/kernel/contract/events.ts';
 import { ALARMS } from '../../lambdas/kernel/contract/metrics.ts';
-import { BooksMetric } from '../../lambdas/reconciling/contract.ts';
+import { PurgeMetric } from '../../lambdas/operators/contract.ts';
+import { BooksMetric } from '../../lambdas/reconciliation/contract.ts';
 import { BacklogMetric } from '../../lambdas/resolving/contract.ts';
 
 const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8');
@@ -15,7 +16,7 @@ test('docs/metrics.md is up to date: if not, run npm run docs:tables', () => {
 });
 
 test('docs/metrics.md lists every metric of the contract once', () => {
-  const contract = [JobMetric, EventMetric, BooksMetric, BacklogMetric].flatMap((names) =>
+  const contract = [JobMetric, EventMetric, BooksMetric, PurgeMetric, BacklogMetric].flatMap((names) =>
     Object.values<string>(names),
   );
   expect(listed).toEqual(expect.arrayContaining([...contract, ...Object.keys(ALARMS)]));

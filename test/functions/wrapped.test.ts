@@ -14,8 +14,8 @@ import {
 import { TargetEnvironment } from '../../lambdas/kernel/contract/job-targets.ts';
 import { systemPlatform } from '../../lambdas/kernel/platform/system-platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
+import { MESSAGE_QUEUES } from '../../lambdas/operators/contract.ts';
 import { PartiesEnvironment } from '../../lambdas/orders/contract.ts';
-import { MESSAGE_QUEUES } from '../../lambdas/reconciling/contract.ts';
 
 const FUNCTIONS = [...globSync('lambdas/functions/*.ts'), 'sandbox/handler.ts'].sort();
 const READ_ONLY = ['api-documents.ts', 'audit.ts', 'events.ts'];

@@ -5,11 +5,11 @@ import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
 import { ALL_SCOPES, includesRole, ROLES } from '../../lambdas/kernel/contract/api.ts';
 import { parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { ADMIN_ROUTES } from '../../lambdas/operators/http/admin-routes.ts';
+import { LEDGER_ROUTES } from '../../lambdas/operators/http/ledger-routes.ts';
 import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
 import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
-import { ADMIN_ROUTES } from '../../lambdas/reconciling/http/admin-routes.ts';
-import { LEDGER_ROUTES } from '../../lambdas/reconciling/http/ledger-routes.ts';
-import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
+import { keepLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { EVENT_ROUTES } from '../../lambdas/views/http/event-routes.ts';
 import { getOrders } from '../../lambdas/views/http/order-list.ts';
@@ -19,7 +19,7 @@ import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { operations, resolved } from '../api-docs/described-api.ts';
 import { EVENT_ID, IntakeSite } from '../intake/intake-site.ts';
-import { apartBy, lookedAt } from '../reconciling/mismatch-fixtures.ts';
+import { apartBy, lookedAt } from '../reconciliation/mismatch-fixtures.ts';
 import { Api, dataOf, type Reply, UNKNOWN_TENANT } from '../world/api.ts';
 
 /** Every route with every kind of caller. The rows are the routes themselves: a route without a row in REQUESTS fails. */

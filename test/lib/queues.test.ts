@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Template } from 'aws-cdk-lib/assertions';
-import { MESSAGE_QUEUES } from '../../lambdas/reconciling/contract.ts';
-import { deployedQueues, messageQueueNames } from '../../lambdas/reconciling/store/sqs-queues.ts';
-import { NO_WAY, wayBack } from '../../lambdas/reconciling/use/queue-lists.ts';
+import { MESSAGE_QUEUES } from '../../lambdas/operators/contract.ts';
+import { deployedQueues, messageQueueNames } from '../../lambdas/operators/store/sqs-queues.ts';
+import { NO_WAY, wayBack } from '../../lambdas/operators/use/queue-lists.ts';
 import { synthesize } from '../support/synth.ts';
 import { EVERYTHING, present } from './templates.ts';
 

@@ -142,7 +142,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     ],
   ],
   [
-    'ReconcilingApi',
+    'OperatorsApi',
     [
       readsRows('PAY#*', 'ACT#*'),
       `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#cor_*', 'OP#dec_*', 'OP#ann_*', 'OP#apr_*', 'OP#mkr_*', 'OP#lim_*', 'OP#rdq_*')}`,
@@ -356,7 +356,7 @@ const ALL_KINDS: Readonly<Record<string, string>> = {
   'JobsUpkeep KeepViews': 'It builds the Views anew, which hold no other rows.',
   'ViewsProjector Project': 'It writes every kind of row of the Views, which hold no other rows.',
   'JobsPayments FindOpenClaims': 'The partitions of the index are numbers of shards. It holds keys only.',
-  'ReconcilingApi FindOpenClaims': 'The partitions of the index are numbers of shards. It holds keys only.',
+  'OperatorsApi FindOpenClaims': 'The partitions of the index are numbers of shards. It holds keys only.',
   'JobsUpkeep FindOutcomes': 'The partitions of the index are shards of days. It holds keys only.',
   'EventsRepublisher FindOutcomes': 'The partitions of the index are shards of days. It holds keys only.',
   'JobsUpkeep FindDueWebhooks': 'The partitions of the index are shards. It holds keys only.',
@@ -372,17 +372,17 @@ test('no role may make the key of an operator, and only functions that operators
     'EventsApi ReadOperatorKeys',
     'ExportsApi ReadOperatorKeys',
     'JobsApi ReadOperatorKeys',
+    'OperatorsApi List',
+    'OperatorsApi ReadOperatorKeys',
+    'OperatorsApi RevokeOperatorKeys',
+    'OperatorsApi TenantsAndOwners',
     'Payments ReadOperatorKeys',
-    'ReconcilingApi List',
-    'ReconcilingApi ReadOperatorKeys',
-    'ReconcilingApi RevokeOperatorKeys',
-    'ReconcilingApi TenantsAndOwners',
     'WebhooksApi ReadOperatorKeys',
   ]);
 });
 
 test('operators read and remove no message that a function receives', () => {
-  const reading = roles.get('ReconcilingApi')?.filter(({ Action }) => JSON.stringify(Action).includes('sqs:'));
+  const reading = roles.get('OperatorsApi')?.filter(({ Action }) => JSON.stringify(Action).includes('sqs:'));
   expect(reading?.map(({ Action }) => [Action].flat().sort())).toEqual([
     ['sqs:GetQueueAttributes', 'sqs:SendMessage'],
     ['sqs:ChangeMessageVisibility', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:ReceiveMessage'],

@@ -3,9 +3,9 @@ import { Match } from 'aws-cdk-lib/assertions';
 import * as z from 'zod';
 import { getAudit } from '../../lambdas/archive/http/audit-route.ts';
 import { JOB_ROUTES } from '../../lambdas/jobs/http/job-routes.ts';
+import { LEDGER_ROUTES } from '../../lambdas/operators/http/ledger-routes.ts';
 import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
 import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
-import { LEDGER_ROUTES } from '../../lambdas/reconciling/http/ledger-routes.ts';
 import { EVENT_ROUTES } from '../../lambdas/views/http/event-routes.ts';
 import { getOrders } from '../../lambdas/views/http/order-list.ts';
 import { PAYMENT_LIST_ROUTES } from '../../lambdas/views/http/payment-list-routes.ts';
@@ -225,20 +225,20 @@ describe('the API', () => {
       '/v1/openapi.json': 'ApiDocuments',
       '/v1/orders': 'Orders',
       '/v1/orders/{proxy+}': 'Orders',
-      '/v1/ledger/{proxy+}': 'ReconcilingApi',
-      '/v1/balances': 'ReconcilingApi',
-      '/v1/corrections': 'ReconcilingApi',
-      '/v1/corrections/{proxy+}': 'ReconcilingApi',
-      '/v1/decisions': 'ReconcilingApi',
-      '/v1/decisions/{proxy+}': 'ReconcilingApi',
-      '/v1/annotations': 'ReconcilingApi',
-      '/v1/annotations/{proxy+}': 'ReconcilingApi',
+      '/v1/ledger/{proxy+}': 'OperatorsApi',
+      '/v1/balances': 'OperatorsApi',
+      '/v1/corrections': 'OperatorsApi',
+      '/v1/corrections/{proxy+}': 'OperatorsApi',
+      '/v1/decisions': 'OperatorsApi',
+      '/v1/decisions/{proxy+}': 'OperatorsApi',
+      '/v1/annotations': 'OperatorsApi',
+      '/v1/annotations/{proxy+}': 'OperatorsApi',
       '/v1/exports': 'ExportsApi',
       '/v1/exports/{proxy+}': 'ExportsApi',
       '/v1/events': 'EventsApi',
       '/v1/events/{proxy+}': 'EventsApi',
       '/v1/reports/{proxy+}': 'EventsApi',
-      '/v1/admin/{proxy+}': 'ReconcilingApi',
+      '/v1/admin/{proxy+}': 'OperatorsApi',
       '/v1/admin/audit': 'AuditApi',
       '/v1/admin/jobs': 'JobsApi',
       '/v1/admin/jobs/{proxy+}': 'JobsApi',
@@ -252,7 +252,7 @@ describe('the API', () => {
     ['Payments', [...PAYMENT_ROUTES, ...PAYMENT_LIST_ROUTES]],
     ['Orders', [...ORDER_ROUTES, getOrders]],
     ['EventsApi', EVENT_ROUTES],
-    ['ReconcilingApi', LEDGER_ROUTES],
+    ['OperatorsApi', LEDGER_ROUTES],
     ['AuditApi', [getAudit]],
     ['JobsApi', JOB_ROUTES],
     ['WebhooksApi', WEBHOOK_ROUTES],

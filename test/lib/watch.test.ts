@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { JOB_SERVICE } from '../../lambdas/jobs/contract.ts';
 import { ALARM_SERVICE, LIMITS_SERVICE, OUTBOUND_SERVICE } from '../../lambdas/kernel/contract/metrics.ts';
-import { BOOKS_SERVICE } from '../../lambdas/reconciling/contract.ts';
+import { BOOKS_SERVICE } from '../../lambdas/reconciliation/contract.ts';
 import { BACKLOG_SERVICE } from '../../lambdas/resolving/contract.ts';
 import { synthesize } from '../support/synth.ts';
 import { present } from './templates.ts';

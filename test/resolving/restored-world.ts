@@ -11,7 +11,7 @@ import { expireAuthorizationsJob } from '../../lambdas/resolving/use/expire-auth
 import { queuesWalkBegin, rebuildQueues } from '../../lambdas/resolving/use/rebuild-queues.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
-import { ReconcileHarness } from '../reconciling/reconcile-harness.ts';
+import { ReconcileHarness } from '../reconciliation/reconcile-harness.ts';
 import { Api, type Reply } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
 

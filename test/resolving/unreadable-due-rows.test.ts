@@ -1,9 +1,9 @@
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, test } from '@jest/globals';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { DynamoDbQueues } from '../../lambdas/operators/store/dynamodb-queues.ts';
 import { DynamoDbEffects } from '../../lambdas/payments/store/dynamodb-effects.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
-import { DynamoDbQueues } from '../../lambdas/reconciling/store/dynamodb-queues.ts';
 import { DynamoDbWebhooks } from '../../lambdas/webhooks/store/dynamodb-webhooks.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { ALL_DUE } from '../support/due.ts';

@@ -2,10 +2,10 @@ import { expect, test } from '@jest/globals';
 import { parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
+import { keepLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
-import { apartBy, lookedAt } from '../reconciling/mismatch-fixtures.ts';
+import { apartBy, lookedAt } from '../reconciliation/mismatch-fixtures.ts';
 import { Api, dataOf } from '../world/api.ts';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -21,11 +21,11 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { RequestCount, RequestReport, Telemetry } from '../../lambdas/kernel/platform/telemetry.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
+import type { AdminTools } from '../../lambdas/operators/http/admin-routes.ts';
+import type { LedgerTools } from '../../lambdas/operators/http/ledger-routes.ts';
+import { DynamoDbQueues } from '../../lambdas/operators/store/dynamodb-queues.ts';
 import type { OrderRouteTools } from '../../lambdas/orders/http/order-routes.ts';
 import type { PaymentsTools } from '../../lambdas/payments/http/post-payment.ts';
-import type { AdminTools } from '../../lambdas/reconciling/http/admin-routes.ts';
-import type { LedgerTools } from '../../lambdas/reconciling/http/ledger-routes.ts';
-import { DynamoDbQueues } from '../../lambdas/reconciling/store/dynamodb-queues.ts';
 import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/tenants/api-key-registry.ts';
 import { TenantLimits } from '../../lambdas/tenants/limits.ts';
 import { byOperatorKey, type OperatorKeyRecord, type OperatorKeyRegistry } from '../../lambdas/tenants/operators.ts';
@@ -107,8 +107,8 @@ const FUNCTIONS: readonly (readonly [RegExp, (tools: ApiWorldTools) => Promise<H
   [
     /^\/v1\/(?:ledger|balances|corrections|decisions|annotations|admin)/,
     async (tools) => {
-      const { LEDGER_ROUTES } = await import('../../lambdas/reconciling/http/ledger-routes.ts');
-      const { ADMIN_ROUTES } = await import('../../lambdas/reconciling/http/admin-routes.ts');
+      const { LEDGER_ROUTES } = await import('../../lambdas/operators/http/ledger-routes.ts');
+      const { ADMIN_ROUTES } = await import('../../lambdas/operators/http/admin-routes.ts');
       return byPath(operatorApi(ADMIN_ROUTES, tools, tools.identify), authenticatedApi(LEDGER_ROUTES, tools));
     },
   ],

@@ -7,7 +7,7 @@ export const ALARM_MUTANTS: readonly Mutant[] = [
     fault: 'The comparison of the books reports no mismatch, whatever it has confirmed.',
     edits: [
       {
-        file: 'lambdas/reconciling/http/books-telemetry.ts',
+        file: 'lambdas/reconciliation/http/books-telemetry.ts',
         find: 'BooksMetric.mismatches, MetricUnit.Count, confirmed',
         replace: 'BooksMetric.mismatches, MetricUnit.Count, 0 * confirmed',
       },

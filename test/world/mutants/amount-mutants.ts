@@ -82,7 +82,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
     needs: ['correct|verdict'],
     edits: [
       {
-        file: 'lambdas/reconciling/http/post-correction.ts',
+        file: 'lambdas/operators/http/post-correction.ts',
         find: '({ account, direction, amountMinor: amount })',
         replace: '({ account, direction, amountMinor: 2 * amount })',
       },

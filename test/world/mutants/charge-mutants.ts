@@ -103,7 +103,7 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
     needs: ['cancel|foreign_void|expire|contradict'],
     edits: [
       {
-        file: 'lambdas/reconciling/use/reconcile.ts',
+        file: 'lambdas/reconciliation/use/reconcile.ts',
         find: 'const own = this.#tools.books.find((each) => isSentTo(chain, each));',
         replace:
           "if (chain.state.payment.status === 'canceled') return ONE_DONE;\n    const own = this.#tools.books.find((each) => isSentTo(chain, each));",

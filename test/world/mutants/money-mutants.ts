@@ -510,7 +510,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     needs: ['stray', 'dispute|foreign_refund'],
     edits: [
       {
-        file: 'lambdas/reconciling/domain/compare-books.ts',
+        file: 'lambdas/reconciliation/domain/compare-books.ts',
         find: 'return postedMinor !== keptMinor(charge);',
         replace: 'return postedMinor !== keptMinor(charge) && false;',
       },
@@ -522,7 +522,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     needs: ['stray', 'correct|decide'],
     edits: [
       {
-        file: 'lambdas/reconciling/domain/compare-books.ts',
+        file: 'lambdas/reconciliation/domain/compare-books.ts',
         find: 'byOperator.some(({ postings }) => clearingLegs(postings).some(({ isFee }) => !isFee))',
         replace: 'byOperator.some(({ postings }) => postings.length > 0)',
       },

@@ -6,7 +6,7 @@ import type { Payment } from '../../../../lambdas/payments/domain/payment.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import { parseInquiry, parseOrphan } from '../../../../lambdas/payments/store/queue-items.ts';
 import type { Inquiry } from '../../../../lambdas/payments/use/payment-store.ts';
-import { BooksMetric } from '../../../../lambdas/reconciling/contract.ts';
+import { BooksMetric } from '../../../../lambdas/reconciliation/contract.ts';
 import { BacklogMetric } from '../../../../lambdas/resolving/contract.ts';
 import type { Observed, Violation } from '../contract.ts';
 import { mismatches } from './processors.ts';

@@ -6,7 +6,6 @@ import { freeText, LAST_SECOND, wholeNumber } from '../../http/validate.ts';
 import { CURRENCIES, largestAmountMinor } from '../../kernel/currency.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
 import { MAX_SEQUENCE } from '../../payments/http/list-transitions.ts';
-import { MISMATCH_ID } from '../domain/mismatch-view.ts';
 
 /** Schemas of the requests of the ledger API. The API documents are generated from them. */
 
@@ -55,17 +54,6 @@ export const ofPaymentQuery = z.strictObject({
     description: 'The id of the payment.',
     example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
   }),
-});
-
-export const mismatchesQuery = z.strictObject({
-  created_from: wholeNumber(0, LAST_SECOND, 'Only of payments created at this time or later. Unix seconds.'),
-  created_to: wholeNumber(0, LAST_SECOND, 'Only of payments created before this time. Unix seconds.'),
-  limit: pageLimit('mismatches'),
-  starting_after: z
-    .string()
-    .regex(MISMATCH_ID, 'must be the id of a mismatch')
-    .optional()
-    .meta({ description: 'The `id` of the last mismatch of the previous page.' }),
 });
 
 export const TENANT_ID = /^ten_\w{1,100}$/;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { keepLook } from '../../lambdas/reconciling/use/mismatch-view.ts';
+import { keepLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { API_KEY, Api, dataOf } from '../world/api.ts';
 import { apartBy, lookedAt } from './mismatch-fixtures.ts';
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { ExpiredRecord, ExpiredRecords } from '../../lambdas/reconciling/use/expired-records.ts';
+import type { ExpiredRecord, ExpiredRecords } from '../../lambdas/operators/use/expired-records.ts';
 
 /** The relevant fields of a record in a test. */
 export interface PutRecord {

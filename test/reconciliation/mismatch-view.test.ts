@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { mismatchPlace, openMismatchOf, STEADY_FOR_MS } from '../../lambdas/reconciling/domain/mismatch-view.ts';
-import { countMismatches, keepLook, listMismatches } from '../../lambdas/reconciling/use/mismatch-view.ts';
+import { mismatchPlace, openMismatchOf, STEADY_FOR_MS } from '../../lambdas/reconciliation/domain/mismatch-view.ts';
+import { countMismatches, keepLook, listMismatches } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { MemoryViews } from '../views/memory-views.ts';
 import { apartBy, lookedAt } from './mismatch-fixtures.ts';
 

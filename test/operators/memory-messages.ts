@@ -1,10 +1,5 @@
 import type { Clock } from '../../lambdas/kernel/world.ts';
-import type {
-  DeployedQueues,
-  MessageEntry,
-  MessageQueues,
-  PutBack,
-} from '../../lambdas/reconciling/use/queue-lists.ts';
+import type { DeployedQueues, MessageEntry, MessageQueues, PutBack } from '../../lambdas/operators/use/queue-lists.ts';
 
 interface Letter extends Pick<MessageEntry, 'id' | 'about' | 'part' | 'reason'> {
   readonly sentAtMs: number;

@@ -1,8 +1,8 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { IdempotencyRow } from '../../lambdas/kernel/contract/rows.ts';
-import { DynamoDbExpiredRecords } from '../../lambdas/reconciling/store/dynamodb-expired-records.ts';
-import { type PurgeTools, purgeExpired } from '../../lambdas/reconciling/use/purge-expired.ts';
+import { DynamoDbExpiredRecords } from '../../lambdas/operators/store/dynamodb-expired-records.ts';
+import { type PurgeTools, purgeExpired } from '../../lambdas/operators/use/purge-expired.ts';
 import { finishJob } from '../jobs/finish-job.ts';
 import { RUN } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';

@@ -3,13 +3,13 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
 import type { ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
-import type { Mismatch } from '../../lambdas/reconciling/domain/compare-books.ts';
+import type { Mismatch } from '../../lambdas/reconciliation/domain/compare-books.ts';
 import {
   type MismatchCounts,
   type OpenMismatch,
   openMismatchOf,
-} from '../../lambdas/reconciling/domain/mismatch-view.ts';
-import { type ReconcileTools, reconcileDays, reconcileRecent } from '../../lambdas/reconciling/use/reconcile.ts';
+} from '../../lambdas/reconciliation/domain/mismatch-view.ts';
+import { type ReconcileTools, reconcileDays, reconcileRecent } from '../../lambdas/reconciliation/use/reconcile.ts';
 import { ALL_MISMATCHES } from '../../lambdas/views/domain/lists.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { type FinishedJob, finishJob } from '../jobs/finish-job.ts';

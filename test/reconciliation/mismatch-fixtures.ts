@@ -1,6 +1,6 @@
 import { tenantId } from '../../lambdas/kernel/ids.ts';
-import type { Mismatch } from '../../lambdas/reconciling/domain/compare-books.ts';
-import type { LookedAt } from '../../lambdas/reconciling/domain/mismatch-view.ts';
+import type { Mismatch } from '../../lambdas/reconciliation/domain/compare-books.ts';
+import type { LookedAt } from '../../lambdas/reconciliation/domain/mismatch-view.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 /** A payment of `ten_desk` that was looked at, by default on 1 March 2026. */

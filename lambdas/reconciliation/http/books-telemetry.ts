@@ -1,6 +1,5 @@
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { Instruments } from '../../kernel/platform/instruments.ts';
-import { standardTelemetry } from '../../kernel/platform/telemetry.ts';
 import { BOOKS_SERVICE, BooksMetric } from '../contract.ts';
 import type { MismatchChange, MismatchCounts, OpenMismatch } from '../domain/mismatch-view.ts';
 
@@ -8,7 +7,6 @@ import type { MismatchChange, MismatchCounts, OpenMismatch } from '../domain/mis
 export function booksTelemetry(instruments: Instruments) {
   const logger = instruments.logger(BOOKS_SERVICE);
   const metrics = instruments.metrics(BOOKS_SERVICE);
-  const standard = standardTelemetry(BOOKS_SERVICE, instruments);
   return {
     /** One line for each mismatch that becomes suspected, confirmed or gone. */
     difference: (
@@ -32,13 +30,6 @@ export function booksTelemetry(instruments: Instruments) {
     counted: ({ confirmed, suspected }: MismatchCounts): void => {
       logger.info('mismatches', { confirmed, suspected });
       metrics.addMetric(BooksMetric.mismatches, MetricUnit.Count, confirmed);
-      metrics.publishStoredMetrics();
-    },
-    failed: (error: unknown): void => standard.fault('purge-expired', error),
-    purged: (expiredLeft: number, notWorking: readonly string[]): void => {
-      logger.info('purged', { expiredLeft, notWorking });
-      metrics.addMetric(BooksMetric.expiredLeft, MetricUnit.Count, expiredLeft);
-      metrics.addMetric(BooksMetric.ttlNotWorking, MetricUnit.Count, notWorking.length);
       metrics.publishStoredMetrics();
     },
   };

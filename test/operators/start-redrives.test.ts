@@ -1,6 +1,6 @@
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { expect, test } from '@jest/globals';
-import { startRedrives } from '../../lambdas/reconciling/store/sqs-queues.ts';
+import { startRedrives } from '../../lambdas/operators/store/sqs-queues.ts';
 
 test('a parked message that Lambda wrapped, because its redrive failed, is redriven as it was first, however often it fails', async () => {
   const parked = JSON.stringify({ eventName: 'INSERT', dynamodb: { SequenceNumber: '1' } });

@@ -6,13 +6,13 @@ import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import {
-  BOOKS_SERVICE,
-  BooksMetric,
   DEAD_LETTERS_END,
   MESSAGE_QUEUES,
   type MessageQueueNames,
+  PurgeMetric,
   TASKS_END,
-} from '../lambdas/reconciling/contract.ts';
+} from '../lambdas/operators/contract.ts';
+import { BOOKS_SERVICE } from '../lambdas/reconciliation/contract.ts';
 import { EngineFunction } from './constructs/engine-function.ts';
 import type { HttpApi } from './constructs/http-api.ts';
 import type { FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
@@ -23,7 +23,7 @@ import type { DataStack } from './data-stack.ts';
 import type { Processors } from './processors.ts';
 import type { Settings } from './settings.ts';
 
-export interface ReconcilingProps {
+export interface OperatorsProps {
   readonly data: Pick<DataStack, 'idempotency' | 'ledger' | 'registry'>;
   readonly processors: Processors;
   readonly http: HttpApi;
@@ -33,20 +33,18 @@ export interface ReconcilingProps {
   readonly settings: Pick<Settings, 'approvalAbove' | 'approvalHours'>;
 }
 
-/** The books are compared at least every hour. */
-const COMPARED = Duration.hours(2);
 /** Reported every night. */
 const NIGHTLY = Duration.days(1);
 
-/** Compares the books of processors with the Ledger, lists the differences, and accepts operators' corrections. */
-export class Reconciling extends Construct {
+/** The API of operators and of the books: keys, limits, corrections, decisions and their approvals, queues, entries and balances. */
+export class Operators extends Construct {
   readonly api: EngineFunction;
-  readonly #props: ReconcilingProps;
+  readonly #data: OperatorsProps['data'];
 
-  constructor(scope: Construct, id: string, props: ReconcilingProps) {
+  constructor(scope: Construct, id: string, props: OperatorsProps) {
     super(scope, id);
-    this.#props = props;
     const { data, http, logs, memoryMb } = props;
+    this.#data = data;
     this.api = new EngineFunction(this, 'Api', {
       ...logs,
       folder: 'ledger',
@@ -92,23 +90,12 @@ export class Reconciling extends Construct {
     const lists = ['/v1/corrections', '/v1/decisions', '/v1/annotations'].flatMap((path) => [path, `${path}/{proxy+}`]);
     const paths = ['/v1/ledger/{proxy+}', '/v1/balances', '/v1/admin/{proxy+}', ...lists];
     http.route(paths, this.api.function);
-    new RunbookAlarm(this, 'BooksDiffer', {
-      description: 'The books of a processor and the Ledger differ, and a second comparison confirmed it.',
-      entry: 'the-books-differ',
-      metric: payonceMetric({
-        service: BOOKS_SERVICE,
-        name: BooksMetric.mismatches,
-        statistic: 'Maximum',
-        period: COMPARED,
-      }),
-      threshold: 1,
-    });
     new RunbookAlarm(this, 'TimeToLive', {
       description: 'Time to live is disabled for a table or does not keep up.',
       entry: 'time-to-live-does-not-work',
       metric: payonceMetric({
         service: BOOKS_SERVICE,
-        name: BooksMetric.ttlNotWorking,
+        name: PurgeMetric.ttlNotWorking,
         statistic: 'Maximum',
         period: NIGHTLY,
       }),
@@ -155,16 +142,9 @@ export class Reconciling extends Construct {
     allow('ReadKeptMessages', [count, 'sqs:ReceiveMessage', 'sqs:ChangeMessageVisibility', 'sqs:DeleteMessage'], kept);
   }
 
-  /** Allows a worker of jobs to compare books and to delete expired records. It appends nothing to the Ledger. */
-  grantCompare(worker: PayonceFunction): void {
-    const { data, processors } = this.#props;
-    processors.grantCall(worker);
-    data.ledger.grantRead(worker, ['payment', 'order']);
-    data.registry.grantReadDetails(worker);
-    data.ledger.grantFindOutcomes(worker);
-    const { inquiry, return: giveBack } = RegistryRow;
-    data.registry.grantRows(worker, 'QueueOpen', ['dynamodb:PutItem'], [inquiry, giveBack]);
-    data.idempotency.grantPurge(worker);
-    data.registry.grantActions(worker, 'TimeToLive', ['dynamodb:DescribeTimeToLive']);
+  /** Allows a worker of jobs to delete expired records. */
+  grantPurge(worker: PayonceFunction): void {
+    this.#data.idempotency.grantPurge(worker);
+    this.#data.registry.grantActions(worker, 'TimeToLive', ['dynamodb:DescribeTimeToLive']);
   }
 }

@@ -1,0 +1,64 @@
+import type { ActivityLog } from '../../activity/use/activity-log.ts';
+import { refusal } from '../../http/authenticated-api.ts';
+import type { OperatorRoute } from '../../http/operator-api.ts';
+import { tenantId } from '../../kernel/ids.ts';
+import type { DecisionTools } from '../../payments/use/decide-payment.ts';
+import { MISMATCH_ROUTES, type MismatchTools } from '../../reconciliation/http/mismatch-routes.ts';
+import type { IsTenant } from '../../tenants/owners.ts';
+import type { ListPaymentsTools } from '../../views/use/list-payments.ts';
+import type { TimelineTools } from '../use/read-timeline.ts';
+import { APPROVAL_ROUTES } from './approval-routes.ts';
+import { getTimeline } from './get-timeline.ts';
+import { KEY_RECORD_ROUTES } from './key-record-routes.ts';
+import { KEY_ROUTES, type KeyTools } from './key-routes.ts';
+import { TENANT_ID } from './ledger-schemas.ts';
+import { LIMIT_ROUTES, type LimitTools } from './limit-routes.ts';
+import { getActivity, getActivityEntry } from './list-activity.ts';
+import { LIST_ROUTES, type OperatorListTools } from './operator-lists.ts';
+import { searchPayments } from './payment-search.ts';
+import { postAnnotation } from './post-annotation.ts';
+import { postCorrection } from './post-correction.ts';
+import { postDecision } from './post-decision.ts';
+import { postRedrive } from './post-redrive.ts';
+import { NO_TENANT } from './recorded-answer.ts';
+
+export interface AdminTools extends DecisionTools, KeyTools, LimitTools, MismatchTools, OperatorListTools {
+  readonly clock: DecisionTools['clock'];
+  readonly search: Omit<ListPaymentsTools, 'books'>;
+  readonly activity: ActivityLog;
+  readonly timeline: TimelineTools;
+  readonly isTenant: IsTenant;
+}
+
+type Route = OperatorRoute<AdminTools>;
+
+/** The routes for operators, apart from those of jobs. An unknown tenant in the query of any is answered 404. */
+export const ADMIN_ROUTES: readonly Route[] = [
+  postAnnotation,
+  postCorrection,
+  postDecision,
+  ...APPROVAL_ROUTES,
+  ...MISMATCH_ROUTES,
+  getTimeline,
+  getActivity,
+  getActivityEntry,
+  ...KEY_ROUTES,
+  ...LIMIT_ROUTES,
+  ...KEY_RECORD_ROUTES,
+  searchPayments,
+  ...LIST_ROUTES,
+  postRedrive,
+].map(ofKnownTenant);
+
+function ofKnownTenant(route: Route): Route {
+  return {
+    ...route,
+    handle: async (call) => {
+      const { tools, request } = call;
+      const [tenant = ''] = request.query.get('tenant') ?? [];
+      // Any other text is refused by the route, which names the parameter.
+      const isKnown = !TENANT_ID.test(tenant) || (await tools.isTenant(tenantId(tenant)));
+      return isKnown ? route.handle(call) : refusal(NO_TENANT, request);
+    },
+  };
+}
