@@ -4,12 +4,12 @@ import { DynamoDbActivity, eraseDetails } from '../lambdas/activity/store/dynamo
 import { eventId } from '../lambdas/events/domain/event.ts';
 import { type ChainId, isOrderId, parseOrderId, parsePaymentId } from '../lambdas/kernel/ids.ts';
 import { systemClock, systemDigest } from '../lambdas/kernel/platform/platform.ts';
+import { erasePayment } from '../lambdas/operators/use/erase-payment.ts';
 import { DynamoDbOrders } from '../lambdas/orders/store/dynamodb-orders.ts';
 import { eraseOrder } from '../lambdas/orders/use/erase-order.ts';
 import { LONGEST_ORDER_CHAIN } from '../lambdas/orders/use/order-chain.ts';
 import type { Payment } from '../lambdas/payments/domain/payment.ts';
 import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
-import { erasePayment } from '../lambdas/payments/use/erase-payment.ts';
 import { readChain } from '../lambdas/payments/use/payment-chain.ts';
 import { DynamoDbViews } from '../lambdas/views/store/dynamodb-views.ts';
 import { ProjectedEvents } from '../lambdas/views/use/seen-events.ts';

@@ -10,7 +10,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import { DynamoDbConsumerRecords } from '../../lambdas/once/store/dynamodb-consumer-records.ts';
-import { DynamoDbApprovals } from '../../lambdas/payments/store/dynamodb-approvals.ts';
+import { DynamoDbApprovals } from '../../lambdas/operators/store/dynamodb-approvals.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { eraseDetails } from '../../lambdas/activity/store/dynamodb-activity.ts';
 import { ownerToken, type PaymentId, storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
-import { personOf } from '../../lambdas/payments/domain/approval.ts';
+import { personOf } from '../../lambdas/operators/domain/approval.ts';
 import { ChangedPayment } from '../payments/provoked-changes.ts';
 import { BY_OPERATOR } from '../support/causes.ts';
 import { Api, dataOf, type Reply } from '../world/api.ts';

@@ -6,7 +6,7 @@ import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { DynamoDbApprovals } from '../../lambdas/payments/store/dynamodb-approvals.ts';
+import { DynamoDbApprovals } from '../../lambdas/operators/store/dynamodb-approvals.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { type CreatePaymentTools, createPayment } from '../../lambdas/payments/use/create-payment.ts';
 

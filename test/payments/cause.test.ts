@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { correctLedger } from '../../lambdas/payments/use/correct-ledger.ts';
+import { correctLedger } from '../../lambdas/operators/use/correct-ledger.ts';
 import { BY_OPERATOR, BY_REQUEST, BY_RUN, OPERATOR } from '../support/causes.ts';
 import { World } from '../world/world.ts';
 import { callback, change, paymentRequest } from './payment-fixtures.ts';

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { type OperationId, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { decidePayment } from '../../lambdas/operators/use/decide-payment.ts';
 import { moneyOf } from '../../lambdas/payments/domain/charge-money.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
-import { decidePayment } from '../../lambdas/payments/use/decide-payment.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';

@@ -1,6 +1,6 @@
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
+import type { ApprovingStore } from '../../lambdas/operators/use/approving-store.ts';
 import type { OrderStore } from '../../lambdas/orders/use/order-store.ts';
-import type { ApprovingStore } from '../../lambdas/payments/use/effect-store.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor, ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import type { Actor, FaultVoice } from './fault-plan.ts';

@@ -17,22 +17,18 @@ import { parseConsumption } from '../../lambdas/once/store/consumer-items.ts';
 import { DynamoDbConsumerRecords } from '../../lambdas/once/store/dynamodb-consumer-records.ts';
 import { operationOfKey, recordKey } from '../../lambdas/once/store/record-items.ts';
 import type { RowKey } from '../../lambdas/once/use/consumer-records.ts';
+import { DynamoDbApprovals } from '../../lambdas/operators/store/dynamodb-approvals.ts';
+import type { ApprovalChange, ApprovingStore } from '../../lambdas/operators/use/approving-store.ts';
 import { DynamoDbEmailCounts } from '../../lambdas/orders/store/dynamodb-email-counts.ts';
 import { DynamoDbOrders } from '../../lambdas/orders/store/dynamodb-orders.ts';
 import { LedgerChains } from '../../lambdas/orders/store/ledger-chains.ts';
 import type { OrderAppend, OrderClaim, OrderCommit, OrderStore } from '../../lambdas/orders/use/order-store.ts';
 import { DynamoDbSendingClaims } from '../../lambdas/outbound/store/dynamodb-sending-claims.ts';
 import type { OutcomePlace, Transition } from '../../lambdas/payments/domain/transition.ts';
-import { DynamoDbApprovals } from '../../lambdas/payments/store/dynamodb-approvals.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import { appendItem, detailsPuts, parseTransition } from '../../lambdas/payments/store/items.ts';
 import { HOLDS } from '../../lambdas/payments/store/queue-items.ts';
-import type {
-  ApprovalChange,
-  ApprovingStore,
-  Effect,
-  OrphanedCallback,
-} from '../../lambdas/payments/use/effect-store.ts';
+import type { Effect, OrphanedCallback } from '../../lambdas/payments/use/effect-store.ts';
 import type {
   ChargeToReturn,
   Hold,

@@ -18,6 +18,7 @@ import type { Clock, Entropy } from '../../lambdas/kernel/world.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { ConsumerClaims, ConsumerEffects } from '../../lambdas/once/use/consumer-records.ts';
 import type { ReplayCache } from '../../lambdas/once/use/operation-runner.ts';
+import type { ApprovingStore } from '../../lambdas/operators/use/approving-store.ts';
 import type { Order } from '../../lambdas/orders/domain/order.ts';
 import type { OrderTransition } from '../../lambdas/orders/domain/order-transition.ts';
 import { type CreateOrder, type CreateOrderOutcome, createOrder } from '../../lambdas/orders/use/create-order.ts';
@@ -37,7 +38,7 @@ import {
   type CreatePaymentOutcome,
   createPayment,
 } from '../../lambdas/payments/use/create-payment.ts';
-import type { ApprovingStore, CallbackEvent } from '../../lambdas/payments/use/effect-store.ts';
+import type { CallbackEvent } from '../../lambdas/payments/use/effect-store.ts';
 import { type PaymentChain, readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import type { Hold, PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';

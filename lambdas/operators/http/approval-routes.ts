@@ -7,16 +7,10 @@ import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateBody, validateQuery } from '../../http/validate.ts';
 import type { Problem } from '../../kernel/answer.ts';
-import { APPROVAL_ID, approvalObject } from '../../payments/domain/approval.ts';
-import {
-  type ApprovalOutcome,
-  type ApprovalRefusal,
-  approve,
-  reject,
-  type Verdict,
-} from '../../payments/use/approve.ts';
-import type { DecisionTools } from '../../payments/use/decide-payment.ts';
 import type { Operator } from '../../tenants/operators.ts';
+import { APPROVAL_ID, approvalObject } from '../domain/approval.ts';
+import { type ApprovalOutcome, type ApprovalRefusal, approve, reject, type Verdict } from '../use/approve.ts';
+import type { DecisionTools } from '../use/decide-payment.ts';
 import { operatorAnswer } from './operator-answers.ts';
 
 type Call = CallBy<DecisionTools, Operator>;

@@ -1,8 +1,8 @@
 import { found, type Handled } from '../../http/authenticated-api.ts';
 import { type Posting, postingObject } from '../../payments/domain/posting.ts';
-import type { Preview } from '../../payments/use/keyed-effect.ts';
 import type { Balance } from '../../views/use/ledger-reader.ts';
 import { directed } from '../../views/use/read-balances.ts';
+import type { Preview } from '../use/keyed-effect.ts';
 
 /** The answer to a dry run; amounts in minor units. The balances are those of the payment alone. */
 export function previewHandled({ draft, before, waits }: Preview): Handled {

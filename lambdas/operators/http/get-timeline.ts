@@ -4,7 +4,7 @@ import { found, refusal } from '../../http/authenticated-api.ts';
 import type { OperatorRoute } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import { validateQuery, wholeNumber } from '../../http/validate.ts';
-import { decisionOf } from '../../payments/domain/operator-decision.ts';
+import { decisionOf } from '../../payments/domain/transition.ts';
 import { MAX_SEQUENCE, transitionObject } from '../../payments/http/list-transitions.ts';
 import {
   type Happened,

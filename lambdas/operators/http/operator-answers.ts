@@ -3,11 +3,11 @@ import { payloadMismatch, replayed } from '../../http/keyed-request.ts';
 import { problem } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { shownAmount } from '../../kernel/currency.ts';
-import type { AnnotationRefusal } from '../../payments/use/annotate-payment.ts';
-import type { ComparisonRefusal } from '../../payments/use/compare-decision.ts';
-import type { CorrectionRefusal } from '../../payments/use/correct-ledger.ts';
-import type { DecisionRefusal } from '../../payments/use/decide-payment.ts';
-import type { KeyedEffectOutcome } from '../../payments/use/keyed-effect.ts';
+import type { AnnotationRefusal } from '../use/annotate-payment.ts';
+import type { ComparisonRefusal } from '../use/compare-decision.ts';
+import type { CorrectionRefusal } from '../use/correct-ledger.ts';
+import type { DecisionRefusal } from '../use/decide-payment.ts';
+import type { KeyedEffectOutcome } from '../use/keyed-effect.ts';
 
 /** The answer to a correction, a decision or an annotation, also to one that a second person has approved. */
 export function operatorAnswer(

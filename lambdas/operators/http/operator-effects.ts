@@ -3,11 +3,12 @@ import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { parseOperatorEffectId, parsePaymentId } from '../../kernel/ids.ts';
-import { annotationObject } from '../../payments/domain/annotation.ts';
-import { correctionObject } from '../../payments/domain/correction.ts';
-import { decisionObject, decisionOf } from '../../payments/domain/operator-decision.ts';
+import { decisionOf } from '../../payments/domain/transition.ts';
 import type { EffectStore } from '../../payments/use/effect-store.ts';
 import { type PaymentChain, readOwnChain } from '../../payments/use/payment-chain.ts';
+import { annotationObject } from '../domain/annotation.ts';
+import { correctionObject } from '../domain/correction.ts';
+import { decisionObject } from '../domain/operator-decision.ts';
 import { ofPaymentQuery } from './ledger-schemas.ts';
 
 interface ReadTools {

@@ -4,9 +4,9 @@ import { keyedCounts, readKeyedRequest } from '../../http/keyed-request.ts';
 import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
 import { type Parsed, valid } from '../../http/problems.ts';
 import { deriveAnnotationId } from '../../kernel/ids.ts';
-import { type AnnotatePayment, annotatePayment } from '../../payments/use/annotate-payment.ts';
-import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
 import type { Operator } from '../../tenants/operators.ts';
+import { type AnnotatePayment, annotatePayment } from '../use/annotate-payment.ts';
+import type { KeyedEffectTools } from '../use/keyed-effect.ts';
 import { annotationBody } from './ledger-schemas.ts';
 import { operatorAnswer } from './operator-answers.ts';
 

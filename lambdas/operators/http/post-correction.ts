@@ -5,9 +5,9 @@ import { keyedCounts, readDryRun, readKeyedRequest } from '../../http/keyed-requ
 import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
 import { type Parsed, valid } from '../../http/problems.ts';
 import { deriveCorrectionId } from '../../kernel/ids.ts';
-import { type CorrectLedger, correctLedger, previewCorrection } from '../../payments/use/correct-ledger.ts';
-import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
 import type { Operator } from '../../tenants/operators.ts';
+import { type CorrectLedger, correctLedger, previewCorrection } from '../use/correct-ledger.ts';
+import type { KeyedEffectTools } from '../use/keyed-effect.ts';
 import { previewHandled } from './dry-run.ts';
 import { correctionBody } from './ledger-schemas.ts';
 import { operatorAnswer } from './operator-answers.ts';

@@ -5,13 +5,8 @@ import { keyedCounts, readDryRun, readKeyedRequest } from '../../http/keyed-requ
 import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
 import { type Parsed, valid } from '../../http/problems.ts';
 import { deriveDecisionId, storedOperationId } from '../../kernel/ids.ts';
-import {
-  type DecidePayment,
-  type DecisionTools,
-  decidePayment,
-  previewDecision,
-} from '../../payments/use/decide-payment.ts';
 import type { Operator } from '../../tenants/operators.ts';
+import { type DecidePayment, type DecisionTools, decidePayment, previewDecision } from '../use/decide-payment.ts';
 import { previewHandled } from './dry-run.ts';
 import { decisionBody } from './ledger-schemas.ts';
 import { operatorAnswer } from './operator-answers.ts';

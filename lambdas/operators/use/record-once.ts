@@ -4,7 +4,7 @@ import type { OperationId } from '../../kernel/ids.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
-import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
+import type { KeyedEffectTools } from './keyed-effect.ts';
 
 export type RecordTools = Pick<KeyedEffectTools, 'effects' | 'runner' | 'clock' | 'entropy'>;
 

@@ -5,7 +5,7 @@ import type { OperationId } from '../../kernel/ids.ts';
 import { expirySeconds } from '../../once/domain/idempotency.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
-import type { KeyedEffectTools } from '../../payments/use/keyed-effect.ts';
+import type { KeyedEffectTools } from './keyed-effect.ts';
 import type { MessageQueues } from './queue-lists.ts';
 import type { RecordedOutcome } from './record-once.ts';
 

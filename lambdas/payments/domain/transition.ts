@@ -9,6 +9,7 @@ import { mapReasons, withoutReasons } from './given-reason.ts';
 import {
   notesFields,
   notesOf,
+  type OperatorDecision,
   type Payment,
   type PaymentNotes,
   type PaymentTerms,
@@ -183,3 +184,9 @@ export interface TransitionPlace {
 
 /** The position of an outcome in the Ledger: in the chain of a payment or of an order. */
 export type OutcomePlace = TransitionPlace | { readonly orderId: OrderId; readonly sequence: number };
+
+/** The decision that a transition records: its subject, or the one in the change that was decided. */
+export function decisionOf({ subject }: Pick<Transition, 'subject'>): OperatorDecision | undefined {
+  if (subject?.kind === 'decision') return subject;
+  return subject !== undefined && 'decision' in subject ? subject.decision : undefined;
+}

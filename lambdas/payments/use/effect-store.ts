@@ -2,7 +2,6 @@ import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import type { Mode, OperationId, PaymentId } from '../../kernel/ids.ts';
 import type { Looked } from '../../kernel/looks.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
-import type { Approval, ApprovalEnd } from '../domain/approval.ts';
 import type { Transition } from '../domain/transition.ts';
 import type { ChargeToReturn, Hold, Inquiry, OpenOrder, PaymentStore } from './payment-store.ts';
 
@@ -66,21 +65,4 @@ export interface EffectStore extends Pick<PaymentStore, 'listTransitions'> {
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
   /** Writes the entries of queues that are not there yet. */
   queueIfAbsent(entries: Required<Pick<Effect, 'toReturn' | 'inquiries'>>): Promise<void>;
-}
-
-/** What an effect does to an approval, in the same transaction. */
-export interface ApprovalChange {
-  /** A new one. */
-  readonly approval?: Approval;
-  /** One that ends. Refused when it has ended or expired. */
-  readonly ended?: { readonly approval: Approval; readonly end: ApprovalEnd };
-}
-
-/** Effects that may wait for a second person. */
-export interface ApprovingStore extends EffectStore {
-  recordEffect(effect: Effect & ApprovalChange): Promise<EffectOutcome>;
-  /** A strongly consistent read. @param id from the request, not validated */
-  readApproval(id: string): Promise<Approval | undefined>;
-  /** Newest first. @param after the id of the last one of the previous page */
-  listApprovals(page: { readonly after?: string; readonly limit: number }): Promise<readonly Approval[]>;
 }

@@ -2,12 +2,11 @@ import type { PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { moneyOf } from '../../payments/domain/charge-money.ts';
 import { type Fee, feeList, isFeeReported } from '../../payments/domain/fees.ts';
-import { decisionOf } from '../../payments/domain/operator-decision.ts';
 import type { PaymentStatus } from '../../payments/domain/payment.ts';
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import { netDebitMinor, type Posting } from '../../payments/domain/posting.ts';
 import { isOfAnotherPayment, type ProcessorCharge } from '../../payments/domain/processor-charge.ts';
-import type { Transition } from '../../payments/domain/transition.ts';
+import { decisionOf, type Transition } from '../../payments/domain/transition.ts';
 
 export const MISMATCH_KINDS = [
   'missing_in_ledger',

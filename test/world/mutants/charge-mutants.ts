@@ -30,7 +30,7 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
     needs: ['decide|decide_change'],
     edits: [
       {
-        file: 'lambdas/payments/use/compare-decision.ts',
+        file: 'lambdas/operators/use/compare-decision.ts',
         find: 'notShown(asked, state, read.charge)',
         replace: 'undefined',
       },

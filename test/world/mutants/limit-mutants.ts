@@ -8,7 +8,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     needs: ['limits', 'verdict'],
     edits: [
       {
-        file: 'lambdas/payments/use/approve.ts',
+        file: 'lambdas/operators/use/approve.ts',
         find: 'return isSamePerson(by, approval.askedBy) ?',
         replace: 'return isSamePerson(by, { ...approval.askedBy, name: "x", person: "x", identity: "x" }) ?',
       },
@@ -20,7 +20,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     needs: ['limits', 'verdict'],
     edits: [
       {
-        file: 'lambdas/payments/domain/approval.ts',
+        file: 'lambdas/operators/domain/approval.ts',
         find: 'return [name, person, identity].map(',
         replace: 'return [identity].map(',
       },
@@ -32,7 +32,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     needs: ['limits', 'verdict'],
     edits: [
       {
-        file: 'lambdas/payments/use/approve.ts',
+        file: 'lambdas/operators/use/approve.ts',
         find: "if (!isOpen(approval, nowMs)) return { kind: 'approval_expired' as const };",
         replace: '',
       },
@@ -44,7 +44,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     needs: ['limits', 'correct', 'correct'],
     edits: [
       {
-        file: 'lambdas/payments/domain/approval.ts',
+        file: 'lambdas/operators/domain/approval.ts',
         find: "const all = [draft, ...transitions.filter(({ subject }) => subject?.kind === 'correction')];",
         replace: 'const all = [draft, ...transitions.slice(0, 0)];',
       },
@@ -56,7 +56,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
     needs: ['limits', 'decide|decide_change'],
     edits: [
       {
-        file: 'lambdas/payments/domain/approval.ts',
+        file: 'lambdas/operators/domain/approval.ts',
         find: 'amountMinor: Math.max(debitsMinor(draft, currency), about)',
         replace: 'amountMinor: debitsMinor(draft, currency)',
       },

@@ -101,7 +101,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     needs: ['decide'],
     edits: [
       {
-        file: 'lambdas/payments/use/keyed-effect.ts',
+        file: 'lambdas/operators/use/keyed-effect.ts',
         find: '...(effect.inquiry === undefined ? [] : [effect.inquiry(transition)]),',
         replace: '...(effect.inquiry === undefined ? [] : [effect.inquiry(transition)].slice(1)),',
       },
@@ -114,7 +114,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     needs: ['stray', 'decide'],
     edits: [
       {
-        file: 'lambdas/payments/domain/operator-decision.ts',
+        file: 'lambdas/operators/domain/operator-decision.ts',
         find: 'if (state.strayCharges.has(charged)) {',
         replace: 'if (state.strayCharges.has(charged) && chargeId === undefined) {',
       },
@@ -127,7 +127,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     needs: ['decide'],
     edits: [
       {
-        file: 'lambdas/payments/domain/operator-decision.ts',
+        file: 'lambdas/operators/domain/operator-decision.ts',
         find: 'if (amountMinor > payment.amountMinor) {',
         replace: 'if (amountMinor > payment.amountMinor * 1_000) {',
       },

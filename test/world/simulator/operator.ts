@@ -3,9 +3,9 @@ import { eraseDetails } from '../../../lambdas/activity/store/dynamodb-activity.
 import { parseOrderId, parsePaymentId } from '../../../lambdas/kernel/ids.ts';
 import { invariant } from '../../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
+import { erasePayment } from '../../../lambdas/operators/use/erase-payment.ts';
 import { eraseOrder } from '../../../lambdas/orders/use/erase-order.ts';
 import type { Payment } from '../../../lambdas/payments/domain/payment.ts';
-import { erasePayment } from '../../../lambdas/payments/use/erase-payment.ts';
 import { DynamoDbViews } from '../../../lambdas/views/store/dynamodb-views.ts';
 import { rebuildBegin, rebuildViews } from '../../../lambdas/views/use/rebuild-views.ts';
 import { ProjectedEvents } from '../../../lambdas/views/use/seen-events.ts';

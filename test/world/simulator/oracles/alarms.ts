@@ -1,9 +1,8 @@
 /** Each event that requires an operator raised its alarm, once. */
 import { EventMetric } from '../../../../lambdas/kernel/contract/events.ts';
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
-import { decisionOf } from '../../../../lambdas/payments/domain/operator-decision.ts';
 import type { Payment } from '../../../../lambdas/payments/domain/payment.ts';
-import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import { decisionOf, type Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import { parseInquiry, parseOrphan } from '../../../../lambdas/payments/store/queue-items.ts';
 import type { Inquiry } from '../../../../lambdas/payments/use/payment-store.ts';
 import { BooksMetric } from '../../../../lambdas/reconciliation/contract.ts';

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { RetryableError } from '../../../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../../../lambdas/kernel/fingerprint.ts';
 import { storedOperationId } from '../../../../lambdas/kernel/ids.ts';
-import { decidePayment } from '../../../../lambdas/payments/use/decide-payment.ts';
+import { decidePayment } from '../../../../lambdas/operators/use/decide-payment.ts';
 import { callback, paymentRequest } from '../../../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../../../support/causes.ts';
 import { World } from '../../world.ts';

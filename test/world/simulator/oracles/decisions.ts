@@ -1,8 +1,8 @@
 /** What operators decide is what the processor shows, unless its books could not be read. */
-import { decisionOf } from '../../../../lambdas/payments/domain/operator-decision.ts';
+
 import type { TransitionType } from '../../../../lambdas/payments/domain/payment.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
-import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import { decisionOf, type Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { Observed, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import type { Written } from './seen.ts';

@@ -1,9 +1,8 @@
 /** What is above a limit needs a second person, and a recipient gets no more e-mails than are allowed. */
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
-import { decisionOf } from '../../../../lambdas/payments/domain/operator-decision.ts';
+import { parseApproval } from '../../../../lambdas/operators/store/dynamodb-approvals.ts';
 import type { Posting } from '../../../../lambdas/payments/domain/posting.ts';
-import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
-import { parseApproval } from '../../../../lambdas/payments/store/dynamodb-approvals.ts';
+import { decisionOf, type Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { Observed, Violation } from '../contract.ts';
 import type { Seen, Written } from './seen.ts';
 

@@ -2,12 +2,17 @@
  * What an operator's decision says of a charge, beside what the processor's books show of it. Evidence that contradicts a decision refuses
  * it: money that was decided is posted, and answered to the merchant, before any later look at the books.
  */
-import { changeOf } from './change.ts';
-import { isAlike } from './nameless-refunds.ts';
+import { changeOf } from '../../payments/domain/change.ts';
+import { isAlike } from '../../payments/domain/nameless-refunds.ts';
+import type { HoldChange, Refund } from '../../payments/domain/payment.ts';
+import type { PaymentState } from '../../payments/domain/payment-state.ts';
+import {
+  factsOf,
+  isOfAnotherPayment,
+  isOwnCharge,
+  type ProcessorCharge,
+} from '../../payments/domain/processor-charge.ts';
 import type { DecisionRequest } from './operator-decision.ts';
-import type { HoldChange, Refund } from './payment.ts';
-import type { PaymentState } from './payment-state.ts';
-import { factsOf, isOfAnotherPayment, isOwnCharge, type ProcessorCharge } from './processor-charge.ts';
 
 /** The fields of a decision that its processor's books can contradict. */
 export type Claim = Pick<DecisionRequest, 'outcome' | 'change' | 'chargeId' | 'takenMinor'>;

@@ -1,10 +1,10 @@
 import { isFault } from '../../kernel/faults.ts';
+import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
+import type { PaymentChain } from '../../payments/use/payment-chain.ts';
+import { type KnownProcessors, pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
+import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from '../../payments/use/processor.ts';
 import type { DecisionRequest } from '../domain/operator-decision.ts';
-import type { ProcessorCharge } from '../domain/processor-charge.ts';
 import { type Claim, claimedCharge, type NotShown, notShown } from '../domain/shown-by-books.ts';
-import type { PaymentChain } from './payment-chain.ts';
-import { type KnownProcessors, pinnedBooks, pinnedProcessor } from './pinned-processor.ts';
-import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from './processor.ts';
 
 /** The processors whose books decisions are compared with. */
 export interface ComparingTools extends KnownProcessors {

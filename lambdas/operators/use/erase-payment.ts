@@ -1,8 +1,8 @@
 import type { PaymentId } from '../../kernel/ids.ts';
-import type { Payment, PaymentStatus } from '../domain/payment.ts';
-import { readChain } from './payment-chain.ts';
-import type { PaymentStore } from './payment-store.ts';
-import type { SeenEvents } from './transition-reader.ts';
+import type { Payment, PaymentStatus } from '../../payments/domain/payment.ts';
+import { readChain } from '../../payments/use/payment-chain.ts';
+import type { PaymentStore } from '../../payments/use/payment-store.ts';
+import type { SeenEvents } from '../../payments/use/transition-reader.ts';
 
 export interface ErasePaymentTools {
   readonly store: Pick<PaymentStore, 'listTransitions'>;

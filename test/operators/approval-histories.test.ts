@@ -1,16 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
-import type { Approval } from '../../lambdas/payments/domain/approval.ts';
-import { approve, reject } from '../../lambdas/payments/use/approve.ts';
-import { correctLedger } from '../../lambdas/payments/use/correct-ledger.ts';
+import type { Approval } from '../../lambdas/operators/domain/approval.ts';
+import { approve, reject } from '../../lambdas/operators/use/approve.ts';
+import { correctLedger } from '../../lambdas/operators/use/correct-ledger.ts';
+import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
 import { beforeEachCall, brokenPromises, type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import type { Ended, PlannedFault } from '../support/fault-plan.ts';
 import { FaultPlan } from '../support/fault-plan.ts';
 import { whole } from '../support/slice.ts';
 import { World } from '../world/world.ts';
-import { paymentRequest } from './payment-fixtures.ts';
 
 const HOUR_MS = 3_600_000;
 const LIFETIME_MS = 72 * HOUR_MS;

@@ -3,14 +3,14 @@ import { base32, type Digest } from '../../kernel/digest.ts';
 import type { Mode, OperationId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { UNSEEN } from '../../kernel/one-line.ts';
 import { placeOf } from '../../kernel/places.ts';
-import { changeOf } from './change.ts';
+import { changeOf } from '../../payments/domain/change.ts';
+import { shownReason } from '../../payments/domain/given-reason.ts';
+import type { GivenReason, PaymentStatus, TransitionDraft, TransitionType } from '../../payments/domain/payment.ts';
+import type { PaymentState } from '../../payments/domain/payment-state.ts';
+import { type Posting, postingObject } from '../../payments/domain/posting.ts';
+import type { Transition } from '../../payments/domain/transition.ts';
 import type { CorrectionRequest } from './correction.ts';
-import { shownReason } from './given-reason.ts';
 import type { DecisionRequest } from './operator-decision.ts';
-import type { GivenReason, PaymentStatus, TransitionDraft, TransitionType } from './payment.ts';
-import type { PaymentState } from './payment-state.ts';
-import { type Posting, postingObject } from './posting.ts';
-import type { Transition } from './transition.ts';
 
 /** Which requests of operators wait for a second person, and for how long. */
 export interface ApprovalRules {

@@ -9,6 +9,11 @@ import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts'
 import { type Item, itemSchema } from '../../kernel/platform/items.ts';
 import { detailsItem, readDetails } from '../../once/store/details-rows.ts';
 import { ROW_IS_NEW, type StoreTables, type TransactItem } from '../../once/store/transact-items.ts';
+import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../../payments/domain/payment.ts';
+import { ACCOUNTS, type Posting } from '../../payments/domain/posting.ts';
+import { DynamoDbEffects } from '../../payments/store/dynamodb-effects.ts';
+import type { Effect } from '../../payments/use/effect-store.ts';
+import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import {
   type Approval,
   type ApprovalEnd,
@@ -18,11 +23,7 @@ import {
   type ShownEffect,
 } from '../domain/approval.ts';
 import type { CorrectionRequest } from '../domain/correction.ts';
-import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../domain/payment.ts';
-import { ACCOUNTS, type Posting } from '../domain/posting.ts';
-import type { ApprovalChange, ApprovingStore, Effect } from '../use/effect-store.ts';
-import type { PaymentStore } from '../use/payment-store.ts';
-import { DynamoDbEffects } from './dynamodb-effects.ts';
+import type { ApprovalChange, ApprovingStore } from '../use/approving-store.ts';
 
 const operation = z.string().transform((id) => id as OperationId);
 const leg = {

@@ -4,6 +4,9 @@ import type { Digest } from '../../kernel/digest.ts';
 import { type Fingerprint, fingerprintOf } from '../../kernel/fingerprint.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
+import { reasonFields, storedWithout } from '../../payments/domain/given-reason.ts';
+import { isReplay, withPersonalFields } from '../../payments/use/create-payment.ts';
+import type { PaymentChain } from '../../payments/use/payment-chain.ts';
 import {
   type Approval,
   type ApprovalEnd,
@@ -14,12 +17,9 @@ import {
   type Person,
   personOf,
 } from '../domain/approval.ts';
-import { reasonFields, storedWithout } from '../domain/given-reason.ts';
 import { type CorrectionRefusal, correctionEffect } from './correct-ledger.ts';
-import { isReplay, withPersonalFields } from './create-payment.ts';
 import { type DecisionRefusal, type DecisionTools, decisionEffect } from './decide-payment.ts';
 import { type EffectOfRequest, type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from './keyed-effect.ts';
-import type { PaymentChain } from './payment-chain.ts';
 
 /** A second person's verdict on a request. It needs no key of its own: an approval ends once, and a repeated verdict is a replay. */
 export interface Verdict {

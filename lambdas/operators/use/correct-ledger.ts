@@ -1,7 +1,7 @@
 import type { OperationId } from '../../kernel/ids.ts';
+import { reasonFields } from '../../payments/domain/given-reason.ts';
 import type { Asked } from '../domain/approval.ts';
 import { type CorrectionDecision, correctionAnswer, decideCorrection } from '../domain/correction.ts';
-import { reasonFields } from '../domain/given-reason.ts';
 import {
   type EffectOfRequest,
   type KeyedEffectOutcome,

@@ -1,9 +1,9 @@
 import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import { shownReason } from './given-reason.ts';
-import type { Annotation, TransitionDraft } from './payment.ts';
-import type { PaymentState } from './payment-state.ts';
-import type { Transition } from './transition.ts';
+import { shownReason } from '../../payments/domain/given-reason.ts';
+import type { Annotation, TransitionDraft } from '../../payments/domain/payment.ts';
+import type { PaymentState } from '../../payments/domain/payment-state.ts';
+import type { Transition } from '../../payments/domain/transition.ts';
 
 /** An operator's annotation of a record that cannot be changed. */
 export interface AnnotationRequest {

@@ -1,5 +1,5 @@
+import { reasonFields } from '../../payments/domain/given-reason.ts';
 import { type AnnotationDecision, annotationAnswer, decideAnnotation } from '../domain/annotation.ts';
-import { reasonFields } from '../domain/given-reason.ts';
 import { type KeyedEffectOutcome, type KeyedEffectTools, type OperatorRequest, takeEffect } from './keyed-effect.ts';
 
 export interface AnnotatePayment extends Omit<OperatorRequest, 'asked'> {

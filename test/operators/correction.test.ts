@@ -5,16 +5,16 @@ import {
   type CorrectionRequest,
   correctionAnswer,
   decideCorrection,
-} from '../../lambdas/payments/domain/correction.ts';
+} from '../../lambdas/operators/domain/correction.ts';
 import { decide } from '../../lambdas/payments/domain/decide.ts';
 import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import { ACCOUNTS, type Posting } from '../../lambdas/payments/domain/posting.ts';
 import { firstBrokenLink, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import { chainOf, type PaymentChain } from '../../lambdas/payments/use/payment-chain.ts';
+import { paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { requestedAt } from '../support/causes.ts';
 import { fc } from '../support/properties.ts';
 import { MemoryLedgerReader } from '../views/memory-ledger-reader.ts';
-import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 type Change = CorrectionRequest['change'];
 

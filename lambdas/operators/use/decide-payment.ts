@@ -1,19 +1,21 @@
 import { JSON_TYPE } from '../../kernel/answer.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
+import { begunAtMs, changeOf } from '../../payments/domain/change.ts';
+import { refundObject } from '../../payments/domain/change-answer.ts';
+import { reasonFields } from '../../payments/domain/given-reason.ts';
+import { paymentObject, type Refund } from '../../payments/domain/payment.ts';
+import type { PaymentState } from '../../payments/domain/payment-state.ts';
+import { detailsOf, personalFields } from '../../payments/domain/transition.ts';
+import type { PaymentChain } from '../../payments/use/payment-chain.ts';
+import { lookAtBooks } from '../../payments/use/queued-with.ts';
 import type { Asked } from '../domain/approval.ts';
-import { begunAtMs, changeOf } from '../domain/change.ts';
-import { refundObject } from '../domain/change-answer.ts';
-import { reasonFields } from '../domain/given-reason.ts';
 import {
   type DecisionOutcome,
   type DecisionRequest,
   decideByOperator,
   decideChangeByOperator,
 } from '../domain/operator-decision.ts';
-import { paymentObject, type Refund } from '../domain/payment.ts';
-import type { PaymentState } from '../domain/payment-state.ts';
-import { detailsOf, personalFields } from '../domain/transition.ts';
 import { type ComparingTools, type ComparisonRefusal, compareDecision } from './compare-decision.ts';
 import {
   type EffectOfRequest,
@@ -24,8 +26,6 @@ import {
   previewEffect,
   takeEffect,
 } from './keyed-effect.ts';
-import type { PaymentChain } from './payment-chain.ts';
-import { lookAtBooks } from './queued-with.ts';
 
 export type AskedDecision = Extract<Asked, { readonly kind: 'decision' }>;
 

@@ -12,6 +12,14 @@ import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { claimedWithoutBeginning } from '../../once/use/rounds.ts';
+import { reasonFields, storedWithout, withSealedReasons } from '../../payments/domain/given-reason.ts';
+import type { Payment, TransitionDraft } from '../../payments/domain/payment.ts';
+import { nextTransition, type Transition } from '../../payments/domain/transition.ts';
+import { isReplay, withPersonalFields } from '../../payments/use/create-payment.ts';
+import type { Effect, EffectStore } from '../../payments/use/effect-store.ts';
+import { chainOf, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
+import type { Inquiry } from '../../payments/use/payment-store.ts';
+import { queuedWith } from '../../payments/use/queued-with.ts';
 import {
   type Approval,
   type ApprovalRules,
@@ -23,14 +31,7 @@ import {
   shownEffect,
   stakeAbove,
 } from '../domain/approval.ts';
-import { reasonFields, storedWithout, withSealedReasons } from '../domain/given-reason.ts';
-import type { Payment, TransitionDraft } from '../domain/payment.ts';
-import { nextTransition, type Transition } from '../domain/transition.ts';
-import { isReplay, withPersonalFields } from './create-payment.ts';
-import type { ApprovalChange, ApprovingStore, Effect, EffectStore } from './effect-store.ts';
-import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
-import type { Inquiry } from './payment-store.ts';
-import { queuedWith } from './queued-with.ts';
+import type { ApprovalChange, ApprovingStore } from './approving-store.ts';
 
 export interface KeyedEffectTools extends Pick<Expiring, 'retention'> {
   readonly effects: ApprovingStore;

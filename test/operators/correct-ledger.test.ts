@@ -6,14 +6,14 @@ import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { type PaymentId, storedOperationId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
+import type { ApprovingStore } from '../../lambdas/operators/use/approving-store.ts';
 import {
   type AskedCorrection,
   type CorrectLedger,
   type CorrectLedgerOutcome,
   correctLedger,
-} from '../../lambdas/payments/use/correct-ledger.ts';
-import type { ApprovingStore } from '../../lambdas/payments/use/effect-store.ts';
+} from '../../lambdas/operators/use/correct-ledger.ts';
+import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { BY_OPERATOR, OPERATOR } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';

@@ -1,14 +1,20 @@
 import type { OperationId } from '../../kernel/ids.ts';
-import { book } from './bookings.ts';
-import { changeOf, decideChangeFailed, isUnderWay, operationIdOf, type PendingChange } from './change.ts';
-import { type Decision, decide } from './decide.ts';
-import { shownReason } from './given-reason.ts';
-import type { Failure, OperatorDecision, Payment, TransitionDraft } from './payment.ts';
-import { DECIDED_BY_OPERATOR, WRONG_AMOUNT } from './payment.ts';
-import type { PaymentState } from './payment-state.ts';
-import { postingObject } from './posting.ts';
-import { FIND_OUT_MS } from './settlement.ts';
-import type { Transition } from './transition.ts';
+import { book } from '../../payments/domain/bookings.ts';
+import {
+  changeOf,
+  decideChangeFailed,
+  isUnderWay,
+  operationIdOf,
+  type PendingChange,
+} from '../../payments/domain/change.ts';
+import { type Decision, decide } from '../../payments/domain/decide.ts';
+import { shownReason } from '../../payments/domain/given-reason.ts';
+import type { Failure, OperatorDecision, Payment, TransitionDraft } from '../../payments/domain/payment.ts';
+import { DECIDED_BY_OPERATOR, WRONG_AMOUNT } from '../../payments/domain/payment.ts';
+import type { PaymentState } from '../../payments/domain/payment-state.ts';
+import { postingObject } from '../../payments/domain/posting.ts';
+import { FIND_OUT_MS } from '../../payments/domain/settlement.ts';
+import type { Transition } from '../../payments/domain/transition.ts';
 
 /** An operator's decision about a payment in review or an open change, after an inquiry outside Payonce. */
 export interface DecisionRequest {
@@ -120,12 +126,6 @@ function signed(draft: TransitionDraft, decision: OperatorDecision): TransitionD
   const { subject } = draft;
   const isChange = subject?.kind === 'refund' || subject?.kind === 'capture' || subject?.kind === 'void';
   return { ...draft, subject: isChange ? { ...subject, decision } : decision };
-}
-
-/** The decision that a transition records: its subject, or the one in the change that was decided. */
-export function decisionOf({ subject }: Pick<Transition, 'subject'>): OperatorDecision | undefined {
-  if (subject?.kind === 'decision') return subject;
-  return subject !== undefined && 'decision' in subject ? subject.decision : undefined;
 }
 
 /** A decision as the API shows it, from the transition that it caused; the time in Unix seconds. */

@@ -1,10 +1,10 @@
 import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
 import { invariant } from '../../kernel/invariant.ts';
-import { shownReason } from './given-reason.ts';
-import type { Correction, TransitionDraft } from './payment.ts';
-import type { PaymentState } from './payment-state.ts';
-import { netDebitMinor, type Posting, postingObject, reversed } from './posting.ts';
-import type { Transition } from './transition.ts';
+import { shownReason } from '../../payments/domain/given-reason.ts';
+import type { Correction, TransitionDraft } from '../../payments/domain/payment.ts';
+import type { PaymentState } from '../../payments/domain/payment-state.ts';
+import { netDebitMinor, type Posting, postingObject, reversed } from '../../payments/domain/posting.ts';
+import type { Transition } from '../../payments/domain/transition.ts';
 
 /** An operator's correction: it reverses one set of postings, or adds a new set. */
 export interface CorrectionRequest {
