@@ -40,6 +40,9 @@ const PROTOCOL = ['^lambdas/processors/sandbox/sandbox-(answers|charge)\\.ts$'];
 const PARSERS = ['^lambdas/jobs/schedules\\.ts$', '^lambdas/kernel/platform/web-url\\.ts$'];
 const AWS_PLACES = ['^lambdas/[^/]+/(store|transport|parties)/', '^lambdas/kernel/platform/'];
 
+/** Pure types and decisions. The ids of a room are part of its domain. */
+const DOMAIN = ['^lambdas/[^/]+/domain/', '^lambdas/[^/]+/ids\\.ts$'];
+
 const packages = (...names) => names.map((name) => `^node_modules/${name}(/|$)`);
 
 const orderOfRooms = ROOMS.map((room, index) => ({
@@ -83,10 +86,10 @@ module.exports = {
     {
       name: 'domain-imports-domain-and-the-pure-kernel',
       severity: 'error',
-      from: { path: '^lambdas/[^/]+/domain/' },
+      from: { path: DOMAIN },
       to: {
         pathNot: [
-          '^lambdas/[^/]+/domain/',
+          ...DOMAIN,
           '^lambdas/[^/]+/contract\\.ts$',
           '^lambdas/kernel/[^/]+\\.ts$',
           '^lambdas/kernel/contract/',

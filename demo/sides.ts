@@ -6,16 +6,11 @@ import { type AwsTarget, stackOutputs } from '../cli/deployment.ts';
 import { republishRange } from '../cli/republishing.ts';
 import { ALL_SCOPES } from '../lambdas/kernel/contract/api.ts';
 import { parseIdempotencyKey } from '../lambdas/kernel/idempotency-key.ts';
-import {
-  derivePaymentId,
-  type PaymentId,
-  paymentOfEvent,
-  type TenantId,
-  tenantId as tenant,
-} from '../lambdas/kernel/ids.ts';
+import { type PaymentId, type TenantId, tenantId as tenant } from '../lambdas/kernel/ids.ts';
 import { invariant } from '../lambdas/kernel/invariant.ts';
 import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { systemDigest } from '../lambdas/kernel/platform/platform.ts';
+import { derivePaymentId, paymentOfEvent } from '../lambdas/payments/ids.ts';
 import { paymentPartition as ledgerPartition, parseTransition } from '../lambdas/payments/store/items.ts';
 import { callbackPath } from '../lambdas/processors/contract.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';

@@ -3,9 +3,9 @@ import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { FILE_DAYS } from '../exports/contract.ts';
 import { EXPORT_KINDS } from '../exports/domain/data-export.ts';
 import { exportBody, exportsQuery } from '../exports/http/export-schemas.ts';
+import { EXPORT_ID } from '../exports/ids.ts';
 import { MAX_OPEN_EXPORTS } from '../exports/use/exports.ts';
 import { Scopes } from '../kernel/contract/api.ts';
-import { EXPORT_ID } from '../kernel/ids.ts';
 import { keyed, reading } from './operations.ts';
 
 const DAY = '2026-03-01';

@@ -1,7 +1,7 @@
 import type { Digest } from '../kernel/digest.ts';
 import { hex } from '../kernel/hash-chain.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../kernel/ids.ts';
-import { adoptionOperation, callbackOperation, storedOperationId } from '../kernel/ids.ts';
+import { storedOperationId } from '../kernel/ids.ts';
 import { invariant } from '../kernel/invariant.ts';
 import type { Clock, Entropy } from '../kernel/world.ts';
 import type { EffectRecord } from '../once/domain/idempotency.ts';
@@ -18,6 +18,7 @@ import { isSentTo } from '../payments/use/pinned-processor.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
 import { alarmContradictions, alarmLateSuccess, type ContradictionTools } from '../payments/use/raise-alarms.ts';
 import { nextPart } from '../payments/use/record-charge.ts';
+import { adoptionOperation, callbackOperation } from './ids.ts';
 
 export interface ReceiveCallbackTools extends ContradictionTools {
   readonly effects: EffectStore;

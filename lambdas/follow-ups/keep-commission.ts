@@ -1,8 +1,8 @@
 import type { OrderEvent, PaymentEvent } from '../events/domain/event.ts';
-import { parseOrderId } from '../kernel/ids.ts';
 import { type Consumer, type ConsumeTools, consumeEvent, inOurTables } from '../once/use/consume-event.ts';
 import type { ConsumerWrite, RowCondition } from '../once/use/consumer-records.ts';
 import { type Consumed } from '../once/use/execute-once.ts';
+import { parseOrderId } from '../orders/ids.ts';
 import {
   type Commission,
   type CommissionedOrder,

@@ -1,8 +1,8 @@
 import { MetadataName } from '../kernel/contract/metadata.ts';
 import { shownAmount } from '../kernel/currency.ts';
 import type { Digest } from '../kernel/digest.ts';
-import { parseOrderId, paymentOfOrder } from '../kernel/ids.ts';
 import { mailLine } from '../kernel/mail-line.ts';
+import { parseOrderId, paymentOfOrder } from '../orders/ids.ts';
 
 /** The tag of receipts in the mailer's statistics. */
 export const RECEIPT_TAG = 'payment-receipt';

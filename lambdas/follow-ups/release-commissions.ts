@@ -1,12 +1,13 @@
 import { type Job, type JobCounts, ONE_DONE, ONE_LEFT } from '../jobs/use/job.ts';
 import type { Digest } from '../kernel/digest.ts';
-import { businessOperation, parsePaymentId } from '../kernel/ids.ts';
 import type { Clock, Entropy } from '../kernel/world.ts';
 import { type Expiring, expirySeconds } from '../once/domain/idempotency.ts';
+import { businessOperation } from '../once/ids.ts';
 import type { ConsumerEffects } from '../once/use/consumer-records.ts';
 import { rounds } from '../once/use/rounds.ts';
 import { readOrder } from '../orders/use/order-chain.ts';
 import type { OrderStore } from '../orders/use/order-store.ts';
+import { parsePaymentId } from '../payments/ids.ts';
 import { readChain } from '../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../payments/use/payment-store.ts';
 import { type Commission, type CommissionLedger, commissionDecided } from './commission.ts';

@@ -1,11 +1,12 @@
 import type { PaymentEvent } from '../events/domain/event.ts';
 import { RECEIPT_SECONDS } from '../kernel/contract/timing.ts';
-import { type Mode, parsePaymentId } from '../kernel/ids.ts';
+import type { Mode } from '../kernel/ids.ts';
 import { invariant } from '../kernel/invariant.ts';
 import { type Consumer, type ConsumeTools, consumeEvent, outside } from '../once/use/consume-event.ts';
 import { type Consumed } from '../once/use/execute-once.ts';
 import type { EmailOutcome, Mailer } from '../orders/use/order-parties.ts';
 import { isReceiptDue } from '../orders/use/receipt-again.ts';
+import { parsePaymentId } from '../payments/ids.ts';
 import { readChain } from '../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../payments/use/payment-store.ts';
 import { type PaidPayment, RECEIPT_TAG, type ReceiptAddress, receiptAddress, receiptEmail } from './receipt.ts';

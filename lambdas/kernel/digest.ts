@@ -25,6 +25,18 @@ export function base32(bytes: Uint8Array): string {
   return bits === 0 ? text : text + BASE32_ALPHABET[(buffer << (5 - bits)) & 31];
 }
 
+/** 160 of the 256 bits, 32 letters: cannot be guessed and does not collide. */
+const ID_BYTES = 20;
+
+/**
+ * The letters of an id that is derived from what it names. Each room derives its ids in its `ids.ts`.
+ *
+ * @param parts hashed as a JSON array, not as joined text: no choice of parts can be read as another choice
+ */
+export function derivedLetters(digest: Digest, parts: readonly string[]): string {
+  return base32(digest.sha256(JSON.stringify(parts)).subarray(0, ID_BYTES));
+}
+
 /** Equality of two digests. Not in constant time: only for values that are not secret. */
 export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && left.every((byte, index) => byte === right[index]);

@@ -1,3 +1,5 @@
+import type { Mode, TenantId } from './ids.ts';
+
 declare const brand: unique symbol;
 
 /** 1 to 128 visible ASCII characters, as the client chose them. Never logged in clear. */
@@ -47,4 +49,28 @@ function unquote(value: string): string | undefined {
   if (!value.startsWith('"')) return value;
   if (!QUOTED_KEY.test(value)) return undefined;
   return value.slice(1, -1).replaceAll(/\\(["\\])/g, '$1');
+}
+
+/** The range in which an idempotency key is unique: one tenant, mode, method and resolved path. */
+export interface KeyScope {
+  readonly tenantId: TenantId;
+  readonly mode: Mode;
+  readonly method: string;
+  /** The path as called, with its ids in place, for example `/v1/payments`. */
+  readonly path: string;
+  readonly key: IdempotencyKey;
+}
+
+/** What an operator's idempotency key is good for. */
+export interface OperatorKeyScope extends Omit<KeyScope, 'tenantId' | 'mode'> {
+  /** The same for all keys of one person. */
+  readonly person: string;
+}
+
+export function scopeParts(scope: KeyScope): readonly string[] {
+  return [scope.tenantId, scope.mode, scope.method, scope.path, scope.key];
+}
+
+export function operatorParts(scope: OperatorKeyScope): readonly string[] {
+  return ['operator', scope.person, scope.method, scope.path, scope.key];
 }

@@ -1,11 +1,11 @@
 import { LEASE_SECONDS, REQUEST_BUDGET_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
-import { chargeOperation } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { decide } from '../../lambdas/payments/domain/decide.ts';
 import { create } from '../../lambdas/payments/domain/payment.ts';
 import { creationAnswer } from '../../lambdas/payments/domain/payment-answer.ts';
 import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import { detailsOf, firstTransition, nextTransition, notesOfNew } from '../../lambdas/payments/domain/transition.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { CreatePayment, CreatePaymentTools } from '../../lambdas/payments/use/create-payment.ts';
 import { settleCharge } from '../../lambdas/payments/use/find-out.ts';
 import { processorFor } from '../../lambdas/payments/use/pinned-processor.ts';

@@ -1,11 +1,12 @@
 import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
 import { orderEventOf } from '../../lambdas/events/domain/event.ts';
-import { type OrderId, paymentOfOrder } from '../../lambdas/kernel/ids.ts';
+import type { OrderId } from '../../lambdas/kernel/ids.ts';
 import { systemClock, systemDigest, systemEntropy } from '../../lambdas/kernel/platform/platform.ts';
 import { sealOf } from '../../lambdas/kernel/sealed-details.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { createOrderDraft, type OrderDraft, type OrderOutcomeType } from '../../lambdas/orders/domain/order.ts';
 import { firstOrderTransition, nextOrderTransitions } from '../../lambdas/orders/domain/order-transition.ts';
+import { paymentOfOrder } from '../../lambdas/orders/ids.ts';
 import type { DisputeFact, Fact } from '../../lambdas/payments/domain/facts.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';

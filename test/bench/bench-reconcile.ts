@@ -1,6 +1,6 @@
-import { parsePaymentId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
+import { parsePaymentId } from '../../lambdas/payments/ids.ts';
 import type { ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import { positionAt, type RecentOutcomes, timeOf } from '../../lambdas/payments/use/transition-reader.ts';
 import { readPage } from '../../lambdas/reconciliation/use/reconcile-pages.ts';

@@ -1,5 +1,5 @@
+import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
 import { sourceOf } from '../../lambdas/callbacks/receive-callback.ts';
-import { callbackOperation } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { assertBalanced } from '../../lambdas/payments/domain/posting.ts';

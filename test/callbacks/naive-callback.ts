@@ -1,5 +1,6 @@
+import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
 import { sourceOf } from '../../lambdas/callbacks/receive-callback.ts';
-import { callbackOperation, ownerToken } from '../../lambdas/kernel/ids.ts';
+import { ownerToken } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { decide } from '../../lambdas/payments/domain/decide.ts';
 import { nextTransition } from '../../lambdas/payments/domain/transition.ts';

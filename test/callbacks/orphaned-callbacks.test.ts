@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { chargeOperation } from '../../lambdas/kernel/ids.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import type { OrphanShelf } from '../../lambdas/payments/use/unfinished-work.ts';
 import { callback, paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';

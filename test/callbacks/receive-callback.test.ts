@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
-import { chargeOperation, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { assertBalanced } from '../../lambdas/payments/domain/posting.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import type { PaymentChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { callback, paymentRequest } from '../payments/payment-fixtures.ts';

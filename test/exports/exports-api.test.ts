@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parsePaymentId } from '../../lambdas/kernel/ids.ts';
+import { parsePaymentId } from '../../lambdas/payments/ids.ts';
 import { Api, as, dataOf, idsOf, LIVE_KEY, OPERATOR_KEY, OTHER_KEY, type Reply } from '../world/api.ts';
 
 const DAY = { from: '2026-03-01', to: '2026-03-01' };

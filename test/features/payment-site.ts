@@ -1,6 +1,7 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { chargeOperation, type PaymentId } from '../../lambdas/kernel/ids.ts';
+import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 import { type createTables, storesOn } from '../support/local-aws.ts';
 import { Api, type ApiWorldTools, limitsIn } from '../world/api.ts';

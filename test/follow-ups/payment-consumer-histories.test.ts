@@ -4,9 +4,9 @@ import { type EventOf, type PaymentEventOf, readEvent } from '../../lambdas/even
 import { commissionAfter } from '../../lambdas/follow-ups/commission.ts';
 import { commissionWrites, keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
 import { sendReceipt } from '../../lambdas/follow-ups/send-receipt.ts';
-import { businessOperation } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { businessOperation } from '../../lambdas/once/ids.ts';
 import { createOrderDraft } from '../../lambdas/orders/domain/order.ts';
 import { firstOrderTransition, nextOrderTransitions } from '../../lambdas/orders/domain/order-transition.ts';
 import type { Mailer } from '../../lambdas/orders/use/order-parties.ts';

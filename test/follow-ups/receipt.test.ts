@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { type PaidPayment, receiptAddress, receiptEmail } from '../../lambdas/follow-ups/receipt.ts';
-import { parseOrderId, paymentOfOrder } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { parseOrderId, paymentOfOrder } from '../../lambdas/orders/ids.ts';
 
 const PAYMENT: PaidPayment = {
   id: 'pay_1',

@@ -1,4 +1,5 @@
 import { type JobRun, runIdOf } from '../../lambdas/jobs/domain/job-run.ts';
+import { clockedRunOperation } from '../../lambdas/jobs/ids.ts';
 import { type AcceptRun, acceptRun } from '../../lambdas/jobs/use/accept-run.ts';
 import type { AskForRunTools } from '../../lambdas/jobs/use/ask-for-run.ts';
 import type { Job, JobCounts, JobItem } from '../../lambdas/jobs/use/job.ts';
@@ -6,7 +7,7 @@ import { ONE_DONE } from '../../lambdas/jobs/use/job.ts';
 import type { JobObserver } from '../../lambdas/jobs/use/work-run.ts';
 import type { JobId } from '../../lambdas/kernel/contract/jobs.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
-import { clockedRunOperation, type OperationId, ownerToken } from '../../lambdas/kernel/ids.ts';
+import { type OperationId, ownerToken } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { EffectRecord } from '../../lambdas/once/domain/idempotency.ts';

@@ -1,11 +1,26 @@
+import { globSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
+import * as callbacks from '../../lambdas/callbacks/ids.ts';
+import * as events from '../../lambdas/events/ids.ts';
+import * as exports from '../../lambdas/exports/ids.ts';
+import * as jobs from '../../lambdas/jobs/ids.ts';
 import { OperationPrefix } from '../../lambdas/kernel/contract/rows.ts';
 import { base32 } from '../../lambdas/kernel/digest.ts';
-import { parseIdempotencyKey } from '../../lambdas/kernel/idempotency-key.ts';
-import type { KeyScope } from '../../lambdas/kernel/ids.ts';
-import * as made from '../../lambdas/kernel/ids.ts';
-import { derivePaymentId, parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { type KeyScope, parseIdempotencyKey } from '../../lambdas/kernel/idempotency-key.ts';
+import type { OperationId } from '../../lambdas/kernel/ids.ts';
+import * as kernel from '../../lambdas/kernel/ids.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import * as once from '../../lambdas/once/ids.ts';
+import * as operators from '../../lambdas/operators/ids.ts';
+import * as orders from '../../lambdas/orders/ids.ts';
+import * as outbound from '../../lambdas/outbound/ids.ts';
+import * as payments from '../../lambdas/payments/ids.ts';
+import { derivePaymentId, parsePaymentId } from '../../lambdas/payments/ids.ts';
+import * as resolving from '../../lambdas/resolving/ids.ts';
+import * as services from '../../lambdas/services/ids.ts';
+import * as views from '../../lambdas/views/ids.ts';
+import * as webhooks from '../../lambdas/webhooks/ids.ts';
 import { fc } from '../support/properties.ts';
 
 function scope(changes: Partial<Omit<KeyScope, 'key'>> & { key?: string } = {}): KeyScope {
@@ -50,10 +65,43 @@ describe('a derived payment id', () => {
   });
 });
 
+/** The ids of each room. */
+const ROOMS = {
+  callbacks,
+  events,
+  exports,
+  jobs,
+  kernel,
+  once,
+  operators,
+  orders,
+  outbound,
+  payments,
+  resolving,
+  services,
+  views,
+  webhooks,
+};
+const made = {
+  ...callbacks,
+  ...events,
+  ...exports,
+  ...jobs,
+  ...kernel,
+  ...once,
+  ...operators,
+  ...orders,
+  ...outbound,
+  ...payments,
+  ...resolving,
+  ...services,
+  ...views,
+  ...webhooks,
+};
 type Ids = typeof made;
-/** Every function of the module that makes the id of an operation. */
+/** Every function that makes the id of an operation. */
 type Maker = {
-  [Name in keyof Ids]: Ids[Name] extends (...args: never) => made.OperationId ? Name : never;
+  [Name in keyof Ids]: Ids[Name] extends (...args: never) => OperationId ? Name : never;
 }[keyof Ids];
 
 const DIGEST = systemDigest;
@@ -84,9 +132,10 @@ const RECORDED = {
   deriveCorrectionId: made.deriveCorrectionId(DIGEST, operator),
   deriveAnnotationId: made.deriveAnnotationId(DIGEST, operator),
   consumerOperation: made.consumerOperation(DIGEST, 'stock', 'evt_1'),
-} satisfies Partial<Record<Maker, made.OperationId>>;
+  webhookOperation: made.webhookOperation(DIGEST, scope()),
+} satisfies Partial<Record<Maker, OperationId>>;
 
-/** Operations that another row or the other party remembers. The text is not an id that the module makes. */
+/** Operations that another row or the other party remembers. The text is not an id that a room makes. */
 const REMEMBERED_ELSEWHERE = {
   orderStepOperation: 'the party of the step',
   relayOperation: 'the Stream; an event may be published again',
@@ -98,10 +147,16 @@ const REMEMBERED_ELSEWHERE = {
   runPageOperation: 'the row of the run',
   exportOperation: 'the row of the export',
   serviceOperation: 'a record in the table of a service of the team',
+  changeIdOf: 'the id of a change that is made by one of the above',
   storedOperationId: 'not made here',
 } satisfies Record<Exclude<Maker, keyof typeof RECORDED>, string>;
 // A function that is in neither does not compile.
 void REMEMBERED_ELSEWHERE;
+
+test('every room with ids is in the table of operations', () => {
+  const files = globSync('lambdas/*/ids.ts').map((file) => file.split('/')[1]);
+  expect(new Set(Object.keys(ROOMS))).toEqual(new Set(files));
+});
 
 describe('an operation with a record', () => {
   // Policies grant access to records by these prefixes; a record with another one could be written by no deployed function.

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { chargeOperation } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { awaitFirst } from '../../lambdas/once/use/await-first.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import {
   type CreatePayment,
   type CreatePaymentOutcome,

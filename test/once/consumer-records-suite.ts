@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { consumerOperation, type OperationId, ownerToken } from '../../lambdas/kernel/ids.ts';
+import { type OperationId, ownerToken } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { OpenConsumption } from '../../lambdas/once/domain/consumption.ts';
 import type { EffectRecord } from '../../lambdas/once/domain/idempotency.ts';
+import { consumerOperation } from '../../lambdas/once/ids.ts';
 import type {
   ConsumerClaims,
   ConsumerEffects,

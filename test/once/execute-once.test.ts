@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { LEASE_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
-import { chargeOperation, ownerToken } from '../../lambdas/kernel/ids.ts';
+import { ownerToken } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Consumption, OpenConsumption } from '../../lambdas/once/domain/consumption.ts';
 import {
@@ -23,6 +23,7 @@ import {
   type OutsideCall,
   type Written,
 } from '../../lambdas/once/use/execute-once.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { type PaymentId, parsePaymentId } from '../../lambdas/kernel/ids.ts';
+import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
+import { parsePaymentId } from '../../lambdas/payments/ids.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { Api, dataOf, type Reply } from '../world/api.ts';
 

@@ -10,7 +10,7 @@ import { DynamoDbCommissions } from '../../lambdas/follow-ups/store/dynamodb-com
 import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { hex } from '../../lambdas/kernel/hash-chain.ts';
-import { type PaymentId, paymentOfOrder, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { RECORDS_KEPT_DAYS } from '../../lambdas/once/domain/idempotency.ts';
@@ -22,6 +22,7 @@ import { type AnnotatePayment, annotatePayment } from '../../lambdas/operators/u
 import { type CorrectLedger, correctLedger } from '../../lambdas/operators/use/correct-ledger.ts';
 import { type ErasePaymentOutcome, erasePayment } from '../../lambdas/operators/use/erase-payment.ts';
 import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
+import { paymentOfOrder } from '../../lambdas/orders/ids.ts';
 import { DynamoDbOrders } from '../../lambdas/orders/store/dynamodb-orders.ts';
 import { createOrder } from '../../lambdas/orders/use/create-order.ts';
 import { eraseOrder } from '../../lambdas/orders/use/erase-order.ts';

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { chargeOperation, type OwnerToken, parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { type OwnerToken, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { chargeOperation, parsePaymentId } from '../../lambdas/payments/ids.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
-import { orderOperation } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
+import { orderOperation } from '../../lambdas/orders/ids.ts';
 import { NO_REFERRALS } from '../../lambdas/orders/parties/configured-parties.ts';
 import type { OrderStore } from '../../lambdas/orders/use/order-store.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
-import { paymentOfOrder } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { paymentOfOrder } from '../../lambdas/orders/ids.ts';
 import { createBigCommerceStock, probeBigCommerce } from '../../lambdas/orders/parties/bigcommerce-stock.ts';
 import { makeAgain } from '../../lambdas/orders/parties/make-again.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';

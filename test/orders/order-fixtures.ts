@@ -1,7 +1,8 @@
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { parseIdempotencyKey } from '../../lambdas/kernel/idempotency-key.ts';
-import { deriveOrderId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { deriveOrderId } from '../../lambdas/orders/ids.ts';
 import type { CreateOrder, CreateOrderOutcome } from '../../lambdas/orders/use/create-order.ts';
 import { BY_REQUEST } from '../support/causes.ts';
 

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
-import { orderStepOperation, paymentOfOrder } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { storedOrderDetails } from '../../lambdas/orders/domain/order-transition.ts';
+import { orderStepOperation, paymentOfOrder } from '../../lambdas/orders/ids.ts';
 import { makeAgain, recordGivenUp } from '../../lambdas/orders/parties/make-again.ts';
 import type { OrderLetterTools } from '../../lambdas/orders/use/call-for-order-again.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';

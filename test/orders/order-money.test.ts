@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
-import { paymentOfOrder } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { paymentOfOrder } from '../../lambdas/orders/ids.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
 import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';

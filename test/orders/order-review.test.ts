@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
-import { paymentOfOrder, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { decidePayment } from '../../lambdas/operators/use/decide-payment.ts';
+import { paymentOfOrder } from '../../lambdas/orders/ids.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
 import type { Processor, ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import { callback } from '../payments/payment-fixtures.ts';

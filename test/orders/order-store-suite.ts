@@ -1,12 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import {
-  callbackOperation,
-  chargeOperation,
-  type OrderId,
-  orderOperation,
-  ownerToken,
-  paymentOfOrder,
-} from '../../lambdas/kernel/ids.ts';
+import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
+import { type OrderId, ownerToken } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { sealOf } from '../../lambdas/kernel/sealed-details.ts';
 import { createOrderDraft, type OrderDraft } from '../../lambdas/orders/domain/order.ts';
@@ -16,7 +10,9 @@ import {
   nextOrderTransitions,
   type OrderTransition,
 } from '../../lambdas/orders/domain/order-transition.ts';
+import { orderOperation, paymentOfOrder } from '../../lambdas/orders/ids.ts';
 import type { OrderStore } from '../../lambdas/orders/use/order-store.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
 import type { OpenOrder, PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 

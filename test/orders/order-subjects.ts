@@ -1,9 +1,10 @@
 import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
-import { paymentOfOrder, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { isSettled } from '../../lambdas/orders/domain/order.ts';
 import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
+import { paymentOfOrder } from '../../lambdas/orders/ids.ts';
 import { type CreateOrder, createOrder } from '../../lambdas/orders/use/create-order.ts';
 
 import { type ACCOUNTS, netDebitMinor } from '../../lambdas/payments/domain/posting.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { orderEventOf, PUBLIC_EVENT_TYPES } from '../../lambdas/events/domain/event.ts';
-import { type OrderId, paymentOfOrder, tenantId } from '../../lambdas/kernel/ids.ts';
+import { type OrderId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { sealOf } from '../../lambdas/kernel/sealed-details.ts';
 import {
@@ -17,6 +17,7 @@ import {
   firstOrderTransition,
   nextOrderTransitions,
 } from '../../lambdas/orders/domain/order-transition.ts';
+import { paymentOfOrder } from '../../lambdas/orders/ids.ts';
 import { confirmationEmail } from '../../lambdas/orders/use/order-calls.ts';
 import { orderStatusPartition } from '../../lambdas/views/domain/lists.ts';
 import { viewsOf } from '../../lambdas/views/domain/views.ts';

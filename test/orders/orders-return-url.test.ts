@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { orderOperation, parseOrderId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { firstBrokenOrderLink } from '../../lambdas/orders/domain/order-transition.ts';
+import { orderOperation, parseOrderId } from '../../lambdas/orders/ids.ts';
 import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
 import type { ChargeOrder } from '../../lambdas/payments/use/processor.ts';
 import { Api, as, LIVE_KEY } from '../world/api.ts';

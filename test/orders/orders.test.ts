@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ALL_SCOPES, Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
-import { orderOperation, parseOrderId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { orderOperation, parseOrderId } from '../../lambdas/orders/ids.ts';
 import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
 import { Api, as, OTHER_KEY } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';

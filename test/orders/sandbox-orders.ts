@@ -1,5 +1,6 @@
 import { base32 } from '../../lambdas/kernel/digest.ts';
-import { chargeOperation, parsePaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { chargeOperation, parsePaymentId } from '../../lambdas/payments/ids.ts';
 import type { ChangeOrder, ChargeChange, ChargeOrder } from '../../lambdas/payments/use/processor.ts';
 
 /** An order for a new payment. */

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { chargeOperation, ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { creationAnswer } from '../../lambdas/payments/domain/payment-answer.ts';
 import { detailsOf, nextTransition } from '../../lambdas/payments/domain/transition.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 

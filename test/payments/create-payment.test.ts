@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
-import { chargeOperation, tenantId } from '../../lambdas/kernel/ids.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { ProcessReplayCache } from '../../lambdas/once/process-records.ts';
 import type { ProcessorAbilities } from '../../lambdas/payments/domain/settlement.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { World } from '../world/world.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { chargeOperation } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import { decideAll } from '../../lambdas/payments/use/decide-all.ts';
 import { chainOf, type PaymentChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { BY_RUN } from '../support/causes.ts';

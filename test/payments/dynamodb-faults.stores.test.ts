@@ -1,7 +1,8 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { chargeOperation, ownerToken, type PaymentId } from '../../lambdas/kernel/ids.ts';
+import { ownerToken, type PaymentId } from '../../lambdas/kernel/ids.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';

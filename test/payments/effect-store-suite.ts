@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { callbackOperation, type OperationId, ownerToken, type PaymentId } from '../../lambdas/kernel/ids.ts';
+import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
+import { type OperationId, ownerToken, type PaymentId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { EffectRecord } from '../../lambdas/once/domain/idempotency.ts';
 import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';

@@ -1,6 +1,8 @@
 import { parseIdempotencyKey } from '../../lambdas/kernel/idempotency-key.ts';
-import { deriveOrderId, derivePaymentId, type OrderId, type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { type OrderId, type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
+import { deriveOrderId } from '../../lambdas/orders/ids.ts';
+import { derivePaymentId } from '../../lambdas/payments/ids.ts';
 
 /** The id of the payment of this key. It is derived, so it is known before the payment exists. */
 export function expectedPaymentId(tenant: string, key: string): PaymentId {

@@ -1,4 +1,5 @@
-import { callbackOperation, ownerToken } from '../../lambdas/kernel/ids.ts';
+import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
+import { ownerToken } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import type { Hold } from '../../lambdas/payments/use/payment-store.ts';

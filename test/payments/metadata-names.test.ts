@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { parsePaymentId } from '../../lambdas/kernel/ids.ts';
+import { parsePaymentId } from '../../lambdas/payments/ids.ts';
 import { IntakeSite, SHOP } from '../intake/intake-site.ts';
 import { fc } from '../support/properties.ts';
 import { Api } from '../world/api.ts';

@@ -2,14 +2,7 @@ import type { Answer } from '../../lambdas/kernel/answer.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { parseIdempotencyKey } from '../../lambdas/kernel/idempotency-key.ts';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
-import {
-  type ChangeKind,
-  chargeOperation,
-  deriveChangeId,
-  derivePaymentId,
-  ownerToken,
-  tenantId,
-} from '../../lambdas/kernel/ids.ts';
+import { ownerToken, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { CompletedRecord, OpenRecord } from '../../lambdas/once/domain/idempotency.ts';
@@ -20,6 +13,7 @@ import { create } from '../../lambdas/payments/domain/payment.ts';
 import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { firstTransition, nextTransition, sealedNotes } from '../../lambdas/payments/domain/transition.ts';
+import { type ChangeKind, chargeOperation, deriveChangeId, derivePaymentId } from '../../lambdas/payments/ids.ts';
 import type { ChangePayment } from '../../lambdas/payments/use/change-payment.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import type { CallbackEvent } from '../../lambdas/payments/use/effect-store.ts';

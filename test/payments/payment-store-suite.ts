@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
-import { chargeOperation, ownerToken, tenantId } from '../../lambdas/kernel/ids.ts';
+import { ownerToken, tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { completedRecord, openRecord, outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 

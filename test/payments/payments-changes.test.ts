@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
-import { type PaymentId, parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { parsePaymentId } from '../../lambdas/payments/ids.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { Api, as, dataOf, OTHER_KEY, type Reply } from '../world/api.ts';
 

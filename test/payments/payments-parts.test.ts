@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { type PaymentId, paymentOfPart, tenantId } from '../../lambdas/kernel/ids.ts';
+import { type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
+import { paymentOfPart } from '../../lambdas/payments/ids.ts';
 import { Api, as, dataOf, OTHER_KEY } from '../world/api.ts';
 
 /** Refunds and disputes over HTTP, with those that Payonce did not request. */

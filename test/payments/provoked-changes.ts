@@ -1,8 +1,8 @@
 import type { ProblemCode } from '../../lambdas/http/problems.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
-import { parsePaymentId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { MAX_REFUNDS } from '../../lambdas/payments/domain/change.ts';
+import { parsePaymentId } from '../../lambdas/payments/ids.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { Api, type Reply } from '../world/api.ts';
 import type { InsideSandbox } from '../world/sandbox-in-process.ts';

@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { returnOperation } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { MAX_REFUNDS } from '../../lambdas/payments/domain/change.ts';
 import type { ChangeOrder, ChargeChange, Processor } from '../../lambdas/payments/use/processor.ts';
 import { createSandboxBooks } from '../../lambdas/processors/sandbox/sandbox-books.ts';
 import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
+import { returnOperation } from '../../lambdas/resolving/ids.ts';
 import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
 import { callSandbox } from '../sandbox/sandbox-calls.ts';
 import { chargeIn, sandboxHarness } from '../sandbox/sandbox-harness.ts';

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
-import { parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
+import { parsePaymentId } from '../../lambdas/payments/ids.ts';
 import type { ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import type { RecentOutcomes } from '../../lambdas/payments/use/transition-reader.ts';
 import { callback, paymentIdFor } from '../payments/payment-fixtures.ts';

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
-import { type PaymentId, parsePaymentId } from '../../lambdas/kernel/ids.ts';
+import type { PaymentId } from '../../lambdas/kernel/ids.ts';
+import { parsePaymentId } from '../../lambdas/payments/ids.ts';
 import type { ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
 import { ReconcileHarness } from './reconcile-harness.ts';
 

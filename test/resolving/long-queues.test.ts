@@ -1,16 +1,12 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
-import {
-  callbackOperation,
-  chargeOperation,
-  type OrderId,
-  ownerToken,
-  storedOperationId,
-} from '../../lambdas/kernel/ids.ts';
+import { type OrderId, ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { openRecordItem } from '../../lambdas/once/store/record-items.ts';
 import type { OrderStore } from '../../lambdas/orders/use/order-store.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import { inquiryItem, openOrderRow, returnItem } from '../../lambdas/payments/store/queue-items.ts';
 import type { ChargeToReturn, Inquiry, OpenOrder } from '../../lambdas/payments/use/payment-store.ts';
 import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';

@@ -5,9 +5,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
-import { chargeOperation, ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { type AskedDecision, decidePayment } from '../../lambdas/operators/use/decide-payment.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { ChangePayment } from '../../lambdas/payments/use/change-payment.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import { lookAtBooks } from '../../lambdas/payments/use/queued-with.ts';

@@ -8,11 +8,12 @@ import { DynamoDbLostCommissions } from '../../lambdas/follow-ups/store/dynamodb
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
-import { chargeOperation, ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { ownerToken, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { decidePayment } from '../../lambdas/operators/use/decide-payment.ts';
 import { moneyOf } from '../../lambdas/payments/domain/charge-money.ts';
 import { detailsOf } from '../../lambdas/payments/domain/transition.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { PaymentChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { DynamoDbImpliedRows } from '../../lambdas/resolving/store/dynamodb-implied-rows.ts';
 import { type QueuesWalk, queuesWalkBegin, rebuildQueues } from '../../lambdas/resolving/use/rebuild-queues.ts';

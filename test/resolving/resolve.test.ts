@@ -1,11 +1,12 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
-import { chargeOperation, storedOperationId } from '../../lambdas/kernel/ids.ts';
+import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import type { OpenRecord } from '../../lambdas/once/domain/idempotency.ts';
 import { type AskedDecision, decidePayment } from '../../lambdas/operators/use/decide-payment.ts';
 import { moneyOf } from '../../lambdas/payments/domain/charge-money.ts';
 import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import { observedWork } from '../../lambdas/resolving/use/observed-work.ts';
 import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';

@@ -1,6 +1,8 @@
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { describe, expect, test } from '@jest/globals';
-import { chargeOperation, type OrderId, parseOrderId } from '../../lambdas/kernel/ids.ts';
+import type { OrderId } from '../../lambdas/kernel/ids.ts';
+import { parseOrderId } from '../../lambdas/orders/ids.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import { lookAtBooks } from '../../lambdas/payments/use/queued-with.ts';
 import { DynamoDbImpliedRows } from '../../lambdas/resolving/store/dynamodb-implied-rows.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';

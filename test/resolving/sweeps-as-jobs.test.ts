@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { piecesJob } from '../../lambdas/jobs/use/pieces-job.ts';
-import { chargeOperation } from '../../lambdas/kernel/ids.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import { observedWork } from '../../lambdas/resolving/use/observed-work.ts';
 import { resolveJob } from '../../lambdas/resolving/use/resolve-all.ts';
 import { retryOrphansJob } from '../../lambdas/resolving/use/retry-orphans.ts';

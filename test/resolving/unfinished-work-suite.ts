@@ -1,13 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import {
-  callbackOperation,
-  chargeOperation,
-  ownerToken,
-  type PaymentId,
-  storedOperationId,
-} from '../../lambdas/kernel/ids.ts';
+import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
+import { ownerToken, type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { SEND_WINDOW_MS } from '../../lambdas/payments/domain/settlement.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { EffectStore } from '../../lambdas/payments/use/effect-store.ts';
 import type { ChargeToReturn, Inquiry, PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';

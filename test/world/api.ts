@@ -16,7 +16,7 @@ import type { KeyId } from '../../lambdas/kernel/cause.ts';
 import { ALL_SCOPES } from '../../lambdas/kernel/contract/api.ts';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
-import { type PaymentId, parsePaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
+import { type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import type { RequestCount, RequestReport, Telemetry } from '../../lambdas/kernel/platform/telemetry.ts';
 import type { Clock } from '../../lambdas/kernel/world.ts';
@@ -26,6 +26,7 @@ import type { LedgerTools } from '../../lambdas/operators/http/ledger-routes.ts'
 import { DynamoDbQueues } from '../../lambdas/operators/store/dynamodb-queues.ts';
 import type { OrderRouteTools } from '../../lambdas/orders/http/order-routes.ts';
 import type { PaymentsTools } from '../../lambdas/payments/http/post-payment.ts';
+import { parsePaymentId } from '../../lambdas/payments/ids.ts';
 import type { ApiKeyRecord, ApiKeyRegistry } from '../../lambdas/tenants/api-key-registry.ts';
 import { TenantLimits } from '../../lambdas/tenants/limits.ts';
 import { byOperatorKey, type OperatorKeyRecord, type OperatorKeyRegistry } from '../../lambdas/tenants/operators.ts';

@@ -1,5 +1,5 @@
 /** The contract of each store, on DynamoDB in memory. The suites run on the DynamoDB API of the local AWS too. */
-import { chargeOperation } from '../../lambdas/kernel/ids.ts';
+import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import { describeJobMarks } from '../jobs/job-marks-suite.ts';
 import { describeJobRuns } from '../jobs/job-runs-suite.ts';
 import { describeConsumerRecords } from '../once/consumer-records-suite.ts';

@@ -5,13 +5,7 @@ import {
 } from '../../lambdas/callbacks/receive-callback.ts';
 import type { JobRun, RunId } from '../../lambdas/jobs/domain/job-run.ts';
 import type { JobRunStore } from '../../lambdas/jobs/use/job-runs.ts';
-import {
-  type OrderId,
-  ownerToken,
-  type PaymentId,
-  paymentOfOrder,
-  storedOperationId,
-} from '../../lambdas/kernel/ids.ts';
+import { type OrderId, ownerToken, type PaymentId, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Clock, Entropy } from '../../lambdas/kernel/world.ts';
@@ -21,6 +15,7 @@ import type { ReplayCache } from '../../lambdas/once/use/operation-runner.ts';
 import type { ApprovingStore } from '../../lambdas/operators/use/approving-store.ts';
 import type { Order } from '../../lambdas/orders/domain/order.ts';
 import type { OrderTransition } from '../../lambdas/orders/domain/order-transition.ts';
+import { paymentOfOrder } from '../../lambdas/orders/ids.ts';
 import { type CreateOrder, type CreateOrderOutcome, createOrder } from '../../lambdas/orders/use/create-order.ts';
 import type { OrderTools } from '../../lambdas/orders/use/order-calls.ts';
 import type { ReferralProgram, StockKeeper } from '../../lambdas/orders/use/order-parties.ts';

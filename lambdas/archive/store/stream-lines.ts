@@ -3,7 +3,8 @@ import { eventId } from '../../events/domain/event.ts';
 import { LedgerRow, SortKey } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import type { Digest } from '../../kernel/digest.ts';
-import { parseOrderId, parsePaymentId } from '../../kernel/ids.ts';
+import { parseOrderId } from '../../orders/ids.ts';
+import { parsePaymentId } from '../../payments/ids.ts';
 import type { ArchiveLine } from '../domain/archive-line.ts';
 
 const image = z.record(z.string(), z.unknown());

@@ -1,6 +1,6 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { base32 } from '../../kernel/digest.ts';
-import type { ChainId, Mode, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
+import type { Mode, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { isOrderOutcome, type Order, type OrderOutcomeType } from '../../orders/domain/order.ts';
 import { orderObject } from '../../orders/domain/order-answer.ts';
@@ -10,6 +10,7 @@ import type { Payment } from '../../payments/domain/payment.ts';
 import { disputeObject, isOutcome, type OutcomeType, paymentObject } from '../../payments/domain/payment.ts';
 import type { Posting } from '../../payments/domain/posting.ts';
 import type { FirstDetails, OutcomePlace, Transition } from '../../payments/domain/transition.ts';
+import type { ChainId } from '../../payments/ids.ts';
 import { type EventName, PUBLIC_EVENTS, type TypeOfEvent } from '../contract.ts';
 
 /** The types of events that merchants receive. */

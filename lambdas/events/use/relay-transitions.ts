@@ -1,11 +1,11 @@
 import { EventMetric } from '../../kernel/contract/events.ts';
 import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import { isFault } from '../../kernel/faults.ts';
-import { relayOperation } from '../../kernel/ids.ts';
 import type { OnceInProcess, OperationRunner } from '../../once/use/operation-runner.ts';
 import type { OrderTransition } from '../../orders/domain/order-transition.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
 import type { PayonceEvent } from '../domain/event.ts';
+import { relayOperation } from '../ids.ts';
 import type { PublishOutcome } from './event-publisher.ts';
 import { eventOfOutcome, FirstTransitions, type LedgerEventTools } from './ledger-events.ts';
 import type { Parking, StreamRecord } from './ledger-stream.ts';

@@ -1,6 +1,5 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { isFault, TerminalError } from '../../kernel/faults.ts';
-import { relayOperation, republishOperation } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { OnceInProcess, OperationRunner } from '../../once/use/operation-runner.ts';
 import type { OutcomePlace } from '../../payments/domain/transition.ts';
@@ -12,6 +11,7 @@ import {
   timeOf,
 } from '../../payments/use/transition-reader.ts';
 import type { PayonceEvent } from '../domain/event.ts';
+import { relayOperation, republishOperation } from '../ids.ts';
 import type { PublishOutcome } from './event-publisher.ts';
 import { type LedgerEventTools, readLedgerEvent } from './ledger-events.ts';
 import { type PublishTools, publishAll } from './publish-events.ts';

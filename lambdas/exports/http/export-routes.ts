@@ -15,7 +15,6 @@ import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import type { Digest } from '../../kernel/digest.ts';
-import { deriveExportId, EXPORT_ID, exportOperation } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import {
   type DataExport,
@@ -25,6 +24,7 @@ import {
   LINK_SECONDS,
   type RequestedExport,
 } from '../domain/data-export.ts';
+import { deriveExportId, EXPORT_ID, exportOperation } from '../ids.ts';
 import { MAX_OPEN_EXPORTS } from '../use/exports.ts';
 import { type RequestExportTools, type RequestedOutcome, requestExport } from '../use/request-export.ts';
 import { exportBody, exportsQuery } from './export-schemas.ts';

@@ -2,12 +2,12 @@ import * as z from 'zod';
 import { PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
 import { pageLimit } from '../../http/lists.ts';
 import { day } from '../../http/range-filters.ts';
-import { EXPORT_ID } from '../../kernel/ids.ts';
 import { DISPUTE_STATUSES, PAYMENT_STATUSES } from '../../payments/domain/payment.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
 import { currency, LARGEST_AMOUNT } from '../../payments/http/payment-objects.ts';
 import { DAY_MS } from '../../views/domain/views.ts';
 import { EXPORT_KINDS, type ExportKind } from '../domain/data-export.ts';
+import { EXPORT_ID } from '../ids.ts';
 
 /** Schemas of the requests of exports. The API documents are generated from them. */
 

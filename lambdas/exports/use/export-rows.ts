@@ -1,8 +1,8 @@
 import { decimalAmount, shownAmount } from '../../kernel/currency.ts';
-import { isOrderId, partId } from '../../kernel/ids.ts';
 import { placeOf } from '../../kernel/places.ts';
 import type { Payment } from '../../payments/domain/payment.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
+import { isOrderId, partId } from '../../payments/ids.ts';
 import type { TransitionReader } from '../../payments/use/transition-reader.ts';
 import {
   bookList,

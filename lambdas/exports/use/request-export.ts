@@ -1,10 +1,10 @@
 import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import type { Answer } from '../../kernel/answer.ts';
-import { exportOperation } from '../../kernel/ids.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { begun, type DataExport, exportObject, type RequestedExport } from '../domain/data-export.ts';
+import { exportOperation } from '../ids.ts';
 import type { ExportStore, WakeWriter } from './exports.ts';
 
 export interface RequestExportTools {

@@ -1,6 +1,5 @@
 import { type JobEntry, type JobId, jobEntry } from '../../kernel/contract/jobs.ts';
 import { codeOf } from '../../kernel/faults.ts';
-import { runPageOperation } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import {
@@ -24,6 +23,7 @@ import {
   withoutOvertaken,
   workerLivesMs,
 } from '../domain/job-run.ts';
+import { runPageOperation } from '../ids.ts';
 import type { Job } from './job.ts';
 import type { JobMessage } from './job-message.ts';
 import type { JobLock, JobRunStore, JobTasks } from './job-runs.ts';

@@ -1,9 +1,10 @@
 import { retentionHours } from '../../kernel/contract/retention.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { TerminalError } from '../../kernel/faults.ts';
-import { businessOperation, consumerOperation, type Mode, type OperationId, type TenantId } from '../../kernel/ids.ts';
+import type { Mode, OperationId, TenantId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type EffectRecord, type Expiring, expirySeconds } from '../domain/idempotency.ts';
+import { businessOperation, consumerOperation } from '../ids.ts';
 import type { ConsumerEffects, ConsumerWrite } from './consumer-records.ts';
 import { MAX_CONSUMER_WRITES } from './consumer-records.ts';
 import { type CompleteTools, type Consumed, commitOnce, completeOnce, type OutsideCall } from './execute-once.ts';

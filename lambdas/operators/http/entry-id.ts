@@ -1,5 +1,5 @@
 import type { Digest } from '../../kernel/digest.ts';
-import { parsePaymentId } from '../../kernel/ids.ts';
+import { parsePaymentId } from '../../payments/ids.ts';
 import type { BooksOwner, EntryPosition } from '../../views/use/ledger-reader.ts';
 
 const PREFIX = 'ent_';

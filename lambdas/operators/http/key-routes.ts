@@ -9,9 +9,10 @@ import { emptyQuery, freeText, validateBody, validateQuery } from '../../http/va
 import { KEY_ID, type KeyId, type OperatorCause } from '../../kernel/cause.ts';
 import { ALL_SCOPES } from '../../kernel/contract/api.ts';
 import type { Digest } from '../../kernel/digest.ts';
-import { deriveKeyRequestId, tenantId } from '../../kernel/ids.ts';
+import { tenantId } from '../../kernel/ids.ts';
 import { type KeyAdministration, type KeySummary, LastOwnerKeyError } from '../../tenants/keys.ts';
 import type { Operator } from '../../tenants/operators.ts';
+import { deriveKeyRequestId } from '../ids.ts';
 import { makeKeyOnce } from '../use/make-key.ts';
 import type { RecordTools } from '../use/record-once.ts';
 import { ofMode, ofTenant, tenantParameter } from './ledger-schemas.ts';

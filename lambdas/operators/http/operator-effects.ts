@@ -2,13 +2,14 @@ import { type Call, found, type Handled, type Route, refusal } from '../../http/
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
-import { parseOperatorEffectId, parsePaymentId } from '../../kernel/ids.ts';
 import { decisionOf } from '../../payments/domain/transition.ts';
+import { parsePaymentId } from '../../payments/ids.ts';
 import type { EffectStore } from '../../payments/use/effect-store.ts';
 import { type PaymentChain, readOwnChain } from '../../payments/use/payment-chain.ts';
 import { annotationObject } from '../domain/annotation.ts';
 import { correctionObject } from '../domain/correction.ts';
 import { decisionObject } from '../domain/operator-decision.ts';
+import { parseOperatorEffectId } from '../ids.ts';
 import { ofPaymentQuery } from './ledger-schemas.ts';
 
 interface ReadTools {

@@ -8,8 +8,9 @@ import { emailFilter, hasShortRange, RANGE_MESSAGE } from '../../http/range-filt
 import { validateQuery, wholeNumber } from '../../http/validate.ts';
 import { includesRole } from '../../kernel/contract/api.ts';
 import { CURRENCIES } from '../../kernel/currency.ts';
-import { PAYMENT_ID, tenantId } from '../../kernel/ids.ts';
+import { tenantId } from '../../kernel/ids.ts';
 import { LARGEST_AMOUNT } from '../../payments/http/payment-objects.ts';
+import { PAYMENT_ID } from '../../payments/ids.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import { paymentFilters } from '../../views/http/payment-lists.ts';
 import { type ListPaymentsTools, listPayments } from '../../views/use/list-payments.ts';

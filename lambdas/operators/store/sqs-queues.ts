@@ -12,9 +12,10 @@ import * as z from 'zod';
 import type { RedriveRequest } from '../../events/contract.ts';
 import { firstParked } from '../../events/store/failed-redrive.ts';
 import { RetryableError } from '../../kernel/faults.ts';
-import { ORDER_ID, PAYMENT_ID } from '../../kernel/ids.ts';
 import type { Functions } from '../../kernel/platform/system-platform.ts';
 import type { Clock } from '../../kernel/world.ts';
+import { ORDER_ID } from '../../orders/ids.ts';
+import { PAYMENT_ID } from '../../payments/ids.ts';
 import { DEAD_LETTERS_END, type MessageQueueNames, TASKS_END, WAYS } from '../contract.ts';
 import type { DeployedQueues, MessageEntry, MessageQueues, PutBack } from '../use/queue-lists.ts';
 

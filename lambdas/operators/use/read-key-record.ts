@@ -3,18 +3,10 @@ import type { Digest } from '../../kernel/digest.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { IdempotencyKey } from '../../kernel/idempotency-key.ts';
 import {
-  deriveAnnotationId,
-  deriveChangeId,
-  deriveCorrectionId,
-  deriveDecisionId,
-  deriveOrderId,
-  derivePaymentId,
   type Mode,
   type OperationId,
   type OwnerToken,
-  orderOperation,
   type PaymentId,
-  parsePaymentId,
   storedOperationId,
   type TenantId,
 } from '../../kernel/ids.ts';
@@ -26,8 +18,11 @@ import {
   type NotedCall,
 } from '../../once/domain/idempotency.ts';
 import type { RecordStore } from '../../once/use/record-store.ts';
+import { deriveOrderId, orderOperation } from '../../orders/ids.ts';
+import { deriveChangeId, derivePaymentId, parsePaymentId } from '../../payments/ids.ts';
 import type { EffectStore } from '../../payments/use/effect-store.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
+import { deriveAnnotationId, deriveCorrectionId, deriveDecisionId } from '../ids.ts';
 
 export interface KeyRecordTools {
   readonly chains: Pick<PaymentStore, 'readPayment'>;

@@ -1,21 +1,17 @@
 import type { ActivityEntry } from '../../activity/domain/activity.ts';
 import type { ActivityLog } from '../../activity/use/activity-log.ts';
+import { callbackOperation } from '../../callbacks/ids.ts';
 import { sourceOf } from '../../callbacks/receive-callback.ts';
 import { eventId } from '../../events/domain/event.ts';
 import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import type { Digest } from '../../kernel/digest.ts';
-import {
-  callbackOperation,
-  chargeOperation,
-  type OperationId,
-  type OwnerToken,
-  parsePaymentId,
-} from '../../kernel/ids.ts';
+import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
 import type { EarlierOwner, IdempotencyRecord, NotedCall } from '../../once/domain/idempotency.ts';
 import type { RecordStore } from '../../once/use/record-store.ts';
 import { operationIdOf } from '../../payments/domain/change.ts';
 import { isOutcome, type Payment, type TransitionType } from '../../payments/domain/payment.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
+import { chargeOperation, parsePaymentId } from '../../payments/ids.ts';
 import type { EffectStore } from '../../payments/use/effect-store.ts';
 import type { PaymentStore, TransitionPage } from '../../payments/use/payment-store.ts';
 import { type Delivery, newDelivery } from '../../webhooks/domain/webhook-delivery.ts';

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { AmbiguousError } from '../../kernel/faults.ts';
-import { parseOrderId } from '../../kernel/ids.ts';
 import type { CallLimit, Clock } from '../../kernel/world.ts';
 import type { SendRequest } from '../../outbound/http-call.ts';
 import { type GivenUp, isFault } from '../../outbound/outbound-calls.ts';
@@ -9,6 +8,7 @@ import { sendOnce } from '../../outbound/send-once.ts';
 import type { DeadLetters } from '../../outbound/use/dead-letters.ts';
 import type { SendingClaims } from '../../outbound/use/sending-claims.ts';
 import { readJson } from '../../outbound/vendor-answers.ts';
+import { parseOrderId } from '../ids.ts';
 import { refusedFor } from './bigcommerce-answers.ts';
 
 /** A store of BigCommerce, and what calls of it need. */

@@ -1,9 +1,10 @@
 import { TerminalError } from '../../kernel/faults.ts';
-import { parseOrderId, parsePaymentId } from '../../kernel/ids.ts';
 import type { CallLimit } from '../../kernel/world.ts';
 import type { DeadLetter } from '../../outbound/use/dead-letters.ts';
 import type { CallMadeAgain } from '../../outbound/use/redrive-letters.ts';
+import { parsePaymentId } from '../../payments/ids.ts';
 import { STOCK_IN_DOUBT } from '../domain/order.ts';
+import { parseOrderId } from '../ids.ts';
 import { callForOrderAgain, type OrderLetterTools } from '../use/call-for-order-again.ts';
 import { keepLearnt } from '../use/drive-order.ts';
 import { readOrderChain } from '../use/order-chain.ts';

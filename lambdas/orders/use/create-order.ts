@@ -2,7 +2,7 @@ import { hasLeftOut, leaveOut, putBack } from '../../kernel/answer.ts';
 import type { Cause } from '../../kernel/cause.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
-import { type Mode, type OrderId, orderOperation, paymentOfOrder, type TenantId } from '../../kernel/ids.ts';
+import type { Mode, OrderId, TenantId } from '../../kernel/ids.ts';
 import { sealOf } from '../../kernel/sealed-details.ts';
 import type { CompletedRecord, OpenRecord } from '../../once/domain/idempotency.ts';
 import {
@@ -30,6 +30,7 @@ import {
   type OrderLine,
   type OrderTransition,
 } from '../domain/order-transition.ts';
+import { orderOperation, paymentOfOrder } from '../ids.ts';
 import { type Driven, driveOrder, keepLearnt, mustRead, openOrder, raiseAlarms } from './drive-order.ts';
 import { NothingBegun, type OrderTools } from './order-calls.ts';
 import { lengthened, type OrderChain, orderChainOf, readOrderChain } from './order-chain.ts';

@@ -1,6 +1,7 @@
-import { type OrderId, orderOperation } from '../../kernel/ids.ts';
+import type { OrderId } from '../../kernel/ids.ts';
 import type { RecordStore } from '../../once/use/record-store.ts';
 import { isSettled, type Order } from '../domain/order.ts';
+import { orderOperation } from '../ids.ts';
 import { readOrderChain } from './order-chain.ts';
 import type { OrderStore } from './order-store.ts';
 

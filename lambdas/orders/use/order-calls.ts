@@ -4,21 +4,14 @@ import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { shownAmount } from '../../kernel/currency.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
-import {
-  chargeOperation,
-  elsewhereOperation,
-  type Mode,
-  type OperationId,
-  orderOperation,
-  orderStepOperation,
-  reversalOfOrder,
-} from '../../kernel/ids.ts';
+import type { Mode, OperationId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { mailLine } from '../../kernel/mail-line.ts';
 import { changeOf } from '../../payments/domain/change.ts';
 import { isAsPosted, moneyOf } from '../../payments/domain/charge-money.ts';
 import { isUnresolved } from '../../payments/domain/payment.ts';
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
+import { chargeOperation } from '../../payments/ids.ts';
 import { lookBeforeSend } from '../../payments/use/before-send.ts';
 import { type ChangePaymentTools, changePayment } from '../../payments/use/change-payment.ts';
 import { createPayment } from '../../payments/use/create-payment.ts';
@@ -32,6 +25,7 @@ import type { OrderFact } from '../domain/order-facts.ts';
 import { CHARGE_WINDOW_MS, NEVER_CHARGED_AFTER_MS, PAYER_BOUND_MS } from '../domain/order-limits.ts';
 import type { OrderCall } from '../domain/order-steps.ts';
 import type { OrderDetails } from '../domain/order-transition.ts';
+import { elsewhereOperation, orderOperation, orderStepOperation, reversalOfOrder } from '../ids.ts';
 import type { Mailer, ReferralProgram, StockKeeper } from './order-parties.ts';
 import type { OrderStore } from './order-store.ts';
 

@@ -1,8 +1,9 @@
-import { type OrderId, parseOrderId } from '../../kernel/ids.ts';
+import type { OrderId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Owner } from '../../tenants/owners.ts';
 import type { Order } from '../domain/order.ts';
 import { type OrderDetails, type OrderTransition, orderDetailsOf } from '../domain/order-transition.ts';
+import { parseOrderId } from '../ids.ts';
 import type { OrderStore } from './order-store.ts';
 
 /** The current state of an order's chain. */

@@ -1,6 +1,6 @@
 import { RetryableError } from '../../kernel/faults.ts';
-import { redriveOperation } from '../../kernel/ids.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
+import { redriveOperation } from '../ids.ts';
 import type { DeadLetter, DeadLetters } from './dead-letters.ts';
 import { type CallMadeAgain, callAgain, type RedriveTools } from './redrive-letters.ts';
 

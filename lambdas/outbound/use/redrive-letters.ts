@@ -1,8 +1,8 @@
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
-import { redriveOperation } from '../../kernel/ids.ts';
 import type { CallLimit, Clock } from '../../kernel/world.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import type { LetterReport } from '../contract.ts';
+import { redriveOperation } from '../ids.ts';
 import type { DeadLetter, LetterBox, TakenLetter } from './dead-letters.ts';
 
 /** The outcome of a redriven call, under the same key. */

@@ -1,6 +1,7 @@
 import { type Answer, JSON_TYPE, PROBLEM_TYPE, type Problem, problemBody } from '../../kernel/answer.ts';
-import { type OperationId, partId } from '../../kernel/ids.ts';
+import type { OperationId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
+import { partId } from '../ids.ts';
 import { changeOf, isUnderWay } from './change.ts';
 import { reasonFields, shownReason } from './given-reason.ts';
 import type { Failure, HoldChange, Payment, Refund } from './payment.ts';

@@ -2,7 +2,7 @@
  * Refunds of Payonce whose operation was removed from their metadata, as every user of the processor's account can do. The books show such
  * a refund under the processor's id, as they show one that another user made: which of the two it is cannot be found out.
  */
-import { isRefundOf, isReturn } from '../../kernel/ids.ts';
+import { isRefundOf, isReturn } from '../ids.ts';
 import type { RefundFact } from './facts.ts';
 import type { Refund } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';

@@ -1,7 +1,8 @@
 import { jsonFields } from '../../kernel/answer.ts';
 import { apiObject, everyField, shownField } from '../../kernel/fields.ts';
-import { type Mode, type PaymentId, partId, type TenantId } from '../../kernel/ids.ts';
+import type { Mode, PaymentId, TenantId } from '../../kernel/ids.ts';
 import type { Seal } from '../../kernel/sealed-details.ts';
+import { partId } from '../ids.ts';
 import type { Fee, Fees } from './fees.ts';
 import type { Posting } from './posting.ts';
 

@@ -1,5 +1,5 @@
 import type { Mode, PaymentId } from '../../kernel/ids.ts';
-import { chargeOperation, isOwnRefund, parsePaymentId, paymentOfPart } from '../../kernel/ids.ts';
+import { chargeOperation, isOwnRefund, parsePaymentId, paymentOfPart } from '../ids.ts';
 import type { DisputeFact, Fact, RefundFact } from './facts.ts';
 import { type Fees, feesOf, isFeeReported } from './fees.ts';
 import type { CancelReason, Failure, Payment } from './payment.ts';

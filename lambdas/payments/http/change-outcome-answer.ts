@@ -1,8 +1,8 @@
 import { problemAnswer } from '../../http/http-answer.ts';
 import { problem } from '../../http/problems.ts';
 import type { Answer } from '../../kernel/answer.ts';
-import type { ChangeKind } from '../../kernel/ids.ts';
 import { type ChangeRefusal, MAX_REFUNDS } from '../domain/change.ts';
+import type { ChangeKind } from '../ids.ts';
 import type { ChangePaymentOutcome } from '../use/change-payment.ts';
 import { outcomeAnswer } from './outcome-answer.ts';
 

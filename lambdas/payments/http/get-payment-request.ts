@@ -2,8 +2,8 @@ import { type Call, found, type Handled, refusal } from '../../http/authenticate
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import type { Digest } from '../../kernel/digest.ts';
-import { chargeOperation, paymentOfEvent } from '../../kernel/ids.ts';
 import type { IdempotencyRecord } from '../../once/domain/idempotency.ts';
+import { chargeOperation, paymentOfEvent } from '../ids.ts';
 import type { PaymentStore } from '../use/payment-store.ts';
 import { readPayment } from '../use/read-payment.ts';
 

@@ -4,11 +4,11 @@ import { DEFAULT_PAGE, pageLimit } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
 import { validateQuery, wholeNumber } from '../../http/validate.ts';
 import { causeObject } from '../../kernel/cause.ts';
-import { partId } from '../../kernel/ids.ts';
 import { holdChangeNoun } from '../domain/change-answer.ts';
 import type { Payment, Subject } from '../domain/payment.ts';
 import { postingObject } from '../domain/posting.ts';
 import type { Transition } from '../domain/transition.ts';
+import { partId } from '../ids.ts';
 import type { PaymentStore } from '../use/payment-store.ts';
 import { listTransitions } from '../use/read-payment.ts';
 

@@ -1,10 +1,11 @@
 import { type Call, found, type Handled, refusal } from '../../http/authenticated-api.ts';
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
-import { parsePaymentId, paymentOfPart, storedOperationId } from '../../kernel/ids.ts';
+import { storedOperationId } from '../../kernel/ids.ts';
 import { begunAtMs } from '../domain/change.ts';
 import { holdChangeObject, refundObject } from '../domain/change-answer.ts';
 import { disputeObject, type HoldChange } from '../domain/payment.ts';
+import { parsePaymentId, paymentOfPart } from '../ids.ts';
 import { type PaymentChain, readOwnChain } from '../use/payment-chain.ts';
 import type { PaymentStore } from '../use/payment-store.ts';
 

@@ -6,9 +6,9 @@ import type { Problem } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import { MetadataName } from '../../kernel/contract/metadata.ts';
 import { type EmailHashes, hashOfNew } from '../../kernel/email-hashes.ts';
-import { chargeOperation, derivePaymentId } from '../../kernel/ids.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
+import { chargeOperation, derivePaymentId } from '../ids.ts';
 import type { ChangePaymentTools } from '../use/change-payment.ts';
 import {
   type CreatePayment,

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { TRACING } from '../../kernel/contract/environment.ts';
 import { EmailRow, LedgerRow, RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
 import { KeyAttribute, LedgerTable, OUTCOME_SHARDS } from '../../kernel/contract/tables.ts';
-import type { ChainId, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
+import type { OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
 import { causeItem } from '../../once/store/cause-item.ts';
 import { type DetailsTools, detailsItem, emailAttributes, readDetails } from '../../once/store/details-rows.ts';
@@ -38,6 +38,7 @@ import {
   storedDetails,
   type Transition,
 } from '../domain/transition.ts';
+import type { ChainId } from '../ids.ts';
 import type { ReferenceName } from '../use/payment-store.ts';
 
 /** The rows of payments. Each row is parsed when it is read: code must not act on a row that it does not understand. */

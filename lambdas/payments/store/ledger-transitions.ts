@@ -2,13 +2,13 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { KeyAttribute, LedgerTable, OUTCOME_SHARDS } from '../../kernel/contract/tables.ts';
-import { type ChainId, isOrderId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import { type Item } from '../../kernel/platform/items.ts';
 import type { DetailsTools } from '../../once/store/details-rows.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
 import type { Transition, TransitionPlace } from '../domain/transition.ts';
+import { type ChainId, isOrderId } from '../ids.ts';
 import {
   type OutcomePage,
   type OutcomePosition,

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { QueueRow, RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { DUE_SHARDS, dueSort } from '../../kernel/due-sort.ts';
-import { type OperationId, type OrderId, orderOperation, type PaymentId } from '../../kernel/ids.ts';
+import type { OperationId, OrderId, PaymentId } from '../../kernel/ids.ts';
 import { firstLookMs } from '../../kernel/looks.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
 import { type DueRows, QUEUE_SHARDS, type Queue, queuedFor } from '../../kernel/platform/queue-rows.ts';
@@ -187,7 +187,7 @@ function openOrdersPartition(shard: number): string {
 
 export function openOrderKey({ orderId: id }: Pick<OpenOrder, 'orderId'>): Item {
   return {
-    [KeyAttribute.partition]: openOrdersPartition(shardOf(orderOperation(id)) % QUEUE_SHARDS),
+    [KeyAttribute.partition]: openOrdersPartition(shardOf(id) % QUEUE_SHARDS),
     [KeyAttribute.sort]: id,
   };
 }
@@ -198,7 +198,7 @@ export function openOrderRow(open: OpenOrder): Item {
 
 /** The attributes that list an open order. */
 export function openOrderQueued({ orderId }: Pick<OpenOrder, 'orderId'>, dueAtMs: number): Item {
-  return queuedFor(QueueRow.openOrder, shardOf(orderOperation(orderId)), dueAtMs);
+  return queuedFor(QueueRow.openOrder, shardOf(orderId), dueAtMs);
 }
 
 export function parseOpenOrder(item: Item): OpenOrder {

@@ -5,7 +5,6 @@ import type { Digest } from '../../kernel/digest.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { Mode, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
-import { chargeOperation } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { CompletedRecord, OpenRecord } from '../../once/domain/idempotency.ts';
 import {
@@ -38,6 +37,7 @@ import {
   notesOfNew,
   personalFields,
 } from '../domain/transition.ts';
+import { chargeOperation } from '../ids.ts';
 import { settleCharge } from './find-out.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import type { Claim, Commit, Inquiry, PaymentStore } from './payment-store.ts';

@@ -1,9 +1,10 @@
-import { chargeOperation, type OperationId, type PaymentId } from '../../kernel/ids.ts';
+import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Owner } from '../../tenants/owners.ts';
 import { changeOf } from '../domain/change.ts';
 import { type PaymentState, stateAfter } from '../domain/payment-state.ts';
 import type { Transition } from '../domain/transition.ts';
+import { chargeOperation } from '../ids.ts';
 import type { PaymentStore } from './payment-store.ts';
 
 /** All transitions of a payment, and the state that they add up to. */

@@ -1,8 +1,9 @@
-import { chargeOperation, isRefundOf, isReturn, type PaymentId, storedOperationId } from '../../kernel/ids.ts';
+import { type PaymentId, storedOperationId } from '../../kernel/ids.ts';
 import { moneyOf } from '../domain/charge-money.ts';
 import type { Payment } from '../domain/payment.ts';
 import { stateAfter } from '../domain/payment-state.ts';
 import { detailsOf, type Transition } from '../domain/transition.ts';
+import { chargeOperation, isRefundOf, isReturn } from '../ids.ts';
 import type { Effect } from './effect-store.ts';
 import type { PaymentChain } from './payment-chain.ts';
 import type { ChargeToReturn, Hold, Inquiry, OpenOrder } from './payment-store.ts';

@@ -1,9 +1,10 @@
 import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
 import type { Digest } from '../../kernel/digest.ts';
-import { contradictionOperation, type OperationId, type PaymentId } from '../../kernel/ids.ts';
+import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { type Expiring, expirySeconds } from '../../once/domain/idempotency.ts';
 import type { Transition } from '../domain/transition.ts';
+import { contradictionOperation } from '../ids.ts';
 import type { EffectStore } from './effect-store.ts';
 import type { PaymentChain } from './payment-chain.ts';
 

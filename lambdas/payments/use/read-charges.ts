@@ -1,7 +1,7 @@
-import { parsePaymentId } from '../../kernel/ids.ts';
 import type { Owner } from '../../tenants/owners.ts';
 import type { Payment } from '../domain/payment.ts';
 import type { ProcessorCharge } from '../domain/processor-charge.ts';
+import { parsePaymentId } from '../ids.ts';
 import type { PaymentStore } from './payment-store.ts';
 import { type KnownProcessors, pinnedBooks } from './pinned-processor.ts';
 import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from './processor.ts';

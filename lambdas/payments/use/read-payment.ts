@@ -1,8 +1,8 @@
-import { parsePaymentId } from '../../kernel/ids.ts';
 import type { Owner } from '../../tenants/owners.ts';
 import type { Payment } from '../domain/payment.ts';
 import type { FirstDetails, Transition } from '../domain/transition.ts';
 import { detailsOf } from '../domain/transition.ts';
+import { parsePaymentId } from '../ids.ts';
 import type { PaymentStore, TransitionPage } from './payment-store.ts';
 
 /** A missing payment and a payment of another tenant or mode are one outcome, so that callers cannot tell them apart. */

@@ -1,9 +1,10 @@
 import type { Cause } from '../../kernel/cause.ts';
-import { inquiryOperation, type OperationId, type PaymentId } from '../../kernel/ids.ts';
+import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { expirySeconds } from '../../once/domain/idempotency.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import type { ProcessorCharge } from '../domain/processor-charge.ts';
+import { inquiryOperation } from '../ids.ts';
 import { type DecidedFacts, decideAll } from './decide-all.ts';
 import type { EffectStore } from './effect-store.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';

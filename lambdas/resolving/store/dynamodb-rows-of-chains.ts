@@ -2,11 +2,13 @@ import { DeleteCommand, type DynamoDBDocumentClient, ScanCommand, UpdateCommand 
 import * as z from 'zod';
 import { IdempotencyRow, OperationPrefix, RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
-import { type ChainId, type OperationId, parseOrderId, parsePaymentId } from '../../kernel/ids.ts';
+import type { OperationId } from '../../kernel/ids.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { operationOfKey } from '../../once/store/record-items.ts';
 import type { StoreTables } from '../../once/store/transact-items.ts';
+import { parseOrderId } from '../../orders/ids.ts';
+import { type ChainId, parsePaymentId } from '../../payments/ids.ts';
 import type { WalkPage, WalkStep } from '../../views/use/view-store.ts';
 import type { BesideLedger, RowOfChain, RowsOfChains } from '../use/close-remnants.ts';
 

@@ -1,10 +1,11 @@
 import { isFault } from '../../kernel/faults.ts';
-import { type ChainId, isOrderId, type OperationId, type PaymentId } from '../../kernel/ids.ts';
+import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { APPROVAL_ID } from '../../operators/domain/approval.ts';
 import type { ApprovingStore } from '../../operators/use/approving-store.ts';
 import { readOrderChain } from '../../orders/use/order-chain.ts';
 import type { OrderStore } from '../../orders/use/order-store.ts';
+import { type ChainId, isOrderId } from '../../payments/ids.ts';
 import { hasBegun, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import { lookAtBooks } from '../../payments/use/queued-with.ts';

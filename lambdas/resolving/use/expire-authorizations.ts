@@ -1,7 +1,6 @@
 import { type Job, type JobCounts, ONE_DONE, ONE_LEFT } from '../../jobs/use/job.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
-import { expiryOfHold } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { isHoldChanging } from '../../payments/domain/change.ts';
 import { changePayment } from '../../payments/use/change-payment.ts';
@@ -9,6 +8,7 @@ import { type PaymentChain, readChain } from '../../payments/use/payment-chain.t
 import type { Hold } from '../../payments/use/payment-store.ts';
 import { knownProcessors, pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import { readCharge, recordCharge } from '../../payments/use/record-charge.ts';
+import { expiryOfHold } from '../ids.ts';
 import type { DueQueue } from './due-queue.ts';
 import { marked, type ResolveTools } from './resolve.ts';
 

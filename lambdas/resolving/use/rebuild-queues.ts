@@ -1,22 +1,15 @@
 import { isFault } from '../../kernel/faults.ts';
-import {
-  type ChainId,
-  chargeOperation,
-  isOrderId,
-  isRefundOf,
-  isReturn,
-  type OperationId,
-  orderOperation,
-  type PaymentId,
-} from '../../kernel/ids.ts';
+import type { OperationId, PaymentId } from '../../kernel/ids.ts';
 import { isSettled } from '../../orders/domain/order.ts';
 import type { OrderTransition } from '../../orders/domain/order-transition.ts';
+import { orderOperation } from '../../orders/ids.ts';
 import { openOrder } from '../../orders/use/drive-order.ts';
 import { LONGEST_ORDER_CHAIN, orderChainOf } from '../../orders/use/order-chain.ts';
 import type { OrderStore } from '../../orders/use/order-store.ts';
 import { begunAtMs, isUnderWay, operationIdOf } from '../../payments/domain/change.ts';
 import { moneyOf } from '../../payments/domain/charge-money.ts';
 import { freesReference, isAwaited, isUnresolved } from '../../payments/domain/payment.ts';
+import { type ChainId, chargeOperation, isOrderId, isRefundOf, isReturn } from '../../payments/ids.ts';
 import { chainOf, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type {
   ChargeToReturn,

@@ -1,10 +1,11 @@
 import type { Cause } from '../../kernel/cause.ts';
-import { type OrderId, parseOrderId } from '../../kernel/ids.ts';
+import type { OrderId } from '../../kernel/ids.ts';
 import { nextLookMs } from '../../kernel/looks.ts';
 import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import { isSettled } from '../../orders/domain/order.ts';
 import { REVIEW_WATCH_MS } from '../../orders/domain/order-limits.ts';
 import { contactsOf } from '../../orders/domain/order-transition.ts';
+import { parseOrderId } from '../../orders/ids.ts';
 import { createOrder, DRIVE_FOR_MS } from '../../orders/use/create-order.ts';
 import { appendDrafts, driveOrder, keepLearnt } from '../../orders/use/drive-order.ts';
 import { NothingBegun, type OrderTools } from '../../orders/use/order-calls.ts';

@@ -1,11 +1,12 @@
 import type { Cause } from '../../kernel/cause.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
-import { inquiryOperation, type OperationId, parseOrderId } from '../../kernel/ids.ts';
+import type { OperationId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { nextLookMs } from '../../kernel/looks.ts';
 import { expirySeconds, type OpenRecord } from '../../once/domain/idempotency.ts';
 import { rounds } from '../../once/use/rounds.ts';
+import { parseOrderId } from '../../orders/ids.ts';
 import type { CreateOrderOutcome } from '../../orders/use/create-order.ts';
 import { changeOf, commandOf, isUnderWay } from '../../payments/domain/change.ts';
 import { type Decision, decide } from '../../payments/domain/decide.ts';
@@ -14,6 +15,7 @@ import { isOpen, isOpenInChain } from '../../payments/domain/open-at-processor.t
 import { isAwaited, notesOf, termsOf } from '../../payments/domain/payment.ts';
 import { FIND_OUT_MS, SEND_WINDOW_MS } from '../../payments/domain/settlement.ts';
 import { detailsOf, nextTransition } from '../../payments/domain/transition.ts';
+import { inquiryOperation } from '../../payments/ids.ts';
 import {
   type ChangePaymentOutcome,
   type ChangePaymentTools,

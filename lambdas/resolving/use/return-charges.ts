@@ -1,13 +1,14 @@
-import { isReturn, returnOperation } from '../../kernel/ids.ts';
 import { nextLookMs } from '../../kernel/looks.ts';
 import { moneyOf } from '../../payments/domain/charge-money.ts';
 import { missingRefunds } from '../../payments/domain/nameless-refunds.ts';
 import { isOfAnotherPayment, type ProcessorCharge } from '../../payments/domain/processor-charge.ts';
+import { isReturn } from '../../payments/ids.ts';
 import { type Looked, lookBeforeSend, maySend } from '../../payments/use/before-send.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
 import { type ChargeToReturn, lookOfReturn } from '../../payments/use/payment-store.ts';
 import { pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import type { ChangeOrder } from '../../payments/use/processor.ts';
+import { returnOperation } from '../ids.ts';
 import { type Came, each, elsewhere, type Resolved, type ResolveTools } from './resolve.ts';
 
 const SEND_TIMEOUT_MS = 8_000;

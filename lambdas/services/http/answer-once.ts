@@ -7,7 +7,7 @@ import type { Answer } from '../../kernel/answer.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
 import { parseIdempotencyKey } from '../../kernel/idempotency-key.ts';
-import { serviceOperation } from '../../kernel/ids.ts';
+import { serviceOperation } from '../ids.ts';
 import type { OwnWrite } from '../use/own-records.ts';
 import { type Effect, FencedError, NotStored, type RequestTools, runRequest } from '../use/run-request.ts';
 

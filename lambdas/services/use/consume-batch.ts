@@ -2,12 +2,13 @@ import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import * as z from 'zod';
 import { retentionHours } from '../../kernel/contract/retention.ts';
 import type { Digest } from '../../kernel/digest.ts';
-import { consumerOperation, serviceOperation } from '../../kernel/ids.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { type Expiring, expirySeconds } from '../../once/domain/idempotency.ts';
+import { consumerOperation } from '../../once/ids.ts';
 import { refuseForgotten } from '../../once/use/consume-event.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
+import { serviceOperation } from '../ids.ts';
 import type { ConsumedRecords, OwnWrite } from './own-records.ts';
 
 /** An event of Payonce's bus. Its payment, refund, dispute or order is `event.data.object`. */

@@ -1,10 +1,11 @@
 import type { PublicEventType } from '../../events/domain/event.ts';
 import { ViewsRow } from '../../kernel/contract/rows.ts';
-import type { ChainId, Mode, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
+import type { Mode, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { listShardOf, placeOf, sharded, TIME_DIGITS } from '../../kernel/places.ts';
 import type { OrderStatus } from '../../orders/domain/order.ts';
 import type { PaymentStatus } from '../../payments/domain/payment.ts';
 import type { Account } from '../../payments/domain/posting.ts';
+import type { ChainId } from '../../payments/ids.ts';
 
 /**
  * How the lists of the Views are stored. This file alone knows the names of partitions and the sort keys.

@@ -1,11 +1,12 @@
 import type { OrderEvent, PaymentEvent, PayonceEvent, PublicEventType } from '../../events/domain/event.ts';
 import { PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
-import type { ChainId, OrderId, PaymentId } from '../../kernel/ids.ts';
+import type { OrderId, PaymentId } from '../../kernel/ids.ts';
 import { createdPlace } from '../../kernel/places.ts';
 import type { OrderStatus } from '../../orders/domain/order.ts';
 import type { Dispute, OutcomeType, PaymentStatus } from '../../payments/domain/payment.ts';
 import type { Account, Posting } from '../../payments/domain/posting.ts';
 import { ACCOUNTS } from '../../payments/domain/posting.ts';
+import type { ChainId } from '../../payments/ids.ts';
 import {
   bookPartition,
   bookPlace,

@@ -4,8 +4,8 @@ import { askedPage, hasOneCursor, listHandled, ONE_CURSOR, pageOf } from '../../
 import { emailFilter } from '../../http/range-filters.ts';
 import { validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
-import { ORDER_ID } from '../../kernel/ids.ts';
 import { ORDER_STATUSES } from '../../orders/domain/order.ts';
+import { ORDER_ID } from '../../orders/ids.ts';
 import { type ListOrdersTools, listOrders } from '../use/list-orders.ts';
 
 export const ordersQuery = z

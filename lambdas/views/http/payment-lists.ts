@@ -3,9 +3,9 @@ import { type Call, type Handled, refusal } from '../../http/authenticated-api.t
 import { askedPage, hasOneCursor, listHandled, ONE_CURSOR, pageOf } from '../../http/lists.ts';
 import { amountFilter, emailFilter, hasShortRange, RANGE_MESSAGE } from '../../http/range-filters.ts';
 import { freeText, validateQuery } from '../../http/validate.ts';
-import { DISPUTE_ID, PAYMENT_ID } from '../../kernel/ids.ts';
 import { DISPUTE_STATUSES, PAYMENT_STATUSES } from '../../payments/domain/payment.ts';
 import { LARGEST_AMOUNT } from '../../payments/http/payment-objects.ts';
+import { DISPUTE_ID, PAYMENT_ID } from '../../payments/ids.ts';
 import { type ListDisputesTools, listDisputes } from '../use/list-disputes.ts';
 import { type ListPaymentsTools, listPayments } from '../use/list-payments.ts';
 

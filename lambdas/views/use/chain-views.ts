@@ -1,11 +1,12 @@
 import { eventOf, orderEventOf, type PayonceEvent } from '../../events/domain/event.ts';
 import type { Digest } from '../../kernel/digest.ts';
-import { type ChainId, isOrderId, type OrderId, type PaymentId } from '../../kernel/ids.ts';
+import type { OrderId, PaymentId } from '../../kernel/ids.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import { isOrderOutcome } from '../../orders/domain/order.ts';
 import { LONGEST_ORDER_CHAIN, orderChainOf } from '../../orders/use/order-chain.ts';
 import type { OrderStore } from '../../orders/use/order-store.ts';
 import { isOutcome } from '../../payments/domain/payment.ts';
+import { type ChainId, isOrderId } from '../../payments/ids.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import type { ViewKey, ViewOwner } from '../domain/lists.ts';

@@ -1,4 +1,4 @@
-import type { ChainId } from '../../kernel/ids.ts';
+import type { ChainId } from '../../payments/ids.ts';
 import type { WalkPage, WalkStep } from './view-store.ts';
 
 /** Walks all payments and orders of the Ledger. Only for commands. One that is created meanwhile can be missed. */

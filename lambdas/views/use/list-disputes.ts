@@ -1,6 +1,6 @@
-import { partId, paymentOfPart } from '../../kernel/ids.ts';
 import { createdPlace } from '../../kernel/places.ts';
 import { type Dispute, disputeObject } from '../../payments/domain/payment.ts';
+import { partId, paymentOfPart } from '../../payments/ids.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import { readPayment } from '../../payments/use/read-payment.ts';
 import type { Owner } from '../../tenants/owners.ts';

@@ -1,6 +1,6 @@
-import { parsePaymentId } from '../../kernel/ids.ts';
 import type { Account } from '../../payments/domain/posting.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
+import { parsePaymentId } from '../../payments/ids.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import type { Owner } from '../../tenants/owners.ts';

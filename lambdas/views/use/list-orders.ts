@@ -1,11 +1,11 @@
 import { EmailRow } from '../../kernel/contract/rows.ts';
 import { type EmailHashes, emailPartitions } from '../../kernel/email-hashes.ts';
-import { type ChainId, isOrderId } from '../../kernel/ids.ts';
 import { createdPlace } from '../../kernel/places.ts';
 import type { OrderStatus } from '../../orders/domain/order.ts';
 import { orderObject } from '../../orders/domain/order-answer.ts';
 import { readOrder } from '../../orders/use/order-chain.ts';
 import type { OrderStore } from '../../orders/use/order-store.ts';
+import { type ChainId, isOrderId } from '../../payments/ids.ts';
 import type { Owner } from '../../tenants/owners.ts';
 import { orderList } from '../domain/lists.ts';
 import type { ViewRow } from '../domain/views.ts';

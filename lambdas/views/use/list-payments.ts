@@ -1,9 +1,9 @@
 import { MetadataName } from '../../kernel/contract/metadata.ts';
 import { EmailRow } from '../../kernel/contract/rows.ts';
 import { type EmailHashes, emailPartitions } from '../../kernel/email-hashes.ts';
-import { isOrderId } from '../../kernel/ids.ts';
 import { createdPlace } from '../../kernel/places.ts';
 import { type Payment, type PaymentStatus, paymentObject } from '../../payments/domain/payment.ts';
+import { isOrderId } from '../../payments/ids.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from '../../payments/use/processor.ts';
 import { readPayment } from '../../payments/use/read-payment.ts';

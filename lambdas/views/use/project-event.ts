@@ -1,9 +1,9 @@
 import type { PayonceEvent } from '../../events/domain/event.ts';
-import { projectionOperation } from '../../kernel/ids.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import { totalKey, type ViewOwner } from '../domain/lists.ts';
 import { dayOf, type EventViews, viewsOf } from '../domain/views.ts';
+import { projectionOperation } from '../ids.ts';
 import type { ViewStore } from './view-store.ts';
 
 export interface ProjectTools {

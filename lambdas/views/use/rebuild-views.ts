@@ -1,7 +1,7 @@
 import { ViewsRow } from '../../kernel/contract/rows.ts';
 import { isFault } from '../../kernel/faults.ts';
-import type { ChainId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
+import type { ChainId } from '../../payments/ids.ts';
 import { isOfComparison, timeOf, type ViewKey, type ViewOwner } from '../domain/lists.ts';
 import { DAY_MS, type ViewRow } from '../domain/views.ts';
 import { NO_VOLUMES, sameVolumes } from '../domain/volumes.ts';

@@ -1,9 +1,6 @@
 import { PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
-import { OperationPrefix } from '../../kernel/contract/rows.ts';
 import { WEBHOOK_CALL_SECONDS } from '../../kernel/contract/timing.ts';
-import type { Digest } from '../../kernel/digest.ts';
-import { base32 } from '../../kernel/digest.ts';
-import { type KeyScope, type Mode, type OperationId, storedOperationId, type TenantId } from '../../kernel/ids.ts';
+import type { Mode, TenantId } from '../../kernel/ids.ts';
 import type { KeyedCalls } from './keyed-calls.ts';
 
 /** Sent to a tenant's other endpoints when one is disabled. It concerns no payment, so it is not in the Ledger. */
@@ -112,26 +109,6 @@ export const MAX_ENDPOINTS = 16;
 
 /** Limit of secrets that sign at the same time: all signatures share one header. */
 const MAX_SECRETS = 4;
-
-/** 160 bits. */
-const ID_LETTERS = 32;
-
-/** The same request makes the same endpoint. */
-export function deriveEndpointId(digest: Digest, scope: KeyScope): string {
-  return `we_${derivedLetters(digest, 'webhook_endpoint', scope)}`;
-}
-
-/** The operation id of a keyed request to the webhook API. The same request always has the same id. */
-export function webhookOperation(digest: Digest, scope: KeyScope): OperationId {
-  return storedOperationId(`${OperationPrefix.webhookRequest}${derivedLetters(digest, 'webhook_request', scope)}`);
-}
-
-/** @param kind separates the ids of different kinds of objects */
-export function derivedLetters(digest: Digest, kind: string, scope: KeyScope): string {
-  const { tenantId, mode, method, path, key } = scope;
-  const bytes = digest.sha256(JSON.stringify([kind, tenantId, mode, method, path, key]));
-  return base32(bytes).slice(0, ID_LETTERS);
-}
 
 export function wants({ events, disabled }: WebhookEndpoint, type: string): boolean {
   return disabled === undefined && events.some((wanted) => wanted === '*' || wanted === type);

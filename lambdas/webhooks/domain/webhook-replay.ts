@@ -1,6 +1,4 @@
-import type { Digest } from '../../kernel/digest.ts';
-import type { KeyScope } from '../../kernel/ids.ts';
-import { derivedLetters, type WebhookEventType, type WebhookOwner } from './webhook-endpoint.ts';
+import type { WebhookEventType, WebhookOwner } from './webhook-endpoint.ts';
 
 /** A range replay: it delivers all events of a range of time again, page by page, each page once. */
 export interface WebhookReplay extends WebhookOwner {
@@ -29,11 +27,6 @@ export interface WebhookReplay extends WebhookOwner {
 export const LONGEST_REPLAY_SECONDS = 31 * 24 * 60 * 60;
 
 export const REPLAY_ID = /^rpl_[a-z2-7]{32}$/;
-
-/** The same request has the same replay id. */
-export function deriveReplayId(digest: Digest, scope: KeyScope): string {
-  return `rpl_${derivedLetters(digest, 'webhook_replay', scope)}`;
-}
 
 export function replays({ events }: WebhookReplay, type: string): boolean {
   return events === undefined || events.some((wanted) => wanted === '*' || wanted === type);

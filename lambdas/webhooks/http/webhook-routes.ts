@@ -16,10 +16,11 @@ import { emptyQuery, validateBody, validateQuery } from '../../http/validate.ts'
 import type { Answer } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import type { Digest } from '../../kernel/digest.ts';
-import type { KeyScope } from '../../kernel/ids.ts';
+import type { KeyScope } from '../../kernel/idempotency-key.ts';
 import { deliveryObject, isDeliveryId } from '../domain/webhook-delivery.ts';
-import { deriveEndpointId, endpointObject, endpointOf, webhookOperation } from '../domain/webhook-endpoint.ts';
-import { deriveReplayId, LONGEST_REPLAY_SECONDS, REPLAY_ID, replayObject } from '../domain/webhook-replay.ts';
+import { endpointObject, endpointOf } from '../domain/webhook-endpoint.ts';
+import { LONGEST_REPLAY_SECONDS, REPLAY_ID, replayObject } from '../domain/webhook-replay.ts';
+import { deriveEndpointId, deriveReplayId, webhookOperation } from '../ids.ts';
 import { acceptReplay } from '../use/replay-webhooks.ts';
 import { type AskTools, resendWebhook } from '../use/resend-webhook.ts';
 import { testWebhook } from '../use/test-webhook.ts';

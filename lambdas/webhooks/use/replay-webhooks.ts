@@ -1,6 +1,5 @@
 import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import type { Digest } from '../../kernel/digest.ts';
-import { replayOperation } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
@@ -20,6 +19,7 @@ import {
   withEndpoint,
 } from '../domain/webhook-endpoint.ts';
 import { replayObject, replays, type WebhookReplay } from '../domain/webhook-replay.ts';
+import { replayOperation } from '../ids.ts';
 import { enqueueAtOnce } from './fan-out-webhooks.ts';
 import type { AskTools, ResendRefusal } from './resend-webhook.ts';
 import { wakeLane } from './wake-lane.ts';

@@ -1,6 +1,5 @@
 import type { Digest } from '../../kernel/digest.ts';
 import { TerminalError } from '../../kernel/faults.ts';
-import { attemptOperation } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import type { ClaimStep, OperationRunner } from '../../once/use/operation-runner.ts';
@@ -38,6 +37,7 @@ import {
   withLateAttempt,
 } from '../domain/webhook-endpoint.ts';
 import { looksSoon } from '../domain/webhook-lane.ts';
+import { attemptOperation } from '../ids.ts';
 import { deliveriesFor, enqueueAtOnce, messagesOf } from './fan-out-webhooks.ts';
 import { wakeLane } from './wake-lane.ts';
 import type {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { parsePaymentId } from '../../../lambdas/kernel/ids.ts';
 import type { Clock } from '../../../lambdas/kernel/world.ts';
 import type { ProcessorCharge } from '../../../lambdas/payments/domain/processor-charge.ts';
+import { parsePaymentId } from '../../../lambdas/payments/ids.ts';
 import type { ProcessorBooks } from '../../../lambdas/payments/use/processor.ts';
 import { parse, statusFault } from '../../../lambdas/processors/answers.ts';
 import { tillhouseContract } from './contract.ts';

@@ -8,7 +8,7 @@ export const MODE_MUTANTS: readonly Mutant[] = [
     needs: ['pay', 'retry'],
     edits: [
       {
-        file: 'lambdas/kernel/ids.ts',
+        file: 'lambdas/kernel/idempotency-key.ts',
         find: 'return [scope.tenantId, scope.mode, scope.method, scope.path, scope.key];',
         replace: 'return [scope.tenantId, scope.method, scope.path, scope.key];',
       },

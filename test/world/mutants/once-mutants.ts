@@ -79,7 +79,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     needs: ['retry'],
     edits: [
       {
-        file: 'lambdas/kernel/ids.ts',
+        file: 'lambdas/kernel/idempotency-key.ts',
         find: 'return [scope.tenantId, scope.mode,',
         replace: 'return [scope.mode,',
       },

@@ -1,11 +1,12 @@
 import { type Action } from '../../../lambdas/activity/domain/activity.ts';
 import { eraseDetails } from '../../../lambdas/activity/store/dynamodb-activity.ts';
-import { parseOrderId, parsePaymentId } from '../../../lambdas/kernel/ids.ts';
 import { invariant } from '../../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../../lambdas/kernel/platform/platform.ts';
 import { erasePayment } from '../../../lambdas/operators/use/erase-payment.ts';
+import { parseOrderId } from '../../../lambdas/orders/ids.ts';
 import { eraseOrder } from '../../../lambdas/orders/use/erase-order.ts';
 import type { Payment } from '../../../lambdas/payments/domain/payment.ts';
+import { parsePaymentId } from '../../../lambdas/payments/ids.ts';
 import { DynamoDbViews } from '../../../lambdas/views/store/dynamodb-views.ts';
 import { rebuildBegin, rebuildViews } from '../../../lambdas/views/use/rebuild-views.ts';
 import { ProjectedEvents } from '../../../lambdas/views/use/seen-events.ts';

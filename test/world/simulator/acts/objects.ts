@@ -1,20 +1,12 @@
 import { LedgerRow } from '../../../../lambdas/kernel/contract/rows.ts';
-import { parseIdempotencyKey } from '../../../../lambdas/kernel/idempotency-key.ts';
-import {
-  deriveChangeId,
-  deriveOrderId,
-  derivePaymentId,
-  type KeyScope,
-  type OrderId,
-  type PaymentId,
-  paymentOfEvent,
-  paymentOfOrder,
-  tenantId,
-} from '../../../../lambdas/kernel/ids.ts';
+import { type KeyScope, parseIdempotencyKey } from '../../../../lambdas/kernel/idempotency-key.ts';
+import { type OrderId, type PaymentId, tenantId } from '../../../../lambdas/kernel/ids.ts';
 import { invariant } from '../../../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
+import { deriveOrderId, paymentOfOrder } from '../../../../lambdas/orders/ids.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import { deriveChangeId, derivePaymentId, paymentOfEvent } from '../../../../lambdas/payments/ids.ts';
 import { parseTransition } from '../../../../lambdas/payments/store/items.ts';
 import type { InsideSandbox } from '../../sandbox-in-process.ts';
 import type { ApiRequest, ClientCall, Step } from '../contract.ts';

@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { fingerprintOf } from '../../../../lambdas/kernel/fingerprint.ts';
-import { paymentOfOrder, storedOperationId } from '../../../../lambdas/kernel/ids.ts';
+import { storedOperationId } from '../../../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import { approve } from '../../../../lambdas/operators/use/approve.ts';
 import { correctLedger } from '../../../../lambdas/operators/use/correct-ledger.ts';
+import { paymentOfOrder } from '../../../../lambdas/orders/ids.ts';
 import type { Posting } from '../../../../lambdas/payments/domain/posting.ts';
 import { orderRequest } from '../../../orders/order-fixtures.ts';
 import { change, paymentRequest } from '../../../payments/payment-fixtures.ts';

@@ -1,10 +1,11 @@
 /** What a client asked for and was answered with 2xx is what was done: in the chain, and in what was sent to the processor. */
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { IdempotencyKey } from '../../../../lambdas/kernel/idempotency-key.ts';
-import { deriveChangeId, parsePaymentId, tenantId } from '../../../../lambdas/kernel/ids.ts';
+import { tenantId } from '../../../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import { parseApproval } from '../../../../lambdas/operators/store/dynamodb-approvals.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import { deriveChangeId, parsePaymentId } from '../../../../lambdas/payments/ids.ts';
 import type { ClientCall, Observed, Violation } from '../contract.ts';
 import { chargesOf, leftOf } from './money.ts';
 import type { Seen, Written } from './seen.ts';

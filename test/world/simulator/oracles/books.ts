@@ -1,8 +1,9 @@
 /** What holds for a payment after every write: its chain, its states, its postings, and what the processor did under our keys. */
-import { isOwnRefund } from '../../../../lambdas/kernel/ids.ts';
+
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import type { PaymentStatus } from '../../../../lambdas/payments/domain/payment.ts';
 import { firstBrokenLink, type Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import { isOwnRefund } from '../../../../lambdas/payments/ids.ts';
 import type { Violation } from '../contract.ts';
 import { chargesOf, dueOn, leftOf, postedOn } from './money.ts';
 import type { Written } from './seen.ts';

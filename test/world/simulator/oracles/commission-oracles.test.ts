@@ -1,11 +1,11 @@
 import { DeleteCommand, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
-import { paymentOfOrder } from '../../../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import { detailsKey } from '../../../../lambdas/once/store/details-rows.ts';
 import type { Order, OrderTransitionType } from '../../../../lambdas/orders/domain/order.ts';
 import { nextOrderTransitions } from '../../../../lambdas/orders/domain/order-transition.ts';
+import { paymentOfOrder } from '../../../../lambdas/orders/ids.ts';
 import type { CreatePayment } from '../../../../lambdas/payments/use/create-payment.ts';
 import { orderRequest } from '../../../orders/order-fixtures.ts';
 import { callback, change, paymentRequest } from '../../../payments/payment-fixtures.ts';

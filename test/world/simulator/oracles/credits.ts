@@ -1,6 +1,7 @@
 /** A referrer's credit is the share of the order's amount that the rule gives. */
-import { orderStepOperation, parseOrderId } from '../../../../lambdas/kernel/ids.ts';
+
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
+import { orderStepOperation, parseOrderId } from '../../../../lambdas/orders/ids.ts';
 import type { Violation } from '../contract.ts';
 import type { Seen } from './seen.ts';
 

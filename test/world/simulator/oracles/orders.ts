@@ -1,8 +1,9 @@
 /** I10 and F30: goods, mail and credit only for money that is there; an order is settled or fully undone, never both. */
-import { orderStepOperation, parseOrderId } from '../../../../lambdas/kernel/ids.ts';
+
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import { isSettled, OPEN_CALL } from '../../../../lambdas/orders/domain/order.ts';
 import type { OrderTransition } from '../../../../lambdas/orders/domain/order-transition.ts';
+import { orderStepOperation, parseOrderId } from '../../../../lambdas/orders/ids.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { Observed, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';

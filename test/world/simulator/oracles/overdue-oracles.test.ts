@@ -2,7 +2,7 @@ import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { beforeEach, expect, test } from '@jest/globals';
 import { acceptedRun } from '../../../../lambdas/jobs/domain/job-run.ts';
 import { runRow } from '../../../../lambdas/jobs/store/job-items.ts';
-import { chargeOperation } from '../../../../lambdas/kernel/ids.ts';
+import { chargeOperation } from '../../../../lambdas/payments/ids.ts';
 import { inquiryItem } from '../../../../lambdas/payments/store/queue-items.ts';
 import { paymentIdFor } from '../../../payments/payment-fixtures.ts';
 import { TABLES } from '../../tables.ts';

@@ -1,9 +1,10 @@
 /** What the processors did, against what the Ledger says: I1, I9, and no money sent that is gone. */
 import { RegistryRow, ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
-import { chargeOperation, isOwnRefund, isReturn, type PaymentId } from '../../../../lambdas/kernel/ids.ts';
+import type { PaymentId } from '../../../../lambdas/kernel/ids.ts';
 import { NOT_ATTEMPTED, type Payment } from '../../../../lambdas/payments/domain/payment.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import { decisionOf, type Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import { chargeOperation, isOwnRefund, isReturn } from '../../../../lambdas/payments/ids.ts';
 import { parseOrphan } from '../../../../lambdas/payments/store/queue-items.ts';
 import type { Observed, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { paymentOfEvent } from '../../../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
+import { paymentOfEvent } from '../../../../lambdas/payments/ids.ts';
 import { paymentRequest } from '../../../payments/payment-fixtures.ts';
 import { World } from '../../world.ts';
 import { watched } from './watched.ts';

@@ -1,10 +1,11 @@
 /** Whatever is unfinished is in a queue that a job reads, at every moment; once quiet, what is left waits for an operator, a payer or a processor. */
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
-import { chargeOperation, isReturn, type PaymentId } from '../../../../lambdas/kernel/ids.ts';
+import type { PaymentId } from '../../../../lambdas/kernel/ids.ts';
 import { isSettled } from '../../../../lambdas/orders/domain/order.ts';
 import type { OrderTransition } from '../../../../lambdas/orders/domain/order-transition.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
+import { chargeOperation, isReturn } from '../../../../lambdas/payments/ids.ts';
 import {
   HOLDS,
   parseChargeToReturn,

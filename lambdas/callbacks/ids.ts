@@ -1,0 +1,13 @@
+import { OperationPrefix } from '../kernel/contract/rows.ts';
+import { type Digest, derivedLetters } from '../kernel/digest.ts';
+import type { OperationId } from '../kernel/ids.ts';
+
+/** The operation that records one event of a processor: the same for every delivery, at any address. */
+export function callbackOperation(digest: Digest, source: string, eventId: string): OperationId {
+  return `${OperationPrefix.callback}${derivedLetters(digest, ['callback', source, eventId])}` as OperationId;
+}
+
+/** The operation that tries an orphaned callback again and gets it a payment. */
+export function adoptionOperation(digest: Digest, orphan: OperationId): OperationId {
+  return `${OperationPrefix.adoption}${derivedLetters(digest, ['adoption', orphan])}` as OperationId;
+}

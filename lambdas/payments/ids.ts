@@ -1,0 +1,122 @@
+import { OperationPrefix } from '../kernel/contract/rows.ts';
+import { base32, type Digest, derivedLetters } from '../kernel/digest.ts';
+import { type KeyScope, scopeParts } from '../kernel/idempotency-key.ts';
+import type { OperationId, OrderId, PaymentId } from '../kernel/ids.ts';
+
+export const PAYMENT_ID = /^pay_[a-z2-7]{32}$/;
+
+/** @returns undefined when `text` is not of the form of a payment id */
+export function parsePaymentId(text: string): PaymentId | undefined {
+  return PAYMENT_ID.test(text) ? (text as PaymentId) : undefined;
+}
+
+/** The chain of transitions in the Ledger that a row is derived from. */
+export type ChainId = PaymentId | OrderId;
+
+export function isOrderId(id: ChainId): id is OrderId {
+  return id.startsWith('ord_');
+}
+
+/**
+ * The id of the payment that this request makes. It is derived from the request, so that the idempotency record, the
+ * payment and the processor's key are found without an index, and a lost record cannot become a second charge.
+ */
+export function derivePaymentId(digest: Digest, scope: KeyScope): PaymentId {
+  return `${OperationPrefix.charge}${derivedLetters(digest, scopeParts(scope))}` as PaymentId;
+}
+
+/**
+ * The id of the payment that an event asks for: the same over every transport. A request over HTTP with the same id as its key is
+ * another payment.
+ */
+export function paymentOfEvent(
+  digest: Digest,
+  { tenantId: tenant, mode }: Pick<KeyScope, 'tenantId' | 'mode'>,
+  eventId: string,
+): PaymentId {
+  return `${OperationPrefix.charge}${derivedLetters(digest, ['payment_request', tenant, mode, eventId])}` as PaymentId;
+}
+
+/** The operation that charges a payment has the payment's id. */
+export function chargeOperation(paymentId: PaymentId): OperationId {
+  return paymentId as string as OperationId;
+}
+
+export type ChangeKind = 'capture' | 'cancel' | 'refund';
+
+/** 130 bits. */
+const CHANGE_LETTERS = 26;
+
+/**
+ * The id of a change of a payment. It contains the payment's id, so that both are found without an index.
+ *
+ * @param parts what the change is derived from
+ */
+export function changeIdOf(
+  digest: Digest,
+  kind: ChangeKind | 'return',
+  paymentId: PaymentId,
+  parts: readonly string[],
+): OperationId {
+  const letters = derivedLetters(digest, parts).slice(0, CHANGE_LETTERS);
+  return `${OperationPrefix[kind]}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
+}
+
+/** The id of the capture, cancellation or refund that this request makes. */
+export function deriveChangeId(digest: Digest, kind: ChangeKind, paymentId: PaymentId, scope: KeyScope): OperationId {
+  return changeIdOf(digest, kind, paymentId, scopeParts(scope));
+}
+
+const PART_PREFIXES = { refund: OperationPrefix.refund, dispute: 'dsp_' } as const;
+/** With the processor's id at its end. */
+export const DISPUTE_ID = /^dsp_[a-z2-7]{32}_.{1,255}$/;
+const PART_ID = /^(?:cap|can|ref|rtn|dsp)_(?<payment>[a-z2-7]{32})(?:[a-z2-7]{26}|_.+)$/;
+
+/**
+ * The id of a refund or a dispute in the API. It contains the payment's id, so that no index is needed. One that was made at
+ * the processor has the processor's id behind it.
+ *
+ * @param id Payonce's own id of the refund, or the processor's id
+ */
+export function partId(kind: keyof typeof PART_PREFIXES, paymentId: PaymentId, id: string): string {
+  if (isRefundOf(id, paymentId)) return id;
+  return `${PART_PREFIXES[kind]}${paymentId.slice('pay_'.length)}_${id}`;
+}
+
+/** @returns the payment of a capture, a cancellation, a refund or a dispute; undefined when `text` does not have the form of such an id */
+export function paymentOfPart(text: string): PaymentId | undefined {
+  const payment = PART_ID.exec(text)?.groups?.['payment'];
+  return payment === undefined ? undefined : (`pay_${payment}` as PaymentId);
+}
+
+const OWN_REFUND = /^(?:ref|rtn)_[a-z2-7]+$/;
+
+/** Whether a refund at the processor, by the operation that its metadata name, was made by us. */
+export function isOwnRefund(operation: string | undefined): operation is string {
+  return operation !== undefined && OWN_REFUND.test(operation);
+}
+
+/** Whether Payonce made the refund for this payment. A processor's own ids of refunds have any form. */
+export function isRefundOf(refundId: string, paymentId: PaymentId): boolean {
+  return isOwnRefund(refundId) && paymentOfPart(refundId) === paymentId;
+}
+
+/** Whether Payonce made the refund to return a stray charge. */
+export function isReturn(refundId: string): boolean {
+  return refundId.startsWith(OperationPrefix.return);
+}
+
+/**
+ * The operation that finds out what became of a payment or a change that was answered "not known yet".
+ *
+ * @param written the hash of the first transition that it writes. A restored copy can have the record of an earlier look without its
+ *   transition; the place in the chain is then taken by another one, under another id
+ */
+export function inquiryOperation(digest: Digest, asked: OperationId, written: Uint8Array): OperationId {
+  return `${OperationPrefix.inquiry}${derivedLetters(digest, ['inquiry', asked, base32(written)])}` as OperationId;
+}
+
+/** The operation that tells operators of one contradiction between a processor's books and a payment. @param shown what the books show */
+export function contradictionOperation(digest: Digest, paymentId: PaymentId, shown: string): OperationId {
+  return `${OperationPrefix.inquiry}${derivedLetters(digest, ['contradiction', paymentId, shown])}` as OperationId;
+}
