@@ -31,11 +31,13 @@ const ROOMS = [
 
 const TOOLS = '^(bin|lib|local|cli|test|bench|demo|bridge|client|console|examples|package)/';
 /** Names that synthesis and run time share: tables, rows, metrics, environment variables, jobs. */
-const CONTRACT = ['^lambdas/kernel/contract/', '^lambdas/.+/contract\\.ts$'];
+const CONTRACT = ['^lambdas/.+/contract(\\.ts$|/)'];
 /** Processors' descriptors. Synthesis reads them too, so they load the processors' code only when it is needed. */
 const DESCRIPTORS = ['^lambdas/processors/(registry|descriptor)\\.ts$', '^lambdas/processors/[^/]+/descriptor\\.ts$'];
 /** The schemas of the protocol of a processor of the operator's own, which `payonce conform` examines. */
-const PROTOCOL = ['^lambdas/processors/sandbox/sandbox-(answers|charge)\\.ts$'];
+const PROTOCOL = ['^lambdas/processors/sandbox/sandbox-(answers|api|charge)\\.ts$'];
+/** The APIs of a processor and of a shop that the sandbox implements. */
+const SANDBOX_APIS = ['^lambdas/processors/sandbox/sandbox-api\\.ts$', '^lambdas/orders/parties/shop-api\\.ts$'];
 /** Schedules and addresses are parsed in one place, so that synthesis validates what run time executes. */
 const PARSERS = ['^lambdas/jobs/schedules\\.ts$', '^lambdas/kernel/platform/web-url\\.ts$'];
 const AWS_PLACES = ['^lambdas/[^/]+/(store|transport|parties)/', '^lambdas/kernel/platform/'];
@@ -88,12 +90,7 @@ module.exports = {
       severity: 'error',
       from: { path: DOMAIN },
       to: {
-        pathNot: [
-          ...DOMAIN,
-          '^lambdas/[^/]+/contract\\.ts$',
-          '^lambdas/kernel/[^/]+\\.ts$',
-          '^lambdas/kernel/contract/',
-        ],
+        pathNot: [...DOMAIN, ...CONTRACT, '^lambdas/kernel/[^/]+\\.ts$'],
       },
     },
     {
@@ -154,10 +151,10 @@ module.exports = {
       to: { path: '^sandbox/' },
     },
     {
-      name: 'the-sandbox-sees-kernel-and-once',
+      name: 'the-sandbox-sees-kernel-and-once-and-the-apis-it-implements',
       severity: 'error',
       from: { path: '^sandbox/' },
-      to: { path: '^lambdas/', pathNot: '^lambdas/(kernel|once)/' },
+      to: { path: '^lambdas/', pathNot: ['^lambdas/(kernel|once)/', ...SANDBOX_APIS] },
     },
     {
       name: 'the-bridge-sees-kernel-and-contracts',

@@ -1,6 +1,6 @@
 import type * as z from 'zod';
-import type { SandboxEvent } from '../lambdas/kernel/contract/sandbox-api.ts';
 import { errorAnswer } from '../lambdas/processors/sandbox/sandbox-answers.ts';
+import type { SandboxEvent } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { chargeAnswer, listAnswer, refundAnswer } from '../lambdas/processors/sandbox/sandbox-charge.ts';
 
 /** The conformance suite of the processor protocol (docs/processor-protocol.md). Each point says what a processor must do. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Charge } from '../lambdas/kernel/contract/sandbox-api.ts';
+import type { Charge } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import type { EventKind } from './contract.ts';
 import type { Side } from './side.ts';
 import type { Counts } from './verdict.ts';

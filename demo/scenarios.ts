@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Charge } from '../lambdas/kernel/contract/sandbox-api.ts';
 import { invariant } from '../lambdas/kernel/invariant.ts';
+import type { Charge } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { HOLD } from './contract.ts';
 import type { Subject } from './counts.ts';
 import { kill, type Side } from './side.ts';

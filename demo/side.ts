@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { invariant } from '../lambdas/kernel/invariant.ts';
 import {
   type Charge,
   type EventList,
   type SandboxEvent,
   SIGNATURE_HEADER,
-} from '../lambdas/kernel/contract/sandbox-api.ts';
-import { invariant } from '../lambdas/kernel/invariant.ts';
+} from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { runningProcesses, signalProcess } from '../local/processes.ts';
 import type { EventKind } from './contract.ts';
 

@@ -1,6 +1,6 @@
+import { JOB_PAGE_SECONDS, type JobEntry } from '../lambdas/jobs/contract/jobs.ts';
 import { isTimeZone, readSchedule } from '../lambdas/jobs/schedules.ts';
 import { JOBS_RUN } from '../lambdas/kernel/contract/api.ts';
-import { JOB_PAGE_SECONDS, type JobEntry } from '../lambdas/kernel/contract/jobs.ts';
 
 /** Ids are part of run-ids, and a run-id is an idempotency key of at most 128 characters. */
 export const JOB_ID = /^[a-z](?:-?[a-z0-9]){1,49}$/;
@@ -20,7 +20,7 @@ const OVERLAPS: readonly string[] = ['forbid', 'allow'];
 export function checkJobs(entries: readonly JobEntry[]): void {
   const faults = entries.flatMap((entry, index) => faultsOf(entry, entries.slice(0, index)));
   if (faults.length === 0) return;
-  throw new Error(`The registry of jobs (lambdas/kernel/contract/jobs.ts) is invalid:\n${faults.join('\n')}`);
+  throw new Error(`The registry of jobs (lambdas/jobs/contract/jobs.ts) is invalid:\n${faults.join('\n')}`);
 }
 
 function faultsOf(entry: JobEntry, earlier: readonly JobEntry[]): readonly string[] {

@@ -2,14 +2,14 @@ import { Duration } from 'aws-cdk-lib';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { listedJobs } from '../lambdas/jobs/contract/job-targets.ts';
+import { JOBS, type JobWorkerName } from '../lambdas/jobs/contract/jobs.ts';
 import {
   EXECUTOR_TIMEOUT_SECONDS,
   JOB_WORKER_TIMEOUT_SECONDS,
   JOBS_API_TIMEOUT_SECONDS,
-} from '../lambdas/jobs/contract.ts';
+} from '../lambdas/jobs/contract/runs.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
-import { listedJobs } from '../lambdas/kernel/contract/job-targets.ts';
-import { JOBS, type JobWorkerName } from '../lambdas/kernel/contract/jobs.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { EngineFunction, engineTables } from './constructs/engine-function.ts';
 import type { HttpApi } from './constructs/http-api.ts';

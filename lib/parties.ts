@@ -34,7 +34,7 @@ type PartyAddresses =
 
 type RealShop =
   | {
-      /** Base address of the shop's stock and referrals (kernel/contract/shop-api.ts), without a trailing slash. */
+      /** Base address of the shop's stock and referrals (lambdas/orders/parties/shop-api.ts), without a trailing slash. */
       readonly shopUrl: string;
       /** Signs the calls to the shop. */
       readonly shopSigningKey: ProcessorSecret;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { Charge } from '../lambdas/kernel/contract/sandbox-api.ts';
+import type { Charge } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import type { Reply } from './reply.ts';
 
 const STYLE = `

@@ -1,4 +1,4 @@
-import type { Charge } from '../lambdas/kernel/contract/sandbox-api.ts';
+import type { Charge } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { outcomePage, plainPage, questionPage } from './action-page.ts';
 import { change } from './changing.ts';
 import { end, wasRefused } from './charge.ts';

@@ -1,4 +1,4 @@
-import type { Charge } from '../lambdas/kernel/contract/sandbox-api.ts';
+import type { Charge } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { change } from './changing.ts';
 import { type Decision, end } from './charge.ts';
 import { endRefund, openDispute } from './money-back.ts';

@@ -1,11 +1,11 @@
+import type { Credit, Reservation } from '../lambdas/orders/parties/shop-api.ts';
 import type {
   Charge,
   Dispute,
   Refund,
   SandboxEvent,
   SwitchedFailures,
-} from '../lambdas/kernel/contract/sandbox-api.ts';
-import type { Credit, Reservation } from '../lambdas/kernel/contract/shop-api.ts';
+} from '../lambdas/processors/sandbox/sandbox-api.ts';
 import type { MailBooks } from './mail-books.ts';
 
 /** Milliseconds for which a key is recognized after its first charge or change. Stripe: at least 24 hours. */

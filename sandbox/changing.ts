@@ -1,5 +1,5 @@
-import type { Charge, SandboxEvent } from '../lambdas/kernel/contract/sandbox-api.ts';
 import { storedOperationId } from '../lambdas/kernel/ids.ts';
+import type { Charge, SandboxEvent } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { type BookedCharge, type BookedOperation, KEY_RETENTION_MS, type KeyedRequest } from './books.ts';
 import type { Decision } from './charge.ts';
 import { newEvent } from './events.ts';

@@ -1,4 +1,4 @@
-import type { Charge, CreateCharge, Dispute, Refund } from '../lambdas/kernel/contract/sandbox-api.ts';
+import type { Charge, CreateCharge, Dispute, Refund } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { becoming, type EventDraft } from './events.ts';
 
 /** The state of the charge does not allow the request. Answered with 400; nothing changes. */

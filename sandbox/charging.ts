@@ -1,5 +1,5 @@
-import type { Charge, CreateCharge, ProcessorError } from '../lambdas/kernel/contract/sandbox-api.ts';
 import { storedOperationId } from '../lambdas/kernel/ids.ts';
+import type { Charge, CreateCharge, ProcessorError } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import type { Books, KeyClaim, KeyedRequest } from './books.ts';
 import { newCharge } from './charge.ts';
 import { sendEvent } from './delivering.ts';

@@ -1,5 +1,5 @@
 import type { Context, Hono } from 'hono';
-import type { Charge, SandboxEvent } from '../lambdas/kernel/contract/sandbox-api.ts';
+import type { Charge, SandboxEvent } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { NO_FAILURES, type TroubledCalls } from './books.ts';
 import { change } from './changing.ts';
 import { type Decision, expireCharge } from './charge.ts';

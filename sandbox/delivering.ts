@@ -1,5 +1,5 @@
-import { type SandboxEvent, SIGNATURE_HEADER } from '../lambdas/kernel/contract/sandbox-api.ts';
 import { storedOperationId } from '../lambdas/kernel/ids.ts';
+import { type SandboxEvent, SIGNATURE_HEADER } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { sign } from './signature.ts';
 import { type DeliverTask, delivery, MAX_LOOKS, waitSeconds } from './tasks.ts';
 import type { Callback, SandboxWorld } from './world.ts';

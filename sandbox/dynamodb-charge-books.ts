@@ -1,5 +1,5 @@
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
-import type { Charge } from '../lambdas/kernel/contract/sandbox-api.ts';
+import type { Charge } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import {
   byPlace,
   type ChargeBooks,

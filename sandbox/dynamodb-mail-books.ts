@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { EmailDetails, EmailOutline } from '../lambdas/kernel/contract/mail-api.ts';
 import { type DynamoDbAccess, pointersAt, read, transact } from './dynamodb-requests.ts';
+import type { EmailDetails, EmailOutline } from './mail-api.ts';
 import { type EmailLabel, labelsOf, type MailBooks, outlineOf, placeOf } from './mail-books.ts';
 
 /**

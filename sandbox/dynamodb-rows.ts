@@ -5,7 +5,7 @@ import {
   EVENT_TYPES,
   type Refund,
   type SandboxEvent,
-} from '../lambdas/kernel/contract/sandbox-api.ts';
+} from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { KEY_RETENTION_MS, type Place, type TroubledCalls } from './books.ts';
 
 /**

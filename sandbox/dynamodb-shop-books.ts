@@ -1,6 +1,6 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
-import type { Credit, Reservation } from '../lambdas/kernel/contract/shop-api.ts';
+import type { Credit, Reservation } from '../lambdas/orders/parties/shop-api.ts';
 import { byPlace, type EntryBooks, type ShopBooks } from './books.ts';
 import { type DynamoDbAccess, getAll, pointersAt, read, transact } from './dynamodb-requests.ts';
 

@@ -1,4 +1,4 @@
-import type { Charge, ChargeStatus, EventType, SandboxEvent } from '../lambdas/kernel/contract/sandbox-api.ts';
+import type { Charge, ChargeStatus, EventType, SandboxEvent } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import type { SandboxWorld } from './world.ts';
 
 /** An event without its id and time. */

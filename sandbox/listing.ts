@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { ChargeList } from '../lambdas/kernel/contract/sandbox-api.ts';
+import type { ChargeList } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import type { Books, Place } from './books.ts';
 import { BadRequest, checked } from './requests.ts';
 

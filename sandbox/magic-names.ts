@@ -1,4 +1,4 @@
-import type { CreateCredit, CreateReservation } from '../lambdas/kernel/contract/shop-api.ts';
+import type { CreateCredit, CreateReservation } from '../lambdas/orders/parties/shop-api.ts';
 
 /** The effect and the answer of a request, by the table of magic names in the contract. */
 export type Manner =

@@ -1,4 +1,4 @@
-import type { EmailDetails, EmailOutline } from '../lambdas/kernel/contract/mail-api.ts';
+import type { EmailDetails, EmailOutline } from './mail-api.ts';
 
 /** The sent e-mails, which can be found by their labels. They never expire. */
 export interface MailBooks {

@@ -3,14 +3,8 @@ import canonicalize from 'canonicalize';
 import type { Context, Hono } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import * as z from 'zod';
-import type {
-  EmailDetails,
-  EmailError,
-  EmailSearch,
-  SendEmail,
-  SentEmail,
-} from '../lambdas/kernel/contract/mail-api.ts';
 import { SILENCE_MS } from './magic-sources.ts';
+import type { EmailDetails, EmailError, EmailSearch, SendEmail, SentEmail } from './mail-api.ts';
 import { type EmailLabel, labelsOf } from './mail-books.ts';
 import { jsonReply, notFound, type Reply, send } from './reply.ts';
 import type { SandboxWorld } from './world.ts';

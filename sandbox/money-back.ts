@@ -1,4 +1,4 @@
-import type { Charge, Dispute, Refund } from '../lambdas/kernel/contract/sandbox-api.ts';
+import type { Charge, Dispute, Refund } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { type Change, type Decision, type Refusal, refused } from './charge.ts';
 
 export interface RefundRequest {

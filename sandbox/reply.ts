@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { ProcessorError } from '../lambdas/kernel/contract/sandbox-api.ts';
+import type { ProcessorError } from '../lambdas/processors/sandbox/sandbox-api.ts';
 
 /** An HTTP answer. `body` is the text to send, usually JSON. */
 export interface Reply {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { CreateCharge, SwitchedFailures } from '../lambdas/kernel/contract/sandbox-api.ts';
+import type { CreateCharge, SwitchedFailures } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { MAX_COPIES } from './tasks.ts';
 
 const amountMinor = z.int().positive();

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { LinearRouter } from 'hono/router/linear-router';
-import type { Charge, EventList } from '../lambdas/kernel/contract/sandbox-api.ts';
+import type { Charge, EventList } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { requireSecret } from './access.ts';
 import { askPayer, decideAction } from './actions.ts';
 import { baseAddress } from './base-address.ts';

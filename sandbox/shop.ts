@@ -1,5 +1,6 @@
 import type { Context, Hono } from 'hono';
 import * as z from 'zod';
+import { storedOperationId } from '../lambdas/kernel/ids.ts';
 import type {
   CreateCredit,
   CreateReservation,
@@ -7,8 +8,7 @@ import type {
   CreditList,
   Reservation,
   ReservationList,
-} from '../lambdas/kernel/contract/shop-api.ts';
-import { storedOperationId } from '../lambdas/kernel/ids.ts';
+} from '../lambdas/orders/parties/shop-api.ts';
 import type { EntryBooks, EntryClaim, KeyedRequest } from './books.ts';
 import { creditManners, type Manner, type Manners, reservationManners } from './magic-names.ts';
 import { SILENCE_MS } from './magic-sources.ts';

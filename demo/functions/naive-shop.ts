@@ -4,8 +4,8 @@ import { PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { GetCommand, PutCommand, QueryCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb';
 import type { APIGatewayProxyResult, MSKEvent } from 'aws-lambda';
 import { eventBridgeClient } from '../../lambdas/events/store/eventbridge-publisher.ts';
-import type { Charge, SandboxEvent } from '../../lambdas/kernel/contract/sandbox-api.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
+import type { Charge, SandboxEvent } from '../../lambdas/processors/sandbox/sandbox-api.ts';
 import {
   DemoEnvironment,
   type EventKind,

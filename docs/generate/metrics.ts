@@ -1,8 +1,8 @@
-import type { CountedMetric, JobMetric } from '../../lambdas/jobs/contract.ts';
-import type { ArchiveMetric } from '../../lambdas/kernel/contract/archive.ts';
+import type { CountedMetric, JobMetric } from '../../lambdas/jobs/contract/runs.ts';
 import type { EventMetric } from '../../lambdas/kernel/contract/events.ts';
 import type {
   AlarmMetric,
+  ArchiveMetric,
   FUNCTION_FAILED,
   OutboundMetric,
   TENANT_LIMITED,

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi';
 import { numberFormats } from '../../lambdas/api-docs/number-formats.ts';
-import { EVENT_TYPES, SIGNATURE_HEADER } from '../../lambdas/kernel/contract/sandbox-api.ts';
 import { errorAnswer } from '../../lambdas/processors/sandbox/sandbox-answers.ts';
+import { EVENT_TYPES, SIGNATURE_HEADER } from '../../lambdas/processors/sandbox/sandbox-api.ts';
 import { chargeAnswer, listAnswer, refundAnswer } from '../../lambdas/processors/sandbox/sandbox-charge.ts';
 import { amountBody, createChargeBody, emptyBody, idempotencyKey, refundBody } from '../../sandbox/request-bodies.ts';
 

@@ -13,3 +13,6 @@ export interface ArchiverRequest {
   /** The records are made from rows of the Ledger, because the Stream no longer has them. @default false */
   readonly isLate?: boolean;
 }
+
+/** The name under which the auditor counts. */
+export const AUDITOR_SERVICE = 'archive-auditor';

@@ -1,7 +1,7 @@
+import { JOB_SECRET_FRESH_SECONDS } from '../jobs/contract/jobs.ts';
 import { cronExecutor } from '../jobs/http/executor.ts';
 import { readExecutorConfig } from '../jobs/settings.ts';
 import { httpJobRoutes, signer } from '../jobs/store/http-job-routes.ts';
-import { JOB_SECRET_FRESH_SECONDS } from '../kernel/contract/jobs.ts';
 import { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
 import type { Secrets } from '../kernel/platform/secrets-manager.ts';
 import { secrets } from '../kernel/platform/secrets-manager.ts';

@@ -1,11 +1,11 @@
 import { DynamoDbActivity } from '../activity/store/dynamodb-activity.ts';
 import type { GatewayEvent, GatewayResult } from '../http/gateway-request.ts';
+import { JOB_SECRET_FRESH_SECONDS } from '../jobs/contract/jobs.ts';
 import { jobsApi } from '../jobs/http/job-routes.ts';
 import { verifyJobCredential } from '../jobs/job-credential.ts';
 import { readJobsApiConfig } from '../jobs/settings.ts';
 import { DynamoDbJobRuns } from '../jobs/store/dynamodb-job-runs.ts';
 import { configuredJobTasks } from '../jobs/store/sqs-job-tasks.ts';
-import { JOB_SECRET_FRESH_SECONDS } from '../kernel/contract/jobs.ts';
 import { ActiveSecrets } from '../kernel/platform/active-secrets.ts';
 import type { Secrets } from '../kernel/platform/secrets-manager.ts';
 import { secrets } from '../kernel/platform/secrets-manager.ts';

@@ -1,4 +1,5 @@
 import { configuredParking } from '../events/store/sqs-parking.ts';
+import type { JobOf } from '../jobs/contract/jobs.ts';
 import { jobTelemetry } from '../jobs/http/job-telemetry.ts';
 import { jobWorker } from '../jobs/http/job-worker.ts';
 import { readJobWorkerConfig } from '../jobs/settings.ts';
@@ -6,7 +7,6 @@ import { DynamoDbJobRuns } from '../jobs/store/dynamodb-job-runs.ts';
 import { configuredJobTasks } from '../jobs/store/sqs-job-tasks.ts';
 import type { Job } from '../jobs/use/job.ts';
 import { workRun } from '../jobs/use/work-run.ts';
-import type { JobOf } from '../kernel/contract/jobs.ts';
 import { ALARM_RUN, type AlarmMetric } from '../kernel/contract/metrics.ts';
 import { secrets } from '../kernel/platform/secrets-manager.ts';
 import { queues } from '../kernel/platform/sqs.ts';

@@ -1,7 +1,5 @@
 import * as z from 'zod';
 import { Environment } from '../kernel/contract/environment.ts';
-import type { ListedJob } from '../kernel/contract/job-targets.ts';
-import type { JobWorkerName } from '../kernel/contract/jobs.ts';
 import {
   baseUrl,
   jsonOf,
@@ -12,6 +10,8 @@ import {
   tableName,
   type Variables,
 } from '../kernel/platform/variables.ts';
+import type { ListedJob } from './contract/job-targets.ts';
+import type { JobWorkerName } from './contract/jobs.ts';
 
 const executor = z.object({
   [Environment.idempotencyTable]: tableName,

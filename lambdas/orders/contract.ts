@@ -1,6 +1,6 @@
 /** The environment variables of the parties of an order. The stacks set them, and the functions read them. */
 export const PartiesEnvironment = {
-  /** Base address of the shop's stock and referrals (contract/shop-api.ts), without a trailing slash. */
+  /** Base address of the shop's stock and referrals (parties/shop-api.ts), without a trailing slash. */
   shopUrl: 'SHOP_URL',
   /** The secret in Secrets Manager that the sandbox requires, where it plays the shop and the e-mail service. */
   sandboxSecretId: 'PARTIES_SANDBOX_SECRET_ID',

@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import { type CalledTarget, TargetEnvironment } from '../jobs/contract/job-targets.ts';
 import { Environment } from '../kernel/contract/environment.ts';
-import { type CalledTarget, TargetEnvironment } from '../kernel/contract/job-targets.ts';
 import {
   baseUrl,
   jsonOf,

@@ -1,6 +1,12 @@
 import { Duration } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
-import { JOB_SERVICE, JobMetric, type JobMetricName, PACE_DIMENSION, type Pace } from '../../lambdas/jobs/contract.ts';
+import {
+  JOB_SERVICE,
+  JobMetric,
+  type JobMetricName,
+  PACE_DIMENSION,
+  type Pace,
+} from '../../lambdas/jobs/contract/runs.ts';
 import { payonceMetric } from './payonce-metric.ts';
 import { RunbookAlarm, type RunbookAlarmProps } from './runbook-alarm.ts';
 

@@ -3,7 +3,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { JOB_MESSAGE_HIDDEN_SECONDS, JOB_WORKER_TIMEOUT_SECONDS } from '../../lambdas/jobs/contract.ts';
+import { JOB_MESSAGE_HIDDEN_SECONDS, JOB_WORKER_TIMEOUT_SECONDS } from '../../lambdas/jobs/contract/runs.ts';
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import type { PayonceFunction } from './payonce-function.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';

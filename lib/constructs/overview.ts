@@ -12,9 +12,9 @@ import {
 } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { JobMetric, paceOf } from '../../lambdas/jobs/contract.ts';
+import type { JobEntry } from '../../lambdas/jobs/contract/jobs.ts';
+import { JobMetric, paceOf } from '../../lambdas/jobs/contract/runs.ts';
 import { EventMetric } from '../../lambdas/kernel/contract/events.ts';
-import type { JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
 import { ALARM_SERVICE, ALARMS } from '../../lambdas/kernel/contract/metrics.ts';
 import { PurgeMetric } from '../../lambdas/operators/contract.ts';
 import { BOOKS_SERVICE, BooksMetric } from '../../lambdas/reconciliation/contract.ts';

@@ -6,8 +6,8 @@ import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/a
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { type JobFiring, SCHEDULED_TIME_ATTRIBUTE } from '../../lambdas/jobs/contract.ts';
-import type { JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
+import type { JobEntry } from '../../lambdas/jobs/contract/jobs.ts';
+import { type JobFiring, SCHEDULED_TIME_ATTRIBUTE } from '../../lambdas/jobs/contract/runs.ts';
 import { checkJobs } from '../job-registry.ts';
 import { queueEncryption } from './data-key.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';

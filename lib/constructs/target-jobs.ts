@@ -4,15 +4,15 @@ import { Schedule, ScheduleExpression, ScheduleTargetInput } from 'aws-cdk-lib/a
 import { SqsSendMessage } from 'aws-cdk-lib/aws-scheduler-targets';
 import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { SCHEDULED_TIME_ATTRIBUTE } from '../../lambdas/jobs/contract.ts';
-import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import {
   type CalledTarget,
   JOB_TARGETS_TIMEOUT_SECONDS,
   type JobTargets,
   TargetEnvironment,
   windowOf,
-} from '../../lambdas/kernel/contract/job-targets.ts';
+} from '../../lambdas/jobs/contract/job-targets.ts';
+import { SCHEDULED_TIME_ATTRIBUTE } from '../../lambdas/jobs/contract/runs.ts';
+import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import type { DataStack } from '../data-stack.ts';
 import { type FunctionLogs, PayonceFunction } from './payonce-function.ts';

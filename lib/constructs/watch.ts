@@ -2,7 +2,7 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import type { RestApi } from 'aws-cdk-lib/aws-apigateway';
 import { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct, type IConstruct } from 'constructs';
-import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
+import { JOBS } from '../../lambdas/jobs/contract/jobs.ts';
 import { LIMITS_SERVICE, TENANT_LIMITED } from '../../lambdas/kernel/contract/metrics.ts';
 import { VENDORS } from '../../lambdas/orders/contract.ts';
 import type { DataStack } from '../data-stack.ts';

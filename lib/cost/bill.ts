@@ -1,5 +1,5 @@
 import { EventNames } from '../../lambdas/events/contract.ts';
-import { JOB_SECRET_FRESH_SECONDS, JOBS } from '../../lambdas/kernel/contract/jobs.ts';
+import { JOB_SECRET_FRESH_SECONDS, JOBS } from '../../lambdas/jobs/contract/jobs.ts';
 import { BacklogMetric } from '../../lambdas/resolving/contract.ts';
 import { grownGb, logsOf, type Path, pathsOf } from './paths.ts';
 import { type BillLine, lineOf, linesOf, totalOf } from './prices.ts';

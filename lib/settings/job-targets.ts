@@ -1,5 +1,5 @@
-import type { JobTarget, JobTargets } from '../../lambdas/kernel/contract/job-targets.ts';
-import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
+import type { JobTarget, JobTargets } from '../../lambdas/jobs/contract/job-targets.ts';
+import { JOBS } from '../../lambdas/jobs/contract/jobs.ts';
 import { webUrl } from '../../lambdas/kernel/platform/web-url.ts';
 import { checkTiming, JOB_ID, JOB_ID_ALLOWED } from '../job-registry.ts';
 import { objectOf, PREFIX } from './rules.ts';

@@ -3,7 +3,7 @@ import { address, email, matching, PREFIX, whole } from './rules.ts';
 /** The settings of the parties of orders. */
 export interface PartySettings {
   /**
-   * Base URL of the shop with the stock and referrals for orders (lambdas/kernel/contract/shop-api.ts), without the sandbox.
+   * Base URL of the shop with the stock and referrals for orders (lambdas/orders/parties/shop-api.ts), without the sandbox.
    * @default the sandbox's; without the sandbox, there is no orders API
    */
   readonly shopUrl?: string;

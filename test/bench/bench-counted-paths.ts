@@ -1,9 +1,9 @@
 import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
 import { type CommissionEvent, keepCommission } from '../../lambdas/follow-ups/keep-commission.ts';
+import { JOBS } from '../../lambdas/jobs/contract/jobs.ts';
 import { acceptedRun } from '../../lambdas/jobs/domain/job-run.ts';
 import { DynamoDbJobRuns } from '../../lambdas/jobs/store/dynamodb-job-runs.ts';
 import { workRun } from '../../lambdas/jobs/use/work-run.ts';
-import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
 import { MetadataName } from '../../lambdas/kernel/contract/metadata.ts';
 import type { OperationId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';

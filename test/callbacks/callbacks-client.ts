@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { CallbacksApiTools } from '../../lambdas/callbacks/callbacks-api.ts';
-import type { SandboxEvent } from '../../lambdas/kernel/contract/sandbox-api.ts';
 import type { ConfiguredSource } from '../../lambdas/processors/configured-processors.ts';
+import type { SandboxEvent } from '../../lambdas/processors/sandbox/sandbox-api.ts';
 import { readSandboxEvent } from '../../lambdas/processors/sandbox/sandbox-event.ts';
 import { SCHEMES, type SignatureSchemeName } from '../processors/signature-schemes.ts';
 import { Api, type Asked, type Reply } from '../world/api.ts';

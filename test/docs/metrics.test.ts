@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { metricsPage } from '../../docs/generate/metrics.ts';
-import { JobMetric } from '../../lambdas/jobs/contract.ts';
+import { JobMetric } from '../../lambdas/jobs/contract/runs.ts';
 import { EventMetric } from '../../lambdas/kernel/contract/events.ts';
 import { ALARMS } from '../../lambdas/kernel/contract/metrics.ts';
 import { PurgeMetric } from '../../lambdas/operators/contract.ts';

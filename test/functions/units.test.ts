@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { republishRange } from '../../lambdas/events/use/republish-range.ts';
+import { jobEntry } from '../../lambdas/jobs/contract/jobs.ts';
 import { acceptedRun } from '../../lambdas/jobs/domain/job-run.ts';
 import { askForRun } from '../../lambdas/jobs/use/ask-for-run.ts';
 import { ONE_DONE } from '../../lambdas/jobs/use/job.ts';
 import { workRun } from '../../lambdas/jobs/use/work-run.ts';
-import { jobEntry } from '../../lambdas/kernel/contract/jobs.ts';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';

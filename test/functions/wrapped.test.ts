@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import ts from 'typescript';
 import { ExportsEnvironment } from '../../lambdas/exports/contract.ts';
 import { IntakeEnvironment } from '../../lambdas/intake/contract.ts';
+import { TargetEnvironment } from '../../lambdas/jobs/contract/job-targets.ts';
 import {
   Environment,
   POWERTOOLS_IDEMPOTENCY_DISABLED,
@@ -11,7 +12,6 @@ import {
   RELAY_PARKING_QUEUE_URL,
   SandboxEnvironment,
 } from '../../lambdas/kernel/contract/environment.ts';
-import { TargetEnvironment } from '../../lambdas/kernel/contract/job-targets.ts';
 import { systemPlatform } from '../../lambdas/kernel/platform/system-platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { MESSAGE_QUEUES } from '../../lambdas/operators/contract.ts';

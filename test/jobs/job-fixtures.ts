@@ -1,3 +1,4 @@
+import type { JobId } from '../../lambdas/jobs/contract/jobs.ts';
 import { type JobRun, runIdOf } from '../../lambdas/jobs/domain/job-run.ts';
 import { clockedRunOperation } from '../../lambdas/jobs/ids.ts';
 import { type AcceptRun, acceptRun } from '../../lambdas/jobs/use/accept-run.ts';
@@ -5,7 +6,6 @@ import type { AskForRunTools } from '../../lambdas/jobs/use/ask-for-run.ts';
 import type { Job, JobCounts, JobItem } from '../../lambdas/jobs/use/job.ts';
 import { ONE_DONE } from '../../lambdas/jobs/use/job.ts';
 import type { JobObserver } from '../../lambdas/jobs/use/work-run.ts';
-import type { JobId } from '../../lambdas/kernel/contract/jobs.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { type OperationId, ownerToken } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';

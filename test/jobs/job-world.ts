@@ -1,9 +1,9 @@
-import { JOB_MESSAGE_HIDDEN_SECONDS } from '../../lambdas/jobs/contract.ts';
+import type { JobId } from '../../lambdas/jobs/contract/jobs.ts';
+import { JOB_MESSAGE_HIDDEN_SECONDS } from '../../lambdas/jobs/contract/runs.ts';
 import { acceptedRun, isEnded, type JobRun, type RunId } from '../../lambdas/jobs/domain/job-run.ts';
 import { type Job, ONE_DONE } from '../../lambdas/jobs/use/job.ts';
 import type { JobLock, JobRunStore, JobTasks } from '../../lambdas/jobs/use/job-runs.ts';
 import { type WorkRunTools, workRun } from '../../lambdas/jobs/use/work-run.ts';
-import type { JobId } from '../../lambdas/kernel/contract/jobs.ts';
 import { ownerToken } from '../../lambdas/kernel/ids.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { type Actor, FaultPlan } from '../support/fault-plan.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { JOBS } from '../../lambdas/jobs/contract/jobs.ts';
 import { acceptedRun } from '../../lambdas/jobs/domain/job-run.ts';
 import { JOBS_RUN } from '../../lambdas/kernel/contract/api.ts';
-import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { DynamoDbTargetRuns } from '../../lambdas/services/store/dynamodb-target-runs.ts';
 import { API_KEY, Api, dataOf, RUNS, unixSeconds } from '../world/api.ts';

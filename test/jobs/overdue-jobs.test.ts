@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
+import { JOBS } from '../../lambdas/jobs/contract/jobs.ts';
 import { acceptedRun, type JobRun } from '../../lambdas/jobs/domain/job-run.ts';
 import type { RunsPage } from '../../lambdas/jobs/use/job-runs.ts';
 import { longestSilenceSeconds, overdueJobs, watchingJobs } from '../../lambdas/jobs/use/overdue-jobs.ts';
-import { JOBS } from '../../lambdas/kernel/contract/jobs.ts';
 
 const NOW_MS = Date.UTC(2026, 2, 2, 12);
 const MINUTE_MS = 60_000;

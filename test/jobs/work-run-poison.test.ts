@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { JOB_MESSAGE_HIDDEN_SECONDS } from '../../lambdas/jobs/contract.ts';
+import { JOB_MESSAGE_HIDDEN_SECONDS } from '../../lambdas/jobs/contract/runs.ts';
 import { acceptedRun, type JobRun } from '../../lambdas/jobs/domain/job-run.ts';
 import { type Job, ONE_DONE } from '../../lambdas/jobs/use/job.ts';
 import { workRun } from '../../lambdas/jobs/use/work-run.ts';

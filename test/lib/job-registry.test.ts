@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { JOBS, type JobEntry } from '../../lambdas/jobs/contract/jobs.ts';
 import { nextScheduled, readSchedule } from '../../lambdas/jobs/schedules.ts';
 import { JOBS_RUN } from '../../lambdas/kernel/contract/api.ts';
-import { JOBS, type JobEntry } from '../../lambdas/kernel/contract/jobs.ts';
 import { checkJobs } from '../../lib/job-registry.ts';
 
 const good: JobEntry = {

@@ -5,7 +5,7 @@ import {
   JOB_LEASE_SECONDS,
   JOB_MESSAGE_HIDDEN_SECONDS,
   JOB_WORKER_TIMEOUT_SECONDS,
-} from '../../lambdas/jobs/contract.ts';
+} from '../../lambdas/jobs/contract/runs.ts';
 import { JobWorker } from '../../lib/constructs/job-worker.ts';
 import { PayonceFunction } from '../../lib/constructs/payonce-function.ts';
 import { statementsByOwner } from './templates.ts';

@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { Match, type Template } from 'aws-cdk-lib/assertions';
-import { JOB_SERVICE } from '../../lambdas/jobs/contract.ts';
+import { JOB_SERVICE } from '../../lambdas/jobs/contract/runs.ts';
 import { ALARM_SERVICE, LIMITS_SERVICE, OUTBOUND_SERVICE } from '../../lambdas/kernel/contract/metrics.ts';
 import { BOOKS_SERVICE } from '../../lambdas/reconciliation/contract.ts';
 import { BACKLOG_SERVICE } from '../../lambdas/resolving/contract.ts';

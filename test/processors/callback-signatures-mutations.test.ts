@@ -27,7 +27,7 @@ const hmac = (key: string | Buffer, start: string, body: Buffer) =>
 const inHexadecimal = ({ secret, atS, body }: Signing) => `t=${atS},v1=${hmac(secret, `${atS}.`, body).digest('hex')}`;
 const keyOf = (secret: string) => Buffer.from(secret.slice('whsec_'.length), 'base64');
 
-/** The formulas from the documentation: kernel/contract/sandbox-api.ts, Stripe's "Verify webhook signatures manually", Standard Webhooks 1.0.0. */
+/** The formulas from the documentation: lambdas/processors/sandbox/sandbox-api.ts, Stripe's "Verify webhook signatures manually", Standard Webhooks 1.0.0. */
 const SIGNERS: Readonly<Record<SignatureSchemeName, (signing: Signing) => Readonly<Record<string, string>>>> = {
   sandbox: (signing) => ({ 'sandbox-signature': inHexadecimal(signing) }),
   stripe: (signing) => ({ 'stripe-signature': inHexadecimal(signing) }),

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { Charge, SandboxEvent } from '../../lambdas/kernel/contract/sandbox-api.ts';
+import type { Charge, SandboxEvent } from '../../lambdas/processors/sandbox/sandbox-api.ts';
 import type { Books } from '../../sandbox/books.ts';
 import { newCharge } from '../../sandbox/charge.ts';
 import { chargeIn, disputeIn, errorIn, eventIn, listIn, refundIn, sandboxHarness } from './sandbox-harness.ts';

@@ -1,4 +1,4 @@
-import type { Charge, ChargeStatus } from '../../lambdas/kernel/contract/sandbox-api.ts';
+import type { Charge, ChargeStatus } from '../../lambdas/processors/sandbox/sandbox-api.ts';
 
 const WAS_HELD: ReadonlySet<ChargeStatus> = new Set(['authorized', 'voided']);
 

@@ -1,4 +1,4 @@
-import type { Charge } from '../../lambdas/kernel/contract/sandbox-api.ts';
+import type { Charge } from '../../lambdas/processors/sandbox/sandbox-api.ts';
 
 /** The fees of a charge and of its disputes, by currency; undefined before one was booked. Shares no code with the product's. Minor units. */
 export function feesAtSandbox(charge: Charge | undefined): Readonly<Record<string, number>> | undefined {

@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { hash } from 'node:crypto';
-import type { Charge, ChargeStatus, EventType, SandboxEvent } from '../../lambdas/kernel/contract/sandbox-api.ts';
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import { type Mode, storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
@@ -10,6 +9,7 @@ import type { HttpAnswer, HttpCall, SendRequest } from '../../lambdas/outbound/h
 import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
 import type { ProcessorAbilities } from '../../lambdas/payments/domain/settlement.ts';
 import type { ChangeOrder, Processor, ProcessorBooks } from '../../lambdas/payments/use/processor.ts';
+import type { Charge, ChargeStatus, EventType, SandboxEvent } from '../../lambdas/processors/sandbox/sandbox-api.ts';
 import { createSandboxBooks } from '../../lambdas/processors/sandbox/sandbox-books.ts';
 import { processorCharge } from '../../lambdas/processors/sandbox/sandbox-charge.ts';
 import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';

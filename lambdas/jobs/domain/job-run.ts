@@ -1,4 +1,4 @@
-import { JOB_WORKER_TIMEOUT_SECONDS } from '../contract.ts';
+import { JOB_WORKER_TIMEOUT_SECONDS } from '../contract/runs.ts';
 
 /** `<job id>:<scheduled time>`: the id of one run, the same for every caller and every request. */
 export type RunId = `${string}:${string}`;

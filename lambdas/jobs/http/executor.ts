@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import { type JobEntry, jobEntry } from '../../kernel/contract/jobs.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import type { Telemetry } from '../../kernel/platform/telemetry.ts';
-import type { JobFiring } from '../contract.ts';
+import { type JobEntry, jobEntry } from '../contract/jobs.ts';
+import type { JobFiring } from '../contract/runs.ts';
 import { type AskedForRun, type AskForRunTools, askForRun } from '../use/ask-for-run.ts';
 
 export interface ExecutorTools extends AskForRunTools {

@@ -14,12 +14,12 @@ import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts
 import { type Parsed, problem, refused, valid } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import type { Answer } from '../../kernel/answer.ts';
-import type { ListedJob } from '../../kernel/contract/job-targets.ts';
-import { JOBS, type JobEntry, jobEntry } from '../../kernel/contract/jobs.ts';
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { RUN_RETENTION_DAYS } from '../../once/domain/idempotency.ts';
 import type { IdentifyOperator } from '../../tenants/operators.ts';
+import type { ListedJob } from '../contract/job-targets.ts';
+import { JOBS, type JobEntry, jobEntry } from '../contract/jobs.ts';
 import { type JobRun, type RunId, runIdOf } from '../domain/job-run.ts';
 import { jobRunObject, unixSeconds } from '../domain/job-run-object.ts';
 import { clockedRunOperation, deriveRunOperation } from '../ids.ts';

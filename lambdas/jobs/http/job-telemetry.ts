@@ -1,8 +1,8 @@
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
-import { jobEntry } from '../../kernel/contract/jobs.ts';
 import type { Instruments } from '../../kernel/platform/instruments.ts';
 import { standardTelemetry } from '../../kernel/platform/telemetry.ts';
-import { type CountedMetric, JOB_DIMENSION, JOB_SERVICE, JobMetric, PACE_DIMENSION, paceOf } from '../contract.ts';
+import { jobEntry } from '../contract/jobs.ts';
+import { type CountedMetric, JOB_DIMENSION, JOB_SERVICE, JobMetric, PACE_DIMENSION, paceOf } from '../contract/runs.ts';
 import type { RunId } from '../domain/job-run.ts';
 import type { JobMessage } from '../use/job-message.ts';
 

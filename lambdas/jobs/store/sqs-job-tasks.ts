@@ -1,8 +1,8 @@
 import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
-import { type JobWorkerName, jobEntry } from '../../kernel/contract/jobs.ts';
 import { RetryableError, TerminalError } from '../../kernel/faults.ts';
 import { delayOf } from '../../kernel/platform/sqs.ts';
 import type { Queues } from '../../kernel/platform/system-platform.ts';
+import { type JobWorkerName, jobEntry } from '../contract/jobs.ts';
 import { jobMessageText } from '../use/job-message.ts';
 import type { JobTasks } from '../use/job-runs.ts';
 

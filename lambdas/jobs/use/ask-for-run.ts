@@ -1,9 +1,9 @@
-import type { JobEntry } from '../../kernel/contract/jobs.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { runExpirySeconds } from '../../once/domain/idempotency.ts';
 import type { ConsumerEffects } from '../../once/use/consumer-records.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
+import type { JobEntry } from '../contract/jobs.ts';
 import { type RunId, runIdOf } from '../domain/job-run.ts';
 import { runCallOperation } from '../ids.ts';
 import type { JobRoutes } from './job-routes.ts';

@@ -1,6 +1,6 @@
-import { JOBS, type JobEntry } from '../../kernel/contract/jobs.ts';
 import type { Clock } from '../../kernel/world.ts';
-import { FREQUENT_SECONDS, JOB_DEFAULT_MAX_DURATION_SECONDS, paceOf } from '../contract.ts';
+import { JOBS, type JobEntry } from '../contract/jobs.ts';
+import { FREQUENT_SECONDS, JOB_DEFAULT_MAX_DURATION_SECONDS, paceOf } from '../contract/runs.ts';
 import type { Job } from './job.ts';
 import type { JobMarks } from './job-marks.ts';
 import type { JobRunStore } from './job-runs.ts';

@@ -1,5 +1,5 @@
-import { JOB_PAGE_SECONDS } from '../../kernel/contract/jobs.ts';
 import type { Clock } from '../../kernel/world.ts';
+import { JOB_PAGE_SECONDS } from '../contract/jobs.ts';
 import { type JobRun, PAGE_ITEMS, type PageProgress, type RunCounts } from '../domain/job-run.ts';
 import type { Job, JobItem, JobPage } from './job.ts';
 

@@ -1,7 +1,7 @@
-import { type JobEntry, type JobId, jobEntry } from '../../kernel/contract/jobs.ts';
 import { codeOf } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
+import { type JobEntry, type JobId, jobEntry } from '../contract/jobs.ts';
 import {
   type CountedMetric,
   JOB_DEFAULT_MAX_DURATION_SECONDS,
@@ -9,7 +9,7 @@ import {
   JOB_WAIT_SECONDS,
   JOB_WORKER_TIMEOUT_SECONDS,
   JobMetric,
-} from '../contract.ts';
+} from '../contract/runs.ts';
 import {
   begunPage,
   isEnded,

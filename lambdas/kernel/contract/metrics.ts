@@ -65,6 +65,15 @@ export type OutboundMetric =
   /** The dead letter could not be stored; the fault was thrown instead. */
   | 'outbound_dead_letter_failed';
 
+/** What is counted of the archive. */
+export type ArchiveMetric =
+  /** A manifest lists everything that arrived. */
+  | 'archive_listed'
+  /** There was traffic, and nothing of it was archived for an hour. */
+  | 'archive_stopped'
+  /** What a verification found. */
+  | 'archive_differs';
+
 /** Which vendor a count is of; all functions that call it count together, under one name of a service. */
 export const VENDOR_DIMENSION = 'vendor';
 export const OUTBOUND_SERVICE = 'vendors';

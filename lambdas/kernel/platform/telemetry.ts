@@ -1,10 +1,10 @@
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
-import type { ArchiveMetric } from '../contract/archive.ts';
 import type { EventMetric } from '../contract/events.ts';
 import {
   ALARM_RUN,
   ALARM_SERVICE,
   type AlarmMetric,
+  type ArchiveMetric,
   LIMITS_SERVICE,
   TENANT_DIMENSION,
   TENANT_LIMITED,

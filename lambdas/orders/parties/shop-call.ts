@@ -8,7 +8,7 @@ import type { OutboundPolicy } from '../../outbound/outbound-policy.ts';
 import { standardRetryAfter, tryReadJson, vendorFault } from '../../outbound/vendor-answers.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
 
-/** One of the shop's services (contract/shop-api.ts). */
+/** One of the shop's services (shop-api.ts). */
 export interface ShopOptions {
   /** Base address of the shop, without a trailing slash. */
   readonly url: string;

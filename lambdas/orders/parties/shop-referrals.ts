@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import type { CreateCredit } from '../../kernel/contract/shop-api.ts';
 import type { OperationId, OrderId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
@@ -8,6 +7,7 @@ import type { SendingClaims } from '../../outbound/use/sending-claims.ts';
 import { readJson } from '../../outbound/vendor-answers.ts';
 import type { CreditOrder, ReferralProgram } from '../use/order-parties.ts';
 import { givenUpCall } from './mailer.ts';
+import type { CreateCredit } from './shop-api.ts';
 import { postOnce, refusalOf, type ShopOptions } from './shop-call.ts';
 
 export const CREDITS_PATH = '/referrals/credits';

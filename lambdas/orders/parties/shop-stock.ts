@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import type { CreateReservation } from '../../kernel/contract/shop-api.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
 import { readJson, standardRetryAfter, vendorFault } from '../../outbound/vendor-answers.ts';
 import type { ReservationOutcome, StockKeeper } from '../use/order-parties.ts';
+import type { CreateReservation } from './shop-api.ts';
 import { postToShop, refusalOf, type ShopOptions } from './shop-call.ts';
 
 export const STOCK_PATH = '/stock/reservations';

@@ -1,6 +1,6 @@
 import type { ProcessorContract } from '../contract.ts';
 
-/** The sandbox (kernel/contract/sandbox-api.ts). It holds no real money, so it takes test payments only. */
+/** The sandbox (sandbox-api.ts). It holds no real money, so it takes test payments only. */
 export const sandboxContract = {
   name: 'sandbox',
   modes: ['test'],
@@ -34,7 +34,7 @@ export const sandboxContract = {
   deployedBy: 'sandbox',
 } as const satisfies ProcessorContract;
 
-/** A processor of the operator's own that implements the sandbox's API (kernel/contract/sandbox-api.ts). Its calls are signed. */
+/** A processor of the operator's own that implements the sandbox's API (sandbox-api.ts). Its calls are signed. */
 export const externalContract = {
   name: 'external',
   modes: ['test', 'live'],

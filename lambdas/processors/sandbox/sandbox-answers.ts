@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import type { Charge } from '../../kernel/contract/sandbox-api.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
 import type { ChargeOrder, ChargeOutcome } from '../../payments/use/processor.ts';
 import { mismatch, parse, presentable, statusFault } from '../answers.ts';
+import type { Charge } from './sandbox-api.ts';
 import { chargeAnswer, feesOfCharge, listAnswer } from './sandbox-charge.ts';
 
 export const errorAnswer = z.object({

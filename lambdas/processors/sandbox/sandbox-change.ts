@@ -1,10 +1,10 @@
-import type { Charge, Refund } from '../../kernel/contract/sandbox-api.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
 import type { Fact } from '../../payments/domain/facts.ts';
 import type { ChangeOrder, ChangeOutcome } from '../../payments/use/processor.ts';
 import { chargeUnknown, mismatch, parse, presentable, statusFault } from '../answers.ts';
 import { errorAnswer } from './sandbox-answers.ts';
+import type { Charge, Refund } from './sandbox-api.ts';
 import { chargeAnswer, feesOfCharge, refundAnswer } from './sandbox-charge.ts';
 
 /** The request for a change, relative to the charge's path. */

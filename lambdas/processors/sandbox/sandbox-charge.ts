@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import type { Charge, ChargeList, Dispute, Refund } from '../../kernel/contract/sandbox-api.ts';
 import { type Fees, sumFees } from '../../payments/domain/fees.ts';
 import { namedPayment, type ProcessorCharge, refundName } from '../../payments/domain/processor-charge.ts';
 import { presentable } from '../answers.ts';
+import type { Charge, ChargeList, Dispute, Refund } from './sandbox-api.ts';
 
 /** Part of keys and rows, so its length and its characters are limited. */
 const processorId = z.string().regex(/^[\x21-\x7e]{1,255}$/);

@@ -1,4 +1,3 @@
-import type { CreateCharge } from '../../kernel/contract/sandbox-api.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import { type BreakerSettings, createCallGuard } from '../../outbound/circuit-breaker.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
@@ -6,6 +5,7 @@ import type { ChangeOrder, ChargeOrder, Processor } from '../../payments/use/pro
 import { chargeUnknown, isProcessorUnhealthy } from '../answers.ts';
 import { sandboxContract } from './contract.ts';
 import { chargeMetadata, readChargeAnswer, readHealthAnswer, readLookupAnswer } from './sandbox-answers.ts';
+import type { CreateCharge } from './sandbox-api.ts';
 import { createSandboxBooks, type SandboxAccess, sandboxCalls } from './sandbox-books.ts';
 import { changeRequest, readChangeAnswer, readChangeLookup } from './sandbox-change.ts';
 

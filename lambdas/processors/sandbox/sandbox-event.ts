@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { EVENT_TYPES, type SandboxEvent } from '../../kernel/contract/sandbox-api.ts';
 import { parsePaymentId } from '../../payments/ids.ts';
 import { type EventSource, id, otherMode, type ReadEvent, readEventBody, unreadable } from '../event-body.ts';
+import { EVENT_TYPES, type SandboxEvent } from './sandbox-api.ts';
 
 /** Unknown fields are ignored: the processor may add fields at any time. */
 const sandboxEvent = z.object({

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { SIGNATURE_HEADER } from '../../kernel/contract/sandbox-api.ts';
 import { judge, refused, type SignatureScheme, soleValue, UNIX_SECONDS } from '../signatures/signature.ts';
+import { SIGNATURE_HEADER } from './sandbox-api.ts';
 
-/** Exactly one time and one signature, in this order (kernel/contract/sandbox-api.ts). */
+/** Exactly one time and one signature, in this order (sandbox-api.ts). */
 const FORM = new RegExp(`^t=(${UNIX_SECONDS}),v1=([0-9a-f]{64})$`);
 
 export const sandboxSignature: SignatureScheme<'sandbox'> = {

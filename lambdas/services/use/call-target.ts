@@ -1,7 +1,7 @@
+import type { CalledTarget } from '../../jobs/contract/job-targets.ts';
 import { acceptedRun, type JobRun } from '../../jobs/domain/job-run.ts';
 import { type AskForRunTools, askForRun, isAskedFor } from '../../jobs/use/ask-for-run.ts';
 import { fullJitter } from '../../kernel/backoff.ts';
-import type { CalledTarget } from '../../kernel/contract/job-targets.ts';
 import { AmbiguousError, codeOf, RetryableError } from '../../kernel/faults.ts';
 
 /** A scheduled call of a target: what its schedule put into the queue, and how often it was tried. */

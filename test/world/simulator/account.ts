@@ -2,7 +2,7 @@ import { ALL_EVENTS, type EventName, PUBLIC_EVENTS } from '../../../lambdas/even
 import { COMMISSION_EVENTS, RECEIPT_EVENTS } from '../../../lambdas/follow-ups/contract.ts';
 import type { GatewayEvent, GatewayResult } from '../../../lambdas/http/gateway-request.ts';
 import { REQUESTS_AT_ONCE } from '../../../lambdas/intake/contract.ts';
-import { JOB_MESSAGE_HIDDEN_SECONDS } from '../../../lambdas/jobs/contract.ts';
+import { JOB_MESSAGE_HIDDEN_SECONDS } from '../../../lambdas/jobs/contract/runs.ts';
 import { Environment } from '../../../lambdas/kernel/contract/environment.ts';
 import { EVENT_SOURCE } from '../../../lambdas/kernel/contract/events.ts';
 import { MetadataName } from '../../../lambdas/kernel/contract/metadata.ts';

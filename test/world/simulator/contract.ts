@@ -1,6 +1,6 @@
 /** What the parts of the simulator know of each other: the running system, the acts upon it, and the oracles. Types only. */
 import type { LinePage } from '../../../lambdas/archive/use/verify-rows.ts';
-import type { SandboxEvent } from '../../../lambdas/kernel/contract/sandbox-api.ts';
+import type { SandboxEvent } from '../../../lambdas/processors/sandbox/sandbox-api.ts';
 import type { LostOperation } from '../../../lambdas/resolving/use/close-remnants.ts';
 import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
 import type { SandboxInProcess } from '../sandbox-in-process.ts';

@@ -11,7 +11,7 @@ import {
   EXECUTOR_TIMEOUT_SECONDS,
   JOB_WORKER_TIMEOUT_SECONDS,
   JOBS_API_TIMEOUT_SECONDS,
-} from '../../../lambdas/jobs/contract.ts';
+} from '../../../lambdas/jobs/contract/runs.ts';
 import {
   Environment,
   PROJECTOR_QUEUE_URL,

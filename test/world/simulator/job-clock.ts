@@ -1,7 +1,7 @@
-import { JOB_DEFAULT_MAX_DURATION_SECONDS } from '../../../lambdas/jobs/contract.ts';
+import { JOBS, type JobEntry, type JobId } from '../../../lambdas/jobs/contract/jobs.ts';
+import { JOB_DEFAULT_MAX_DURATION_SECONDS } from '../../../lambdas/jobs/contract/runs.ts';
 import { isEnded } from '../../../lambdas/jobs/domain/job-run.ts';
 import { parseRun } from '../../../lambdas/jobs/store/job-items.ts';
-import { JOBS, type JobEntry, type JobId } from '../../../lambdas/kernel/contract/jobs.ts';
 import { RegistryRow, ViewsRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute, LedgerTable, RegistryTable } from '../../../lambdas/kernel/contract/tables.ts';
 import type { Item } from '../dynamodb-values.ts';

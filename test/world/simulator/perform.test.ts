@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { SandboxEvent } from '../../../lambdas/kernel/contract/sandbox-api.ts';
+import type { SandboxEvent } from '../../../lambdas/processors/sandbox/sandbox-api.ts';
 import type { History, RunningSystem } from './contract.ts';
 import { lengthOf, perform, type StepEnd } from './perform.ts';
 import { fractionOf } from './random.ts';

@@ -1,4 +1,4 @@
-import type { SandboxEvent } from '../../../lambdas/kernel/contract/sandbox-api.ts';
+import type { SandboxEvent } from '../../../lambdas/processors/sandbox/sandbox-api.ts';
 import type { CallbackHabits, Scene } from './acts/act.ts';
 import { actNamed } from './acts/all-acts.ts';
 import type { History, RunningSystem, Step } from './contract.ts';

@@ -1,5 +1,5 @@
-import type { Charge } from '../../../../lambdas/kernel/contract/sandbox-api.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
+import type { Charge } from '../../../../lambdas/processors/sandbox/sandbox-api.ts';
 import {
   type Act,
   act,

@@ -1,5 +1,5 @@
-import type { Refund } from '../../../../lambdas/kernel/contract/sandbox-api.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
+import type { Refund } from '../../../../lambdas/processors/sandbox/sandbox-api.ts';
 import { type Act, type Arguments, act, type Draft, type Drawing, hasHold, hasMoney, sourceOf } from './act.ts';
 import { type Amount, hasLeft, type OfCharge, ordinal, SOURCES_OF_STRAYS, share, slowBank, which } from './charges.ts';
 import { chainOf, chargeOf, deedAt, leftOf, onCharge, onHold, paymentOf } from './objects.ts';

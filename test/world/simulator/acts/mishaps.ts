@@ -1,4 +1,4 @@
-import type { JobId } from '../../../../lambdas/kernel/contract/jobs.ts';
+import type { JobId } from '../../../../lambdas/jobs/contract/jobs.ts';
 import type { Mishap, Poisoned } from '../contract.ts';
 import { type Act, type Arguments, act, type Draft } from './act.ts';
 import { orderOf, paymentOf } from './objects.ts';

@@ -1,4 +1,4 @@
-import { JOBS } from '../../../../lambdas/kernel/contract/jobs.ts';
+import { JOBS } from '../../../../lambdas/jobs/contract/jobs.ts';
 import type { PaymentId } from '../../../../lambdas/kernel/ids.ts';
 import { FIND_OUT_MS } from '../../../../lambdas/payments/domain/settlement.ts';
 import type { Step } from '../contract.ts';

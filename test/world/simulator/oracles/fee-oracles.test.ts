@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Charge } from '../../../../lambdas/kernel/contract/sandbox-api.ts';
+import type { Charge } from '../../../../lambdas/processors/sandbox/sandbox-api.ts';
 import { callback, paymentRequest } from '../../../payments/payment-fixtures.ts';
 import { World } from '../../world.ts';
 import { watched } from './watched.ts';

@@ -1,4 +1,4 @@
-import { JOB_PAGE_SECONDS } from '../kernel/contract/jobs.ts';
+import { JOB_PAGE_SECONDS } from './jobs.ts';
 
 /** The time limits of a job's worker, each with its reason. */
 

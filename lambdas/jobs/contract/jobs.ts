@@ -1,4 +1,4 @@
-import { JOBS_RUN } from './api.ts';
+import { JOBS_RUN } from '../../kernel/contract/api.ts';
 
 /** A scheduled job. Each entry is deployed with its own schedule. */
 export interface JobEntry {
