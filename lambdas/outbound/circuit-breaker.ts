@@ -1,4 +1,3 @@
-import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhen, isBrokenCircuitError } from 'cockatiel';
 import { RetryableError } from '../kernel/faults.ts';
 import { systemClock } from '../kernel/platform/platform.ts';
 import type { Clock } from '../kernel/world.ts';
@@ -47,66 +46,107 @@ export interface GuardOptions {
 
 /** Creates the breaker of one vendor in this process. Its state is in memory and is not shared with other processes. */
 export function createCallGuard(options: GuardOptions): CallGuard {
-  const { settings, probe, isFailure, clock = systemClock, party = 'processor', onOpened } = options;
-  const open = (cause?: unknown) => circuitOpen(party, settings, cause);
-  // Cockatiel counts the failures, changes the state and allows one probe. It measures its pause by the system clock, which
-  // cannot be replaced. So its pause is set to zero, and the pause is measured here by `clock`.
-  const breaker = circuitBreaker(
-    handleWhen((error) => isCircuitOpen(error, party) || isFailure(error)),
-    { halfOpenAfter: 0, breaker: new ConsecutiveBreaker(settings.consecutiveFailures) },
-  );
-  let openUntilMs = Number.NEGATIVE_INFINITY;
-  breaker.onBreak(() => {
-    openUntilMs = clock.nowMs() + settings.openForMs;
-    onOpened?.();
-  });
-  const isPaused = () => breaker.state === CircuitState.Open && clock.nowMs() < openUntilMs;
-
-  const run = async <T>(call: () => Promise<T>): Promise<T> => {
-    if (isPaused()) throw open();
-    try {
-      return await breaker.execute(call);
-    } catch (error) {
-      throw isBrokenCircuitError(error) ? open(error) : error;
-    }
-  };
-
-  // Any error of the probe keeps the breaker open.
-  const probeOnce = () =>
-    probe().catch((cause: unknown) => {
-      throw open(cause);
-    });
-
-  // Concurrent callers wait for the same probe.
-  let probing: Promise<void> | undefined;
-  const ready = async () => {
-    if (breaker.state === CircuitState.Closed) return;
-    probing ??= run(probeOnce).finally(() => {
-      probing = undefined;
-    });
-    await probing;
-  };
-
-  return {
-    isClosed: () => breaker.state === CircuitState.Closed,
-    refusal: () => open(),
-    ready,
-    write: async (call) => {
-      await ready();
-      // Another call may have opened the breaker since the probe. A write must not be the next probe.
-      if (breaker.state !== CircuitState.Closed) throw open();
-      return run(call);
-    },
-    read: run,
-  };
+  return new CircuitBreaker(options);
 }
 
-function circuitOpen(party: string, settings: BreakerSettings, cause?: unknown): RetryableError {
-  return new RetryableError(
-    `${party}_circuit_open`,
-    `The circuit breaker of the ${party} is open after repeated failures.`,
-    { cause, retryAfterSeconds: Math.max(1, Math.ceil(settings.openForMs / 1_000)) },
-  );
+class CircuitBreaker implements CallGuard {
+  readonly #options: GuardOptions;
+  readonly #clock: Pick<Clock, 'nowMs'>;
+  readonly #party: string;
+  #failures = 0;
+  /** When the pause ends. Absent while the breaker is closed. Unix milliseconds. */
+  #openUntilMs: number | undefined;
+  /** The probe, while the breaker is half-open. Resolves to its error, if it fails. */
+  #probing: Promise<unknown> | undefined;
+
+  constructor(options: GuardOptions) {
+    const { clock = systemClock, party = 'processor' } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#party = party;
+  }
+
+  isClosed(): boolean {
+    return this.#openUntilMs === undefined;
+  }
+
+  refusal(cause?: unknown): RetryableError {
+    return new RetryableError(
+      `${this.#party}_circuit_open`,
+      `The circuit breaker of the ${this.#party} is open after repeated failures.`,
+      { cause, retryAfterSeconds: Math.max(1, Math.ceil(this.#options.settings.openForMs / 1_000)) },
+    );
+  }
+
+  async ready(): Promise<void> {
+    if (this.isClosed()) return;
+    if (this.#probing !== undefined) return this.#waitForProbe();
+    // Any error of the health check keeps the breaker open.
+    await this.#probeBy(() =>
+      this.#options.probe().catch((cause: unknown) => {
+        throw this.refusal(cause);
+      }),
+    );
+  }
+
+  async write<T>(call: () => Promise<T>): Promise<T> {
+    await this.ready();
+    // Another call may have opened the breaker since the probe. A write must not be the next probe.
+    if (!this.isClosed()) throw this.refusal();
+    return this.#count(call);
+  }
+
+  async read<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#probing !== undefined) await this.#waitForProbe();
+    else if (!this.isClosed()) return this.#probeBy(call);
+    return this.#count(call);
+  }
+
+  async #count<T>(call: () => Promise<T>): Promise<T> {
+    try {
+      const answer = await call();
+      this.#failures = 0;
+      return answer;
+    } catch (error) {
+      if (this.#options.isFailure(error)) this.#failures += 1;
+      // A call that was in flight when the breaker opened does not prolong the pause.
+      if (this.isClosed() && this.#failures >= this.#options.settings.consecutiveFailures) this.#open();
+      throw error;
+    }
+  }
+
+  async #probeBy<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#clock.nowMs() < (this.#openUntilMs ?? 0)) throw this.refusal();
+    const answer = call();
+    this.#probing = answer.then(
+      () => this.#close(),
+      (error: unknown) => {
+        if (this.#options.isFailure(error) || isCircuitOpen(error, this.#party)) this.#open();
+        else this.#close();
+        return error;
+      },
+    );
+    await this.#probing.finally(() => {
+      this.#probing = undefined;
+    });
+    return answer;
+  }
+
+  async #waitForProbe(): Promise<void> {
+    const cause = await this.#probing;
+    if (!this.isClosed()) throw this.refusal(cause);
+  }
+
+  #open(): void {
+    const { settings, onOpened } = this.#options;
+    this.#openUntilMs = this.#clock.nowMs() + settings.openForMs;
+    onOpened?.();
+  }
+
+  #close(): void {
+    this.#failures = 0;
+    this.#openUntilMs = undefined;
+  }
 }
 
 /** Whether a breaker refused the call, so that nothing was sent. */

@@ -5,7 +5,7 @@ import { type CallGuard, isCircuitOpen } from './circuit-breaker.ts';
 import type { Fault, OutboundCall, OutboundObserver } from './outbound-calls.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
-/** The longest waits between the attempts of a call, with full jitter. Cockatiel's retry is not used: it sleeps by the system clock. */
+/** The longest waits between the attempts of a call, with full jitter. */
 export const VENDOR_WAITS = {
   /** Milliseconds. */
   inProcessMs: [500, 2_000, 5_000],

@@ -1,0 +1,188 @@
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { RetryableError } from '../../lambdas/kernel/faults.ts';
+import { type CallGuard, createCallGuard } from '../../lambdas/outbound/circuit-breaker.ts';
+import { SimulatedClock } from '../support/simulated-clock.ts';
+
+const OPEN = { name: 'RetryableError', code: 'acme_circuit_open', retryAfterSeconds: 10 };
+const failure = () => new RetryableError('acme_unreachable', 'no');
+const refusal = () => new RetryableError('acme_rate_limited', 'no');
+
+describe('the circuit breaker of a vendor', () => {
+  let clock: SimulatedClock;
+  let guard: CallGuard;
+  let opened: number;
+  let probes: number;
+  let probe: () => Promise<void>;
+
+  beforeEach(() => {
+    clock = new SimulatedClock();
+    opened = 0;
+    probes = 0;
+    probe = async () => undefined;
+    guard = createCallGuard({
+      settings: { consecutiveFailures: 5, openForMs: 10_000 },
+      clock,
+      party: 'acme',
+      probe: () => {
+        probes += 1;
+        return probe();
+      },
+      isFailure: (error) => error instanceof RetryableError && error.code === 'acme_unreachable',
+      onOpened: () => {
+        opened += 1;
+      },
+    });
+  });
+
+  const answer = async () => 'done';
+  const fail = async (times: number, error: () => Error = failure) => {
+    for (let made = 0; made < times; made += 1) {
+      await guard.write(() => Promise.reject(error())).catch(() => undefined);
+    }
+  };
+  /** A call that ends when the test says so. */
+  const inFlight = (effect: 'read' | 'write') => {
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    return { ended: guard[effect](() => promise).catch((error: unknown) => error), resolve, reject };
+  };
+
+  test('opens at the fifth consecutive failure', async () => {
+    await fail(4);
+    expect([guard.isClosed(), opened]).toEqual([true, 0]);
+    await fail(1);
+    expect([guard.isClosed(), opened]).toEqual([false, 1]);
+  });
+
+  test('counts from the last success, and counts no error that says nothing about availability', async () => {
+    await fail(4);
+    await guard.write(answer);
+    await fail(4);
+    await fail(3, refusal);
+    expect(guard.isClosed()).toBe(true);
+    await fail(1);
+    expect(guard.isClosed()).toBe(false);
+  });
+
+  test('refuses every call for ten seconds of its clock, then sends one probe each ten seconds', async () => {
+    await fail(5);
+    probe = () => Promise.reject(new Error('still down'));
+    for (let second = 0; second < 60; second += 1) {
+      await expect(guard.write(answer)).rejects.toMatchObject(OPEN);
+      clock.advance(1_000);
+    }
+    expect([probes, opened]).toEqual([5, 6]);
+    await expect(guard.ready()).rejects.toMatchObject({ ...OPEN, cause: new Error('still down') });
+    expect([probes, opened]).toEqual([6, 7]);
+  });
+
+  test('refuses a read during the pause', async () => {
+    await fail(5);
+    clock.advance(9_999);
+    await expect(guard.read(answer)).rejects.toMatchObject(OPEN);
+    clock.advance(1);
+    expect(await guard.read(answer)).toBe('done');
+    expect([guard.isClosed(), probes]).toEqual([true, 0]);
+  });
+
+  test('neither closes for a call that was in flight when it opened, nor prolongs the pause or counts it again', async () => {
+    const [good, bad] = [inFlight('write'), inFlight('write')];
+    await fail(5);
+    clock.advance(9_000);
+    bad.reject(failure());
+    expect(await bad.ended).toEqual(failure());
+    good.resolve('done');
+    expect(await good.ended).toBe('done');
+    expect([guard.isClosed(), opened]).toEqual([false, 1]);
+    clock.advance(1_000);
+    await guard.ready();
+    expect([guard.isClosed(), probes]).toEqual([true, 1]);
+  });
+
+  test('of concurrent writes, sends none before the one probe has succeeded', async () => {
+    await fail(5);
+    clock.advance(10_000);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    probe = () => promise;
+    let sent = 0;
+    const writes = Array.from({ length: 20 }, () =>
+      guard.write(async () => {
+        sent += 1;
+      }),
+    );
+    await new Promise(setImmediate);
+    expect([sent, probes]).toEqual([0, 1]);
+    resolve();
+    await Promise.all(writes);
+    expect([sent, probes]).toEqual([20, 1]);
+  });
+
+  test('of concurrent reads, the first one is the probe: the others are sent after its success', async () => {
+    await fail(5);
+    clock.advance(10_000);
+    const first = inFlight('read');
+    let sent = 0;
+    const later = Array.from({ length: 3 }, () =>
+      guard.read(async () => {
+        sent += 1;
+      }),
+    );
+    const write = guard.write(answer);
+    await new Promise(setImmediate);
+    expect(sent).toBe(0);
+    first.resolve('found');
+    expect(await first.ended).toBe('found');
+    await Promise.all([...later, write]);
+    expect([sent, probes]).toEqual([3, 0]);
+  });
+
+  test('of concurrent reads, refuses the others when the first one fails: the next probe waits for the pause', async () => {
+    await fail(5);
+    clock.advance(10_000);
+    const first = inFlight('read');
+    const later = Array.from({ length: 3 }, () => guard.read(answer));
+    const write = guard.write(answer);
+    const refused = Promise.all([...later, write].map((each) => expect(each).rejects.toMatchObject(OPEN)));
+    first.reject(failure());
+    expect(await first.ended).toEqual(failure());
+    await refused;
+    expect([guard.isClosed(), probes, opened]).toEqual([false, 0, 2]);
+  });
+
+  test('closes when a read as the probe is refused: the vendor has answered', async () => {
+    await fail(5);
+    clock.advance(10_000);
+    await expect(guard.read(() => Promise.reject(refusal()))).rejects.toMatchObject({ code: 'acme_rate_limited' });
+    expect(guard.isClosed()).toBe(true);
+  });
+
+  test('needs five failures again after it has closed', async () => {
+    await fail(5);
+    clock.advance(10_000);
+    await guard.ready();
+    await fail(4);
+    expect(guard.isClosed()).toBe(true);
+    await fail(1);
+    expect([guard.isClosed(), opened]).toEqual([false, 2]);
+  });
+
+  test.each(Array.from({ length: 12 }, (_, later) => later))(
+    'sends no write when other calls open it %i microtasks after the probe',
+    async (later) => {
+      const others = Array.from({ length: 5 }, () => inFlight('write'));
+      await fail(5);
+      clock.advance(10_000);
+      const { promise, resolve } = Promise.withResolvers<void>();
+      probe = () => promise;
+      let whenSent = true;
+      const write = guard.write(async () => {
+        whenSent = guard.isClosed();
+      });
+      const ended = write.catch((error: unknown) => error);
+      resolve();
+      for (let tick = 0; tick < later; tick += 1) await Promise.resolve();
+      for (const other of others) other.reject(failure());
+      await Promise.all([ended, ...others.map((other) => other.ended)]);
+      expect(whenSent).toBe(true);
+    },
+  );
+});
