@@ -1,17 +1,17 @@
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { Late } from '../../lambdas/webhooks/use/webhooks.ts';
 
-/** A receiver that takes so long; the sender is told when it is late. */
+/** A receiver that takes so long; the sender is notified when it is late. */
 export async function receiverTakes(
   clock: Pick<Clock, 'sleep'>,
   takesMs: number,
   late: readonly Late[],
 ): Promise<void> {
   let passedMs = 0;
-  for (const { afterMs, tell } of late.filter((each) => each.afterMs < takesMs)) {
+  for (const { afterMs, notify } of late.filter((each) => each.afterMs < takesMs)) {
     await clock.sleep(afterMs - passedMs);
     passedMs = afterMs;
-    tell();
+    notify();
   }
   await clock.sleep(takesMs - passedMs);
 }

@@ -70,16 +70,16 @@ describe('a call', () => {
     });
   });
 
-  test('tells once when it takes long, and never when it has ended before', async () => {
-    let told = 0;
-    const late = { afterMs: 50, tell: () => void (told += 1) };
+  test('notifies once of a late answer, and not of an answer in time', async () => {
+    let notified = 0;
+    const late = { afterMs: 50, notify: () => void (notified += 1) };
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
     receiver.respond = (response) => void answered.then(() => response.writeHead(204).end());
-    const slow = onLoopback.post(request(receiver.url), [{ ...late, tell: () => (late.tell(), answer()) }]);
-    expect([await slow, told]).toEqual([{ kind: 'answered', status: 204, excerpt: '' }, 1]);
+    const slow = onLoopback.post(request(receiver.url), [{ ...late, notify: () => (late.notify(), answer()) }]);
+    expect([await slow, notified]).toEqual([{ kind: 'answered', status: 204, excerpt: '' }, 1]);
     receiver.respond = (response) => response.writeHead(204).end();
-    await onLoopback.post(request(receiver.url), [{ afterMs: 60_000, tell: late.tell }]);
-    expect(told).toBe(1);
+    await onLoopback.post(request(receiver.url), [{ afterMs: 60_000, notify: late.notify }]);
+    expect(notified).toBe(1);
   });
 
   test('reports a refused connection', async () => {

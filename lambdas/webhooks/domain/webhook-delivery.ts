@@ -10,7 +10,7 @@ import {
   type WebhookOwner,
 } from './webhook-endpoint.ts';
 
-/** An event of which an endpoint is told, in the form of `GET /v1/events/{id}`. */
+/** An event that endpoints are notified of, in the form of `GET /v1/events/{id}`. */
 export interface WebhookMessage {
   /** Sent as `webhook-id` with every attempt at every endpoint, so that receivers can recognize duplicates. */
   readonly eventId: string;
@@ -47,7 +47,7 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
   readonly dueAtMs?: number;
   /** When the sweep queues the delivery, or its lane tries it. Set with `dueAtMs`. Unix milliseconds. */
   readonly sweepAtMs?: number;
-  /** It waits in the lane of its endpoint and has no message of its own. */
+  /** In the lane of its endpoint, without a message of its own. */
   readonly apart?: true;
   /** While an attempt runs: when a rival may take it over. Unix milliseconds. */
   readonly leaseExpiresAtMs?: number;
@@ -102,17 +102,21 @@ export function dueFrom(dueAtMs: number, nowMs: number): { readonly dueAtMs: num
 }
 
 /** In the lane of its endpoint: without a message. */
-export function setApart(delivery: Delivery): Delivery {
+export function placedInLane(delivery: Delivery): Delivery {
   const { dueAtMs } = delivery;
   return dueAtMs === undefined ? delivery : { ...delivery, apart: true, sweepAtMs: dueAtMs };
 }
 
-/** An attempt that takes this long delays other deliveries. Half of the limit of a call. */
+/** An attempt that takes this long is slow: it delays other deliveries. Half of the limit of a call. Milliseconds. */
 export const SLOW_MS = 5_000;
 
-/** Attempts of one owner in an execution that fill it: half of a batch. */
+/**
+ * While an owner has this many attempts in flight in one execution, half of a batch, an endpoint is isolated after
+ * {@link CROWDED_MS} already. `test/world/simulator/flood.test.ts` needs it: "its endpoints answer just before they count as
+ * slow".
+ */
 export const CROWD = 5;
-/** Attempts that take this long delay others if they are a {@link CROWD}. */
+/** Milliseconds. */
 export const CROWDED_MS = 1_000;
 
 export function isSlow({ startedAtMs }: { readonly startedAtMs: number }, nowMs: number): boolean {
@@ -166,7 +170,7 @@ export function newDelivery(
     attempts: [],
     createdAtMs: nowMs,
   };
-  return endpoint.slow === undefined ? made : setApart(made);
+  return endpoint.slow === undefined ? made : placedInLane(made);
 }
 
 export function isDue({ dueAtMs, leaseExpiresAtMs = 0 }: Delivery, nowMs: number): boolean {
@@ -197,7 +201,7 @@ export function begun(delivery: Delivery, nowMs: number): Delivery {
 export function askedFor(delivery: Delivery, nowMs: number): Delivery {
   if (delivery.running === true && !isDue(delivery, nowMs)) return delivery;
   const asked: Delivery = { ...delivery, revision: delivery.revision + 1, ...dueFrom(nowMs, nowMs) };
-  const next = delivery.apart === true ? setApart(asked) : asked;
+  const next = delivery.apart === true ? placedInLane(asked) : asked;
   if (delivery.status !== 'pending') return { ...next, extra: true };
   // The takeover of an attempt is not counted.
   return delivery.running === true ? next : { ...next, tries: Math.max(0, delivery.tries - 1) };
@@ -213,7 +217,7 @@ export function replayed(delivery: Delivery, nowMs: number): Delivery {
   const { extra: _extra, running: _running, leaseExpiresAtMs = nowMs, ...rest } = delivery;
   const due = dueFrom(isRunning ? leaseExpiresAtMs : nowMs, nowMs);
   const asked: Delivery = { ...rest, revision: delivery.revision + 1, ...due, status: 'pending', tries: 0 };
-  return delivery.apart === true ? setApart(asked) : asked;
+  return delivery.apart === true ? placedInLane(asked) : asked;
 }
 
 /** Whether other attempts follow the running one if it fails. */

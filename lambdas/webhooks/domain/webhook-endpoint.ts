@@ -48,7 +48,7 @@ export interface WebhookEndpoint {
   readonly events: readonly (WebhookEventType | '*')[];
   readonly description?: string;
   readonly disabled?: Disabled;
-  /** An attempt took so long that it would delay others: its deliveries wait in its lane until it answers quickly. */
+  /** Set when an attempt was slow. Its deliveries wait in its lane until it answers quickly. */
   readonly slow?: { readonly sinceMs: number };
   /** Id of the range replay that is running. Another one is refused until it ends. */
   readonly replay?: string;
@@ -70,37 +70,41 @@ export interface EndpointBook extends WebhookOwner {
   readonly late?: LateAttempts;
 }
 
-/** The latest attempts of the shared senders that took so long that they delayed others. Kept when endpoints are deleted. */
+/**
+ * The latest slow attempts in the shared senders. Kept when endpoints are deleted, so that a tenant cannot block the senders
+ * again with new endpoints, or with endpoints that answer in between. `test/webhooks/webhook-lanes.test.ts` needs it: "again
+ * and again …".
+ */
 export interface LateAttempts {
-  /** When the first of them was late. Unix milliseconds. */
+  /** Time of the first slow attempt within {@link CALL_MS}. Unix milliseconds. */
   readonly sinceMs: number;
-  /** Another attempt was late within {@link HOLD_MS}: the senders were held. */
-  readonly isHold: boolean;
-  /** How often the senders were held, with less than {@link FORGOTTEN_MS} between two times. */
-  readonly holds: number;
-  /** Until then all deliveries of the tenant wait in lanes. Unix milliseconds. */
+  /** Time of the latest slow attempt within {@link CALL_MS} of another one: together they block senders. Unix milliseconds. */
+  readonly blockedAtMs?: number;
+  /** All deliveries of the tenant go to lanes until this time. Unix milliseconds. */
   readonly apartUntilMs?: number;
 }
 
-/** The longest call. Attempts that are late within this time were under way together. */
-const HOLD_MS = WEBHOOK_CALL_SECONDS * 1000;
-const FORGOTTEN_MS = 2 * 60 * 60_000;
-/** The first hold is an accident. Endpoints of a tenant that holds the senders repeatedly are kept apart, also new ones. */
-const APART_AFTER_HOLD_MS: readonly number[] = [0, 10 * 60_000, 30 * 60_000, 60 * 60_000];
+/** The longest call. Attempts that are slow within this time were in flight together. */
+const CALL_MS = WEBHOOK_CALL_SECONDS * 1000;
+const REPEATED_WITHIN_MS = 2 * 60 * 60_000;
+const ISOLATED_MS = 30 * 60_000;
 
-/** Counts a late attempt. A single one among many quick ones holds one sender and has no consequence. @returns the same when nothing changes */
+/**
+ * Records a slow attempt. A single one among many quick ones blocks one sender and has no consequence. Neither has the first
+ * block: a lane sends some hundred deliveries a second, and a busy endpoint that stalls once must not wait in it.
+ *
+ * @returns the same object when nothing changes
+ */
 export function withLateAttempt(late: LateAttempts | undefined, nowMs: number): LateAttempts {
-  if (late === undefined || nowMs - late.sinceMs >= HOLD_MS) {
-    const isKnown = late !== undefined && nowMs - late.sinceMs < FORGOTTEN_MS;
-    return { ...(isKnown ? late : { holds: 0 }), sinceMs: nowMs, isHold: false };
-  }
-  if (late.isHold) return late;
-  const waitMs = APART_AFTER_HOLD_MS[Math.min(late.holds, APART_AFTER_HOLD_MS.length - 1)] ?? 0;
-  return { ...late, isHold: true, holds: late.holds + 1, apartUntilMs: nowMs + waitMs };
+  if (late === undefined || nowMs - late.sinceMs >= CALL_MS) return { ...late, sinceMs: nowMs };
+  const { sinceMs, blockedAtMs = 0 } = late;
+  if (blockedAtMs >= sinceMs) return late;
+  const isRepeated = nowMs - blockedAtMs < REPEATED_WITHIN_MS;
+  return { ...late, blockedAtMs: nowMs, ...(isRepeated ? { apartUntilMs: nowMs + ISOLATED_MS } : {}) };
 }
 
-/** Whether the delivery must not hold a shared sender. */
-export function waitsApart({ late }: EndpointBook, { slow }: WebhookEndpoint, nowMs: number): boolean {
+/** Whether deliveries of the endpoint go to its lane and not to the shared senders. */
+export function isIsolated({ late }: EndpointBook, { slow }: WebhookEndpoint, nowMs: number): boolean {
   return slow !== undefined || nowMs < (late?.apartUntilMs ?? 0);
 }
 

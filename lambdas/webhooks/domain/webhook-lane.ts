@@ -3,8 +3,8 @@ import { dueFrom } from './webhook-delivery.ts';
 import type { WebhookOwner } from './webhook-endpoint.ts';
 
 /**
- * The queue of the deliveries of one endpoint that are kept apart from those of others: of an endpoint that is slow, of a range
- * replay, and of a backlog. One sender works at it at a time, so that it occupies a bounded part of all senders.
+ * The queue of the deliveries of one endpoint that would delay those of others: of a slow endpoint, of a range replay, and of
+ * a backlog. One execution at a time processes it, so that it occupies a bounded part of all senders.
  */
 export interface WebhookLane extends WebhookOwner {
   readonly endpointId: string;
@@ -22,8 +22,6 @@ export interface WebhookLane extends WebhookOwner {
   readonly sweepAtMs?: number;
   /** While a run works: when a rival may take over, and the run's fencing token. Unix milliseconds. */
   readonly leaseExpiresAtMs?: number;
-  /** Until then the workers are left to the lanes of other owners. Unix milliseconds. */
-  readonly restsUntilMs?: number;
 }
 
 /** Concurrent attempts of a run. After a run that hung, one attempt finds out whether the endpoint answers again. */
@@ -34,8 +32,6 @@ export const LANE_RUN_MS = LANE_RUN_SECONDS * 1000;
 const LANE_LEASE_MS = 60_000;
 /** The waits after runs that hung. Each is at most the longest delay of a message. */
 const HUNG_WAITS_MS: readonly number[] = [30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
-/** Workers that the lanes of an owner take on average, a quarter of all. */
-const OWN_WORKERS = 5;
 /** After a run that achieved nothing: its deliveries are claimed by others, or the store has failed. */
 const IDLE_WAIT_MS = 5_000;
 /** New deliveries of a slow endpoint are not announced one by one. */
@@ -58,8 +54,7 @@ export function woken(
     hung: 0,
     wokenAtMs: nowMs,
   };
-  const soonestMs = Math.max(nowMs, lane.restsUntilMs ?? nowMs);
-  const dueAtMs = lane.hung > 0 ? (lane.dueAtMs ?? nowMs) : Math.min(lane.dueAtMs ?? soonestMs, soonestMs);
+  const dueAtMs = lane.hung > 0 ? (lane.dueAtMs ?? nowMs) : Math.min(lane.dueAtMs ?? nowMs, nowMs);
   return { ...lane, revision: lane.revision + 1, wokenAtMs: nowMs, ...dueFrom(dueAtMs, nowMs) };
 }
 
@@ -71,7 +66,7 @@ export function isAwake(
   return dueAtMs <= nowMs && leaseExpiresAtMs <= nowMs && emptySinceMs === undefined;
 }
 
-/** It looks for deliveries by itself, and soon: they need not be announced one by one while its endpoint must wait apart. */
+/** Whether the next run is soon enough for new deliveries, so that they need not be announced one by one. */
 export function looksSoon({ dueAtMs, hung }: WebhookLane, nowMs: number): boolean {
   return dueAtMs !== undefined && (hung > 0 || dueAtMs <= nowMs + LOOK_MS);
 }
@@ -89,17 +84,10 @@ export interface LaneRun {
   readonly hung: boolean;
   /** Number of attempts that had a result. */
   readonly tried: number;
-  /** For how long the lane must not work. Milliseconds. */
-  readonly restMs: number;
   /** When the next delivery is due; absent when the lane is empty. Unix milliseconds. */
   readonly nextAtMs?: number;
-  /** The endpoint is still slow, or waits apart for its tenant: deliveries come without an announcement. */
+  /** The endpoint is still isolated: new deliveries are not announced. */
   readonly isSlow: boolean;
-}
-
-/** Each lane of an owner works only for a part of the time, so that all of them together hold {@link OWN_WORKERS} on average. */
-export function restAfter(workedMs: number, lanes: number): number {
-  return Math.max(0, Math.ceil(workedMs * (lanes / OWN_WORKERS - 1)));
 }
 
 /**
@@ -109,25 +97,12 @@ export function restAfter(workedMs: number, lanes: number): number {
  * @param held as the run claimed it
  */
 export function afterRun(lane: WebhookLane, held: WebhookLane, run: LaneRun, nowMs: number): WebhookLane {
-  const {
-    leaseExpiresAtMs: _lease,
-    dueAtMs: _due,
-    sweepAtMs: _sweep,
-    emptySinceMs: _since,
-    restsUntilMs: _rests,
-    ...rest
-  } = lane;
+  const { leaseExpiresAtMs: _lease, dueAtMs: _due, sweepAtMs: _sweep, emptySinceMs: _since, ...rest } = lane;
   const hung = run.hung ? lane.hung + 1 : run.tried > 0 ? 0 : lane.hung;
-  const restsUntilMs = nowMs + run.restMs;
-  const next: WebhookLane = {
-    ...rest,
-    revision: lane.revision + 1,
-    hung,
-    ...(run.restMs > 0 ? { restsUntilMs } : {}),
-  };
+  const next: WebhookLane = { ...rest, revision: lane.revision + 1, hung };
   if (run.hung) return { ...next, ...dueFrom(nowMs + waitAfter(hung), nowMs) };
-  if (lane.wokenAtMs > held.wokenAtMs) return { ...next, ...dueFrom(restsUntilMs, nowMs) };
-  const soonestMs = Math.max(restsUntilMs, run.tried > 0 ? nowMs : nowMs + IDLE_WAIT_MS);
+  if (lane.wokenAtMs > held.wokenAtMs) return { ...next, ...dueFrom(nowMs, nowMs) };
+  const soonestMs = run.tried > 0 ? nowMs : nowMs + IDLE_WAIT_MS;
   if (run.isSlow || run.nextAtMs !== undefined) {
     // A delivery that is written now can be due before the first one that the run found.
     const atMs = Math.min(run.nextAtMs ?? Infinity, nowMs + (run.isSlow ? LOOK_MS : LINGER_MS));

@@ -5,7 +5,7 @@ import type { MessageParking } from '../../events/use/ledger-stream.ts';
 import { LONGEST_MESSAGE_SECONDS } from '../../kernel/contract/timing.ts';
 import type { Telemetry } from '../../kernel/platform/telemetry.ts';
 import { type PageOutcome, type ReplayTools, replayPage } from '../use/replay-webhooks.ts';
-import { Crowd, type SendOutcome, sendWebhook } from '../use/send-webhook.ts';
+import { type InFlight, type SendOutcome, sendWebhook } from '../use/send-webhook.ts';
 import { type LaneTools, runLane } from '../use/webhook-lanes.ts';
 import type { WebhookTask } from '../use/webhooks.ts';
 
@@ -36,11 +36,11 @@ export async function runWebhookTasks(
   context?: RemainingTime,
 ): Promise<SQSBatchResponse> {
   const { telemetry, parking } = tools;
-  const crowd = new Crowd();
+  const inFlight: InFlight = new Map();
   const came = await eachMessage<Came>(Records, {
     handle: async (record) => {
       try {
-        return { outcomes: await run(tools, record.body, crowd) };
+        return { outcomes: await run(tools, record.body, inFlight) };
       } catch (error) {
         telemetry.fault(record.messageId, error);
         return { outcomes: ['failed'], left: await afterFailure(parking, record, error) };
@@ -72,11 +72,11 @@ interface Came {
   readonly left?: Left;
 }
 
-async function run(tools: TaskTools, body: string, crowd: Crowd): Promise<readonly Outcome[]> {
+async function run(tools: TaskTools, body: string, inFlight: InFlight): Promise<readonly Outcome[]> {
   const task = parseWebhookTask(body);
   switch (task.kind) {
     case 'attempt':
-      return [await sendWebhook(tools, task.endpointId, task.deliveryId, crowd)];
+      return [await sendWebhook(tools, task.endpointId, task.deliveryId, inFlight)];
     case 'replay':
       return [await replayPage(tools, task.replayId)];
     case 'lane':

@@ -48,8 +48,7 @@ const bookItem = itemSchema<EndpointBook>()({
   ),
   late: itemSchema<LateAttempts>()({
     sinceMs: z.int(),
-    isHold: z.boolean(),
-    holds: z.int(),
+    blockedAtMs: z.int().exactOptional(),
     apartUntilMs: z.int().exactOptional(),
   }).exactOptional(),
 });
@@ -111,7 +110,6 @@ const laneItem = itemSchema<WebhookLane>()({
   dueAtMs: z.int().exactOptional(),
   sweepAtMs: z.int().exactOptional(),
   leaseExpiresAtMs: z.int().exactOptional(),
-  restsUntilMs: z.int().exactOptional(),
 });
 
 /** An entry of the due queue is the key of its row. */

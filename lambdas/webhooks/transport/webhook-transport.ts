@@ -30,7 +30,7 @@ export function webhookTransport(options: WebhookTransportOptions): WebhookTrans
       const ruling = ruleOnUrl(request.url, options);
       if (ruling.kind === 'refused') return unanswered('address_not_allowed');
       const signal = AbortSignal.timeout(options.callMs ?? CALL_MS);
-      const waiting = late.map(({ tell, afterMs }) => setTimeout(tell, afterMs));
+      const waiting = late.map(({ notify, afterMs }) => setTimeout(notify, afterMs));
       try {
         const found = isIP(ruling.host) === 0 ? await inTime(signal, options.resolve(ruling.host)) : [];
         if (isIP(ruling.host) === 0 && !areAllowed(found, options)) return unanswered('address_not_allowed');

@@ -7,8 +7,8 @@ import {
   type Delivery,
   dueFrom,
   newDelivery,
+  placedInLane,
   replayed,
-  setApart,
   type WebhookMessage,
 } from '../domain/webhook-delivery.ts';
 import {
@@ -179,9 +179,9 @@ async function deliveriesOf(
     wanted.map(async (message) => {
       const fresh = newDelivery(digest, replay, endpoint, message, nowMs);
       const was = await webhooks.readDelivery(endpoint.id, fresh.id);
-      if (was === undefined) return { now: setApart(fresh) };
+      if (was === undefined) return { now: placedInLane(fresh) };
       const now = replayed(was, nowMs);
-      return { was, now: now === was ? was : setApart(now) };
+      return { was, now: now === was ? was : placedInLane(now) };
     }),
   );
   // A running attempt already satisfies the replay, so its delivery stays unchanged.

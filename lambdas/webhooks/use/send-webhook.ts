@@ -18,10 +18,10 @@ import {
   isSlow,
   LATEST_START_MS,
   LONGEST_DELAY_MS,
+  placedInLane,
   SCHEDULE_MS,
   SHORTEST_SCHEDULE_MS,
   SLOW_MS,
-  setApart,
   takesSome,
   triedElsewhere,
 } from '../domain/webhook-delivery.ts';
@@ -30,9 +30,8 @@ import {
   type Disabled,
   endpointOf,
   groupOf,
+  isIsolated,
   type WebhookEndpoint,
-  type WebhookOwner,
-  waitsApart,
   withEndpoint,
   withLateAttempt,
 } from '../domain/webhook-endpoint.ts';
@@ -49,31 +48,8 @@ import type {
   WebhookTransport,
 } from './webhooks.ts';
 
-/** The attempts that one execution makes at once in the shared senders. */
-export class Crowd {
-  readonly #running = new Map<string, number>();
-  readonly #told = new Set<string>();
-
-  begin(owner: WebhookOwner): void {
-    this.#add(owner, 1);
-  }
-
-  end(owner: WebhookOwner): void {
-    this.#add(owner, -1);
-  }
-
-  /** @returns true if the owner's attempts fill the execution, once for each endpoint */
-  toldOf(owner: WebhookOwner, endpointId: string): boolean {
-    if ((this.#running.get(groupOf(owner)) ?? 0) < CROWD || this.#told.has(endpointId)) return false;
-    this.#told.add(endpointId);
-    return true;
-  }
-
-  #add(owner: WebhookOwner, count: number): void {
-    const group = groupOf(owner);
-    this.#running.set(group, (this.#running.get(group) ?? 0) + count);
-  }
-}
+/** The attempts in flight in one execution of the shared senders, by the group of their owner. */
+export type InFlight = Map<string, number>;
 
 export interface SendTools {
   readonly webhooks: WebhookStore;
@@ -94,17 +70,17 @@ export type SendOutcome =
   | 'nothing_due'
   /** Its endpoint was deleted or disabled. */
   | 'dropped'
-  /** Its endpoint is slow: it waits in the lane of its endpoint. */
-  | 'set_apart'
+  /** Its endpoint is isolated. */
+  | 'moved_to_lane'
   /** Too much of the lease had passed to send safely. Nothing was sent; the sweep retries when the lease ends. */
   | 'too_late'
   /** A rival has taken over since. Its result is recorded; this one is not. */
   | 'superseded'
   | 'delivered'
-  /** As `delivered`, after a time in which it would delay other deliveries. */
+  /** As `delivered`, by a slow attempt. */
   | 'delivered_late'
   | 'tried_in_vain'
-  /** As `tried_in_vain`, after such a time. */
+  /** As `tried_in_vain`, by a slow attempt. */
   | 'hung'
   /** The last scheduled attempt failed, or the endpoint answered 410: the endpoint was disabled. */
   | 'disabled';
@@ -134,13 +110,13 @@ export function sendWebhook(
   tools: SendTools,
   endpointId: string,
   deliveryId: string,
-  crowd = new Crowd(),
+  inFlight: InFlight = new Map(),
 ): Promise<SendOutcome> {
-  return run(tools, { endpointId, deliveryId, crowd });
+  return run(tools, { endpointId, deliveryId, inFlight });
 }
 
 /** As {@link sendWebhook}, from the lane of the endpoint: it may be slow. */
-export function sendApart(tools: SendTools, endpointId: string, deliveryId: string): Promise<SendOutcome> {
+export function sendFromLane(tools: SendTools, endpointId: string, deliveryId: string): Promise<SendOutcome> {
   return run(tools, { endpointId, deliveryId });
 }
 
@@ -148,7 +124,7 @@ interface Which {
   readonly endpointId: string;
   readonly deliveryId: string;
   /** Absent in the lane of the endpoint. */
-  readonly crowd?: Crowd;
+  readonly inFlight?: InFlight;
 }
 
 function run(tools: SendTools, which: Which): Promise<SendOutcome> {
@@ -165,7 +141,7 @@ interface Claimed {
   /** As written by the claim, with its lease. */
   readonly delivery: Delivery;
   readonly endpoint: WebhookEndpoint;
-  readonly crowd?: Crowd;
+  readonly inFlight?: InFlight;
   readonly atMs: number;
 }
 
@@ -173,11 +149,11 @@ type Sent = { readonly startedAtMs: number; readonly result: AttemptResult } | '
 
 async function claim(
   tools: SendTools,
-  { endpointId, deliveryId, crowd }: Which,
+  { endpointId, deliveryId, inFlight }: Which,
 ): Promise<ClaimStep<Claimed, SendOutcome>> {
   const { webhooks, clock } = tools;
   // In a lane it has no message yet that could become its dead letter. The lane queues one.
-  const delivery = await (crowd === undefined
+  const delivery = await (inFlight === undefined
     ? webhooks.readDelivery(endpointId, deliveryId)
     : readOrPark(webhooks, endpointId, deliveryId));
   const atMs = clock.nowMs();
@@ -188,21 +164,21 @@ async function claim(
     await webhooks.write({ deliveries: [{ was: delivery, now: dropped(delivery) }] });
     return { kind: 'refused', outcome: 'dropped' };
   }
-  if (crowd !== undefined && waitsApart(book, endpoint, atMs)) {
+  if (inFlight !== undefined && isIsolated(book, endpoint, atMs)) {
     await moveToLane(tools, delivery, endpoint);
-    return { kind: 'refused', outcome: 'set_apart' };
+    return { kind: 'refused', outcome: 'moved_to_lane' };
   }
   const taken = begun(delivery, atMs);
   const outcome = await webhooks.write({ deliveries: [{ was: delivery, now: taken }] });
   if (outcome.kind !== 'written') return { kind: 'refused', outcome: 'nothing_due' };
-  return { kind: 'claimed', held: { delivery: taken, endpoint, ...(crowd && { crowd }), atMs } };
+  return { kind: 'claimed', held: { delivery: taken, endpoint, ...(inFlight && { inFlight }), atMs } };
 }
 
-/** The lane of a slow endpoint is there. That of another one is made with the first delivery. */
+/** A slow endpoint has a lane already. The lane of any other endpoint is created with its first delivery. */
 async function moveToLane(tools: SendTools, delivery: Delivery, { id, slow }: WebhookEndpoint): Promise<void> {
   if (delivery.apart === true) return;
   const isWoken = slow === undefined && (await wakeLane(tools, delivery, id, looksSoon));
-  const now = { ...setApart(delivery), revision: delivery.revision + 1 };
+  const now = { ...placedInLane(delivery), revision: delivery.revision + 1 };
   await tools.webhooks.write({ deliveries: [{ was: delivery, now }] });
   if (isWoken) await enqueueAtOnce(tools, delivery, [{ kind: 'lane', endpointId: id }]);
 }
@@ -226,7 +202,7 @@ async function readOrPark(
   }
 }
 
-async function send(tools: SendTools, { delivery, endpoint, crowd, atMs }: Claimed): Promise<Sent> {
+async function send(tools: SendTools, { delivery, endpoint, inFlight, atMs }: Claimed): Promise<Sent> {
   const { secrets: signer, transport, bodies, clock } = tools;
   const secrets = await Promise.all(
     activeSecrets(endpoint, clock.nowMs()).map((secret) => signer.secretOf(endpoint.id, secret)),
@@ -236,22 +212,22 @@ async function send(tools: SendTools, { delivery, endpoint, crowd, atMs }: Claim
   const startedAtMs = clock.nowMs();
   if (startedAtMs - atMs > LATEST_START_MS) return 'too_late';
   const headers = headersOf(signer, secrets, { id: delivery.eventId, atMs: startedAtMs, body });
-  let kept = Promise.resolve(false);
-  const tell = (): void => {
-    // Its later deliveries need not hold other senders while this one waits. The lane begins after this call: an empty lane would end.
+  const group = groupOf(delivery);
+  const count = (change: 1 | -1) => inFlight?.set(group, (inFlight.get(group) ?? 0) + change);
+  let isolated = Promise.resolve(false);
+  const isolateNow = (blocksSender: boolean): void => {
+    // Isolate the endpoint now, so that its next deliveries do not block shared senders. Its lane starts after this call,
+    // because an empty lane would end.
     if (endpoint.slow === undefined)
-      kept = keepApart(tools, delivery, clock.nowMs(), {
-        isShared: crowd !== undefined,
-        delaySeconds: AFTER_CALL_SECONDS,
-      });
+      isolated = isolate(tools, delivery, clock.nowMs(), { blocksSender, delaySeconds: AFTER_CALL_SECONDS });
   };
-  crowd?.begin(delivery);
+  count(1);
   const result = await transport.post({ url: endpoint.url, headers, body }, [
-    { afterMs: CROWDED_MS, tell: () => crowd?.toldOf(delivery, endpoint.id) === true && tell() },
-    { afterMs: SLOW_MS, tell },
+    { afterMs: CROWDED_MS, notify: () => (inFlight?.get(group) ?? 0) >= CROWD && isolateNow(false) },
+    { afterMs: SLOW_MS, notify: () => isolateNow(inFlight !== undefined) },
   ]);
-  crowd?.end(delivery);
-  await kept;
+  count(-1);
+  await isolated;
   return { startedAtMs, result };
 }
 
@@ -279,22 +255,22 @@ async function record(
   const nowMs = clock.nowMs();
   const after = afterAttempt(taken, attempt, nowMs, entropy.fraction());
   const late = isSlow(attempt, nowMs);
-  const isApart = slow !== undefined || (late && (await keepApart(tools, taken, nowMs)));
-  const reason = after.disable ?? (hasNotAnswered(slow, attempt.result, nowMs) ? 'failing' : undefined);
+  const isApart = slow !== undefined || (late && (await isolate(tools, taken, nowMs)));
+  const reason = after.disable ?? (isSlowForWholeSchedule(slow, attempt.result, nowMs) ? 'failing' : undefined);
   const disable = reason === 'failing' && (await takesOthers(webhooks, taken, nowMs)) ? undefined : reason;
   return rounds<SendOutcome>('these endpoints', async () => {
     const off = disable === undefined ? undefined : { atMs: nowMs, reason: disable };
     const disabling: Disabling | 'moved' = off === undefined ? {} : await disabled(tools, taken, url, off);
     const ended = disabling === 'moved' ? triedElsewhere(taken, after.delivery, nowMs) : after.delivery;
-    const delivery = isApart ? setApart(ended) : ended;
-    const { deliveries: told = [], ...change }: Disabling = disabling === 'moved' ? {} : disabling;
-    const outcome = await webhooks.write({ ...change, deliveries: [{ was: taken, now: delivery }, ...told] });
+    const delivery = isApart ? placedInLane(ended) : ended;
+    const { deliveries: notifications = [], ...change }: Disabling = disabling === 'moved' ? {} : disabling;
+    const outcome = await webhooks.write({ ...change, deliveries: [{ was: taken, now: delivery }, ...notifications] });
     if (outcome.kind === 'written') {
       await followUp(tools, delivery, nowMs);
       await enqueueAtOnce(
         tools,
         taken,
-        told.flatMap(({ now }) => messagesOf(now)),
+        notifications.flatMap(({ now }) => messagesOf(now)),
       );
       return outcomeOf(delivery, attempt.result, { disable: disabling === 'moved' ? undefined : disable, late });
     }
@@ -304,8 +280,8 @@ async function record(
   });
 }
 
-/** Its deliveries wait apart for so long that none of them may end its schedule. */
-function hasNotAnswered(slow: WebhookEndpoint['slow'], result: AttemptResult, nowMs: number): boolean {
+/** The endpoint has been slow longer than the retry schedule; disable it. */
+function isSlowForWholeSchedule(slow: WebhookEndpoint['slow'], result: AttemptResult, nowMs: number): boolean {
   return slow !== undefined && nowMs - slow.sinceMs > SCHEDULE_MS && !isAccepted(result);
 }
 
@@ -324,17 +300,18 @@ function outcomeOf(
 }
 
 /**
- * Keeps the deliveries of the endpoint apart from now on. Not in the transaction of the attempt: many attempts hang at once, and
- * the first one suffices. The lane is woken before, so it outlives who reads the endpoint as slow.
+ * Marks the endpoint as slow, so that its next deliveries go to its lane. Not in the transaction of the attempt: many
+ * attempts are slow at once, and the first one suffices. The lane is woken first, so that it outlives every process that
+ * reads the endpoint as slow.
  *
- * @param call while it lasts: whether it holds a shared sender, and how long the lane waits at first
+ * @param call of an attempt in flight: whether it blocks a shared sender, and the delay of the lane's first run
  * @returns false when this failed; the next slow attempt repeats it
  */
-async function keepApart(
+async function isolate(
   tools: SendTools,
   { tenantId, mode, endpointId }: Delivery,
   sinceMs: number,
-  { isShared, delaySeconds } = { isShared: false, delaySeconds: 0 },
+  { blocksSender, delaySeconds } = { blocksSender: false, delaySeconds: 0 },
 ): Promise<boolean> {
   const { webhooks, report } = tools;
   try {
@@ -342,7 +319,7 @@ async function keepApart(
       const was = await webhooks.readBook({ tenantId, mode });
       const known = endpointOf(was, endpointId);
       const isNew = known !== undefined && known.slow === undefined;
-      const late = isShared ? withLateAttempt(was.late, sinceMs) : was.late;
+      const late = blocksSender ? withLateAttempt(was.late, sinceMs) : was.late;
       if (!isNew && late === was.late) return known !== undefined;
       if (isNew) await wakeLane(tools, { tenantId, mode }, endpointId);
       const next = late === undefined ? was : { ...was, late };
@@ -372,10 +349,10 @@ async function takesOthers(webhooks: WebhookStore, { endpointId }: Delivery, now
 type Disabling = Pick<WebhookChange, 'book' | 'deliveries'>;
 
 /**
- * Disables the endpoint and notifies the tenant's other endpoints, unless it was disabled or deleted meanwhile.
+ * Disables the endpoint and notifies the tenant's other endpoints, unless it is disabled or deleted already.
  *
  * @param url that was tried
- * @returns `moved` when the endpoint has another address meanwhile: nothing is known of that one
+ * @returns `moved` when the endpoint has another address now, which was not tried
  */
 async function disabled(
   { webhooks, digest }: SendTools,
@@ -389,8 +366,8 @@ async function disabled(
   if (known.url !== url) return 'moved';
   const endpoint: WebhookEndpoint = { ...known, disabled: off };
   const next = withEndpoint(book, endpoint);
-  const told = deliveriesFor(digest, next, disabledMessage(digest, endpoint, book, off), off.atMs);
-  return { book: { was: book, now: next }, deliveries: told.map((now) => ({ now })) };
+  const notifications = deliveriesFor(digest, next, disabledMessage(digest, endpoint, book, off), off.atMs);
+  return { book: { was: book, now: next }, deliveries: notifications.map((now) => ({ now })) };
 }
 
 async function followUp(tools: SendTools, delivery: Delivery, nowMs: number): Promise<void> {

@@ -39,9 +39,9 @@ export async function sweepWebhooks(tools: SweepWebhooksTools, deadlineMs = Infi
   let waiting = 0;
   for (let page = 0; page < MAX_PAGES && clock.nowMs() < deadlineMs; page += 1) {
     const found = await due.due(clock.nowMs(), PAGE);
-    const crowded = found.filter(({ task }) => task.kind === 'attempt' && counted(shares, task.endpointId) > SHARE);
-    for (const { task } of crowded) if (task.kind === 'attempt') await openLane(tools, lanes, task);
-    const moved = await Promise.all(found.map((each) => take(tools, each, lanes, crowded.includes(each))));
+    const excess = found.filter(({ task }) => task.kind === 'attempt' && counted(shares, task.endpointId) > SHARE);
+    for (const { task } of excess) if (task.kind === 'attempt') await openLane(tools, lanes, task);
+    const moved = await Promise.all(found.map((each) => take(tools, each, lanes, excess.includes(each))));
     const here = moved.filter((each) => each !== undefined);
     const dueBeforeMs = clock.nowMs() - LONGEST_WAIT_MS;
     waiting += here.filter(({ dueAtMs = Infinity }) => dueAtMs <= dueBeforeMs).length;
@@ -103,10 +103,10 @@ async function take(
   { due, clock }: SweepWebhooksTools,
   each: DueWebhook,
   lanes: ReadonlyMap<string, GroupedTask>,
-  isCrowded: boolean,
+  isExcess: boolean,
 ): Promise<Taken | undefined> {
   const { task } = each;
-  if (isCrowded && task.kind === 'attempt' && lanes.has(task.endpointId)) {
+  if (isExcess && task.kind === 'attempt' && lanes.has(task.endpointId)) {
     return (await due.move(each, { sweepAtMs: each.sweepAtMs, apart: true })) === undefined ? undefined : { queue: [] };
   }
   const moved = await due.move(each, { sweepAtMs: clock.nowMs() + ROUND_MS });
@@ -115,11 +115,11 @@ async function take(
   return { queue: [{ task, group }], ...times };
 }
 
-/** {@link sweepWebhooks} as a piece of a job. @param told receives the number of rows */
-export function sweepWebhooksPiece(tools: SweepWebhooksTools, told: (swept: number) => void): Piece {
+/** {@link sweepWebhooks} as a piece of a job. @param report receives the number of rows */
+export function sweepWebhooksPiece(tools: SweepWebhooksTools, report: (swept: number) => void): Piece {
   return async ({ deadlineMs }) => {
     const swept = await sweepWebhooks(tools, deadlineMs);
-    told(swept);
+    report(swept);
     return { done: swept, left: 0, failed: 0 };
   };
 }

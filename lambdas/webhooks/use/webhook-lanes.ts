@@ -1,18 +1,17 @@
 import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
 import { rounds } from '../../once/use/rounds.ts';
-import { CROWDED_MS, LONGEST_DELAY_MS } from '../domain/webhook-delivery.ts';
-import { endpointOf, waitsApart, withEndpoint } from '../domain/webhook-endpoint.ts';
+import { LONGEST_DELAY_MS } from '../domain/webhook-delivery.ts';
+import { endpointOf, isIsolated, withEndpoint } from '../domain/webhook-endpoint.ts';
 import {
   afterRun,
   claimedLane,
   LANE_RUN_MS,
   LANE_WIDTH,
   type LaneRun,
-  restAfter,
   type WebhookLane,
 } from '../domain/webhook-lane.ts';
 import { enqueueAtOnce } from './fan-out-webhooks.ts';
-import { type SendOutcome, type SendTools, sendApart } from './send-webhook.ts';
+import { type SendOutcome, type SendTools, sendFromLane } from './send-webhook.ts';
 import type { DueWebhooks } from './webhooks.ts';
 
 export interface LaneTools extends SendTools {
@@ -68,7 +67,6 @@ async function workAt(
   const seen = new Set<string>();
   let nextAtMs: number | undefined;
   let isGoingOn = true;
-  let isCrowded = false;
   for (let pages = 0; isGoingOn && pages < MAX_PAGES; pages += 1) {
     // The index lags behind: deliveries of the page before may be in it still.
     const found = await due.dueInLane(held.endpointId, 2 * width + 1);
@@ -77,14 +75,12 @@ async function workAt(
     );
     const page = fresh.filter(({ sweepAtMs }) => sweepAtMs <= clock.nowMs()).slice(0, width);
     for (const { id } of page) seen.add(id);
-    const pageAtMs = clock.nowMs();
-    const ended = await Promise.allSettled(page.map(({ id }) => sendApart(tools, held.endpointId, id)));
+    const ended = await Promise.allSettled(page.map(({ id }) => sendFromLane(tools, held.endpointId, id)));
     for (const [index, each] of ended.entries()) {
       const entry = page[index];
       if (each.status === 'fulfilled') outcomes.push(each.value);
       else if (entry !== undefined) await setBack(tools, held, entry, each.reason);
     }
-    if (page.length === LANE_WIDTH && clock.nowMs() - pageAtMs >= CROWDED_MS) isCrowded = true;
     // What was tried can be due again before what is behind it: the lane is read again.
     nextAtMs = page.length === 0 ? found[0]?.sweepAtMs : clock.nowMs();
     const isOk = ended.every(
@@ -94,11 +90,9 @@ async function workAt(
   }
   const tried = outcomes.filter((each) => TRIED.includes(each)).length;
   const hung = outcomes.includes('hung');
-  // With a backlog, an endpoint that takes its time would hold the shared senders again.
-  const isQuick = !hung && !isCrowded && !outcomes.includes('delivered_late') && (tried > 0 || nextAtMs === undefined);
-  const { isSlow, lanes } = await slowAfter(tools, held, isQuick);
-  const restMs = restAfter(clock.nowMs() - beganAtMs, lanes);
-  return { outcomes, run: { hung, tried, isSlow, restMs, ...(nextAtMs === undefined ? {} : { nextAtMs }) } };
+  const isQuick = !hung && !outcomes.includes('delivered_late') && (tried > 0 || nextAtMs === undefined);
+  const isSlow = await slowAfter(tools, held, isQuick);
+  return { outcomes, run: { hung, tried, isSlow, ...(nextAtMs === undefined ? {} : { nextAtMs }) } };
 }
 
 /**
@@ -118,21 +112,19 @@ async function setBack(
   await tools.due.move({ task, sweepAtMs }, { sweepAtMs: tools.clock.nowMs() + SET_BACK_MS });
 }
 
-/** Lets an endpoint that answers quickly, or that has nothing to answer, out of its lane. @returns whether its deliveries wait apart still, and how many lanes its owner can have */
+/** Ends the isolation of an endpoint that answers quickly or has no deliveries. @returns whether it is still isolated */
 async function slowAfter(
   { webhooks, clock }: LaneTools,
   { tenantId, mode, endpointId }: WebhookLane,
   isQuick: boolean,
-): Promise<{ readonly isSlow: boolean; readonly lanes: number }> {
-  return rounds('these endpoints', async () => {
+): Promise<boolean> {
+  return rounds<boolean>('these endpoints', async () => {
     const was = await webhooks.readBook({ tenantId, mode });
-    const lanes = was.endpoints.length;
     const endpoint = endpointOf(was, endpointId);
-    if (endpoint === undefined) return { isSlow: false, lanes };
-    const isStill = waitsApart(was, endpoint, clock.nowMs());
-    if (endpoint.slow === undefined || !isQuick) return { isSlow: isStill, lanes };
+    if (endpoint === undefined) return false;
+    if (endpoint.slow === undefined || !isQuick) return isIsolated(was, endpoint, clock.nowMs());
     const { slow: _slow, ...rest } = endpoint;
     const outcome = await webhooks.write({ book: { was, now: withEndpoint(was, rest) } });
-    return outcome.kind === 'written' ? { isSlow: waitsApart(was, rest, clock.nowMs()), lanes } : 'again';
+    return outcome.kind === 'written' ? isIsolated(was, rest, clock.nowMs()) : 'again';
   });
 }

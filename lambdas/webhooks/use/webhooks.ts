@@ -109,10 +109,11 @@ export interface WebhookRequest {
   readonly body: string;
 }
 
-/** Told once if there is no answer after this time. Milliseconds. */
+/** Called once if there is no answer after this time. */
 export interface Late {
+  /** Milliseconds. */
   readonly afterMs: number;
-  readonly tell: () => void;
+  readonly notify: () => void;
 }
 
 /** Calls a receiver once: no redirects, no retries, allowed addresses only. It reports a receiver's failure as a result and does not throw. */
