@@ -164,7 +164,7 @@ describe('an endpoint that accepts no event', () => {
     const world = await worldWith(ENDPOINT);
     world.answer = refusing(status);
     await world.publish(eventNamed('again'));
-    expect(await world.drain()).toEqual(['tried_in_vain']);
+    expect(await world.drain()).toEqual(['failed']);
     await world.pass(1);
     expect(world.arrivals).toHaveLength(2);
     const [delivery] = await deliveriesOf(world)();

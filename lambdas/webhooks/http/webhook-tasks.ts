@@ -37,13 +37,13 @@ export async function runWebhookTasks(
 ): Promise<SQSBatchResponse> {
   const { telemetry, parking } = tools;
   const inFlight: InFlight = new Map();
-  const came = await eachMessage<Came>(Records, {
+  const results = await eachMessage<TaskResult>(Records, {
     handle: async (record) => {
       try {
         return { outcomes: await run(tools, record.body, inFlight) };
       } catch (error) {
         telemetry.fault(record.messageId, error);
-        return { outcomes: ['failed'], left: await afterFailure(parking, record, error) };
+        return { outcomes: ['error'], left: await afterFailure(parking, record, error) };
       }
     },
     isLeft: ({ left }) => left === 'waits',
@@ -52,22 +52,23 @@ export async function runWebhookTasks(
     context,
     parking,
   });
-  const ended = came.flatMap(({ came: { outcomes } }) => outcomes);
-  const times = (...named: readonly Outcome[]): number => ended.filter((each) => named.includes(each)).length;
+  const outcomes = results.flatMap(({ came }) => came.outcomes);
+  const times = (...named: readonly Outcome[]): number => outcomes.filter((each) => named.includes(each)).length;
   const counts = {
     webhook_delivered: times('delivered', 'delivered_late'),
-    webhook_tried_in_vain: times('tried_in_vain', 'hung'),
+    webhook_failed: times('failed', 'failed_late'),
     webhook_dropped: times('dropped'),
     webhook_endpoint_disabled: times('disabled'),
   };
-  telemetry.run('send webhooks', counts, { messages: Records.length, failed: times('failed'), ...counts });
-  const failed = came.filter(({ came: { left } }) => left === 'waits');
+  telemetry.run('send webhooks', counts, { messages: Records.length, failed: times('error'), ...counts });
+  const failed = results.filter(({ came }) => came.left === 'waits');
   return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
 }
 
-type Outcome = SendOutcome | PageOutcome | 'failed';
+/** `error`: Payonce could not run the task. */
+type Outcome = SendOutcome | PageOutcome | 'error';
 
-interface Came {
+interface TaskResult {
   readonly outcomes: readonly Outcome[];
   readonly left?: Left;
 }

@@ -79,9 +79,9 @@ export type SendOutcome =
   | 'delivered'
   /** As `delivered`, by a slow attempt. */
   | 'delivered_late'
-  | 'tried_in_vain'
-  /** As `tried_in_vain`, by a slow attempt. */
-  | 'hung'
+  | 'failed'
+  /** As `failed`, by a slow attempt. */
+  | 'failed_late'
   /** The last scheduled attempt failed, or the endpoint answered 410: the endpoint was disabled. */
   | 'disabled';
 
@@ -296,7 +296,7 @@ function outcomeOf(
 ): SendOutcome {
   if (disable !== undefined) return 'disabled';
   if (isAccepted(result) && delivery.status === 'delivered') return late ? 'delivered_late' : 'delivered';
-  return late ? 'hung' : 'tried_in_vain';
+  return late ? 'failed_late' : 'failed';
 }
 
 /**

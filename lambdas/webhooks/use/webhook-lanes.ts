@@ -51,7 +51,7 @@ export async function runLane(tools: LaneTools, endpointId: string): Promise<rea
 const SET_BACK_MS = 2 * 60_000;
 
 /** Attempts that had a result. */
-const TRIED: readonly SendOutcome[] = ['dropped', 'delivered', 'delivered_late', 'tried_in_vain', 'hung', 'disabled'];
+const TRIED: readonly SendOutcome[] = ['dropped', 'delivered', 'delivered_late', 'failed', 'failed_late', 'disabled'];
 
 /** Bounds a run beside its time. */
 const MAX_PAGES = 100;
@@ -84,12 +84,12 @@ async function workAt(
     // What was tried can be due again before what is behind it: the lane is read again.
     nextAtMs = page.length === 0 ? found[0]?.sweepAtMs : clock.nowMs();
     const isOk = ended.every(
-      (each) => each.status === 'fulfilled' && TRIED.includes(each.value) && each.value !== 'hung',
+      (each) => each.status === 'fulfilled' && TRIED.includes(each.value) && each.value !== 'failed_late',
     );
     isGoingOn = isOk && page.length === width && width > 1 && clock.nowMs() - beganAtMs < LANE_RUN_MS;
   }
   const tried = outcomes.filter((each) => TRIED.includes(each)).length;
-  const hung = outcomes.includes('hung');
+  const hung = outcomes.includes('failed_late');
   const isQuick = !hung && !outcomes.includes('delivered_late') && (tried > 0 || nextAtMs === undefined);
   const isSlow = await slowAfter(tools, held, isQuick);
   return { outcomes, run: { hung, tried, isSlow, ...(nextAtMs === undefined ? {} : { nextAtMs }) } };
