@@ -69,7 +69,7 @@ describe('an endpoint that does not answer', () => {
     expect(endpoints[0]?.slow).toBeDefined();
   }, 300_000);
 
-  test('is set apart while its first call still waits, so that later deliveries hold no sender', async () => {
+  test('is isolated while its first call still waits, so that later deliveries block no sender', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.publish(HANGING, 'first');
@@ -80,7 +80,7 @@ describe('an endpoint that does not answer', () => {
     // Its lane tries up to ten at once, in executions of its own.
     expect(site.calls).toBeLessThanOrEqual(1 + 10);
     expect((await site.deliveriesOf(HANGING)).filter(({ apart }) => apart === true)).toHaveLength(300);
-    // They wait for their endpoint, not for a sender, so nobody is told.
+    // They wait for their endpoint, not for a sender, so nobody is notified.
     await site.pass(60);
     expect(site.waiting).toEqual([]);
   });
@@ -115,7 +115,7 @@ describe('an endpoint that does not answer', () => {
     ['keeps', 'keep'],
     ['deletes, while its calls wait, and creates', 'delete early'],
   ])(
-    'again and again, of a tenant that %s it, delays another tenant at first only',
+    'that hangs each minute, of a tenant that %s it, delays another tenant twice and then once in half an hour',
     async (_what, how) => {
       const site = new Site();
       await site.add(NORMAL, 80);

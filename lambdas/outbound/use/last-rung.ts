@@ -19,7 +19,7 @@ export interface LastRungTools extends Pick<RedriveTools, 'report'> {
  *   message                    └─ 30 s ── call ─▶ done: the outcome is in the order
  *                                              └▶ given up: dead letter, "failed" or "unknown" in the order
  *
- * A delivery that makes no call, because the money has gone meanwhile, does not know whether an earlier one did, so the outcome is unknown.
+ * A delivery that makes no call, because the money is gone by then, does not know whether an earlier one did, so the outcome is unknown.
  *
  * @param id the message's id, which the order's chain names as the cause
  * @param isRepeated whether the message was delivered before
@@ -35,15 +35,15 @@ export async function makeDelayedCall(
   return tools.runner.run<DeadLetter, CallMadeAgain, CallMadeAgain['kind']>(redriveOperation(id), {
     claim: async () => ({ kind: 'claimed', held: letter }),
     execute: (held) => callAgain({ ...tools, makeAgain: tools.makeLast }, held, id, mustWait),
-    commit: async (came) => {
-      if (came.kind === 'stays') {
-        const mayHaveCalled = isRepeated && came.isUnmade === true;
-        const { reason, mayBeApplied = letter.mayBeApplied || mayHaveCalled } = came;
+    commit: async (result) => {
+      if (result.kind === 'stays') {
+        const mayHaveCalled = isRepeated && result.isUnmade === true;
+        const { reason, mayBeApplied = letter.mayBeApplied || mayHaveCalled } = result;
         const dead = { ...letter, attempts: letter.attempts + 1, reason, mayBeApplied };
         await tools.letters.put(dead);
         await tools.recordGivenUp(dead, id);
       }
-      return came.kind;
+      return result.kind;
     },
   });
 }

@@ -52,7 +52,7 @@ export async function listLetters(
 }
 
 /**
- * Repeats the calls of dead letters, each under its original key, so a call that has taken effect meanwhile is found and not
+ * Repeats the calls of dead letters, each under its original key, so a call that has already taken effect is found and not
  * repeated. A letter is removed only after its call has ended. If the run dies, its letters become visible again, and the next
  * run finds the calls that took effect.
  */
@@ -79,9 +79,9 @@ function redriveLetter(tools: RedriveTools, taken: TakenLetter): Promise<LetterR
         ? { kind: 'refused', outcome: reportOf(taken, 'stays', UNREADABLE) }
         : { kind: 'claimed', held: letter },
     execute: (held) => callAgain(tools, held, taken.id),
-    commit: async (came, { reason }) => {
-      if (came.kind !== 'stays') await tools.letters.remove(taken);
-      return reportOf(taken, came.kind, came.kind === 'applied' ? reason : came.reason);
+    commit: async (result, { reason }) => {
+      if (result.kind !== 'stays') await tools.letters.remove(taken);
+      return reportOf(taken, result.kind, result.kind === 'applied' ? reason : result.reason);
     },
   });
 }

@@ -72,8 +72,8 @@ export interface EndpointBook extends WebhookOwner {
 
 /**
  * The latest slow attempts in the shared senders. Kept when endpoints are deleted, so that a tenant cannot block the senders
- * again with new endpoints, or with endpoints that answer in between. `test/webhooks/webhook-lanes.test.ts` needs it: "again
- * and again …".
+ * again with new endpoints, or with endpoints that answer in between. `test/webhooks/webhook-lanes.test.ts` needs it: "that
+ * hangs each minute".
  */
 export interface LateAttempts {
   /** Time of the first slow attempt within {@link CALL_MS}. Unix milliseconds. */

@@ -53,7 +53,7 @@ const SET_BACK_MS = 2 * 60_000;
 /** Attempts that had a result. */
 const TRIED: readonly SendOutcome[] = ['dropped', 'delivered', 'delivered_late', 'failed', 'failed_late', 'disabled'];
 
-/** Bounds a run beside its time. */
+/** Bounds a run, as its time does. */
 const MAX_PAGES = 100;
 
 async function workAt(
