@@ -29,7 +29,7 @@ export interface WebhooksProps {
 const BATCH = 10;
 /** Concurrent senders. Each handles a batch of ten, so this many times ten slow servers do not delay the others. */
 const SENDERS = 20;
-/** Runs of lanes and pages of replays at once. A run makes up to ten calls at once. */
+/** Concurrent runs of lanes and pages of replays: more than a tenant has endpoints in a mode. A run makes up to ten calls at once. */
 const LANE_WORKERS = 20;
 
 /**
