@@ -67,7 +67,7 @@ describe('commands in documents', () => {
 const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: string]>> = {
   'npm ci': ['.ci/run', 'npm ci'],
   'npm test': ['.ci/run', 'npm test'],
-  'npm run check': ['test/run/all.ts', "'lint', 'types', 'boundaries', 'dead', 'format'"],
+  'npm run check': ['test/run/all.ts', "'lint', 'types', 'boundaries', 'dead', 'words', 'format'"],
   'npm run synth': ['test/run/all.ts', 'withRules: true'],
   'npx cdk bootstrap': ['local/cdk.ts', "'bootstrap'"],
   'npx cdk deploy': ['local/cdk.ts', "'deploy'"],
@@ -85,7 +85,7 @@ const RUN_WHOLE: Readonly<Record<string, readonly [file: string, words: string]>
 
 /** The scripts that a script of package.json starts, with itself. */
 function startedBy(name: string): readonly string[] {
-  const [file] = /test\/run\/\w+\.ts/.exec(scripts[name] ?? '') ?? [];
+  const [file] = /test\/run\/all\.ts/.exec(scripts[name] ?? '') ?? [];
   const text = file === undefined ? (scripts[name] ?? '') : read(file);
   const named = [...text.matchAll(/(?:npm run |npm:|'(?!npm ))([\w:]+)/g)].map(([, each = '']) => each);
   return [name, ...named.filter((each) => each in scripts && each !== name).flatMap(startedBy)];
@@ -126,7 +126,7 @@ describe('each command that the README names is run', () => {
 
   test('npm test runs all checks and the suites; npm run prove runs these whole, the drills and the simulator', async () => {
     const suites = ['test:unit', 'test:stores', 'test:deployed'];
-    const checks = ['types', 'lint', 'boundaries', 'dead', 'format'];
+    const checks = ['types', 'lint', 'boundaries', 'dead', 'words', 'format'];
     expect(new Set(ofCi)).toEqual(new Set(['test', ...checks, ...suites, 'jest']));
     const { stdout } = await runScript('prove', '--again', '--list');
     const proved = new Set(stdout.match(/(?<=: npm run )\S+/gm));

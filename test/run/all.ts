@@ -24,7 +24,7 @@ console.log(`Slice ${slice}: ${SLICE}=${slice} npm test repeats it.`);
 const run = new StepRun({ [SLICE]: slice, [COSTS]: costs, PAYONCE_TOGETHER: '1' });
 
 async function checks(): Promise<void> {
-  for (const script of ['lint', 'types', 'boundaries', 'dead', 'format'])
+  for (const script of ['lint', 'types', 'boundaries', 'dead', 'words', 'format'])
     await run.run({ name: script, script: [script], yields: true });
 }
 

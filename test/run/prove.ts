@@ -40,7 +40,7 @@ const { list, again } = new Command('npm run prove --')
   .opts<{ readonly list: boolean; readonly again: boolean }>();
 
 let proof = loadProof(await sliceOfTree());
-const checks = ['lint', 'types', 'boundaries', 'dead', 'format', 'synth'].map(
+const checks = ['lint', 'types', 'boundaries', 'dead', 'words', 'format', 'synth'].map(
   (name): Step => ({ name, script: [name] }),
 );
 const rooms = [...unitFiles().keys()].map(

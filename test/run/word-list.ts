@@ -1,0 +1,203 @@
+/** Words that sources do not use, each with a better one, and the reader that finds them in comments, strings, JSX text and names. */
+import ts from 'typescript';
+
+interface Rule {
+  readonly pattern: RegExp;
+  /** What to write, as the end of the sentence "write …". */
+  readonly instead: string;
+}
+
+interface Finding {
+  readonly line: number;
+  readonly found: string;
+  readonly instead: string;
+}
+
+/** Applied to comments and texts. A space of a pattern also matches a line break. Text in backticks and in `{@link …}` is not read. */
+const PROSE: readonly Rule[] = [
+  { pattern: /\bmeanwhile\b/gi, instead: '"in the meantime", "since then" or "during …"' },
+  { pattern: /\btold\b/gi, instead: '"reported", "notified", "informed" or "distinguished"' },
+  { pattern: /\btells?\b/gi, instead: '"reports", "notifies", "shows" or "distinguishes"' },
+  { pattern: /\b(?:un)?heard\b|\bhears?\b/gi, instead: '"received", "without an answer" or "is notified"' },
+  { pattern: /\b(?:rings?|rang|rung)\b/gi, instead: '"raises an alarm"' },
+  // A program may run beside another one.
+  { pattern: /(?<!\bruns? (?:only )?)\bbeside\b/gi, instead: '"next to", "in addition to", "other than" or "with"' },
+  // A distance of time is fine: "three minutes apart".
+  {
+    pattern: /(?<!\b(?:seconds?|minutes?|hours?|days?) )\bapart\b/gi,
+    instead: '"separately", "isolated" or "distinguish"',
+  },
+  { pattern: /\bin vain\b/gi, instead: '"without success" or "failed"' },
+  { pattern: /\btaken in(?= ?(?:[.,;:)]|$))/gi, instead: '"recorded" or "accepted"' },
+  { pattern: /\bthe world\b/g, instead: 'the external system' },
+  { pattern: /\bwho(?:m?ever|se ever)\b/gi, instead: 'the actor: caller, owner, rival, operator or processor' },
+  { pattern: /\b(?:nobody|somebody|everybody|anybody)\b/gi, instead: 'the actor: "no caller", "another system", …' },
+  { pattern: /\bof which\b/gi, instead: 'a sentence of its own, or "whose"' },
+  { pattern: /\b(?:is|are|was|were|be|been) asked for\b/gi, instead: '"requested" or "queried"' },
+  { pattern: /\bthat of\b/gi, instead: 'the noun again, or a possessive' },
+  { pattern: /\bcame\b(?! from\b)/gi, instead: '"arrived", "resulted" or "was"' },
+  {
+    pattern: /\bcomes? (?:again|back|late|too late|by|of it|into)\b/gi,
+    instead: '"arrives", "is redelivered" or "returns"',
+  },
+];
+
+/** Applied to comments only, where a sentence begins with a clause that has no subject. */
+const BEGINNINGS: readonly Rule[] = [
+  { pattern: /(?:^|(?<=\. ))What\b[^.?]*(?:\.|$)/g, instead: 'the noun that names it' },
+  { pattern: /^(?:Of|Who|Whose)\b/g, instead: 'a noun phrase, or a verb with its subject' },
+];
+
+/** Words that names do not contain. */
+const NAMES: Readonly<Record<string, string>> = {
+  apart: 'separate',
+  beside: 'other',
+  came: 'result',
+  hear: 'receive',
+  heard: 'received',
+  meanwhile: 'since',
+  nobody: 'none',
+  rings: 'alarms',
+  somebody: 'other',
+  tell: 'report',
+  tells: 'reports',
+  told: 'reported',
+  unheard: 'unanswered',
+  vain: 'failed',
+  whoever: 'any',
+};
+
+/** The comments, texts and names of a source, with the numbers of their lines. */
+interface Piece {
+  readonly kind: 'comment' | 'text' | 'name';
+  readonly text: string;
+  /** Lines by the offset at which they begin in the text, in order. */
+  readonly lines: readonly (readonly [offset: number, line: number])[];
+}
+
+/** Tokens after which a slash divides. After any other, it begins a regular expression. */
+const OPERANDS: ReadonlySet<ts.SyntaxKind> = new Set([
+  ts.SyntaxKind.CloseParenToken,
+  ts.SyntaxKind.CloseBracketToken,
+  ts.SyntaxKind.CloseBraceToken,
+  ts.SyntaxKind.NumericLiteral,
+  ts.SyntaxKind.StringLiteral,
+  ts.SyntaxKind.RegularExpressionLiteral,
+  ts.SyntaxKind.NoSubstitutionTemplateLiteral,
+  ts.SyntaxKind.TemplateTail,
+  ts.SyntaxKind.ThisKeyword,
+  // The end of a JSX element: `</p>`.
+  ts.SyntaxKind.LessThanToken,
+]);
+const TEXTS: ReadonlySet<ts.SyntaxKind> = new Set([
+  ts.SyntaxKind.StringLiteral,
+  ts.SyntaxKind.NoSubstitutionTemplateLiteral,
+  ts.SyntaxKind.TemplateHead,
+  ts.SyntaxKind.TemplateMiddle,
+  ts.SyntaxKind.TemplateTail,
+]);
+
+interface Token {
+  readonly kind: ts.SyntaxKind;
+  readonly text: string;
+  readonly start: number;
+}
+
+/** All tokens with comments and spaces. The scanner alone knows neither where a template continues nor where a pattern begins. */
+function* tokensOf(source: string): Generator<Token> {
+  const scanner = ts.createScanner(ts.ScriptTarget.ESNext, false, ts.LanguageVariant.Standard, source);
+  const isTemplate: boolean[] = [];
+  let isOperand = false;
+  for (let kind = scanner.scan(); kind !== ts.SyntaxKind.EndOfFileToken; kind = scanner.scan()) {
+    if (kind === ts.SyntaxKind.CloseBraceToken && isTemplate.pop() === true) kind = scanner.reScanTemplateToken(false);
+    else if (!isOperand && /^\/=?$/.test(scanner.getTokenText())) kind = scanner.reScanSlashToken();
+    if (kind === ts.SyntaxKind.OpenBraceToken) isTemplate.push(false);
+    if (kind === ts.SyntaxKind.TemplateHead || kind === ts.SyntaxKind.TemplateMiddle) isTemplate.push(true);
+    if (kind > ts.SyntaxKind.LastTriviaToken) isOperand = OPERANDS.has(kind) || kind === ts.SyntaxKind.Identifier;
+    yield { kind, text: scanner.getTokenText(), start: scanner.getTokenStart() };
+  }
+}
+
+/** @param raw lines with the signs of comments and quotes, which are left out */
+function pieceOf({ kind, raw, line }: { kind: Piece['kind']; raw: string; line: number }): Piece {
+  const lines: [number, number][] = [];
+  let text = '';
+  for (const [index, each] of raw.split('\n').entries()) {
+    const words = each
+      .replace(kind === 'comment' ? /^\s*(?:\/\*\*?|\*(?!\/)|\/\/)/ : /^[`'"}]/, '')
+      .replace(kind === 'comment' ? /\*\/$/ : /(?:[`'"]|\$\{)$/, '')
+      .replaceAll(/\s+/g, ' ')
+      .trim();
+    if (words === '') continue;
+    if (text !== '') text += ' ';
+    lines.push([text.length, line + index]);
+    text += words;
+  }
+  return { kind, text, lines };
+}
+
+function kindOf(kind: ts.SyntaxKind): 'block' | 'line' | 'text' | 'word' | 'space' | 'sign' {
+  if (kind === ts.SyntaxKind.MultiLineCommentTrivia) return 'block';
+  if (kind === ts.SyntaxKind.SingleLineCommentTrivia) return 'line';
+  if (kind === ts.SyntaxKind.WhitespaceTrivia || kind === ts.SyntaxKind.NewLineTrivia) return 'space';
+  if (kind === ts.SyntaxKind.Identifier || kind > ts.SyntaxKind.LastReservedWord) return 'word';
+  return TEXTS.has(kind) ? 'text' : 'sign';
+}
+
+/** Successive comments of a line each are one piece, and so are the words of JSX text, which follow each other without a sign. */
+function* piecesOf(source: string): Generator<Piece> {
+  let line = 1;
+  let open: { kind: 'block' | 'line' | 'text' | 'word'; raw: string; line: number } | undefined;
+  const close = function* (): Generator<Piece> {
+    if (open === undefined) return;
+    const words = open.raw.trim().split(/\s+/).length;
+    if (open.kind === 'block' || open.kind === 'line') yield pieceOf({ ...open, kind: 'comment' });
+    // Two words can be a modifier and a name: `readonly amount`.
+    else yield pieceOf({ ...open, kind: words > (open.kind === 'word' ? 2 : 1) ? 'text' : 'name' });
+    open = undefined;
+  };
+  for (const { kind, text } of tokensOf(source)) {
+    const kindOfToken = kindOf(kind);
+    const continues = kindOfToken === 'line' || kindOfToken === 'word';
+    if (open !== undefined && (kindOfToken === 'space' || (continues && kindOfToken === open.kind))) open.raw += text;
+    else {
+      yield* close();
+      if (kindOfToken !== 'space' && kindOfToken !== 'sign') open = { kind: kindOfToken, raw: text, line };
+    }
+    line += text.split('\n').length - 1;
+  }
+  yield* close();
+}
+
+function lineAt({ lines }: Piece, offset: number): number {
+  return lines.findLast(([begin]) => begin <= offset)?.[1] ?? 1;
+}
+
+/** Code in a sentence, as many spaces. */
+function withoutCode(text: string): string {
+  return text.replaceAll(/`[^`]*`|\{@link [^}]*\}/g, (code) => ' '.repeat(code.length));
+}
+
+function findingsInProse(piece: Piece): readonly Finding[] {
+  const text = withoutCode(piece.text);
+  const rules = piece.kind === 'comment' ? [...PROSE, ...BEGINNINGS] : PROSE;
+  return rules.flatMap(({ pattern, instead }) =>
+    [...text.matchAll(pattern)].map(({ 0: found, index }) => ({ line: lineAt(piece, index), found, instead })),
+  );
+}
+
+function findingsInName(piece: Piece): readonly Finding[] {
+  return piece.text
+    .split(/[^A-Za-z]+|(?<=[a-z])(?=[A-Z])/)
+    .map((word) => word.toLowerCase())
+    .filter((word) => Object.hasOwn(NAMES, word))
+    .map((word) => ({ line: lineAt(piece, 0), found: piece.text, instead: `"${NAMES[word]}" for "${word}"` }));
+}
+
+/** @param withNames whether names are read, too @returns in the order of the source */
+export function wordFindings(source: string, withNames: boolean): readonly Finding[] {
+  return [...piecesOf(source)].flatMap((piece) => {
+    if (piece.kind !== 'name') return findingsInProse(piece);
+    return withNames ? findingsInName(piece) : [];
+  });
+}
