@@ -51,7 +51,7 @@ export interface SentEmail {
   readonly Message: 'OK';
 }
 
-/** As the search shows it. */
+/** An e-mail in the results of the search. */
 export interface EmailOutline {
   readonly MessageID: string;
   readonly From: string;

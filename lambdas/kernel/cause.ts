@@ -14,7 +14,10 @@ export function keyIdOf(hash: Uint8Array): KeyId {
   return `key_${base32(hash.subarray(0, KEY_ID_BYTES))}` as KeyId;
 }
 
-/** What made a transition happen. Each transition names it, so that an auditor finds the request, the event or the run. */
+/**
+ * The cause of a transition. Each transition stores it, so that an auditor can find the request, event or run behind
+ * it.
+ */
 export type Cause =
   | RequestCause
   | OperatorCause
@@ -30,7 +33,7 @@ export interface RequestCause {
   readonly keyId: KeyId;
 }
 
-/** An event that asked for the payment. */
+/** An event that requested the payment. */
 export interface EventCause {
   readonly by: 'event';
   /** The sender's id of the event. */
@@ -48,14 +51,14 @@ export interface OperatorCause extends Pick<RequestCause, 'requestId'> {
   readonly identity: string;
 }
 
-/** When and why a transition is written. */
+/** The time and cause of a transition. */
 export interface Occasion {
   /** Unix milliseconds. */
   readonly occurredAtMs: number;
   readonly cause: Cause;
 }
 
-/** As the API shows it. */
+/** The cause in the form of the API. */
 export function causeObject(cause: Cause): Record<string, unknown> {
   switch (cause.by) {
     case 'request':

@@ -32,13 +32,13 @@ export function isCurrency(code: string): boolean {
   return DECIMALS.has(code);
 }
 
-/** The largest amount of one payment in this currency, in minor units; undefined when the currency is not known. */
+/** The largest amount of one payment in this currency, in minor units; undefined for an unknown currency. */
 export function largestAmountMinor(currency: string): number | undefined {
   const decimals = DECIMALS.get(currency);
   return decimals === undefined ? undefined : LARGEST_AMOUNT_MINOR_BY_DECIMALS.get(decimals);
 }
 
-/** How many decimals its minor unit has; none for a currency that is not known. */
+/** The number of decimals of the currency's minor unit; 0 for an unknown currency. */
 function decimalsOf(currency: string): number {
   return DECIMALS.get(currency) ?? 0;
 }
@@ -58,10 +58,11 @@ export function decimalAmount(amountMinor: number, currency: string): string {
 }
 
 /**
- * Reads an amount that a person wrote with the decimals of its currency, as `6`, `6.5` or `6.50`: digits and one point, no separator of
- * thousands, sign, exponent or space. The inverse of {@link decimalAmount}.
+ * Reads an amount that a person wrote with the decimals of its currency, as `6`, `6.5` or `6.50`: digits and one point,
+ * no separator of thousands, sign, exponent or space. The inverse of {@link decimalAmount}.
  *
- * @returns minor units; undefined when the text is none of these, has more decimals than the currency, or is beyond 2^53 - 1
+ * @returns minor units; undefined when the text does not have this form, has more decimals than the currency, or
+ *   exceeds 2^53 - 1
  */
 export function parseAmount(text: string, currency: string): number | undefined {
   const decimals = DECIMALS.get(currency);

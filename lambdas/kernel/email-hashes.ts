@@ -8,7 +8,7 @@ import { listShardOf, sharded } from './places.ts';
  */
 export interface EmailHashes {
   /**
-   * The case of letters is ignored. The first hash is for new rows; each finds rows.
+   * Hashes of an address, case-insensitive. Write the first hash to new rows; search with all of them.
    *
    * @throws RetryableError when the keys cannot be read now
    */
@@ -19,7 +19,8 @@ export interface EmailHashes {
 }
 
 /**
- * The hash for a new row. A request that has begun has its row, so a retry gets its answer while the keys cannot be read.
+ * The hash for a new row. A retry of a request that has begun does not need one, so it is answered even while the keys
+ * cannot be read.
  *
  * @throws as {@link EmailHashes.of}, when the request has not begun
  */
@@ -40,7 +41,7 @@ export async function hashOfNew(
 
 type EmailKind = (typeof EmailRow)[keyof typeof EmailRow];
 
-/** The partition of the index in which the payment or the order with this id is. */
+/** The index partition that contains the payment or order with this id. */
 export function emailPartition(kind: EmailKind, hash: string, id: string): string {
   return partitionOf(kind, hash, listShardOf(id));
 }

@@ -36,12 +36,12 @@ export class TerminalError extends Fault {
   override readonly name = 'TerminalError';
 }
 
-/** Whether the environment failed, and not this program. */
+/** Whether the error is a failure of the environment rather than a bug in this program. */
 export function isFault(error: unknown): error is RetryableError | AmbiguousError | TerminalError {
   return error instanceof Fault;
 }
 
-/** The code of a fault, or the name of another error. Its message may contain data of a client. */
+/** The code of a fault, or the name of any other error. Never log the message instead: it may contain client data. */
 export function codeOf(error: unknown): string {
   if (isFault(error)) return error.code;
   return error instanceof Error ? error.name : typeof error;

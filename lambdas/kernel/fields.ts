@@ -1,4 +1,4 @@
-/** Objects that are made field by field. A field that is added to the type and forgotten here does not compile. */
+/** Builds objects field by field. A field that is added to the type but not here does not compile. */
 
 /** Each field of `T` by its name. A field that is optional in `T` may be undefined. */
 export type EveryField<T> = {

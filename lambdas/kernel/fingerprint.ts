@@ -2,9 +2,9 @@ import type { Digest } from './digest.ts';
 import { sameBytes } from './digest.ts';
 
 /**
- * A digest of the request. A key that is used again with another fingerprint is a client's mistake. It is stored with its
- * version and compared under that version, so that a deploy that changes the rule rejects no valid retry. Because it confirms a
- * guess of the request, no permanent row has the fingerprint of personal data.
+ * A digest of the request. Reusing a key with another fingerprint is a client error. The fingerprint is stored with its
+ * version and compared under that version, so that a deploy that changes the rule does not reject valid retries. A
+ * fingerprint lets a reader confirm a guess of the request, so no permanent row stores one of personal data.
  */
 export interface Fingerprint {
   readonly version: number;

@@ -19,8 +19,9 @@ export interface Link {
 }
 
 /**
- * @param before the link before them @default they are the first
- * @returns the sequence of the first link, oldest first, whose number, link or hash does not hold; undefined when all hold
+ * @param before the link that precedes them @default none: they begin the chain
+ * @returns the sequence of the first link, oldest first, whose number, link or hash does not hold; undefined when all
+ *   hold
  */
 export function brokenLink<L extends Link>(
   links: readonly L[],

@@ -7,7 +7,9 @@ export type PaymentId = Branded<'PaymentId'>;
 /** `ord_…`: derived from the request that made the order. */
 export type OrderId = Branded<'OrderId'>;
 
-/** Names one thing that must happen once; the key at the processor, the same on every attempt. A payment's own id is the operation id of its charge. */
+/** Names one operation that must take effect once. It is also the idempotency key at the processor, the same on
+ * every attempt. A payment's id is the operation id of its charge.
+ */
 export type OperationId = Branded<'OperationId'>;
 
 /** The owner of a claim: new for every attempt, so that a stale owner's write fails its condition (a fencing token). */

@@ -1,4 +1,4 @@
-/** A bug in this program, never a fault of the world. Only the edge catches it. */
+/** A bug in this program, never a failure of the environment. Only the entry point of a function catches it. */
 class InvariantViolation extends Error {
   override readonly name = 'InvariantViolation';
 }

@@ -1,4 +1,7 @@
-/** When the entries of queues are looked at. Each entry stores the time of its next look, and its queue is read by it. */
+/**
+ * The schedule on which queue entries are looked up. Each entry stores the time of its next look, and its queue is read
+ * in that order.
+ */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -32,7 +35,7 @@ const ORDER: Steps = [
   [Number.POSITIVE_INFINITY, 60],
 ];
 
-/** The charge of another program stays one: few reads at the processor are enough. */
+/** A charge of another program never becomes one of ours, so few reads at the processor are enough. */
 const FOREIGN: Steps = [
   [10 * MINUTE_MS, 5],
   [HOUR_MS, 30],
@@ -49,7 +52,7 @@ const STEPS = {
   foreign: FOREIGN,
 } as const;
 
-/** What is looked at again and again. */
+/** An entry that is looked up repeatedly. */
 export interface Looked {
   readonly kind: keyof typeof STEPS;
   /** Spreads entries of the same age over the minutes of their interval. */
@@ -74,7 +77,7 @@ export function lookIntervalMs({ kind, sinceMs }: Looked, atMs: number): number 
   return everyMinutes * MINUTE_MS;
 }
 
-/** The first minute of the entry's own that is not earlier than the minute of `fromMs`. */
+/** The first minute in the entry's own schedule that is not earlier than the minute of `fromMs`. */
 function lookFrom(looked: Looked, fromMs: number): number {
   const every = lookIntervalMs(looked, fromMs) / MINUTE_MS;
   const minute = Math.floor(fromMs / MINUTE_MS);
@@ -85,16 +88,16 @@ function lookFrom(looked: Looked, fromMs: number): number {
 /** Longer than the longest wait between two looks. Minutes. */
 const SPREAD_MINUTES = 24 * 60;
 
-/** The offset of an id against others. Minutes. */
+/** The offset of an id within the interval. Minutes. */
 function spreadOf(name: string): number {
   let spread = 0;
   for (const letter of name) spread = (spread * 31 + (letter.codePointAt(0) ?? 0)) % SPREAD_MINUTES;
   return spread;
 }
 
-/** Which entries of a queue are read. */
+/** Selects the entries of a queue to read. */
 export interface Due {
-  /** Those whose look is due by then. Unix milliseconds. */
+  /** Entries whose look is due by this time. Unix milliseconds. */
   readonly untilMs: number;
   readonly limit: number;
 }

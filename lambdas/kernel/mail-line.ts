@@ -1,15 +1,15 @@
 import { UNSEEN } from './one-line.ts';
 
-/** Mail programs break long lines, and a longer text is no field of a receipt. Characters. */
+/** Maximum length. Mail programs break longer lines, and a receipt needs no longer field. Characters. */
 const LONGEST_LINE = 200;
 /** Control and format characters: line breaks, and marks that reverse the direction of a text. */
 const INVISIBLE = /[\p{C}\p{Z}]+/gu;
-/** What mail programs make a link of: a scheme, an address, or a name with a dot and letters behind it. */
+/** Text that mail programs turn into a link: a scheme, an address, or a name followed by a dot and letters. */
 const LINK = /:\/\/|www\.|@|[\p{L}\p{N}]\.\p{L}{2,}/iu;
 
 /**
- * A merchant's text as one line of an e-mail to a payer: without line breaks, and without what a mail program would show as a
- * link. Any dot of Unicode counts.
+ * A merchant's text as one line of an e-mail to a payer: without line breaks and without text that a mail program would
+ * show as a link. Any Unicode dot counts as one.
  *
  * @returns undefined for a text with a link, or without content
  */
@@ -21,5 +21,5 @@ export function mailLine(text: string): string | undefined {
   return characters.length <= LONGEST_LINE ? line : `${characters.slice(0, LONGEST_LINE - 1).join('')}…`;
 }
 
-/** Full stops that browsers take for one in a name of a host (RFC 3490, section 3.1), and one dot leader. */
+/** Characters that browsers read as a full stop in a host name (RFC 3490, section 3.1), and one dot leader. */
 const DOTS = /[\u3002\uff0e\uff61\u2024]/g;

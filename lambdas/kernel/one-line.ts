@@ -4,7 +4,7 @@
  */
 const FORGING = String.raw`\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069`;
 
-/** Besides those: format characters, those of private use, halves of a pair, and the mark of an unreadable byte. */
+/** Also format characters, private-use characters, lone surrogates, and the replacement character. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\ufffd]/gu;
 
 /** A text of a processor, a vendor or a receiver, as terminals and pages may show it. */
@@ -12,14 +12,19 @@ export function printable(text: string): string {
   return text.replaceAll(UNPRINTABLE, ' ');
 }
 
-/** Characters that nobody sees: format characters, and those without a shape, which names of hosts ignore (Unicode UTS 46, section 4). */
+/**
+ * Invisible characters: format characters, and characters without a glyph, which host names ignore (Unicode UTS 46,
+ * section 4).
+ */
 export const UNSEEN = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 
 /** A text of one line that is shown as it is. The API documents contain the patterns. */
 export const ONE_LINE = /* @__PURE__ */ new RegExp(`^[^${FORGING}]*$`);
-/** A text of the merchant's own, which may have line breaks and tabs: it is in no header, e-mail or log. */
+/**
+ * A text for the merchant's own use. It may have line breaks and tabs, because no header, e-mail or log contains it.
+ */
 export const LINES = /* @__PURE__ */ new RegExp(String.raw`^(?:[^${FORGING}]|\t|\r?\n)*$`);
-/** As {@link ONE_LINE}, and not blank. */
+/** Like {@link ONE_LINE}, but not blank. */
 export const ONE_LINE_NOT_BLANK = /* @__PURE__ */ new RegExp(
   String.raw`^[^${FORGING}\S]*[^${FORGING}\s][^${FORGING}]*$`,
 );

@@ -1,6 +1,7 @@
 /**
- * Whether a page in a browser sent the request, another origin's or its own: programs send neither `Origin` (WHATWG, "Fetch") nor
- * `Sec-Fetch-Site` (W3C, "Fetch Metadata Request Headers"). It is `none` for an address that a person has typed.
+ * Whether a page in a browser sent the request, another origin's or its own: programs send neither `Origin` (WHATWG,
+ * "Fetch") nor `Sec-Fetch-Site` (W3C, "Fetch Metadata Request Headers"). `Sec-Fetch-Site` is `none` for an address that
+ * a person typed.
  */
 export function isFromPage(headers: { readonly [name: string]: string | string[] | undefined }): boolean {
   const { origin, 'sec-fetch-site': site = 'none' } = headers;

@@ -21,7 +21,10 @@ export function listShardOf(id: string): number {
 /** Fifteen digits of milliseconds last until the year 33658. The text sorts by time. */
 export const TIME_DIGITS = 15;
 
-/** The place of a payment, an order or a dispute. Those of the same second are sorted by id. @param createdSeconds Unix seconds */
+/**
+ * The sort key of a payment, an order or a dispute. Entries of the same second are sorted by id. @param createdSeconds
+ * Unix seconds
+ */
 export function createdPlace(createdSeconds: number, id: string): string {
   return placeOf(createdSeconds * 1000, id);
 }

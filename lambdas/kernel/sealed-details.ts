@@ -2,13 +2,13 @@ import type { Digest } from './digest.ts';
 import { hex } from './hash-chain.ts';
 
 /**
- * Personal data is in a row of its own. A chain holds only a salted commitment to it, so that the row can be deleted and the
- * chain still verifies. Without the salt, the commitment does not tell a guess of the data from another.
+ * Personal data is in a row of its own. The chain holds only a salted commitment to it, so that the chain still
+ * verifies after the row is deleted. Without the salt, the commitment cannot confirm a guess of the data.
  */
 export interface Seal {
-  /** SHA-256 over the salt and the canonical form of the data. In the chain. */
+  /** SHA-256 over the salt and the canonical form of the data. Stored in the chain. */
   readonly commitment: Uint8Array;
-  /** 128 random bits. Only in the row. */
+  /** 128 random bits. Stored in the row only. */
   readonly salt: Uint8Array;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Finds what must not be stored: card numbers and secret keys, in any text that a client sends. Payments are made with
+ * Finds card numbers and secret keys, which must not be stored, in any text that a client sends. Payments are made with
  * tokens. A card number in a note is a mistake, and must not reach a log, an event or a table.
  */
 export type SensitiveKind = 'card_number' | 'secret';
@@ -10,12 +10,12 @@ export function findSensitive(text: string): SensitiveKind | undefined {
   return hasCardNumber(withoutKnownNumbers(plain)) ? 'card_number' : undefined;
 }
 
-/** For logs: the text without anything sensitive. */
+/** The text with sensitive parts removed, for logs. */
 export function redactSensitive(text: string): string {
   const redacted = text
     .replaceAll(ALL_SECRETS, '[secret]')
     .replaceAll(NUMERIC_RUNS, (run) => (hasCardNumber(fold(run)) ? '[card number]' : run));
-  // What invisible characters or other forms of letters hide shows only in the folded text.
+  // A number that invisible characters or variants of letters hide is visible only in the folded text.
   return findSensitive(redacted) === undefined ? redacted : '[sensitive text]';
 }
 
@@ -81,9 +81,9 @@ const MIN_DIGITS = 14;
 const MAX_DIGITS = 19;
 
 /**
- * The beginnings of numbers that card networks publish, as ranges, with the lengths in use. A random number of 16 digits is in one
- * of them, with a right check digit, about once in fifty times. Short numbers of networks that no longer issue them are left out:
- * they would be taken for article numbers.
+ * The beginnings of numbers that card networks publish, as ranges, with the lengths in use. A random number of 16
+ * digits is in one of them, with a right check digit, about once in fifty times. Short numbers of networks that no
+ * longer issue cards are excluded, because article numbers would match them.
  */
 const NETWORKS: readonly (readonly [lengths: readonly number[], beginnings: string])[] = [
   [[16, 18, 19], '4'], // Visa, and Elo and Dankort within
@@ -98,7 +98,7 @@ const NETWORKS: readonly (readonly [lengths: readonly number[], beginnings: stri
 /** Between two digits of a number: no letter, and at most three other characters. Numbers in a list have a comma and a space. */
 const GAP = '(?![,;]\\s)[^\\p{L}\\p{N}]{1,3}';
 const DIGIT_RUNS = new RegExp(`\\d+(?:${GAP}\\d+)*`, 'gu');
-/** The same in a text that is not folded, where marks widen the gaps. */
+/** Candidates in text that is not folded, where marks widen the gaps. */
 const NUMERIC_RUNS = /\p{N}(?:[^\p{L}\p{N}]{0,8}\p{N})*/gu;
 
 function hasCardNumber(plain: string): boolean {
@@ -146,7 +146,7 @@ function isCardGrouping(groups: readonly string[], gaps: readonly string[], grou
   return PRINTED.test(sizes) || (gapsAreEqual && EVEN.test(sizes)) || groupsInRun === 2;
 }
 
-/** As on a card: groups of four, some of them joined, or four, six and the rest. */
+/** Grouping as printed on cards: groups of four, some of them joined, or four, six and the rest. */
 const PRINTED = /^(?:(?:4|8|12)(?:-(?:4|8|12))*(?:-[1-3])?|4-6-[45]|6-(?:10|13))$/;
 /** One, two or three digits at a time, and a rest. */
 const EVEN = /^([1-3])(?:-\1)*(?:-[12])?$/;

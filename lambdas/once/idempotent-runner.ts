@@ -33,7 +33,7 @@ export const idempotentRunner: OperationRunner = {
   },
 
   async record<Work, Outcome>(operationId: OperationId, steps: EffectSteps<Work, Outcome>): Promise<Outcome> {
-    // There is no claim to release: an error before the commit leaves nothing written.
+    // There is no claim to release: nothing is written before the commit.
     return idempotentRunner.run<undefined, Work, Outcome>(operationId, {
       claim: async () => {
         const found = await steps.find();

@@ -6,7 +6,7 @@ import type { OnceInProcess, ReplayCache } from './use/operation-runner.ts';
 /** About 2 MB, at 1 KB for each answer. */
 const MAX_RECORDS = 2_000;
 
-/** The operations that this process has done. Bounded: the least recently used records are dropped. */
+/** The operations that this process has completed. Bounded: the least recently used records are evicted. */
 export class ProcessRecords<Outcome> implements OnceInProcess<Outcome> {
   readonly #records = new LRUCache<OperationId, Outcome>({ maxSize: MAX_RECORDS });
 

@@ -162,7 +162,7 @@ describe('Secrets Manager is called', () => {
 
     expect(await patient.active(ID)).toEqual(['first']);
     expect(await patient.renewed(ID)).toEqual(['second', 'first']);
-    expect(() => new ActiveSecrets(client, clock, 16 * MINUTE)).toThrow('longer than in an outage');
+    expect(() => new ActiveSecrets(client, clock, 16 * MINUTE)).toThrow('exceed the time allowed in an outage');
   });
 
   test('at most once every ten seconds, however many forged callbacks arrive', async () => {

@@ -28,7 +28,8 @@ const TENANT_ACTIONS = [
 
 export const ACTIONS = [
   ...TENANT_ACTIONS,
-  // Of the deployment. Those up to `queue.redrive_requested` are written in the transaction of the action, the others before it begins.
+  // Actions in the chain of the deployment. Those up to `queue.redrive_requested` are written in the transaction of the
+  // action, the others before it begins.
   'tenant.created',
   'operator_key.created',
   'operator_key.rolled',
@@ -40,15 +41,15 @@ export const ACTIONS = [
   'events.republish_started',
   'views.rebuild_started',
   'tables.recovery_started',
-  // In the transaction that puts a row of the Ledger back.
+  // In the transaction that restores a row of the Ledger.
   'row.put_back',
-  // Of the settings.
+  // Actions in the chain of the settings.
   'settings.seen',
 ] as const;
 
 export type Action = (typeof ACTIONS)[number];
 
-/** Who acted. */
+/** The actor of an action. */
 export type Actor =
   | RequestCause
   | OperatorCause
@@ -58,8 +59,8 @@ export type Actor =
   | { readonly by: 'start' };
 
 /**
- * One chain for each tenant and mode, so that tenants do not contend; one for the deployment; one for the settings, whose newest
- * entry tells whether the settings have changed.
+ * One chain for each tenant and mode, so that tenants do not contend; one for the deployment; one for the settings,
+ * whose newest entry shows whether the settings have changed.
  */
 export type ActivityChain = 'deployment' | 'settings' | { readonly tenantId: TenantId; readonly mode: Mode };
 
@@ -68,7 +69,7 @@ export interface ActivityDraft {
   readonly chain: ActivityChain;
   readonly action: Action;
   readonly actor: Actor;
-  /** The ids of what was acted on, the most specific first, for example a correction and its payment. */
+  /** The ids of the affected objects, most specific first, for example a correction and its payment. */
   readonly about: readonly string[];
   readonly details?: Readonly<Record<string, string>>;
   /** Unix milliseconds. */
@@ -95,7 +96,7 @@ export function nextEntry(digest: Digest, newest: Link | undefined, { chain, ...
 /**
  * Checks consecutive entries of a chain, oldest first.
  *
- * @param before the entry before them @default they are the first
+ * @param before the entry that precedes them @default none: they begin the chain
  * @returns the sequence of the first entry that was changed, removed or inserted; undefined when all hold
  */
 export function firstBrokenEntry(digest: Digest, entries: readonly ActivityEntry[], before?: Link): number | undefined {
@@ -111,13 +112,13 @@ export function activityId({ sequence, hash }: Pick<ActivityEntry, 'sequence' | 
   return `act_${sequence}_${base32(hash.subarray(0, ID_BYTES))}`;
 }
 
-/** @returns undefined when `id` is not of the form of an id */
+/** @returns undefined when `id` does not have the form of an id */
 export function sequenceOf(id: string): number | undefined {
   const sequence = ACTIVITY_ID.exec(id)?.groups?.['sequence'];
   return sequence === undefined ? undefined : Number(sequence);
 }
 
-/** As the API and the command line show it; the time in Unix seconds. */
+/** The entry in the form of the API and the command line; the time in Unix seconds. */
 export function activityObject(entry: ActivityEntry): Record<string, unknown> {
   const { sequence, action, actor, about, details = {}, occurredAtMs } = entry;
   return {

@@ -64,7 +64,7 @@ function activityPartition(chain: string): string {
   return `${LedgerRow.activity}${chain}`;
 }
 
-/** The condition lets one writer take a place in the chain. The others are refused with all that their transaction holds. */
+/** The condition lets one writer take a place in the chain. The whole transaction of any other writer is refused. */
 function activityPut(ledgerTable: string, entry: ActivityEntry): TransactItem {
   return { Put: { TableName: ledgerTable, Item: activityRow(entry), ConditionExpression: ROW_IS_NEW } };
 }
@@ -90,8 +90,8 @@ export class DynamoDbActivity implements ActivityLog {
   }
 
   /**
-   * The entry of an action as an item for the transaction that has the effect of the action. When a rival's entry takes the place,
-   * the whole transaction is refused, and is made again with a new item.
+   * The entry of an action as an item for the transaction that has the effect of the action. When a rival's entry takes
+   * the place, the whole transaction is refused and must be repeated with a new item.
    *
    * @param draft undefined when nothing is recorded
    */
@@ -101,8 +101,8 @@ export class DynamoDbActivity implements ActivityLog {
   }
 
   /**
-   * Writes a change and its entry in one transaction. An action whose effect is outside the tables is recorded without a change,
-   * before it begins.
+   * Writes a change and its entry in one transaction. An action with an effect outside the tables is recorded before it
+   * begins, without a change.
    *
    * @returns false when a condition of the change does not hold; then nothing was written
    * @throws RetryableError `contention`
@@ -111,7 +111,10 @@ export class DynamoDbActivity implements ActivityLog {
     return this.#append(draft, change, () => false);
   }
 
-  /** Records the settings of the deployment, unless they were the last that were recorded. @throws RetryableError `contention` */
+  /**
+   * Records the settings of the deployment, unless they equal the last recorded ones. @throws RetryableError
+   * `contention`
+   */
   async recordSettings(values: Readonly<Record<string, string>>): Promise<void> {
     const id = settingsId(systemDigest, values);
     const draft: ActivityDraft = {
@@ -187,7 +190,7 @@ const MAX_ERASURES = 110;
 /**
  * Erases all personal data of a payment or an order, each part in one transaction with its entry.
  *
- * @param draft its first id is that of the payment or the order
+ * @param draft its first id names the payment or the order
  * @returns false when there is none, or it was erased before; then nothing is recorded
  * @throws RetryableError `contention`; a repeated erasure continues
  */
@@ -197,7 +200,7 @@ export async function eraseDetails(tools: DetailsTools, log: DynamoDbActivity, d
   for (let part = 0; part < MAX_ERASURES; part += 1) {
     const deletions = await eraseDetailsItems(tools, id);
     if (deletions.length === 0) return isErased;
-    // Refused when a rival has erased a row since: then the rest is read again.
+    // Refused when a rival has erased a row since; the remaining rows are then read again.
     if (await log.record(draft, deletions)) isErased = true;
   }
   throw contention(`the details of ${id}`);

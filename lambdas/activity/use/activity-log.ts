@@ -54,7 +54,7 @@ export interface VerifiedChain {
   readonly broken?: number;
 }
 
-/** Reads a whole chain and checks each link. A chain whose newest entries were removed verifies. */
+/** Reads a whole chain and checks each link. It cannot detect that the newest entries were removed. */
 export async function verifyActivity(
   { log, digest }: { readonly log: ActivityLog; readonly digest: Digest },
   chain: ActivityChain,

@@ -1,12 +1,12 @@
 /** Scheduled jobs of other services: the setting `jobTargets` declares them, and the stacks and the function that calls them read it. */
 
-/** A job that a service of the team does. */
+/** A job that a service of the team runs. */
 export interface TargetJob {
   /** Lower case with hyphens. Part of run ids, so it must never change. */
   readonly id: string;
   /** The purpose, in one line. */
   readonly why: string;
-  /** As for Payonce's own jobs: `rate(5 minutes)`, `cron(15 2 * * ? *)`. */
+  /** In the syntax of Payonce's own jobs: `rate(5 minutes)`, `cron(15 2 * * ? *)`. */
   readonly schedule: string;
   /** The longest interval between two scheduled times. Seconds. */
   readonly every: number;
@@ -16,7 +16,10 @@ export interface TargetJob {
   readonly path: string;
   /** The scopes of the credential. */
   readonly scopes: readonly string[];
-  /** How long after its scheduled time the target may accept a run. Seconds. @default `every`, at most an hour */
+  /**
+   * Maximum time after its scheduled time at which the target may accept a run. Seconds. @default `every`, at most an
+   * hour
+   */
   readonly window?: number;
 }
 
@@ -27,7 +30,7 @@ export interface JobTarget {
   readonly jobs: readonly TargetJob[];
 }
 
-/** By their names. */
+/** Targets by name. */
 export type JobTargets = Readonly<Record<string, JobTarget>>;
 
 /** Seconds. */
@@ -37,7 +40,7 @@ export function windowOf({ every, window }: TargetJob): number {
   return window ?? Math.min(every, LONGEST_DEFAULT_WINDOW_SECONDS);
 }
 
-/** A job of a target, as the list of jobs shows it, and as the job that looks for overdue ones watches it. */
+/** A job of a target, as the list of jobs and the detection of overdue jobs use it. */
 export interface ListedJob extends Pick<TargetJob, 'id' | 'why' | 'schedule' | 'every' | 'timeZone'> {
   readonly target: string;
   /** The window. Seconds. */
@@ -54,12 +57,12 @@ export function listedJobs(targets: JobTargets): readonly ListedJob[] {
   );
 }
 
-/** A target as the function that calls it knows it. */
+/** A target as configured for the function that calls it. */
 export interface CalledTarget {
   readonly url: string;
   /** The secret of the credentials for this target, and for no other. */
   readonly secretId: string;
-  /** By their ids. */
+  /** Jobs by id. */
   readonly jobs: Readonly<Record<string, CalledJob>>;
 }
 
@@ -72,7 +75,7 @@ interface CalledJob {
 /** The function reads a record and a secret, makes one call of at most ten seconds, and writes a record or a message. Seconds. */
 export const JOB_TARGETS_TIMEOUT_SECONDS = 25;
 
-/** The environment variables of that function, beside those that others have, too. */
+/** The environment variables of that function alone. */
 export const TargetEnvironment = {
   /** JSON, an object of `CalledTarget`. */
   targets: 'JOB_TARGETS',

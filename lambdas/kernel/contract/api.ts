@@ -1,4 +1,4 @@
-/** What a tenant's key may do, with the data of its tenant and mode only. */
+/** Permissions of a tenant's key, which apply to the data of its tenant and mode only. */
 export const Scopes = {
   paymentsRead: 'payments:read',
   paymentsWrite: 'payments:write',
@@ -14,12 +14,12 @@ export type Scope = (typeof Scopes)[keyof typeof Scopes];
 
 export const ALL_SCOPES: readonly Scope[] = Object.values(Scopes);
 
-/** Of the executor's own credential: to have jobs run by the clock. */
+/** The scope of the executor's credential: request scheduled runs of jobs. */
 export const JOBS_RUN = 'jobs:run';
 
 /**
- * What an operator may do, each role also what the roles before it may: read everything but keys; start runs, correct and decide;
- * approve what another operator asked for; manage tenants, keys and operators.
+ * Roles of operators. Each role includes the ones before it: read everything except keys; start runs, correct and
+ * decide; approve requests of another operator; manage tenants, keys and operators.
  */
 export const ROLES = ['viewer', 'operator', 'approver', 'owner'] as const;
 
@@ -55,7 +55,7 @@ export const StackOutput = {
   republishFunction: 'RepublishFunctionName',
   parkedRecordsQueue: 'ParkedRecordsQueueUrl',
   parkedArchiveQueue: 'ParkedArchiveQueueUrl',
-  /** The queue of events that ask for payments, to which the bridge of NATS writes. */
+  /** The queue of payment requests, to which the NATS bridge writes. */
   paymentRequestsQueue: 'PaymentRequestsQueueUrl',
   parkedPaymentRequestsQueue: 'ParkedPaymentRequestsQueueUrl',
   paymentRequestsFunction: 'PaymentRequestsFunctionName',
@@ -63,9 +63,9 @@ export const StackOutput = {
   deadLettersQueue: 'DeadLettersQueueUrl',
   natsEventsQueue: 'NatsEventsQueueUrl',
   natsParkingQueue: 'NatsParkingQueueUrl',
-  /** The policy of the role or user that the bridge of NATS runs as. */
+  /** The policy for the role or user that the NATS bridge runs as. */
   natsBridgePolicy: 'NatsBridgePolicyArn',
-  /** The role that puts a row of the Ledger back. */
+  /** The role that restores a row of the Ledger. */
   mendingRole: 'MendingRoleArn',
   /** The role that verifies the Ledger and its archive. */
   auditingRole: 'AuditingRoleArn',

@@ -6,19 +6,22 @@ export const Environment = {
   ledgerTable: 'LEDGER_TABLE',
   registryTable: 'REGISTRY_TABLE',
   viewsTable: 'VIEWS_TABLE',
-  /** JSON, `IdentityProviderSettings`: who vouches for operators. Absent when they have keys. */
+  /** JSON, `IdentityProviderSettings`: the provider that authenticates operators. Absent when operators use keys. */
   identityProvider: 'IDENTITY_PROVIDER',
-  /** JSON, `ConsoleSignIn`: how operators sign in to the console with a provider. Absent when they have keys. */
+  /** JSON, `ConsoleSignIn`: how operators sign in to the console with a provider. Absent when operators use keys. */
   consoleSignIn: 'CONSOLE_SIGN_IN',
   /** JSON, `ApprovalRules`: which requests of operators wait for a second person. Absent when all take effect at once. */
   approvals: 'APPROVALS',
-  /** JSON, `RateLimit`: of the payments and reads of each tenant without a limit of its own. */
+  /** JSON, `RateLimit`: the limit of payments and reads for each tenant without a limit of its own. */
   tenantLimit: 'TENANT_LIMIT',
-  /** JSON, `Retention`: hours of the scopes that do not have RETENTION_HOURS. */
+  /** JSON, `Retention`: hours of the scopes that deviate from RETENTION_HOURS. */
   retention: 'RETENTION',
   /** JSON, an object of texts: the settings of the deployment without secrets and addresses of persons, for the activity log. */
   deploymentSettings: 'DEPLOYMENT_SETTINGS',
-  /** JSON, `RoutingRule[]`: the processor of new payments; the first matching rule applies. What none matches is refused. */
+  /**
+   * JSON, `RoutingRule[]`: the processor of new payments; the first matching rule applies, and a payment without a
+   * match is refused.
+   */
   processorRoutes: 'PROCESSOR_ROUTES',
   /** Set when records of claims were lost with a table. Absent otherwise. */
   claimsLost: 'CLAIMS_LOST',
@@ -45,16 +48,16 @@ export const Environment = {
   webhookLoopback: 'WEBHOOK_LOOPBACK',
   /** The secret with which the executor signs its credentials. */
   jobCredentialSecretId: 'JOB_CREDENTIAL_SECRET_ID',
-  /** Base URL of our own API, without a trailing slash. */
+  /** Base URL of Payonce's own API, without a trailing slash. */
   apiUrl: 'API_URL',
   /** The queues from which the workers of jobs take runs. */
   paymentJobsQueueUrl: 'PAYMENT_JOBS_QUEUE_URL',
   upkeepJobsQueueUrl: 'UPKEEP_JOBS_QUEUE_URL',
-  /** JSON, `ListedJob[]`: the jobs that other services do. */
+  /** JSON, `ListedJob[]`: the jobs that other services run. */
   listedJobs: 'LISTED_JOBS',
 } as const;
 
-/** Of the sandbox alone. */
+/** Variables of the sandbox only. */
 export const SandboxEnvironment = {
   /** The sandbox processor's own books. */
   sandboxTable: 'SANDBOX_TABLE',
@@ -85,7 +88,7 @@ export interface ConsoleSignIn {
   readonly clientId: string;
 }
 
-/** Selects the processor of the new payments that it matches. A field that is absent matches every payment. */
+/** Selects the processor of new payments that match. An absent field matches every payment. */
 export interface RoutingRule {
   readonly mode: 'test' | 'live';
   readonly tenant?: string;
@@ -97,14 +100,17 @@ export interface RoutingRule {
 /** Read by Node.js: the number of threads for blocking work such as DNS look-ups. */
 export const NODE_THREADS = 'UV_THREADPOOL_SIZE';
 
-/** Given when functions record spans (setting `tracing`). */
+/** Set when functions record spans (setting `tracing`). */
 export const TRACING = 'TRACING';
 
 /** Powertools disables idempotency when this variable is set, so a function refuses to start with it. */
 export const POWERTOOLS_IDEMPOTENCY_DISABLED = 'POWERTOOLS_IDEMPOTENCY_DISABLED';
 
-/** The queue of events from which the projector writes the Views. Apart from the others, which every function bundles. */
+/**
+ * The queue of events from which the projector writes the Views. Not in {@link Environment}, which every function
+ * bundles.
+ */
 export const PROJECTOR_QUEUE_URL = 'PROJECTOR_QUEUE_URL';
 
-/** The queue of records that the relay could not publish. Apart for the same reason. */
+/** The queue of records that the relay could not publish. Separate for the same reason. */
 export const RELAY_PARKING_QUEUE_URL = 'RELAY_PARKING_QUEUE_URL';

@@ -1,4 +1,4 @@
-/** Names of the event bus that both sides need. */
+/** Names on the event bus that functions and stacks share. */
 
 /** The `source` of everything that we put on the bus; the `detail-type` is the event's name, the `detail` a PayonceEvent as JSON. */
 export const EVENT_SOURCE = 'payonce';
@@ -9,9 +9,9 @@ export const EventMetric = {
   published: 'event_published',
   /** Could not be published now. The Stream redelivers it. */
   publishFailed: 'event_publish_failed',
-  /** Took effect at a consumer. */
+  /** An event took effect at a consumer. */
   consumed: 'event_consumed',
-  /** A redelivery: it had taken effect before. */
+  /** A redelivered event that had already taken effect. */
   consumedBefore: 'event_consumed_before',
   /** A consumer failed or was busy. The queue redelivers it. */
   consumeFailed: 'event_consume_failed',
@@ -30,23 +30,27 @@ export const EventMetric = {
 /** Timeout of a consumer; its lease ends a little later. Seconds. */
 export const CONSUMER_TIMEOUT_SECONDS = 30;
 
-/** How long a consumer's claim excludes a redelivery: longer than the function runs, and far shorter than the queue waits. Seconds. */
+/**
+ * Time for which a consumer's claim excludes a redelivery. Exceeds the function timeout, and is far shorter than the
+ * wait of the queue. Seconds.
+ */
 export const CONSUMER_LEASE_SECONDS = 35;
 
 /**
- * An event is parked after a consumer has failed at it this often, three minutes apart. An outage, a throttled function and a rival's
- * claim do not count as failures: the event waits.
+ * An event is parked after this many failures of a consumer, three minutes apart. An outage, a throttled function and a
+ * rival's claim do not count as failures: the event waits.
  */
 export const CONSUMER_TRIES = 5;
 
-/** The wait of a message that failed: as long as one is hidden that is delivered again by its queue. Seconds. */
+/** The delay before a failed message is retried; equal to the visibility timeout of its queue. Seconds. */
 export const FAILED_AGAIN_SECONDS = 180;
 
 /** The attribute of a message with the number of its failures. */
 export const FAILURES = 'failures';
 
 /**
- * How far back events may be brought again, from the archive or from the Ledger. A message then lives two weeks at most, and
- * a consumer remembers an event for thirty days: what is brought again always finds its record. Days.
+ * Maximum age of an event that may be replayed from the archive or republished from the Ledger. A message then lives
+ * for two weeks at most, and a consumer keeps its record for thirty days, so a replayed event always finds its record.
+ * Days.
  */
 export const REPLAY_HORIZON_DAYS = 14;

@@ -1,8 +1,8 @@
-/** Names in a payment's metadata that Payonce reads. The rules of the bus ask for them, too. */
+/** Names in a payment's metadata that Payonce reads. Rules of the bus match them, too. */
 export const MetadataName = {
   /** The address to which a receipt is sent. */
   receiptEmail: 'receipt_email',
-  /** Who referred the customer, and receives a commission. */
+  /** The affiliate who referred the customer and receives a commission. */
   affiliate: 'affiliate',
   /** The merchant's order, in one of two spellings. */
   order: 'order',

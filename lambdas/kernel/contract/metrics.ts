@@ -8,7 +8,7 @@ export interface AlarmEntry {
   readonly description: string;
   /** The entry of docs/runbook.md that says what to do: its heading in lower case, with hyphens. */
   readonly entry: string;
-  /** Only in deployments that take orders. @default in all */
+  /** Only for deployments that take orders. @default for all deployments */
   readonly ofOrders?: true;
 }
 
@@ -16,10 +16,10 @@ export interface AlarmEntry {
 export const ALARMS = {
   /** The charge is recorded and queued for its return. */
   late_success: {
-    description: 'A processor took money for a payment that had ended, or took it twice. The resolver sends it back.',
+    description: 'A processor took money for a payment that had ended, or took it twice. The resolver returns it.',
     entry: 'late-success',
   },
-  /** The fact was not posted, except that of a refund that was given up and succeeded later. */
+  /** The fact was not posted. Exception: a refund that was given up and succeeded later is posted. */
   contradiction: {
     description: 'A processor reported a fact that contradicts the payment.',
     entry: 'contradiction',
@@ -36,19 +36,21 @@ export const ALARMS = {
   },
   messages_wait: {
     description:
-      'Messages of a queue are tried again and again for more than half an hour, or webhooks are due for so long and not tried.',
+      'Messages of a queue have been retried for more than half an hour, or webhooks have been due for that long without an attempt.',
     entry: 'events-wait',
   },
 } as const satisfies Readonly<Record<string, AlarmEntry>>;
 
 export type AlarmMetric = keyof typeof ALARMS;
 
-/** All functions count what they raise an alarm for a second time under this name, so that one alarm watches each. */
+/**
+ * All functions count each alarm a second time under this service name, so that one CloudWatch alarm watches each kind.
+ */
 export const ALARM_SERVICE = 'alarms';
-/** The run that raises an alarm, in the log. */
+/** The name of the log line for an alarm. */
 export const ALARM_RUN = 'alarm';
 
-/** What is counted for each vendor that is called. */
+/** Metrics of calls to each vendor. */
 export type OutboundMetric =
   /** The first request of a call. */
   | 'outbound_call'
@@ -56,11 +58,11 @@ export type OutboundMetric =
   | 'outbound_retry'
   | 'outbound_probe'
   | 'outbound_gave_up'
-  /** An e-mail that was not sent, because its recipient had got as many on that day as are allowed. */
+  /** An e-mail that was not sent, because its recipient had reached the daily limit. */
   | 'outbound_capped'
   | 'outbound_breaker_opened'
   | 'outbound_dead_lettered'
-  /** Given up in its process, and made for the last time by a delayed message. */
+  /** A call that its process gave up, and that a delayed message repeats for the last time. */
   | 'outbound_delayed'
   /** The dead letter could not be stored; the fault was thrown instead. */
   | 'outbound_dead_letter_failed';
@@ -74,14 +76,19 @@ export type ArchiveMetric =
   /** What a verification found. */
   | 'archive_differs';
 
-/** Which vendor a count is of; all functions that call it count together, under one name of a service. */
+/** Which dimension that names the vendor. All functions that call it count together, under one service name. */
 export const VENDOR_DIMENSION = 'vendor';
 export const OUTBOUND_SERVICE = 'vendors';
 
-/** Requests beyond the limit of their tenant: of all functions together, and beside that with the tenant as a dimension. */
+/**
+ * Requests beyond the limit of their tenant: once for all functions together, and once with the tenant as a dimension.
+ */
 export const TENANT_LIMITED = 'tenant_limited';
 export const LIMITS_SERVICE = 'limits';
 export const TENANT_DIMENSION = 'tenant';
 
-/** Executions that ended with an error, a crash or a timeout: of all functions together, from the lines that Lambda writes to their logs. */
+/**
+ * Executions of all functions that ended with an error, a crash or a timeout, from the lines that Lambda writes to
+ * their logs.
+ */
 export const FUNCTION_FAILED = 'function_failed';

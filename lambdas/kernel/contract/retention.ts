@@ -7,15 +7,15 @@ import { REPLAY_HORIZON_DAYS } from './events.ts';
 
 /** Hours. A scope without an entry has `default`. */
 export const RETENTION_HOURS = {
-  /** The scopes that services of the team name (`idempotent`). */
+  /** Scopes that services of the team name (`idempotent`). */
   default: 24,
   /** Payments, changes of payments, and orders, over HTTP or by an event: how long their answers are replayed. */
   payments: 7 * 24,
-  /** What comes by a queue or again and again: events, callbacks, and requests of administration. */
+  /** Work that is redelivered or repeated: events, callbacks, and administrative requests. */
   events: 30 * 24,
 } as const;
 
-/** Hours of the scopes that do not have the hours above. */
+/** Hours of the scopes that deviate from {@link RETENTION_HOURS}. */
 export type Retention = Readonly<Partial<Record<string, number>>>;
 
 /** Hours. */
@@ -24,10 +24,13 @@ export function retentionHours(scope: string, set: Retention = {}): number {
   return set[scope] ?? hours[scope] ?? set['default'] ?? RETENTION_HOURS.default;
 }
 
-/** The longest that SQS keeps a message (Amazon SQS developer guide, "Message quotas"). Days. */
+/** Maximum time that SQS keeps a message (Amazon SQS developer guide, "Message quotas"). Days. */
 export const QUEUE_DAYS = 14;
 
-/** An event is brought again at most this long after it was put on the bus: by the archive or the Ledger, and then from a queue. Hours. */
+/**
+ * Maximum time between the publication of an event and its last redelivery: from the archive or the Ledger, and then
+ * from a queue. Hours.
+ */
 export const REDELIVERED_HOURS = (REPLAY_HORIZON_DAYS + QUEUE_DAYS) * 24;
 
 /** Retention is extended by up to this share, so that records made together do not expire together. */

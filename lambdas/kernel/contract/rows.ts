@@ -7,7 +7,7 @@
 /** Partitions of the Idempotency table. */
 export const IdempotencyRow = { record: 'OP#' } as const;
 
-/** Prefixes of the ids of operations that have a record. */
+/** Prefixes of the operation ids that have a record. */
 export const OperationPrefix = {
   /** The charge of a payment. */
   charge: 'pay_',
@@ -17,9 +17,9 @@ export const OperationPrefix = {
   /** A refund or void of a charge that its payment must not have. */
   return: 'rtn_',
   order: 'ord_',
-  /** What a look into the books of a processor found. */
+  /** The result of an inquiry at a processor. */
   inquiry: 'inq_',
-  /** An orphaned callback that got its payment. */
+  /** An orphaned callback that was matched to its payment. */
   adoption: 'ad_',
   correction: 'cor_',
   decision: 'dec_',
@@ -30,9 +30,9 @@ export const OperationPrefix = {
   keyRequest: 'mkr_',
   /** A request that changes a limit of a tenant. */
   limitRequest: 'lim_',
-  /** A request of an operator that moves messages back to their queue. */
+  /** An operator's request that moves messages back to their queue. */
   redrive: 'rdq_',
-  /** What a consumer or a job did once, for an event or under a business key: no record of a payment. */
+  /** An effect of a consumer or a job, for an event or under a business key. Not a payment. */
   businessKey: 'biz_',
   /** A run of a job that was accepted. */
   acceptedRun: 'run_',
@@ -54,24 +54,24 @@ export const LedgerRow = {
 
 /** Partitions of the Registry. */
 export const RegistryRow = {
-  /** By the key's id, which is derived from its hash. */
+  /** API keys by id, which is derived from the hash of the key. */
   apiKey: 'KEY#',
   /** The ids of the keys of a tenant. */
   apiKeys: 'KEYS#',
-  /** Apart from those of tenants, so that who may make those cannot make an operator. */
+  /** Separate from tenants' keys, so that a role that may create those cannot create an operator. */
   operatorKey: 'OPERATOR_KEY#',
   /** One partition, by the ids of the keys. */
   operatorKeys: 'OPERATOR_KEYS',
-  /** The last day on which a key was used. Apart from the key, so that no API can change a key. */
+  /** The last day on which a key was used. Separate from the key, so that no API can change a key. */
   apiKeyUse: 'KEY_USE#',
   /** One partition, by their ids. */
   tenants: 'TENANTS',
   /** One partition. */
   owners: 'OWNERS',
   reference: 'REF#',
-  /** Requests of operators that wait for a second person, or waited. One partition, by time. */
+  /** Requests of operators that wait or waited for a second person. One partition, by time. */
   approvals: 'APPROVALS',
-  /** What a tenant has used of its limits. */
+  /** The usage of a tenant's limits. */
   limit: 'LIMIT#',
   /** Personal data of one payment or order. Deleting the row erases it. */
   details: 'DETAILS#',
@@ -82,7 +82,10 @@ export const RegistryRow = {
   hold: 'HOLD#',
   orphan: 'ORPHAN#',
   keptOrphan: 'ORPHAN_KEPT#',
-  /** The e-mails that one recipient gets from one tenant on one day. By a digest, so that no address is in a key. */
+  /**
+   * The count of e-mails to one recipient from one tenant on one day. Keyed by a digest, so that no key contains an
+   * address.
+   */
   emailCount: 'EMAIL_COUNT#',
   /** Claims of calls to vendors that do not deduplicate. */
   sending: 'SENDING#',
@@ -106,14 +109,14 @@ export const RegistryRow = {
 export const QueueRow = {
   /** Payments and changes whose outcome is not known. */
   unknownOutcome: 'QUEUE_UNKNOWN#',
-  /** What waits for a payer or a bank. */
+  /** Payments and changes that wait for a payer or a bank. */
   routineLook: 'QUEUE_ROUTINE#',
-  /** Inquiries whose latest look could not determine the outcome: an operator acts. */
+  /** Inquiries whose latest look could not determine the outcome; an operator must act. */
   undecidable: 'QUEUE_UNDECIDABLE#',
   return: 'QUEUE_RETURN#',
   openOrder: 'QUEUE_ORDER#',
   orphan: 'QUEUE_ORPHAN#',
-  /** Orphans whose charge names no payment: probably those of another program. */
+  /** Orphans whose charge names no payment; they probably belong to another program. */
   foreignOrphan: 'QUEUE_FOREIGN#',
 } as const;
 
@@ -129,10 +132,10 @@ export const ViewsRow = {
   book: 'BOOK#',
   total: 'TOTAL#',
   event: 'EVENT#',
-  /** Which event the projector has seen. */
+  /** Events that the projector has seen. */
   seen: 'SEEN#',
   mismatch: 'MISMATCH#',
-  /** One partition, of every owner's. */
+  /** The mismatches of all owners. One partition. */
   allMismatches: 'MISMATCHES',
 } as const;
 

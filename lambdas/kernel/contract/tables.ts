@@ -15,7 +15,10 @@ export const IdempotencyTable = {
     name: 'open-claims',
     /** Number, 0 to 31. */
     partitionKey: 'openShard',
-    /** Number, Unix milliseconds: when the lease ends or, after a release, the send window; then when a job looks at the claim next. */
+    /**
+     * Number, Unix milliseconds: the end of the lease or, after a release, of the send window; after that, the time of
+     * the next look by a job.
+     */
     sortKey: 'dueAtMs',
   },
 } as const;
@@ -31,25 +34,27 @@ export const LedgerTable = {
   },
 } as const;
 
-/** Registry: rows that a sweep or a job finds when they are due, and payments and orders by e-mail address. */
+/** Registry: rows that a sweep or a job reads when they are due, and payments and orders by e-mail address. */
 export const RegistryTable = {
   dueIndex: {
     name: 'webhook-due',
-    /** String, a shard of the queue that the sweep reads, or of the lane of one endpoint. Only of rows that are due at some time. */
+    /**
+     * String, a shard of the queue that the sweep reads, or of the lane of one endpoint. Only on rows that become due.
+     */
     partitionKey: 'dueIn',
     /** Number, Unix milliseconds. */
     sortKey: 'sweepAtMs',
   },
   queuesIndex: {
     name: 'queues',
-    /** String, of {@link QueueRow}, and a shard. Only of the entries of queues. */
+    /** String, a {@link QueueRow} and a shard. Only on queue entries. */
     partitionKey: 'queue',
-    /** Number, Unix milliseconds: when a job looks at the entry next. */
+    /** Number, Unix milliseconds: the time of the next look by a job. */
     sortKey: 'dueAtMs',
   },
   emailIndex: {
     name: 'emails',
-    /** String, of {@link EmailRow}, a keyed hash and a shard. Only of the details of what has an e-mail address. */
+    /** String, an {@link EmailRow}, a keyed hash and a shard. Only on details with an e-mail address. */
     partitionKey: 'emailOf',
     /** String, a place in a list. */
     sortKey: 'place',
@@ -60,16 +65,17 @@ export const RegistryTable = {
 export const ViewsTable = {
   listsIndex: {
     name: 'lists',
-    /** String. Only of rows that are in a further list. */
+    /** String. Only on rows that are in a second list. */
     partitionKey: 'list',
   },
 } as const;
 
-/** How many partitions spread the writes of the index of open claims. Other numbers of shards divide it. */
+/** Number of partitions that spread the writes of the index of open claims. A multiple of the other shard counts. */
 export const INDEX_SHARDS = 32;
 
 /**
- * How many partitions spread the outcomes of a day. Each takes an eighth of the writes: 125 units a second at 1,000 payments a
- * second, of 1,000 that a partition takes. Reading a time costs one query for each.
+ * Number of partitions that spread the outcomes of a day. Each receives an eighth of the writes: 125 units a second at
+ * 1,000 payments a second, of the 1,000 that a partition accepts. Reading a range of time costs one query per
+ * partition.
  */
 export const OUTCOME_SHARDS = 8;

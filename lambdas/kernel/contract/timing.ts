@@ -18,19 +18,19 @@ export const SEND_WINDOW_SECONDS = 15 * 60;
 /** The longest call of a consumer: a receipt, with its retries. Seconds. */
 export const RECEIPT_SECONDS = 20;
 
-/** The loop of a webhook lane begins no further call after this. Seconds. */
+/** Time after which the loop of a webhook lane begins no further call. Seconds. */
 export const LANE_RUN_SECONDS = 15;
 
-/** One call of a webhook endpoint. Seconds. */
+/** Time limit of one call of a webhook endpoint. Seconds. */
 export const WEBHOOK_CALL_SECONDS = 10;
 
-/** Claim and commit around the calls of a message, with their retries. Seconds. */
+/** Time for claim and commit around the calls of a message, with retries. Seconds. */
 const AROUND_CALLS_SECONDS = 3;
 
 /**
- * The longest time of one message. An execution that takes the messages of a batch one after another begins none with less time left,
- * because a message that is under way when its function ends looks like one that ends it. Each is shorter than the timeout of its
- * function by a second or more, so that the first always begins. Seconds.
+ * The longest time of one message. An execution that processes the messages of a batch one after another begins none
+ * with less time left, because a message in progress when the function times out looks like the cause of the timeout.
+ * Each is shorter than the timeout of its function by a second or more, so that the first always begins. Seconds.
  */
 export const LONGEST_MESSAGE_SECONDS = {
   paymentRequest: REQUEST_BUDGET_SECONDS + AROUND_CALLS_SECONDS,
@@ -41,19 +41,22 @@ export const LONGEST_MESSAGE_SECONDS = {
 /** Processors give up a callback after 10 to 30 s. A read at the processor and a commit fit into this time. Seconds. */
 export const CALLBACKS_TIMEOUT_SECONDS = 20;
 
-/** The time in which a redrive begins calls. Seconds. */
+/** Time during which a redrive may begin calls. Seconds. */
 export const REDRIVE_SECONDS = 240;
 
-/** The calls that a redrive has begun end within this time. Letters stay hidden from others for a minute longer. Minutes. */
+/**
+ * The calls that a redrive has begun end within this time. The dead letters stay hidden from other readers for a minute
+ * longer. Minutes.
+ */
 export const REDRIVE_TIMEOUT_MINUTES = 5;
 
 /** Ten concurrent calls of ten seconds, with the reads and writes around them and their retries. Seconds. */
 export const WEBHOOK_SENDER_TIMEOUT_SECONDS = 45;
 
 /**
- * How long a message of a queue is delivered again before it is dead-lettered. A delivery to a throttled function counts like one that
- * failed (AWS Lambda developer guide, "Using Lambda with Amazon SQS"), so this is the longest time of throttling, or of an
- * outage of what the function needs. Seconds.
+ * How long a queue redelivers a message before it is dead-lettered. A delivery to a throttled function counts like one
+ * that failed (AWS Lambda developer guide, "Using Lambda with Amazon SQS"), so this is the longest throttling or outage
+ * of a dependency that a message survives. Seconds.
  */
 export const MESSAGE_WAITS_SECONDS = 6 * 60 * 60;
 
@@ -63,10 +66,13 @@ export const MESSAGE_WAITS_SECONDS = 6 * 60 * 60;
  */
 export const LONGEST_WAIT_MS = 30 * 60_000;
 
-/** The receives of a message in {@link MESSAGE_WAITS_SECONDS}. @param hiddenSeconds the visibility timeout of its queue */
+/**
+ * The number of receives of a message in {@link MESSAGE_WAITS_SECONDS}. @param hiddenSeconds the visibility timeout of
+ * its queue
+ */
 export function receivesOf(hiddenSeconds: number): number {
   return Math.ceil(MESSAGE_WAITS_SECONDS / hiddenSeconds);
 }
 
-/** Longer than the sandbox's slowest answer, for which no caller waits. Seconds. */
+/** Function timeout. Exceeds the sandbox's slowest answer, for which no caller waits. Seconds. */
 export const SANDBOX_TIMEOUT_SECONDS = 29;

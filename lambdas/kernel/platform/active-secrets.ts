@@ -4,7 +4,7 @@ import { RetryableError, TerminalError } from '../faults.ts';
 import { invariant } from '../invariant.ts';
 import type { Clock } from '../world.ts';
 
-/** How long a removed secret may still be used, unless its reader allows more. Milliseconds. */
+/** Maximum time for which a removed secret may still be used, unless its reader allows more. Milliseconds. */
 const FRESH_MS = 60_000;
 /**
  * The minimum time between two reads that a callback with an unknown signature causes: a new secret works within seconds, and
@@ -45,7 +45,7 @@ export class ActiveSecrets {
 
   /** @param freshMs how long secrets are used without another read, at most 15 minutes. Milliseconds. */
   constructor(client: SecretsManagerClient, clock: Pick<Clock, 'nowMs'>, freshMs = FRESH_MS) {
-    invariant(freshMs <= STALE_MS, 'secrets are not used for longer than in an outage');
+    invariant(freshMs <= STALE_MS, 'the time without a read must not exceed the time allowed in an outage');
     this.#client = client;
     this.#clock = clock;
     this.#freshMs = freshMs;
@@ -61,14 +61,15 @@ export class ActiveSecrets {
     const entry = this.#entry(secretId);
     const { known } = entry;
     if (known !== undefined && this.#within(this.#freshMs, known.readAtMs)) return known.secrets;
-    // In an outage, too, a callback does not cause a call each time.
+    // Even in an outage, not every callback causes a call.
     const triedNow = entry.reading === undefined && this.#within(RENEWAL_PAUSE_MS, entry.triedAtMs);
     if (triedNow && known !== undefined && this.#within(STALE_MS, known.readAtMs)) return known.secrets;
     return this.#read(secretId, entry);
   }
 
   /**
-   * Reads them again, if none of the active ones matches. Undefined if this was done less than 10 s ago.
+   * Reads the secrets again, for a caller that none of the active ones matches. Returns undefined if the last read was
+   * less than 10 s ago.
    *
    * @throws as `active`
    */
@@ -84,7 +85,10 @@ export class ActiveSecrets {
     return entry;
   }
 
-  /** Whether it is less than `limitMs` ago. A time in the future means that the clock jumped back: then the answer is no. */
+  /**
+   * Whether `sinceMs` is less than `limitMs` ago. False for a time in the future, which means that the clock jumped
+   * back.
+   */
   #within(limitMs: number, sinceMs: number | undefined): boolean {
     if (sinceMs === undefined) return false;
     const agoMs = this.#clock.nowMs() - sinceMs;
@@ -109,7 +113,7 @@ export class ActiveSecrets {
       if (known !== undefined && this.#within(STALE_MS, known.readAtMs)) return known.secrets;
       throw unavailable(secretId, error);
     }
-    // Only the current text counts: if it is malformed, the old secrets are not accepted any more.
+    // Only the current text counts: if it is malformed, the old secrets are no longer accepted.
     entry.known = undefined;
     const secrets = activeSecrets(secretId, text);
     entry.known = { secrets, readAtMs };

@@ -9,7 +9,7 @@ import { AmbiguousError, RetryableError, TerminalError } from '../faults.ts';
 import type { Clock, Entropy } from '../world.ts';
 import { isAfterAttempt } from './sdk-errors.ts';
 
-/** Retries happen here and nowhere else (the SDK's own are off), bounded, with full jitter. */
+/** Maximum number of attempts. Retries are made only here (the SDK's are disabled), with full jitter. */
 const MAX_ATTEMPTS = 5;
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 1_000;
@@ -44,7 +44,7 @@ const THROTTLES = new Set([
 const CANCELED_BY_LOAD = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
 /**
- * Classes a failure by what may have happened (Amazon DynamoDB developer guide, "Error handling with DynamoDB" and
+ * Classifies a failure by its possible effect (Amazon DynamoDB developer guide, "Error handling with DynamoDB" and
  * "Transaction conflict handling").
  */
 function classify(error: unknown): FailureClass {
@@ -78,11 +78,12 @@ export type WriteResult<Early> =
 
 /**
  * Makes a conditional write until it is applied or refused. `send` must be the same write each time: a transaction with
- * one and the same client token, or a condition that its own success refuses, so that a repeated write cannot apply
- * twice.
+ * one and the same client token, or a condition that no longer holds after the write, so that a repeated write cannot
+ * apply twice.
  *
  * @param onConflict looks whether the rival has made the write pointless; undefined means: try again
- * @throws RetryableError when no attempt was applied, AmbiguousError when one may have been, TerminalError when it can never be
+ * @throws RetryableError when no attempt was applied, AmbiguousError when one may have been, TerminalError when it can
+ *   never be
  */
 export async function writeConditionally<Early = never>(
   pacing: Pacing,
@@ -100,7 +101,7 @@ export async function writeConditionally<Early = never>(
       lastError = error;
       const failure = classify(error);
       if (failure.kind === 'condition') return { kind: 'refused', reasons: failure.reasons };
-      // What ends this attempt says nothing about an earlier one that was lost.
+      // This failure says nothing about an earlier attempt whose answer was lost.
       if (failure.kind === 'terminal' && mayBeApplied) throw exhausted(error, true);
       if (failure.kind === 'terminal')
         throw new TerminalError('store_refused', 'the store refused a write', { cause: error });

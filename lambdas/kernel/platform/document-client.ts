@@ -16,8 +16,8 @@ export function documentClient(client: DynamoDBClient = plainClient()): DynamoDB
 }
 
 /**
- * The document client tells an object from a class by `constructor.name`, and so refuses an object with a key `constructor`. As a `Map`,
- * it is stored with all its keys (AWS SDK for JavaScript, `util-dynamodb`, `convertToAttr`).
+ * The document client recognizes class instances by `constructor.name`, and so refuses an object with a key
+ * `constructor`. As a `Map`, it is stored with all its keys (AWS SDK for JavaScript, `util-dynamodb`, `convertToAttr`).
  */
 function withAnyNames(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withAnyNames);

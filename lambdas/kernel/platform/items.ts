@@ -2,17 +2,17 @@ import * as z from 'zod';
 import { INDEX_SHARDS } from '../contract/tables.ts';
 import { BASE32_ALPHABET } from '../digest.ts';
 
-/** What the store holds, checked when read: a row that this code cannot understand must never be acted on. */
+/** An item of the store, validated when it is read. Code must never act on a row that it cannot parse. */
 export type Item = Record<string, unknown>;
 
-/** The last letter of a derived id is five bits of its digest: as good as any other hash, and free. */
+/** The shard of a derived id. Its last letter is five bits of its digest, so no further hash is needed. */
 export function shardOf(id: string): number {
   return BASE32_ALPHABET.indexOf(id.at(-1) ?? 'a') % INDEX_SHARDS;
 }
 
 /**
- * The schema of a row, or of an object in one: it has each field of `T`, the optional ones included, and no other. A field that
- * is added to `T` alone does not compile: it would be written, and lost when it is read.
+ * The schema of a row, or of an object in one: it must list each field of `T`, including optional ones, and no other. A
+ * field that is added to `T` only does not compile, because it would be written and then lost by the next read.
  *
  *     const failureItem = itemSchema<Failure>()({ code: z.string(), message: z.string() });
  */

@@ -23,7 +23,7 @@ export function keyedEmailHashes(
   { secretsManager, clock }: Secrets & { readonly clock: Clock },
 ): EmailHashes {
   const id = readVariables(variables, environment)[Environment.emailKeysSecretId];
-  // Loaded at the first use, so that a start does not read the Secrets Manager client.
+  // Loaded at the first use, so that a cold start does not load the Secrets Manager client.
   const known = loadedOnce(
     async () => new (await import('./active-secrets.ts')).ActiveSecrets(await secretsManager(), clock),
   );

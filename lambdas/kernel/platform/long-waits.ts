@@ -7,9 +7,10 @@ import type { Instruments } from './instruments.ts';
 const METRIC: AlarmMetric = 'messages_wait';
 
 /**
- * Counts the messages of a queue that have waited too long, before they are handled: one of them may end the process. CloudWatch does
- * not show them. Its age of the oldest message leaves out messages that were received three times (Amazon SQS developer guide,
- * "Available CloudWatch metrics for Amazon SQS"), as all are that wait for the end of an outage.
+ * Counts the messages of a queue that have waited too long. Counts before they are handled, because one of them may end
+ * the process. CloudWatch does not show them: its age of the oldest message excludes messages that were received three
+ * times (Amazon SQS developer guide, "Available CloudWatch metrics for Amazon SQS"), as all messages are that wait for
+ * the end of an outage.
  *
  * @param event of any kind
  */
@@ -22,7 +23,7 @@ export function countLongWaits(
   if (waited > 0) countWaiting(instruments, waited);
 }
 
-/** Counts work that waits for too long, and that no function may be receiving. @param waiting at least 1 */
+/** Counts work that has waited too long and may not be received by any function. @param waiting at least 1 */
 export function countWaiting(instruments: Instruments, waiting: number): void {
   instruments.metrics(ALARM_SERVICE).singleMetric().addMetric(METRIC, MetricUnit.Count, waiting);
 }

@@ -13,13 +13,13 @@ import type { Item } from './items.ts';
  */
 export const QUEUE_SHARDS = 8;
 
-/** A row that this code cannot read is reported again after this, and does not hold up the others. Milliseconds. */
+/** Interval at which a row that this code cannot read is reported. The row does not block the others. Milliseconds. */
 const UNREADABLE_AGAIN_MS = 5 * 60_000;
 
 /** Called for each row that this code cannot read. The row stays in its queue, and the others are read. */
 export type Unreadable = (error: unknown) => void;
 
-/** For a caller that reports no unreadable rows: the read fails instead of skipping one silently. */
+/** Fails the read instead of skipping a row silently, for callers that do not report unreadable rows. */
 export const failOnUnreadable: Unreadable = (error) => {
   throw error;
 };
@@ -45,7 +45,7 @@ export function queuedFor(queue: QueueName, hash: number, dueAtMs: number): Item
   return { [partitionKey]: `${queue}${hash % QUEUE_SHARDS}`, [sortKey]: dueAtMs };
 }
 
-/** An index that lists rows by the times at which they are due. It has whole rows. */
+/** An index that lists whole rows by due time. */
 interface DueIndex {
   readonly name: string;
   readonly partitionKey: string;
@@ -54,7 +54,7 @@ interface DueIndex {
 
 interface DueParts<Row> {
   readonly index: DueIndex;
-  /** Which are read together. */
+  /** Partitions that are read together. */
   readonly partitions: readonly (string | number)[];
   readonly parse: (item: Item) => Row;
   readonly keyOf: (item: Item) => Item;
@@ -69,9 +69,9 @@ export async function readDue<Row>(tools: QueueTools, { of, parse }: Queue<Row>,
 }
 
 /**
- * Reads the entries that are due, those that have been due for longest first, so that a bounded read hides none: an entry that is
- * looked at gets a later time or leaves. The index is eventually consistent. A row that was written just before is in the next read,
- * and a look at one that has just changed has no effect, because whatever it writes is conditional on what was read.
+ * Reads due entries, longest overdue first. A bounded read starves none of them, because each processed entry gets a
+ * later time or leaves the queue. The index is eventually consistent: a row that was just written is in the next read,
+ * and processing a row that has just changed has no effect, because every write is conditional on the row as read.
  */
 export async function readParts<Row>(tools: QueueTools, parts: DueParts<Row>, due: Due): Promise<readonly Row[]> {
   const { index, partitions, parse } = parts;
@@ -171,7 +171,7 @@ export function readableRows<Row>(
   });
 }
 
-/** @throws `cause` itself, if it is a fault of the store: that says nothing about the row */
+/** @throws `cause` itself if it is a fault of the store, which says nothing about the row */
 export function unreadableRow(item: Item, cause: unknown): TerminalError {
   if (isFault(cause)) throw cause;
   const name = [item[KeyAttribute.partition], item[KeyAttribute.sort]].filter((part) => typeof part === 'string');

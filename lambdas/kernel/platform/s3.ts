@@ -1,6 +1,6 @@
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 
-/** A file or a part of one has a few megabytes. */
+/** Time limit of one call: a file or a part of one has a few megabytes. Milliseconds. */
 const REQUEST_TIMEOUT_MS = 30_000;
 const CONNECTION_TIMEOUT_MS = 1_000;
 

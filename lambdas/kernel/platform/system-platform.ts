@@ -54,7 +54,7 @@ export function systemPlatform(): Platform {
   };
 }
 
-/** Loads the client at its first use, so that a start does not read it. */
+/** Loads the client at its first use, so that a cold start does not load it. */
 export const secretsLater: Secrets = {
   secretsManager: async () => (await import('./secrets-manager.ts')).secretsManager(),
 };

@@ -13,7 +13,7 @@ import { redactSensitive } from '../sensitive.ts';
 import type { Instruments } from './instruments.ts';
 import { withSourcePlaces } from './source-places.ts';
 
-/** What is counted, each under its own name. */
+/** Counters, each with a metric of its own. */
 export type RequestCount =
   | 'first'
   | 'replay'
@@ -48,7 +48,7 @@ export type RequestCount =
 export interface RequestReport {
   readonly requestId: string;
   readonly method: string;
-  /** The pattern of the route, never the path as called, which contains the client's text. */
+  /** The pattern of the route, never the requested path, which contains text from the client. */
   readonly route: string;
   readonly status: number;
   /** A payment's outcome, or the code of the problem. */
@@ -57,20 +57,20 @@ export interface RequestReport {
   readonly tenantId?: string;
   readonly operationId?: string;
   readonly paymentId?: string;
-  /** Why an operator must decide the outcome. */
+  /** Reasons why an operator must decide the outcome. */
   readonly because?: readonly string[];
 }
 
 export interface Telemetry {
-  /** One line for every request. */
+  /** Logs one line for every request. */
   request(report: RequestReport, counts: readonly RequestCount[]): void;
-  /** One log line for a run that no request started. */
+  /** Logs one line for a run that no request started. */
   run(
     name: string,
     counts: Readonly<Partial<Record<RequestCount, number>>>,
     details: Readonly<Record<string, number | string>>,
   ): void;
-  /** A fault or a bug, with its stack. */
+  /** Logs a fault or a bug with its stack. */
   fault(requestId: string, error: unknown): void;
 }
 

@@ -20,7 +20,7 @@ export const baseUrl = z
   .refine((text) => !text.endsWith('/'), 'must not end with a slash');
 export const secretId = z.string('is not set').min(1, 'must be the id of a secret');
 
-/** A text that is JSON of this schema. */
+/** A string that contains JSON of this schema. */
 export const jsonOf = <Value>(schema: z.ZodType<Value>) =>
   z
     .string('is not set')
@@ -36,14 +36,17 @@ export const jsonOf = <Value>(schema: z.ZodType<Value>) =>
 
 /** @throws Error naming the variable that is missing or wrong */
 export function readVariables<Value>(schema: z.ZodType<Value>, environment: Variables): Value {
-  // Parsed once: code that is generated for the schema would cost a cold start more than it saves.
+  // Parsed once, so generating code for the schema would cost a cold start more than it saves.
   const parsed = schema.safeParse(environment, { jitless: true });
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new Error(`the environment variable ${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is wrong'}`);
 }
 
-/** One variable, without a schema of an object for it: to make one costs more than to read it. @throws Error as {@link readVariables} */
+/**
+ * Reads one variable without an object schema, which would cost more to create than the read. @throws Error as {@link
+ * readVariables}
+ */
 export function readVariable<Value>(name: string, schema: z.ZodType<Value>, environment: Variables): Value {
   const parsed = schema.safeParse(environment[name], { jitless: true });
   if (parsed.success) return parsed.data;
@@ -52,7 +55,7 @@ export function readVariable<Value>(name: string, schema: z.ZodType<Value>, envi
   throw new Error(`the environment variable ${path} ${issue?.message ?? 'is wrong'}`);
 }
 
-/** How long records are kept in this deployment. @throws Error as {@link readVariables} */
+/** The retention of records in this deployment. @throws Error as {@link readVariables} */
 export function readRetention(environment: Variables): Retention | undefined {
   const { retention } = Environment;
   if (environment[retention] === undefined) return undefined;

@@ -1,8 +1,8 @@
-/** Addresses of callers and settings are read here, so that all are read the same way. */
+/** Parses the addresses of callers and settings, so that all code reads them the same way. */
 
-/** What the URL parser drops or replaces, so a reader of the text sees another address than the one that is called. */
+/** Characters that the URL parser drops or replaces, so that the text shows another address than the one called. */
 const NOT_AS_WRITTEN = /[\s\p{Cc}\p{Cf}\\]/u;
-/** The parser also finds a host after no slash, or after three. */
+/** Requires exactly two slashes: the parser also finds a host after none, or after three. */
 const WITH_HOST = /^https?:\/\/[^/?#]/i;
 const WITH_USER = /^https?:\/\/[^/?#]*@/i;
 
@@ -10,7 +10,7 @@ export type WebUrl =
   | { readonly kind: 'good'; readonly url: URL }
   | { readonly kind: 'malformed' | 'not_as_written' | 'not_http' | 'with_user' };
 
-/** Reads an http or https address that names its host as it is written (WHATWG URL), without user name and password. */
+/** Parses an http or https address that names its host as written (WHATWG URL), without user name and password. */
 export function readWebUrl(text: string): WebUrl {
   const url = URL.parse(text);
   if (url === null) return { kind: 'malformed' };

@@ -12,9 +12,9 @@ const HEADER = '{"format":"json","version":1}\n';
 let socket: Socket | undefined;
 
 /**
- * Runs work in a span, which is sent to the X-Ray daemon of the Lambda environment over UDP (AWS X-Ray developer guide, "Segment
- * documents" and "Sending segment documents to the X-Ray daemon"). An execution that is not sampled sends nothing, and a span that
- * cannot be sent is lost: the work does not notice.
+ * Runs work in a span, which is sent to the X-Ray daemon of the Lambda environment over UDP (AWS X-Ray developer guide,
+ * "Segment documents" and "Sending segment documents to the X-Ray daemon"). An execution that is not sampled sends
+ * nothing, and a span that cannot be sent is lost without an effect on the work.
  */
 export async function inSpan<Result>(span: Span, work: () => Promise<Result>): Promise<Result> {
   const parent = currentSegment();
@@ -51,7 +51,7 @@ function currentSegment(): { readonly root: string; readonly id: string } | unde
 function send(segment: object): void {
   const [, host, port] = /^(?:udp:)?(.+):(\d+)$/.exec(process.env['AWS_XRAY_DAEMON_ADDRESS'] ?? '') ?? [];
   if (host === undefined) return;
-  // Not imported: an import would be loaded at the start, also where nothing is traced.
+  // Loaded dynamically: a static import would be loaded at the start even where tracing is off.
   socket ??= process
     .getBuiltinModule('node:dgram')
     .createSocket('udp4')
@@ -60,6 +60,6 @@ function send(segment: object): void {
   try {
     socket.send(`${HEADER}${JSON.stringify(segment)}`, Number(port), host, () => undefined);
   } catch {
-    // A port out of range throws at once. The work was done, and its result counts.
+    // A port out of range throws immediately. The work is already done, so its result is still returned.
   }
 }

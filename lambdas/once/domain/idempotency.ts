@@ -10,18 +10,18 @@ export interface NotedCall {
   readonly do: 'send' | 'look';
   /** The kind of the answer; `unheard`: a send that may have taken effect; `not_sent`; `unavailable`: a look-up without an answer. */
   readonly heard: string;
-  /** When it began. Unix milliseconds. */
+  /** Start of the call. Unix milliseconds. */
   readonly atMs: number;
   /** Milliseconds. */
   readonly tookMs: number;
 }
 
-/** An owner that did not complete its claim. Another one has taken it over. */
+/** An owner that did not complete its claim, which another owner has taken over. */
 export interface EarlierOwner {
   readonly owner: OwnerToken;
-  /** When the next owner took the claim over. Unix milliseconds. */
+  /** Time at which the next owner took over the claim. Unix milliseconds. */
   readonly untilMs: number;
-  /** It had sent nothing, and gave its claim back. */
+  /** It released its claim, because it had sent nothing. */
   readonly released?: true;
 }
 
@@ -42,7 +42,10 @@ export interface OpenRecord {
   readonly fingerprint: Fingerprint;
   readonly owner: OwnerToken;
   readonly claimedAtMs: number;
-  /** When the record was written last: claimed, taken over, released or completed. Absent in records of earlier versions. Unix milliseconds. */
+  /**
+   * Time of the last write: claim, takeover, release or completion. Absent in records of earlier versions. Unix
+   * milliseconds.
+   */
   readonly changedAtMs?: number;
   /** 0 once the claim was released. */
   readonly leaseExpiresAtMs: number;
@@ -50,7 +53,7 @@ export interface OpenRecord {
   readonly released: boolean;
   /** Oldest first. Absent when it was never taken over. */
   readonly earlier?: readonly EarlierOwner[];
-  /** No run can complete it, and an alarm has said so. @default false */
+  /** No run can complete it, and an alarm has been raised. @default false */
   readonly undecidable?: boolean;
 }
 
@@ -62,7 +65,7 @@ export interface CompletedRecord {
   /** The owner that completed it. */
   readonly owner: OwnerToken;
   readonly claimedAtMs: number;
-  /** When it was completed. Absent in records of earlier versions. Unix milliseconds. */
+  /** Time of the completion. Absent in records of earlier versions. Unix milliseconds. */
   readonly changedAtMs?: number;
   readonly answer: Answer;
   readonly earlier?: readonly EarlierOwner[];
@@ -89,17 +92,23 @@ export interface EffectRecord {
   readonly request?: {
     readonly fingerprint: Fingerprint;
     readonly answer: Answer;
-    /** When the answer is not repeated any more, for a record that is kept because it finds its effect. Unix seconds. */
+    /**
+     * End of the time in which the answer is replayed. Set for records that are kept longer, because they lead to their
+     * effect. Unix seconds.
+     */
     readonly untilSeconds?: number;
   };
   /** Unix seconds. Absent for a permanent record, without which nothing else would refuse a second effect. */
   readonly expiresAtSeconds?: number;
 }
 
-/** The record of a keyed request, with the fingerprint of all of it, is gone after this. DynamoDB may delete it later. Days. */
+/**
+ * Maximum lifetime of the record of a keyed request, with the fingerprint of the whole request. DynamoDB may delete it
+ * later. Days.
+ */
 export const RECORDS_KEPT_DAYS = Math.ceil((RETENTION_HOURS.payments * (1 + RETENTION_JITTER)) / 24);
 
-/** How long a run is kept. A repeated request for it within this time starts nothing. Days. */
+/** Retention of a run. A repeated request for it within this time starts nothing. Days. */
 export const RUN_RETENTION_DAYS = 30;
 
 export interface Expiring {
@@ -108,7 +117,7 @@ export interface Expiring {
   readonly retention?: Retention | undefined;
 }
 
-/** When a record of the scope expires that is completed now. Unix seconds. */
+/** The expiry of a record of the scope that is completed now. Unix seconds. */
 export function expirySeconds({ entropy, retention }: Expiring, scope: string, nowMs: number): number {
   return Math.ceil(
     nowMs / 1000 + retentionHours(scope, retention) * 3600 * (1 + RETENTION_JITTER * entropy.fraction()),

@@ -29,7 +29,7 @@ export function parseDetails(item: Item): z.infer<typeof detailsRow> {
   return detailsRow.parse(item);
 }
 
-/** The keyed hash under which the index of e-mail addresses has a payment or an order, and its place there. */
+/** The keyed hash under which the index of e-mail addresses lists a payment or an order, and its sort key there. */
 export interface FoundByEmail {
   readonly kind: (typeof EmailRow)[keyof typeof EmailRow];
   readonly hash: string;
@@ -47,8 +47,9 @@ export function emailAttributes(id: string, { kind, hash, createdAtMs }: FoundBy
 }
 
 /**
- * Written in the transaction of the transition that has the commitment. The place of the transition can be taken once, so the row needs no
- * condition: a restored copy can have the row of a transition that was lost, and its request is made again.
+ * Written in the transaction of the transition that has the commitment. Only one transition can take its place in the
+ * chain, so the row needs no condition. A condition would fail in a restored copy that has the row but lost the
+ * transition, when the request is repeated.
  *
  * @param part as for {@link detailsKey} @param found further attributes, by which an index finds the row
  */
@@ -118,6 +119,6 @@ export async function eraseDetailsItems(
       }),
     ),
   );
-  // Of two erasures at once, the second is refused, with its entry in the activity log.
+  // Of two concurrent erasures, the second is refused, together with its entry in the activity log.
   return Items.map((Key) => ({ Delete: { TableName: registry, Key, ConditionExpression: ROW_EXISTS } }));
 }

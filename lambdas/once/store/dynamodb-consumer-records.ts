@@ -59,7 +59,7 @@ export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims 
     const [recordReason, ...reasons] = written.reasons;
     const existing = itemOf(recordReason);
     if (existing !== undefined) {
-      // Our own record: the first attempt of this write was applied and its response was lost.
+      // This call's own record: its first attempt was applied, and the response was lost.
       return { kind: parseEffectRecord(existing).owner === record.owner ? 'recorded' : 'recorded_before' };
     }
     return { kind: 'refused', writes: reasons.flatMap((reason, index) => (isRefused(reason) ? [index] : [])) };

@@ -15,7 +15,7 @@ import type {
   OpenRecord,
 } from '../domain/idempotency.ts';
 
-/** A released claim belongs to its caller until its send window is over. Milliseconds. */
+/** Time for which a released claim is left to its caller: the send window. Milliseconds. */
 export const RELEASED_MS = SEND_WINDOW_SECONDS * 1000 + 1;
 
 const { partitionKey: KEY, timeToLiveAttribute: EXPIRY, openClaimsIndex } = IdempotencyTable;
@@ -38,7 +38,10 @@ const earlier = z.array(
     released: z.literal(true).exactOptional(),
   }),
 );
-/** Short, because a record of more than a kilobyte costs a further write unit: `send declined mm7d0qo0 eh`, one after the other. */
+/**
+ * A compact text, because a record of more than a kilobyte costs a further write unit: `send declined mm7d0qo0 eh` for
+ * each call, in order.
+ */
 const calls = z.string().transform((text) => text.split(',').map(callOf));
 
 function callOf(text: string): NotedCall {

@@ -8,27 +8,31 @@ export interface AwaitFirstTools {
   readonly clock: Clock;
 }
 
-/** The wishes and the room of a request that waits for another one. */
+/** The preferred wait of a request, and the capacity for waiting requests. */
 export interface Waiting {
   /** The longest wait; 0 answers at once. Milliseconds. */
   readonly waitMs: number;
   /**
    * Takes one of the places for waiting requests, because each holds an execution.
    *
-   * @returns a function that gives the place back; undefined when there is none, and the request is answered at once
+   * @returns a function that releases the place; undefined when none is free, so that the request is answered
+   *   immediately
    */
   readonly enter: (waitMs: number) => Promise<(() => Promise<void>) | undefined>;
 }
 
-/** The first read comes soon, because most requests take less than a second. The pauses double up to the longest. Milliseconds. */
+/**
+ * Pause before the first read; short, because most requests take less than a second. Each pause doubles, up to the
+ * longest. Milliseconds.
+ */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 800;
 /** More reads than fit into the longest wait. The loop ends even if the clock stands still. */
 const MAX_LOOKS = 24;
 
 /**
- * Runs an operation. While another request with the same key is in progress, waits for it and replays its answer. If its
- * lease ends meanwhile, this request takes over, as any retry would.
+ * Runs an operation. While another request with the same key is in progress, waits for it and replays its answer. If
+ * the lease ends during the wait, this request takes over, as any retry would.
  *
  * @param attempt runs the operation, or replays its answer
  * @throws what `attempt` throws

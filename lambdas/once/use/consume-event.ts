@@ -13,7 +13,7 @@ import { type CompleteTools, type Consumed, commitOnce, completeOnce, type Outsi
 export interface ConsumableEvent {
   readonly tenant: TenantId;
   readonly mode: Mode;
-  /** When it happened, before any record of it. Unix milliseconds. */
+  /** Time of the event, which precedes every record of it. Unix milliseconds. */
   readonly occurredAtMs: number;
   /** The same for every delivery. */
   readonly event: { readonly id: string };
@@ -24,7 +24,7 @@ export interface ConsumeTools extends CompleteTools, Pick<Expiring, 'retention'>
   readonly digest: Digest;
 }
 
-/** Where and how an event takes effect. */
+/** The place and kind of an event's effect. */
 export type Handle<Event> =
   | { readonly kind: 'in_our_tables'; readonly writes: (event: Event) => Promise<readonly ConsumerWrite[]> }
   | { readonly kind: 'outside'; readonly call: (event: Event, call: OutsideCall) => Promise<void> };
@@ -83,7 +83,7 @@ export async function consumeEvent<Event extends ConsumableEvent>(
       (await tools.records.readEffect(operationId)) === undefined ? undefined : { kind: 'done_before' },
     prepare: () => handle.writes(event),
     write: async (writes) => {
-      invariant(writes.length <= MAX_CONSUMER_WRITES, `${consumer.handler} asks for ${writes.length} writes`);
+      invariant(writes.length <= MAX_CONSUMER_WRITES, `${consumer.handler} requests ${writes.length} writes`);
       const outcome = await tools.records.recordOnce(record(), writes);
       if (outcome.kind === 'recorded') return { kind: 'done', outcome: { kind: 'done' } };
       if (outcome.kind === 'recorded_before') return { kind: 'done', outcome: { kind: 'done_before' } };
@@ -96,10 +96,11 @@ export async function consumeEvent<Event extends ConsumableEvent>(
 const HOUR_MS = 60 * 60_000;
 
 /**
- * Refuses an event that is so old that the record of an earlier delivery may have expired: it could take effect twice. A message that
- * fails is redriven any number of times, so it has no last delivery. An hour less than its record, because clocks differ.
+ * Refuses an event that could take effect twice, because the record of an earlier delivery may have expired. A failing
+ * message can be redriven any number of times, so its number of deliveries is unbounded. The limit is an hour less than
+ * the retention of the record, because clocks differ.
  *
- * @param keptHours how long the record is kept at least
+ * @param keptHours minimum retention of the record
  * @throws TerminalError `event_too_old`
  */
 export function refuseForgotten(
@@ -138,7 +139,7 @@ function recordOf<Event extends ConsumableEvent>(
   };
 }
 
-/** The writes that are left; undefined when the handler must be called again. */
+/** The remaining writes; undefined when the handler must be called again. */
 function withoutRefused(
   writes: readonly ConsumerWrite[],
   refused: ReadonlySet<number>,

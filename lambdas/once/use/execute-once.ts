@@ -52,15 +52,21 @@ export interface Operation<Subject, Work, Write, Refusal> {
   /** The time for which the claim excludes rivals. Seconds. @default LEASE_SECONDS */
   readonly leaseSeconds?: number;
   /**
-   * Checks the circuit breaker before the claim, so that a request that cannot begin does not use up its key. While the
-   * breaker is open, an operation that has begun continues.
+   * Checks the circuit breaker before the claim, so that a request that cannot begin does not use up its key.
+   * Operations that have begun continue while the breaker is open.
    *
    * @default the claim checks the breaker
    */
   readonly breaker?: {
-    /** Looks at the system that a new operation would call. @throws RetryableError while it must not be called */
+    /**
+     * Checks the breaker of the system that a new operation would call. @throws RetryableError while the breaker is
+     * open
+     */
     readonly look: () => Promise<void>;
-    /** Looks at the system that an operation with a stale claim has called, before the operation continues. @default no look */
+    /**
+     * Checks the breaker of the system that an operation with a stale claim has called, before the operation continues.
+     * @default no check
+     */
     readonly lookOfBegun?: () => Promise<void>;
   };
   /**
@@ -69,9 +75,12 @@ export interface Operation<Subject, Work, Write, Refusal> {
    * @param open makes the record to write; the send window begins at `claimedAtMs`
    */
   claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<Subject, Refusal>>;
-  /** The state of a request whose record is gone, as the subject shows it. */
+  /** The state of a request whose record no longer exists, derived from the subject. */
   lostRecord(subject: Subject): LostRecord;
-  /** Claims with a record alone: the pending transition exists. @returns false when a rival made the record first */
+  /**
+   * Claims by writing only the record, because the pending transition exists. @returns false when a rival made the
+   * record first
+   */
   claimAgain(record: OpenRecord): Promise<boolean>;
   /** Reads the current subject. */
   read(): Promise<Subject>;
@@ -100,7 +109,7 @@ export interface ClaimedKey {
 export type Attempt<Subject, Refusal> =
   | { readonly kind: 'claimed'; readonly record: OpenRecord; readonly subject: Subject }
   | { readonly kind: 'record_exists'; readonly record: IdempotencyRecord }
-  /** The pending transition of this request exists. It is not known whether its record does. */
+  /** The pending transition of this request exists. Its record may be missing. */
   | { readonly kind: 'begun'; readonly subject: Subject }
   /** Nothing is stored: the same key may succeed later. */
   | { readonly kind: 'refused'; readonly outcome: Refusal }
@@ -111,14 +120,14 @@ export interface LostRecord {
   /** Whether the operation has ended or was answered. Then a second, different answer must not be given. */
   readonly isAnswered: boolean;
   readonly isSameRequest: () => boolean;
-  /** When it was claimed first. Unix milliseconds. */
+  /** Time of the first claim. Unix milliseconds. */
   readonly claimedAtMs: number;
 }
 
 /** A claim that this run holds. */
 export interface Held<Subject> {
   readonly owner: OwnerToken;
-  /** When the key was claimed first. The send window ends 15 minutes later. Unix milliseconds. */
+  /** Time of the first claim of the key. The send window ends 15 minutes later. Unix milliseconds. */
   readonly claimedAtMs: number;
   /** Whether an earlier owner of this claim may have sent. */
   readonly sent: 'nothing' | 'maybe';
@@ -136,7 +145,10 @@ export interface Conclusion<Write> {
   readonly stored?: Answer;
   /** Whether the outcome is not known yet, so that the answer is not final. */
   readonly unknown: boolean;
-  /** Whether it depends on a refusal, or on nothing having been sent. Both are evidence about this owner's attempt only. */
+  /**
+   * Whether the answer relies on a refusal, or on the fact that nothing was sent. Both are evidence about this owner's
+   * attempt only.
+   */
   readonly isRefusal: boolean;
 }
 
@@ -226,7 +238,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
    *   A ── claim ✓ ────────────
    *   B ────── claim ✗ record of A: in progress, or its stored answer
    *
-   * Closes the race of two operations of which only one is possible. Both decide on transition n; one appends n + 1.
+   * Closes the race of two operations that exclude each other. Both decide on transition n; one appends n + 1.
    *
    *   A (70 of 100) ── read n ── claim ✓ n + 1 reserves 70
    *   B (70 of 100) ──── read n ──── claim ✗ n + 1 is taken ── read n + 1 ── refused: 30 are left
@@ -276,13 +288,13 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
   }
 
   /**
-   * The subject exists, and its record may be gone: deleted by time to live or by hand. An answered operation is never executed
-   * again. An open one is taken over, and the other system is asked for the outcome.
+   * The subject exists, and its record may be gone: deleted by time to live or by hand. An answered operation is never
+   * executed again. An open one is taken over, and its outcome is queried at the other system.
    */
   async #claimBegun(subject: Subject): Promise<ClaimStep<Held<Subject>, Executed<Refusal>> | 'again'> {
     const { store, clock, entropy } = this.#tools;
     const { key, expired } = this.#operation;
-    // A rival may have written the record again between our claim and this read.
+    // A rival may have rewritten the record between this claim and this read.
     const record = await store.readRecord(key.operationId);
     if (record !== undefined) return this.#claimExisting(record);
     const lost = this.#operation.lostRecord(subject);
@@ -348,7 +360,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
   // ------------------------------------------------------------------------------------------------------------ commit
 
   /**
-   * A rival that appended has newer information than our call, so its state decides the answer.
+   * A rival that appended has newer information than this run's call, so the state that it wrote decides the answer.
    *
    *   owner  claim ──── call ──────────────── commit: refused, T2 is there ── commit the answer that T2 implies
    *   rival            └─ callback appends T2 ─┘
@@ -378,7 +390,8 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
           return 'again';
         case 'fenced':
           if (outcome.record !== undefined || expects === 'absent') return this.#afterFence(outcome.record, current);
-          // The record is gone, so a rival may have sent a request since. Then our refusal proves nothing.
+          // The record no longer exists, so a rival may have sent a request since. The refusal of this run then proves
+          // nothing.
           if (isRefusal) throw contention('this key');
           expects = 'absent';
           return 'again';
@@ -386,7 +399,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     });
   }
 
-  /** How it came to its end: the owners before this one, and the calls of this one. */
+  /** The history of the operation: its earlier owners, and the calls of this one. */
   #trail({ earlier = [] }: Held<Subject>): Pick<CompletedRecord, 'earlier' | 'calls'> {
     return {
       ...(earlier.length === 0 ? {} : { earlier }),
@@ -394,7 +407,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     };
   }
 
-  /** Another owner has the claim. Its stored answer is returned, and this run's answer is discarded. */
+  /** Another owner holds the claim. Its stored answer is returned, and this run's answer is discarded. */
   async #afterFence(record: IdempotencyRecord | undefined, work: Work): Promise<Executed<Refusal>> {
     this.#notes.fenced = true;
     await this.#operation.keep?.(work);

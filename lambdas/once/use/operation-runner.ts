@@ -8,7 +8,7 @@ export interface ReplayCache {
   put(record: CompletedRecord): void;
 }
 
-/** The operations that this process has done, for effects whose repetition does no harm and only costs. */
+/** The operations that this process has completed, for effects that may be repeated safely but at a cost. */
 export interface OnceInProcess<Outcome> {
   find(operationId: OperationId): Outcome | undefined;
   keep(operationId: OperationId, outcome: Outcome): void;

@@ -26,12 +26,12 @@ export async function rounds<Result>(
 }
 
 export function contention(what: string): RetryableError {
-  return new RetryableError('contention', `too many rivals at once for ${what}`, { retryAfterSeconds: 1 });
+  return new RetryableError('contention', `too many concurrent writers of ${what}`, { retryAfterSeconds: 1 });
 }
 
 /**
- * Tables were restored to a moment within the transaction that made the claim, and the recovery has not ended it yet. Nothing is sent
- * under such a claim: nobody knows what was asked for.
+ * A restore of the tables cut through the transaction that made the claim, and the recovery has not resolved it yet.
+ * Nothing is sent under such a claim, because its request is unknown.
  */
 export function claimedWithoutBeginning(): RetryableError {
   return new RetryableError('restore_not_recovered', 'the claim of this key was restored without what it began', {

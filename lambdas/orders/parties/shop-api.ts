@@ -31,7 +31,7 @@
  * |               | `ref_down`   | nothing made, 503                          | the same      |
  */
 export interface CreateReservation {
-  /** Whose goods they are: opaque. */
+  /** The order that reserves the goods. Opaque. */
   readonly order: string;
   /** At least one. */
   readonly items: readonly { readonly sku: string; readonly quantity: number }[];
@@ -50,7 +50,7 @@ export interface ReservationList {
 }
 
 export interface CreateCredit {
-  /** Which order it is given for: opaque. */
+  /** The order that the credit is for. Opaque. */
   readonly order: string;
   readonly referrer: string;
   /** Minor units, a positive safe integer. */

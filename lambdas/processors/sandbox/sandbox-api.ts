@@ -84,7 +84,7 @@ export interface Charge {
   readonly disputes: readonly Dispute[];
   readonly metadata: Readonly<Record<string, string>>;
   readonly return_url?: string | undefined;
-  /** Whether it moves real money. A processor whose answers are of the other mode than its settings is not believed. */
+  /** Whether it moves real money. Answers whose mode differs from that in the processor's settings are rejected. */
   readonly livemode: boolean;
   /** Unix seconds. */
   readonly created: number;
@@ -124,7 +124,7 @@ export interface ProcessorError {
 }
 
 export interface SwitchedFailures {
-  /** How many of the next calls are affected; 0 switches it off. */
+  /** Number of affected calls; 0 switches the failure off. */
   readonly count: number;
   /** The magic source whose failure these calls simulate, for example `tok_timeout_charged`. */
   readonly source: string;
@@ -158,7 +158,7 @@ export interface SandboxEvent {
   readonly id: string;
   readonly object: 'event';
   readonly type: EventType;
-  /** As in its charge. */
+  /** Same as in its charge. */
   readonly livemode: boolean;
   /** Unix seconds. */
   readonly created: number;
@@ -173,7 +173,7 @@ export interface SandboxEvent {
 
 export interface EventList {
   readonly data: readonly (SandboxEvent & {
-    /** How often it was sent so far. */
+    /** Number of sends so far. */
     readonly attempts: number;
     /** Whether it was answered 2xx. */
     readonly delivered: boolean;
