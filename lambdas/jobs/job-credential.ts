@@ -31,8 +31,8 @@ const TYPE = 'payonce-job+jwt';
 /** A call takes at most 10 seconds, and each retry signs a new credential. Seconds. */
 const LIFETIME_SECONDS = 60;
 /**
- * Two clocks that are five minutes wrong, each in its own direction. A refused job stays undone, and a credential that lives longer
- * can only ask for the same run again. Seconds, in either direction.
+ * Tolerates two clocks that are five minutes off in opposite directions. A refused job would not run, while a
+ * credential that lives longer can only request the same run again. Seconds, in either direction.
  */
 const CLOCK_TOLERANCE_SECONDS = 600;
 /** Three parts of base64url, with at most 2,000 characters. */
@@ -78,7 +78,7 @@ export async function verifyJobCredential(
   token: string,
   path: string,
 ): Promise<CredentialVerdict> {
-  // The time of arrival: waiting for the secrets must not let the token expire.
+  // The time of arrival, so that the token does not expire while the secrets are read.
   const nowMs = clock.nowMs();
   const first = await verifyWith(await secrets.active(secretId), token, path, nowMs);
   if (first !== 'other_key') return first;
@@ -89,7 +89,7 @@ export async function verifyJobCredential(
 
 const REFUSED = { kind: 'refused' } as const;
 
-/** @returns `other_key` when none of these secrets made the signature */
+/** @returns `other_key` when none of these secrets produced the signature */
 async function verifyWith(
   secrets: readonly string[],
   token: string,

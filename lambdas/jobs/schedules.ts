@@ -10,7 +10,7 @@ export type Schedule =
 
 export type ReadSchedule =
   | { readonly kind: 'read'; readonly schedule: Schedule }
-  /** `reason` says what is allowed. Messages append it to the given text. */
+  /** `reason` names the allowed form. Messages append it to the given text. */
   | { readonly kind: 'invalid'; readonly reason: string };
 
 const UNITS_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
@@ -76,10 +76,10 @@ function readCron(fields: readonly string[], timeZone: string): ReadSchedule {
   try {
     const pattern = `0 ${fields.map(translated).join(' ')}`;
     const cron = new Cron(pattern, { mode: '7-part', alternativeWeekdays: true, timezone: timeZone, paused: true });
-    if (cron.nextRun(new Date(0)) === null) return invalid('must name a time that comes at all');
+    if (cron.nextRun(new Date(0)) === null) return invalid('must match at least one time');
     return { kind: 'read', schedule: { kind: 'cron', cron } };
   } catch (error) {
-    return invalid(`must be one that comes: ${error instanceof Error ? error.message : 'it cannot be read'}`);
+    return invalid(`must match at least one time: ${error instanceof Error ? error.message : 'it cannot be read'}`);
   }
 }
 
@@ -109,15 +109,16 @@ export function isTimeZone(name: string): boolean {
 }
 
 const MINUTE_MS = 60_000;
-/** More minutes than any change of daylight saving time skips or repeats. */
+/** More minutes than any daylight-saving change skips or repeats. */
 const MAX_LEAPT = 200;
 
 /**
- * The next scheduled time, by the rules of EventBridge Scheduler (user guide, "Daylight savings time"): a local time that is
- * skipped in spring does not occur, and a local time that occurs twice in autumn fires the first time only.
+ * The next scheduled time, by the rules of EventBridge Scheduler (user guide, "Daylight savings time"): a local time
+ * that is skipped in spring does not occur, and a local time that occurs twice in autumn fires the first time only.
  *
- * @param lastMs the last scheduled time. A rate counts from it, because its start is not known. Unix milliseconds
- * @returns Unix milliseconds, after `nowMs`; undefined when there is no further time, or it is not known
+ * @param lastMs the last scheduled time. A rate is counted from it, because the start of the schedule is not known.
+ *   Unix milliseconds
+ * @returns Unix milliseconds, after `nowMs`; undefined when there is no further time or it cannot be computed
  */
 export function nextScheduled(schedule: Schedule, nowMs: number, lastMs?: number): number | undefined {
   if (schedule.kind === 'rate') return lastMs === undefined ? undefined : nextOfRate(schedule.everyMs, nowMs, lastMs);

@@ -25,7 +25,7 @@ const api = z.object({
   [Environment.paymentJobsQueueUrl]: queueUrl,
   [Environment.upkeepJobsQueueUrl]: queueUrl,
   [Environment.ledgerTable]: tableName,
-  [Environment.deploymentSettings]: jsonOf(z.record(z.string(), z.string(), 'must be an object of texts')),
+  [Environment.deploymentSettings]: jsonOf(z.record(z.string(), z.string(), 'must be an object with string values')),
 });
 const listedJobs = jsonOf(
   z.array(
@@ -67,7 +67,7 @@ export interface JobsApiConfig {
   readonly listed: readonly ListedJob[];
 }
 
-/** The jobs that other services do. @throws Error as {@link readExecutorConfig} */
+/** The jobs that other services run. @throws Error as {@link readExecutorConfig} */
 export function readListedJobs(environment: Variables): readonly ListedJob[] {
   return readVariable(Environment.listedJobs, listedJobs, environment);
 }
@@ -88,7 +88,7 @@ export function readJobsApiConfig(environment: Variables): JobsApiConfig {
   };
 }
 
-/** The settings of a worker, without those of its jobs. */
+/** The settings of a worker, except those of its jobs. */
 export interface JobWorkerConfig {
   /** The queue of runs. The worker receives from it and sends the message for the next page to it. */
   readonly queueUrl: string;

@@ -123,7 +123,7 @@ describe('the schedules', () => {
     const stack = new Stack(testApp(), 'Wrong');
     const jobs = [{ ...JOBS[0], schedule: 'cron(60 2 * * ? *)' }];
     expect(() => new ScheduledJobs(stack, 'Jobs', { jobs, executor: executorIn(stack) })).toThrow(
-      'resolve: schedule "cron(60 2 * * ? *)" must be one that comes',
+      'resolve: schedule "cron(60 2 * * ? *)" must match at least one time',
     );
   });
 });

@@ -2,20 +2,22 @@ import { JOB_PAGE_SECONDS } from './jobs.ts';
 
 /** The time limits of a job's worker, each with its reason. */
 
-/** A page's minute, and 30 seconds for the item under way at its end and for the write of the run. Seconds. */
+/** One minute for a page, and 30 seconds for the item in progress at its end and for the write of the run. Seconds. */
 export const JOB_WORKER_TIMEOUT_SECONDS = JOB_PAGE_SECONDS + 30;
 
 /**
- * The visibility timeout of a job's message: it reappears when its worker has certainly ended. AWS recommends six times the
- * function timeout; here, a page that ends its workers would then wait nine minutes for the next attempt, and a message
- * that reappears early does no harm. Seconds.
+ * The visibility timeout of a job's message: it reappears when its worker has certainly ended. AWS recommends six times
+ * the function timeout. A page that crashes its workers would then wait nine minutes for the next attempt, and a
+ * message that reappears early does no harm. Seconds.
  */
 export const JOB_MESSAGE_HIDDEN_SECONDS = JOB_WORKER_TIMEOUT_SECONDS + 10;
 
 /** The lease of a job lock. It exceeds the visibility timeout: a run that lost its worker resumes before another begins. Seconds. */
 export const JOB_LEASE_SECONDS = JOB_MESSAGE_HIDDEN_SECONDS + 50;
 
-/** How often a run tries to begin while another run of its job is under way. Seconds; SQS allows at most 900. */
+/**
+ * Interval at which a run tries to begin while another run of its job is in progress. Seconds; SQS allows at most 900.
+ */
 export const JOB_WAIT_SECONDS = 20;
 
 /** The default maximum duration of a run. Seconds. */
@@ -37,18 +39,18 @@ export interface JobFiring {
 /** The executor reads a record and a secret, makes one call of at most ten seconds, and writes a record. Seconds. */
 export const EXECUTOR_TIMEOUT_SECONDS = 20;
 
-/** To accept a run takes two reads, a write and a message. Seconds. */
+/** Function timeout. Accepting a run takes two reads, a write and a message. Seconds. */
 export const JOBS_API_TIMEOUT_SECONDS = 10;
 
 /** The metrics of jobs. Workers emit them, and the stacks define alarms on them. Metrics of one job have its id as a dimension. */
 export const JobMetric = {
-  /** Jobs of which no run has succeeded in time. Reported every five minutes, also when it is zero. */
+  /** Number of jobs without a successful run in time. Reported every five minutes, also when it is zero. */
   overdue: 'jobs_overdue',
   /** A run was given up: it took too long, did not get its lock, or could not be read. */
   failed: 'job_failed',
   /** An item failed and was reported. A later run processes it again. */
   itemFailed: 'job_item_failed',
-  /** An item ended its worker repeatedly and was skipped. */
+  /** An item crashed its worker repeatedly and was skipped. */
   skipped: 'job_item_skipped',
   /** A worker was fenced by another worker, and wrote nothing. */
   fenced: 'job_fenced',
@@ -56,17 +58,17 @@ export const JobMetric = {
 
 export type JobMetricName = (typeof JobMetric)[keyof typeof JobMetric];
 
-/** What is counted of one job. */
+/** Metrics that are counted per job. */
 export type CountedMetric = Exclude<JobMetricName, typeof JobMetric.overdue>;
 
 /** The dimension with the job id, and the service name that all workers share. */
 export const JOB_DIMENSION = 'job';
 export const JOB_SERVICE = 'jobs';
 
-/** How often a job runs, as a dimension of the metrics that an alarm watches for all jobs of one pace together. */
+/** The dimension with the pace of a job. An alarm watches the metrics of all jobs of one pace together. */
 export const PACE_DIMENSION = 'pace';
 
-/** A job that runs every few minutes: a failure in one run is corrected by the next runs. */
+/** Longest interval of a frequent job, whose next runs correct a failure in one run. Seconds. */
 export const FREQUENT_SECONDS = 5 * 60;
 
 export type Pace = 'minutes' | 'hours';

@@ -26,7 +26,7 @@ export function jobRunObject(run: JobRun): Record<string, unknown> {
   };
 }
 
-/** The answer to the request that accepted a run, and the stored answer: the run as it was then. */
+/** The answer to the request that accepted a run, and the stored answer: the run at the time of its acceptance. */
 export function acceptedAnswer(run: JobRun): Answer {
   return {
     status: 202,

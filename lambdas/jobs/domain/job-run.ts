@@ -20,20 +20,23 @@ export interface JobRun {
   readonly endedAtMs?: number;
   /** The start of the next page. Absent at the beginning. */
   readonly cursor?: string;
-  /** How often a worker began the page at the cursor and did not end it. */
+  /** Number of times that a worker began the page at the cursor without finishing it. */
   readonly attempts: number;
-  /** When the page at the cursor was last begun. Unix milliseconds. Absent when no page is under way. */
+  /** Last start of the page at the cursor. Unix milliseconds. Absent when no page is in progress. */
   readonly begunAtMs?: number;
-  /** How many more items to process one by one, because one of them may end its worker. Absent when none is suspected. */
+  /**
+   * Number of items still to process one by one, because one of them may crash its worker. Absent when none is
+   * suspected.
+   */
   readonly oneByOne?: number;
   readonly done: number;
   readonly left: number;
   readonly failed: number;
-  /** The names of skipped items: items that ended their worker repeatedly. */
+  /** The names of skipped items, which crashed their worker repeatedly. */
   readonly skipped: readonly string[];
-  /** The names of items that failed otherwise. Absent without any. */
+  /** The names of items that failed for other reasons. Absent when there are none. */
   readonly failedItems?: readonly string[];
-  /** Why the run failed. */
+  /** The reason why the run failed. */
   readonly reason?: string;
   /** Grows with every write. A write replaces only the version that its worker has read. */
   readonly version: number;
@@ -74,23 +77,29 @@ export function isEnded({ status }: JobRun): boolean {
 /** The maximum number of items of a page. */
 export const PAGE_ITEMS = 100;
 
-/** A worker may end once by chance. After a page has ended two workers, its items are processed one by one. */
+/**
+ * A single crash may be unrelated to the page. After a page has crashed two workers, its items are processed one by
+ * one.
+ */
 const WHOLE_PAGE_ATTEMPTS = 2;
-/** An item that has ended three workers, alone, would end the fourth. */
+/** An item that crashed three workers on its own is expected to crash the fourth. */
 const ONE_ITEM_ATTEMPTS = 3;
-/** To skip an item only its name is read. If even that fails, the items after it cannot be reached. */
+/** Skipping an item only reads its name. If even that fails, the items after it cannot be reached. */
 const PASS_OVER_ATTEMPTS = 2;
 
-/** The number of names of skipped items, and of others that failed, that a run keeps. Further ones are only counted, so that the row stays small. */
+/**
+ * Maximum number of names of skipped and of failed items that a run keeps. Others are only counted, so that the row
+ * stays small.
+ */
 const MOST_NAMES = 20;
 const LONGEST_NAME = 200;
 
-/** How the page at the cursor is processed next. `pass_over` skips one item. */
+/** The next way to process the page at the cursor. `pass_over` skips one item. */
 export type PageAttempt = 'whole_page' | 'one_item' | 'pass_over' | 'give_up';
 
 export type RunCounts = Pick<JobRun, 'done' | 'left' | 'failed'>;
 
-/** The result of the items before `cursor`. Without a cursor, they were the last. */
+/** The result of the items before `cursor`. Without a cursor, the run has no further items. */
 export interface PageProgress {
   readonly counts: RunCounts;
   /** The number of items. */
@@ -108,12 +117,15 @@ export function nextAttempt({ attempts, oneByOne }: JobRun): PageAttempt {
   return alone < ONE_ITEM_ATTEMPTS + PASS_OVER_ATTEMPTS ? 'pass_over' : 'give_up';
 }
 
-/** How long the worker that began the page at the cursor may still be alive. Milliseconds; 0 when it has certainly ended. */
+/**
+ * Maximum remaining lifetime of the worker that began the page at the cursor. Milliseconds; 0 when it has certainly
+ * ended.
+ */
 export function workerLivesMs({ begunAtMs }: JobRun, nowMs: number): number {
   return begunAtMs === undefined ? 0 : Math.max(0, begunAtMs + JOB_WORKER_TIMEOUT_SECONDS * 1000 - nowMs);
 }
 
-/** Does not count the attempt of a worker that is still alive: its page has not ended it. */
+/** Removes the attempt of a worker that is still alive, which the page has not crashed. */
 export function withoutOvertaken(run: JobRun, nowMs: number): JobRun {
   return workerLivesMs(run, nowMs) > 0 ? { ...run, attempts: Math.max(0, run.attempts - 1) } : run;
 }

@@ -66,7 +66,7 @@ export class DynamoDbJobRuns implements JobRunStore {
     const existing = itemOf(reason);
     if (existing === undefined) return reasons.slice(0, entries).some(isRefused) ? { kind: 'changed' } : 'run_exists';
     const found = parseEffectRecord(existing);
-    // Our own record: the first attempt of this write was applied and its response was lost.
+    // This call's own record: its first attempt was applied, and the response was lost.
     return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };
   }
 
@@ -78,7 +78,7 @@ export class DynamoDbJobRuns implements JobRunStore {
   async readRun(jobId: string, runId: RunId): Promise<JobRun | undefined> {
     const found = await this.#get(this.#tables.registry, runKey(jobId, runId));
     const run = found === undefined ? undefined : parseRun(found);
-    // The row's key contains the time of the run-id only, so the run-id of another job can lead to this row.
+    // The key of the row contains only the time of the run-id, so a run-id of another job can match this row.
     return run?.runId === runId ? run : undefined;
   }
 
@@ -163,7 +163,8 @@ export class DynamoDbJobRuns implements JobRunStore {
     ]);
     if (written.kind === 'applied') return true;
     const existing = written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
-    // Our own write: it was applied and its response was lost. If a rival has taken over since, the next write is refused.
+    // This worker's own write: it was applied, and the response was lost. If a rival has taken over since, the next
+    // write is refused.
     return existing !== undefined && isWriteOf(existing, run, lock);
   }
 

@@ -7,8 +7,8 @@ import { jobMessageText } from '../use/job-message.ts';
 import type { JobTasks } from '../use/job-runs.ts';
 
 /**
- * Sends one message for a run to the queue of its job's worker. A send that failed may have been applied; the second
- * message of a run ends as soon as the run has gone on without it.
+ * Sends one message for a run to the queue of its job's worker. A send that failed may have been applied; a second
+ * message of a run ends when it finds that the run has continued without it.
  *
  * @param queueUrls the queues that this function may write to
  */

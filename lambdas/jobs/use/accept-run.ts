@@ -40,20 +40,23 @@ export type AcceptRunOutcome =
   /** The stored answer, verbatim. */
   | { readonly kind: 'replay'; readonly runId: RunId; readonly answer: Answer }
   | { readonly kind: 'payload_mismatch' }
-  /** Older than the retention of runs: it is not known whether it has run. */
+  /** The time is older than the retention of runs, so it is not known whether the job ran then. */
   | { readonly kind: 'too_old' }
   | { readonly kind: 'in_the_future' };
 
-/** How far the Scheduler's clock may be ahead: two clocks that are five minutes wrong. A refused run would stay undone. Milliseconds. */
+/**
+ * Maximum lead of the Scheduler's clock: two clocks that are five minutes off. A refused run would never be executed.
+ * Milliseconds.
+ */
 const AHEAD_MS = 600_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Accepts a run, once for each scheduled time, whatever the number of callers, keys and requests. Each request also enqueues
- * the run for its worker, unless the run has ended. The work itself is the worker's.
+ * Accepts a run, once for each scheduled time, whatever the number of callers, keys and requests. Each request also
+ * enqueues the run for its worker, unless the run has ended. The worker does the work.
  *
  *   A (clock)    ── record A + run T ✓ ── enqueue ✓
- *   B (operator) ────── record B ✓, run T exists and is unchanged ── enqueue ✓ (the worker finds the run under way)
+ * B (operator) ────── record B ✓, run T exists and is unchanged ── enqueue ✓ (the worker finds the run in progress)
  *   A again      ────────── record A: replay ── enqueue, unless T has ended
  *
  * @throws RetryableError when the caller must retry; the retry enqueues an accepted run
@@ -62,7 +65,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export async function acceptRun(tools: AcceptRunTools, request: AcceptRun): Promise<AcceptRunOutcome> {
   const outcome = await commitOnce(tools.runner, new Acceptance(tools, request));
   if (outcome.kind !== 'first' && outcome.kind !== 'replay') return outcome;
-  // A crash before this line leaves an accepted run without a message. A retry of the request comes here and enqueues it.
+  // A crash before this line leaves an accepted run without a message. A retry of the request gets here and enqueues
+  // it.
   const run = await tools.runs.readRun(request.jobId, outcome.runId);
   if (run !== undefined && !isEnded(run)) await tools.tasks.enqueue(run, 0);
   return outcome;
@@ -71,7 +75,7 @@ export async function acceptRun(tools: AcceptRunTools, request: AcceptRun): Prom
 type Prepared = { readonly kind: 'accept'; readonly run: JobRun; readonly answer: Answer } | Refused;
 type Refused = Extract<AcceptRunOutcome, { kind: 'too_old' | 'in_the_future' }>;
 
-/** Commit only: record and run are one write, so no claim is needed. */
+/** Needs no claim, because record and run are one write. */
 class Acceptance implements Effect<Prepared, AcceptRunOutcome> {
   readonly operationId: OperationId;
   readonly #tools: AcceptRunTools;

@@ -17,10 +17,13 @@ export interface AskForRunTools {
   readonly digest: Digest;
 }
 
-/** Longer than the route takes, cold start included, and well within the executor's timeout. Milliseconds. */
+/**
+ * Time limit of the call. Exceeds the time that the route takes with a cold start, and is well below the executor's
+ * timeout. Milliseconds.
+ */
 const ASK_TIMEOUT_MS = 10_000;
 
-/** Whether the run of a scheduled time was requested, and the route accepted it. */
+/** Whether the run of a scheduled time was requested and accepted. */
 export async function isAskedFor(
   { records, digest }: Pick<AskForRunTools, 'records' | 'digest'>,
   jobId: string,
@@ -31,19 +34,20 @@ export async function isAskedFor(
 
 export interface AskedForRun {
   readonly runId: RunId;
-  /** `asked_before`: an earlier firing requested the run, and no call was made. */
+  /** `asked_before`: an earlier invocation requested the run, and no call was made. */
   readonly kind: 'asked' | 'asked_before';
 }
 
 /**
- * Requests the run of a scheduled time. It needs no claim: the route accepts a run once, however many requests it gets, so
- * another firing can replace an executor that crashes before or after its call. The record only avoids further calls.
+ * Requests the run of a scheduled time. It needs no claim: the route accepts a run once, however many requests it gets,
+ * so another invocation can replace an executor that crashed before or after its call. The record only avoids further
+ * calls.
  *
  *   A ── find ── ask ✓ ── (dies)
  *   B ──────────────────── find ── ask ✓ (the same run-id: a replay) ── record ✓
  *   C ──────────────────────────────────────────────────────────────────────────── find: asked before
  *
- * @throws the errors of the route and of the store; the firing must be retried
+ * @throws the errors of the route and of the store; the invocation must be retried
  */
 export async function askForRun(
   tools: AskForRunTools,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { RunId } from '../domain/job-run.ts';
 
-/** The message for a worker. It names the run, and contains nothing of its state but the version. */
+/** The message for a worker. It names the run. Of the state, it contains only the version. */
 export interface JobMessage {
   readonly jobId: string;
   readonly runId: RunId;

@@ -16,7 +16,7 @@ export interface JobRoutes {
   /**
    * Requests a run by one call, with its run-id as the idempotency key. It does not retry.
    *
-   * @throws RetryableError, AmbiguousError or TerminalError when the run was not accepted, or that is unknown
+   * @throws RetryableError, AmbiguousError or TerminalError when the run was not accepted, or its acceptance is unknown
    */
   ask(request: RunRequest, limit: CallLimit): Promise<void>;
 }

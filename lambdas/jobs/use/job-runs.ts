@@ -44,8 +44,8 @@ export interface JobRunStore {
   /** Newest scheduled time first. */
   listRuns(jobId: string, page: RunsPage): Promise<readonly JobRun[]>;
   /**
-   * Acquires the lock when it is free, when its lease has ended, or when the same run holds it. The token is always new, so
-   * that of two workers of one run the later one continues.
+   * Acquires the lock when it is free, when its lease has ended, or when the same run holds it. The token is always
+   * new, so that the later of two workers of one run continues.
    *
    * @returns undefined when another run holds it
    */

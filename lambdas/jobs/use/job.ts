@@ -36,14 +36,14 @@ export interface JobRunContext {
  * further effect.
  */
 export interface Job<Thing = unknown> {
-  /** How many items may be processed concurrently. They begin in order and end in any order. @default 1 */
+  /** Maximum number of items that are processed concurrently. They begin in order and end in any order. @default 1 */
   readonly atOnce?: number;
   /** Reads the next items, at most `limit`, and changes nothing. @param cursor undefined at the beginning */
   page(cursor: string | undefined, limit: number, run: JobRunContext): Promise<JobPage<Thing>>;
   /**
    * Processes one item. Repeated calls take effect once.
    *
-   * @param deadlineMs when to stop and count the rest as left, for an item with several parts. Unix milliseconds
+   * @param deadlineMs time at which an item with several parts stops and counts the rest as left. Unix milliseconds
    * @throws when the item failed; it counts as failed, and the run continues
    */
   handle(thing: Thing, run: JobRunContext & { readonly deadlineMs: number }): Promise<JobCounts>;

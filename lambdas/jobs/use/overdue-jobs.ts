@@ -7,11 +7,11 @@ import type { JobRunStore } from './job-runs.ts';
 
 const HOUR_SECONDS = 3_600;
 const MINUTE_MS = 60_000;
-/** More runs than any job has in the time in which one must succeed. */
+/** Exceeds the number of runs that any job has in the time in which one must succeed. */
 const MOST_RUNS = 100;
 
 type Timed = Pick<JobEntry, 'every' | 'maxDuration'>;
-/** A job of Payonce, or one that another service does. */
+/** A job of Payonce, or one that another service runs. */
 type Watched = Timed & Pick<JobEntry, 'id'>;
 
 /**
@@ -26,13 +26,13 @@ export function longestSilenceSeconds({ every, maxDuration = JOB_DEFAULT_MAX_DUR
 interface OverdueTools {
   readonly runs: Pick<JobRunStore, 'listRuns'>;
   readonly marks: JobMarks;
-  /** The jobs that other services do. */
+  /** The jobs that other services run. */
   readonly listed: readonly Watched[];
 }
 
 /**
- * The jobs of which no run has succeeded in time. A job that never ran is not overdue before its first time can have come: its
- * time counts from the first look that did not find a run, which leaves a mark.
+ * The jobs without a successful run in time. For a job that never ran, the time counts from the first check that found
+ * no run and set a mark, so that a new job is not overdue before its first scheduled time.
  */
 export async function overdueJobs(
   { runs, marks, listed }: OverdueTools,
@@ -54,7 +54,7 @@ export async function overdueJobs(
   return overdue;
 }
 
-/** Not the mark of a job itself: ids have no colon. */
+/** Differs from the mark of any job, because ids have no colon. */
 async function firstMissed(marks: JobMarks, jobId: string, nowMs: number): Promise<number> {
   const name = `missed:${jobId}`;
   const mark = await marks.readMark(name);
@@ -66,13 +66,13 @@ async function firstMissed(marks: JobMarks, jobId: string, nowMs: number): Promi
 export interface WatchJobsTools extends OverdueTools {
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly tell: (overdue: readonly string[]) => void;
-  /** Receives the error when the runs cannot be read. The job goes on. */
+  /** Receives the error when the runs cannot be read. The job continues. */
   readonly report: (error: unknown) => void;
 }
 
 /**
- * A job that runs every minute and, at the beginning of the first run of every five minutes, also tells which jobs are overdue.
- * Its times need not be whole minutes: those of `rate(1 minute)` count from the creation of the schedule.
+ * A job that runs every minute and, at the start of the first run of every five minutes, also reports overdue jobs. Its
+ * scheduled times need not be whole minutes: `rate(1 minute)` counts from the creation of the schedule.
  */
 export function watchingJobs<Thing>(job: Job<Thing>, tools: WatchJobsTools): Job<Thing> {
   const { clock, tell, report } = tools;

@@ -5,8 +5,8 @@ import type { Job, JobCounts, JobRunContext } from './job.ts';
 export type Piece = (run: JobRunContext & { readonly deadlineMs: number }) => Promise<JobCounts>;
 
 /**
- * A job that consists of a few sweeps, in sequence. Each sweeps another queue, so that an unavailable queue does not block
- * the others. To repeat a sweep does no harm.
+ * A job that consists of a few sweeps, in sequence. Each sweeps another queue, so that an unavailable queue does not
+ * block the others. A sweep can be repeated safely.
  *
  * @param pieces the sweeps by name; the names are also the cursors
  */

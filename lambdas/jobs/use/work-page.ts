@@ -48,7 +48,7 @@ export async function workPage(
   return { counts, items, failures, ...(cursor === undefined ? {} : { cursor }) };
 }
 
-/** The item to skip, and the cursor after it. No name when there is no item any more. */
+/** The item to skip, and the cursor after it. Without a name when no item is left. */
 export async function itemToPassOver(
   job: Job,
   run: JobRun,

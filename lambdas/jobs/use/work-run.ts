@@ -52,11 +52,13 @@ export type Worked =
   | 'continued'
   | 'succeeded'
   | 'failed'
-  /** Another worker processes the run, or another run of the job is under way. The message is sent again with a delay. */
+  /**
+   * Another worker processes the run, or another run of the job is in progress. The message is sent again with a delay.
+   */
   | 'waiting'
   /** Another worker has taken over, and nothing was written. */
   | 'fenced'
-  /** The run has ended, does not exist, or has gone on by another message. */
+  /** The run has ended, does not exist, or was continued by another message. */
   | 'nothing_to_do';
 
 /** The job of one message, and the tools for it. */
@@ -121,7 +123,7 @@ async function claimPage(work: Work, message: JobMessage, receives: number): Pro
   if (found.version !== message.version) return catchUp(work, found, message, receives);
   const lock = await runs.lock(entry.overlap === 'allow' ? runId : jobId, runId, times(clock));
   if (lock === undefined) return waitForLock(work, found);
-  // Read again under the lock: its previous holder cannot write any more.
+  // Read again under the lock, whose previous holder can no longer write.
   const run = await runs.readRun(jobId, runId);
   if (run === undefined || isEnded(run)) return giveBack(work, run, lock);
   if (run.version !== message.version) return catchUp(work, run, message, receives);
@@ -158,7 +160,7 @@ async function workAttempt(work: Work, { run, attempt }: Pick<ClaimedPage, 'run'
   try {
     return attempt === 'pass_over' ? await passItemOver(work, run) : await workItems(work, run, attempt);
   } catch (error) {
-    // A worker that reports an error was not ended by an item, so no item is skipped for it.
+    // A worker that reports an error did not crash on an item, so no item is skipped for it.
     if (nextAttempt(run) === 'whole_page' || nextAttempt(run) === 'one_item') throw error;
     observer.report(error, run);
     return runFailed(run, `page_unreadable: ${codeOf(error)}`, work.tools.clock.nowMs());
@@ -206,8 +208,8 @@ async function commitPage({ tools, job, entry }: Work, { run, lock }: ClaimedPag
 }
 
 /**
- * Sends the message again with a delay until the other run has ended, at most for the maximum duration of the run. The version
- * grows, so that of several messages of the run one waits on, and the others end.
+ * Sends the message again with a delay until the other run has ended, at most for the maximum duration of the run. The
+ * version grows, so that only one of several messages of the run keeps waiting, and the others end.
  */
 async function waitForLock(work: Work, run: JobRun): Promise<Worked> {
   const { tools, entry } = work;
