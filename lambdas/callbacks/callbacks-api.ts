@@ -20,9 +20,9 @@ export interface CallbacksApiTools extends Omit<ReceiveCallbackTools, 'books'> {
 const ROUTE = '/callbacks/{processor}/{mode}';
 
 /**
- * The endpoint for processors' callbacks. Checks the route, the size, the signature and the event, in this order. Nothing is
- * parsed before its signature is verified, and nothing is acknowledged before it is stored. A failure means that the callback
- * was not stored; the processor gets an error and delivers it again.
+ * The endpoint for processors' callbacks. Checks the route, the size, the signature and the event, in this order.
+ * Nothing is parsed before its signature is verified, and nothing is acknowledged before it is stored. On a failure,
+ * the callback was not stored; the processor gets an error and delivers it again.
  */
 export function callbacksApi(tools: CallbacksApiTools): (event: GatewayEvent) => Promise<GatewayResult> {
   return answering(tools, ROUTE, (request, _receivedAtMs, seen) =>

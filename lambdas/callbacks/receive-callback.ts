@@ -40,10 +40,16 @@ export type CallbackOutcome =
     }
   /** The same event was recorded before. */
   | { readonly kind: 'redelivered' }
-  /** No matching payment exists. The callback is stored as an orphan. A charge that names no payment is another program's. */
+  /**
+   * No matching payment exists. The callback is stored as an orphan. A charge that names no payment belongs to another
+   * program.
+   */
   | { readonly kind: 'orphaned'; readonly reason: OrphanedCallback['reason']; readonly namesPayment: boolean };
 
-/** Milliseconds for a read of the processor's books. Shorter than processors wait for the answer to a callback. */
+/**
+ * Time limit of a read of the processor's books. Shorter than processors wait for the answer to a callback.
+ * Milliseconds.
+ */
 const READ_TIMEOUT_MS = 5_000;
 /**
  * Records a callback, exactly once in effect. The event only names the charge; the decision uses the charge's current state
@@ -62,11 +68,11 @@ export async function adoptOrphan(tools: ReceiveCallbackTools, orphan: OrphanedC
     commitOnce(tools.runner, new CallbackEffect(tools, adoptionOperation(tools.digest, asked), orphan.event, orphan));
   const outcome = await adopt(orphan.operationId);
   if (outcome.kind !== 'redelivered') return outcome;
-  // A restored copy can have the record of an adoption, and the orphan as before it.
+  // A restored copy can have the record of an adoption, but still the unadopted orphan.
   return adopt(storedOperationId(`${orphan.operationId} ${tools.clock.nowMs()}`));
 }
 
-/** The payment that the callback is probably about, and the transitions that are already written. */
+/** The payment that the callback probably concerns, and the transitions that are already written. */
 interface Progress {
   readonly paymentId: PaymentId | undefined;
   readonly written: readonly Transition[];
@@ -169,7 +175,10 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
     return outcome.kind === 'recorded' ? orphaned : { kind: 'done', outcome: { kind: 'redelivered' } };
   }
 
-  /** The record of a part that is not the last. Its place in the chain can be taken once. Its id is of this attempt, as that of a look. */
+  /**
+   * The record of a part that is not the last. Its id is unique to this attempt, like the id of a look; the place in
+   * the chain can be taken only once.
+   */
   #partRecord(paymentId: PaymentId, [first]: readonly Transition[]): EffectRecord {
     invariant(first !== undefined, 'a part that is not the last has transitions');
     const operationId = callbackOperation(this.#tools.digest, 'part', hex(first.hash));

@@ -70,7 +70,7 @@ export function isProcessorUnhealthy(error: unknown): boolean {
   return (error instanceof RetryableError || error instanceof AmbiguousError) && !HEALTHY_FAULTS.has(error.code);
 }
 
-/** In UTF-16 code units. A longer text would cost another write unit for each declined payment. */
+/** Maximum length; a longer text would cost another write unit for each declined payment. UTF-16 code units. */
 const MAX_CODE_LENGTH = 64;
 const MAX_MESSAGE_LENGTH = 200;
 

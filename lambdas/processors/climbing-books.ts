@@ -5,7 +5,10 @@ import { climb, type LadderTools, VENDOR_WAITS } from '../outbound/ladder.ts';
 import { createRetryBudget } from '../outbound/retry-budget.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
 
-/** Faults after which the same read may succeed: no answer, 5xx, 429, and 409, which says that another request is under way. */
+/**
+ * Faults after which the same read may succeed: no answer, 5xx, 429, and 409, which means that another request is in
+ * progress.
+ */
 const PASSING: ReadonlySet<string> = new Set([
   'processor_unreachable',
   'processor_timeout',
@@ -17,10 +20,10 @@ const PASSING: ReadonlySet<string> = new Set([
 ]);
 
 const [FIRST_MS, SECOND_MS, THIRD_MS] = VENDOR_WAITS.inProcessMs;
-/** Added to the limit of a read. Milliseconds. */
+/** Time that the waits add to the limit of a read. Milliseconds. */
 const WAITS_MS = FIRST_MS + SECOND_MS + THIRD_MS;
 
-/** A read is no evidence for the breaker of charges: a job reads for hours, and its own limit ends it. */
+/** Reads do not count for the breaker of charges, because a job reads for hours and is ended by its own limit. */
 const NO_BREAKER: CallGuard = {
   isClosed: () => true,
   refusal: () => new RetryableError('processor_circuit_open', 'The books have no breaker.'),
@@ -30,8 +33,9 @@ const NO_BREAKER: CallGuard = {
 };
 
 /**
- * Books whose reads are repeated as calls of vendors are: after half a second, two and five seconds, within the retry budget of one
- * processor. For jobs, for whose reads no client waits; the last resort is the next run. Requests and callbacks read once.
+ * Books whose reads are retried like calls of vendors: after half a second, two and five seconds, within the retry
+ * budget of one processor. Used by jobs, for whose reads no client waits; the last retry is the next run. Requests and
+ * callbacks read once.
  */
 export function climbingBooks(
   books: ProcessorBooks,

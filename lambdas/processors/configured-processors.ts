@@ -21,7 +21,7 @@ import { signatureScheme } from './signatures/verify-callback.ts';
 export interface ConfiguredProcessor {
   readonly processor: ProcessorDescriptor;
   readonly mode: Mode;
-  /** By setting name in the processor's contract. */
+  /** Settings by name in the processor's contract. */
   readonly settings: Readonly<Record<string, string>>;
   /** Ids in Secrets Manager, by secret name in the processor's contract. */
   readonly secretIds: Readonly<Record<string, string>>;
@@ -30,20 +30,20 @@ export interface ConfiguredProcessor {
 export interface ProcessorsConfig {
   readonly processors: readonly ConfiguredProcessor[];
   readonly routes: readonly RoutingRule[];
-  /** As in the abilities of a processor. */
+  /** Same as in the abilities of a processor. */
   readonly claimsLost?: boolean | undefined;
 }
 
 /** The connected processors of this deployment, and the routing of new payments. */
 export interface Processors {
-  /** A payment gets a processor only from `choose`. */
+  /** Always the reason for none: a payment gets its processor only from `choose`. */
   readonly processor: NoProcessor;
   readonly processors: readonly Processor[];
   readonly books: readonly ProcessorBooks[];
   readonly choose: ChooseProcessor;
 }
 
-/** What the processors need of the platform. */
+/** The tools of the platform that processors need. */
 export interface ProcessorsPlatform extends Secrets {
   readonly clock: Clock;
   readonly instruments: Instruments;
@@ -63,7 +63,7 @@ export async function configuredProcessors(
   { secretsManager, clock, instruments, send }: ProcessorsPlatform,
 ): Promise<Processors> {
   const telemetry = outboundTelemetry(instruments);
-  // Loaded at the first use, so that a start does not read the Secrets Manager client.
+  // Loaded at the first use, so that a cold start does not load the Secrets Manager client.
   const known = loadedOnce(async () => {
     const { ActiveSecrets } = await import('../kernel/platform/active-secrets.ts');
     return new ActiveSecrets(await secretsManager(), clock);

@@ -15,7 +15,7 @@ export interface ProcessorContract {
   /** Secrets that its client needs. The operator sets the values in Secrets Manager; no template contains them. */
   readonly secrets: Readonly<Record<string, ProcessorSecretSetting>>;
   readonly callbacks: ProcessorCallbacks;
-  /** What the processor can do. The engine decides by these values, never by the processor's name. */
+  /** The abilities of the processor. The engine decides by these values, never by the processor's name. */
   readonly abilities: Processor['abilities'];
   /** The values of `source` that the processor accepts for a new payment, a subset of those that the API accepts. */
   readonly source: SourceForm;
@@ -48,7 +48,10 @@ interface ProcessorSecretSetting {
   readonly description: string;
   /** The functions' environment variable that holds the secret's id, in live mode. @see inMode */
   readonly variable: string;
-  /** The processor issues it, so it is empty until the operator sets it. @default its value is generated */
+  /**
+   * Set when the processor issues the secret, which is then empty until the operator sets it. @default its value is
+   * generated
+   */
   readonly issued?: true;
 }
 
@@ -59,7 +62,7 @@ interface ProcessorCallbacks {
   readonly schemeSetting?: string;
   /** The construct id of the signing secret, as for a client's. */
   readonly secret: string;
-  /** As for a client's. */
+  /** Same as for a client's secret. */
   readonly issued?: true;
 }
 

@@ -26,7 +26,7 @@ export interface ConnectedProcessor {
 interface Configured {
   /** The mode of the settings and the secrets. */
   readonly mode: Mode;
-  /** By setting name in the contract. */
+  /** Settings by name in the contract. */
   readonly settings: Readonly<Record<string, string>>;
   /** Functions that read the current values, by secret name in the contract. */
   readonly secrets: Readonly<Record<string, () => Promise<string>>>;

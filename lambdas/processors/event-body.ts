@@ -29,7 +29,7 @@ export function readEventBody(body: Uint8Array): { readonly kind: 'read'; readon
   }
 }
 
-/** The answer to an event of the other mode than that of the secret which signed it. */
+/** The answer to an event whose mode differs from the mode of the secret that signed it. */
 export function otherMode(livemode: boolean, { mode }: EventSource): Unreadable {
   const detail = `livemode is ${livemode}, but this address takes events in ${mode} mode only.`;
   return { kind: 'unreadable', param: 'livemode', detail };
@@ -39,6 +39,6 @@ export function otherMode(livemode: boolean, { mode }: EventSource): Unreadable 
 export function unreadable(error: z.ZodError): Unreadable {
   const [issue] = error.issues;
   const param = issue?.path.join('.') ?? '';
-  const detail = `${param === '' ? 'The body' : param} is not that of an event: ${issue?.message ?? 'it is not valid'}.`;
+  const detail = `${param === '' ? 'The body' : param} is not a valid event: ${issue?.message ?? 'it is not valid'}.`;
   return param === '' ? { kind: 'unreadable', detail } : { kind: 'unreadable', param, detail };
 }

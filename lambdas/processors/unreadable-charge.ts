@@ -9,7 +9,7 @@ interface ListedCharge {
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** A charge of a list that cannot be read. @param cause says what cannot be read of it */
+/** An unreadable charge of a list. @param cause names the unreadable part */
 export function unreadableCharge({ id, created, metadata }: ListedCharge, cause: AmbiguousError): UnreadableCharge {
   const paymentId = namedPayment(textsOf(metadata));
   const fault = new AmbiguousError(cause.code, `The charge ${id} cannot be read.`, { cause });

@@ -23,7 +23,10 @@ export type AnnotationDecision =
   | { readonly kind: 'nothing_to_annotate' }
   | { readonly kind: 'append'; readonly draft: TransitionDraft };
 
-/** Decides on an annotation in any status of the payment. It posts nothing, and of the payment changes only their number. */
+/**
+ * Decides on an annotation, in any status of the payment. It posts nothing and changes only the payment's number of
+ * annotations.
+ */
 export function decideAnnotation(
   { annotationId, reason, operator, annotates }: AnnotationRequest,
   { payment, annotations }: PaymentState,

@@ -12,9 +12,12 @@ import type { Transition } from '../../payments/domain/transition.ts';
 import type { CorrectionRequest } from './correction.ts';
 import type { DecisionRequest } from './operator-decision.ts';
 
-/** Which requests of operators wait for a second person, and for how long. */
+/** Rules for which requests of operators wait for a second person, and for how long. */
 export interface ApprovalRules {
-  /** By currency, and `*` for all others: greater amounts wait. Without `*`, all amounts in other currencies wait. Minor units. */
+  /**
+   * Limit by currency, with `*` for all others: requests above it wait. Without `*`, all requests in other currencies
+   * wait. Minor units.
+   */
   readonly aboveMinor: Readonly<Record<string, number>>;
   readonly lifetimeMs: number;
 }
@@ -36,7 +39,7 @@ export type Asked =
       'outcome' | 'change' | 'chargeId' | 'takenMinor' | 'override'
     >);
 
-/** What was shown to both persons. An approval whose effect has become another one is refused. */
+/** The effect that was shown to both persons. An approval whose effect has changed since is refused. */
 export interface ShownEffect {
   readonly type: TransitionType;
   readonly paymentStatus: PaymentStatus;
@@ -47,15 +50,15 @@ export interface ShownEffect {
 export interface Approval extends GivenReason {
   /** `apr_…`, which contains the time, so that it is found in the list without an index. */
   readonly id: OperationId;
-  /** The id that the correction or the decision has once it is made. */
+  /** The id that the correction or decision will have. */
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
   readonly tenantId: TenantId;
   readonly mode: Mode;
   readonly asked: Asked;
-  /** What the limit of `currency` was compared with. Minor units. */
+  /** The amount that was compared with the limit of `currency`. Minor units. */
   readonly amountMinor: number;
-  /** Of the postings of a correction, which may be those of a stray charge. */
+  /** The currency of the correction's postings, which may belong to a stray charge. */
   readonly currency: string;
   readonly effect: ShownEffect;
   readonly askedBy: Person;
@@ -90,13 +93,13 @@ export function approvalPlace(id: string): string | undefined {
   return createdAtMs.toString(36) === time ? placeOf(createdAtMs, id) : undefined;
 }
 
-/** What the limit of its currency is compared with. */
+/** The amount and currency that are compared with the limit. */
 export type Stake = Pick<Approval, 'amountMinor' | 'currency'>;
 
 /**
- * The amount that is above its limit, if one is. The corrections of one payment count together, so that one above the limit cannot be
- * made in parts: in each currency by itself, because the postings of a stray charge can be in another one than the payment. A decision
- * counts with the amount that it is about, also when it posts nothing.
+ * The amount that is above its limit, if any. The corrections of one payment are added up per currency, so that a
+ * correction above the limit cannot be split; postings of a stray charge can be in another currency than the payment. A
+ * decision counts with the amount that it concerns, even when it posts nothing.
  */
 export function stakeAbove(
   rules: ApprovalRules,
@@ -146,13 +149,13 @@ export function shownEffect({ type, payment, postings }: TransitionDraft): Shown
   return { type, paymentStatus: payment.status, postings };
 }
 
-/** Whether two persons are one, by any of the names that keys and identity providers have for them. */
+/** Whether two operators are the same person, by any of the names that keys and identity providers use. */
 export function isSamePerson(left: Person, right: Person): boolean {
   const names = new Set(namesOf(left));
   return namesOf(right).some((name) => names.has(name));
 }
 
-/** @param by may have further fields, which are left out */
+/** @param by may have more fields, which are omitted */
 export function personOf({ name, person, identity }: Person): Person {
   return { name, person, identity };
 }
@@ -164,8 +167,8 @@ function namesOf({ name, person, identity }: Person): readonly string[] {
 }
 
 /**
- * The last moment for a verdict is this long before the approval expires. It is longer than a request takes from its decision to
- * its write, so that none takes effect after it was shown as expired.
+ * Time before the expiry of an approval in which no verdict is accepted. It exceeds the time from decision to write of
+ * a request, so that no approval takes effect after it was shown as expired. Milliseconds.
  */
 const CLOSED_BEFORE_MS = 60_000;
 
@@ -178,7 +181,7 @@ function statusOf({ end, expiresAtMs }: Approval, nowMs: number): string {
   return nowMs < expiresAtMs ? 'pending_approval' : 'expired';
 }
 
-/** As the API shows it; amounts in minor units, times in Unix seconds. */
+/** The approval in the form of the API; amounts in minor units, times in Unix seconds. */
 export function approvalObject(approval: Approval, nowMs: number): Record<string, unknown> {
   const { id, asked, effect, end, askedBy } = approval;
   return {

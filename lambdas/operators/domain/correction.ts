@@ -31,8 +31,8 @@ export type CorrectionDecision =
   | { readonly kind: 'append'; readonly draft: TransitionDraft };
 
 /**
- * Decides what a correction posts. A correction does not change the payment: the captured and refunded amounts are what
- * the processor did.
+ * Decides what a correction posts. A correction does not change the payment: the captured and refunded amounts always
+ * report what the processor did.
  */
 export function decideCorrection(
   { correctionId, reason, operator, change }: CorrectionRequest,

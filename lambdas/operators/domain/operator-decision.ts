@@ -26,7 +26,7 @@ export interface DecisionRequest {
   readonly chargeId?: string;
   /** The captured amount. Required when it differs from the requested amount. Minor units. @default the requested amount */
   readonly takenMinor?: number;
-  /** The processor's books cannot be read, and the operator decides without them. @default they are compared */
+  /** The processor's books cannot be read, and the operator decides without them. @default the books are compared */
   readonly override?: true;
   readonly reason: string;
   /** The name of the operator who is responsible for the decision. */
@@ -73,7 +73,7 @@ export function decideByOperator(request: DecisionRequest, state: PaymentState):
   if (amountMinor > payment.amountMinor) {
     return {
       kind: 'impossible',
-      because: 'more was taken than was asked for; decide `failed`, and the money is returned',
+      because: 'more was captured than was requested; decide `failed`, and the money is returned',
     };
   }
   const succeeded: Payment = { ...lasting, status: 'succeeded', chargeId: charged, amountCapturedMinor: amountMinor };

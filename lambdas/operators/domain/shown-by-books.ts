@@ -1,6 +1,6 @@
 /**
- * What an operator's decision says of a charge, beside what the processor's books show of it. Evidence that contradicts a decision refuses
- * it: money that was decided is posted, and answered to the merchant, before any later look at the books.
+ * Compares an operator's decision about a charge with the processor's books. A decision that the books contradict is
+ * refused, because its amount is posted and reported to the merchant before the books are read again.
  */
 import { changeOf } from '../../payments/domain/change.ts';
 import { isAlike } from '../../payments/domain/nameless-refunds.ts';
@@ -17,7 +17,7 @@ import type { DecisionRequest } from './operator-decision.ts';
 /** The fields of a decision that its processor's books can contradict. */
 export type Claim = Pick<DecisionRequest, 'outcome' | 'change' | 'chargeId' | 'takenMinor'>;
 
-/** Why the books do not show what a decision says. */
+/** Reasons why the books do not confirm a decision. */
 export type NotShown =
   /** The books have no such charge of this payment. */
   | { readonly kind: 'charge_not_shown' }
@@ -35,8 +35,8 @@ interface Money {
 }
 
 /**
- * The charge that a decision says something of. A payment that is decided as failed keeps no money, whatever the books show: what they
- * show now or later is returned to the payer. So it says nothing that they can contradict.
+ * The charge about which a decision makes a claim. A decision that a payment failed makes none that the books could
+ * contradict: any money that they show now or later is returned to the payer.
  */
 export function claimedCharge(
   { outcome, change, chargeId }: Pick<Claim, 'outcome' | 'change' | 'chargeId'>,
@@ -50,13 +50,13 @@ export function claimedCharge(
 
 /**
  * @param charge the claimed charge as the books show it; undefined when they have none
- * @returns undefined when the books show what the decision says
+ * @returns undefined when the books confirm the decision
  */
 export function notShown(claim: Claim, state: PaymentState, charge: ProcessorCharge | undefined): NotShown | undefined {
   const { payment } = state;
   const change = claim.change === undefined ? undefined : changeOf(state, claim.change);
   const isOwn = charge !== undefined && isShownOf(charge, state);
-  // Of a charge that is not the payment's, the processor has changed nothing for it.
+  // The charge belongs to another payment, so the processor has changed nothing for this one.
   if (!isOwn) return claim.outcome === 'succeeded' ? { kind: 'charge_not_shown' } : undefined;
   if (change === undefined) {
     return differs('captured', claim.takenMinor ?? payment.amountMinor, charge.capturedMinor, charge, payment.currency);
@@ -66,7 +66,10 @@ export function notShown(claim: Claim, state: PaymentState, charge: ProcessorCha
     : holdDiffers(change, claim.outcome, charge, payment.currency);
 }
 
-/** By its metadata, or because the Ledger knows it: every user of the processor's account can remove metadata. */
+/**
+ * Whether the charge belongs to the payment: by its metadata, or because the Ledger has recorded it, as every user of
+ * the processor's account can remove metadata.
+ */
 function isShownOf(charge: ProcessorCharge, { payment, strayCharges }: PaymentState): boolean {
   if (isOfAnotherPayment(charge, payment.id)) return false;
   return charge.paymentId === payment.id || isOwnCharge(charge, payment) || strayCharges.has(charge.chargeId);
@@ -82,7 +85,7 @@ function refundDiffers(
   const refunds = factsOf(charge, state.payment, 0).filter((fact) => fact.kind === 'refund');
   const named = refunds.find((each) => each.refundId === refundId);
   if (outcome === 'failed') {
-    // Without its operation, a refund is recorded as one that another user made, so it is counted even if it is this one.
+    // A refund without its operation is recorded as made by another user, so it counts even if it is this one.
     const shownMinor = named === undefined || named.status === 'failed' ? 0 : named.amountMinor;
     return differs('refunded', 0, shownMinor, charge, charge.currency);
   }

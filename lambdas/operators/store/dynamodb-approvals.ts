@@ -143,7 +143,7 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
       ),
     );
     const found: Approval[] = [];
-    // One after the other: a page is short, and rarely read.
+    // Read in sequence, because a page is short and rarely requested.
     for (const item of Items) found.push(await this.#withReason(item));
     return found;
   }

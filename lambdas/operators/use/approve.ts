@@ -23,7 +23,7 @@ import { type EffectOfRequest, type KeyedEffectOutcome, type KeyedEffectTools, t
 
 /** A second person's verdict on a request. It needs no key of its own: an approval ends once, and a repeated verdict is a replay. */
 export interface Verdict {
-  /** From the request, not validated. */
+  /** Taken from the request, not validated. */
   readonly id: string;
   readonly by: Person;
   readonly cause: OperatorCause;
@@ -31,14 +31,14 @@ export interface Verdict {
 
 export type ApprovalRefusal =
   | { readonly kind: 'approval_not_found' }
-  /** The person who asked has no verdict. */
+  /** The verdict is by the person who made the request. */
   | { readonly kind: 'own_approval' }
-  /** It has the other verdict. */
+  /** The approval has already ended with the other verdict. */
   | { readonly kind: 'approval_ended' }
   | { readonly kind: 'approval_expired' }
   /** The reason was erased, so the correction or the decision would have none. */
   | { readonly kind: 'reason_erased' }
-  /** The payment has changed: what would be done now is not what was asked for. */
+  /** The payment has changed, so that the request would now have another effect. */
   | { readonly kind: 'approval_outdated' };
 
 /** In order of precedence. */
@@ -50,8 +50,9 @@ export type ApprovalOutcome =
     >;
 
 /**
- * Carries out what another operator asked for, exactly once. It is judged again on the payment as it is now, and takes effect in the
- * transaction that ends the approval. Of two verdicts at once, the first wins, because both write the same record.
+ * Executes the request of another operator, exactly once. The request is decided again on the current payment, and
+ * takes effect in the transaction that ends the approval. Of two concurrent verdicts, the first wins, because both
+ * write the same record.
  *
  *   Ben  ── read ── decide T3 ── record ✓ T3 ✓ end ✓
  *   Carl ──── read ── reject ──── record ✗: ended
@@ -81,7 +82,7 @@ export async function approve(tools: DecisionTools, verdict: Verdict): Promise<A
     personalFields: () => reasonFields(approval),
     ended: (atMs) => ({ approval, end: end(atMs) }),
   });
-  // The second: the correction or the decision is made, and the record of the verdict is gone.
+  // The effect exists, so this is a repetition whose record of the verdict no longer exists.
   return taken.kind === 'payload_mismatch' || taken.kind === 'key_expired' ? { kind: 'approval_ended' } : taken;
 }
 
@@ -161,7 +162,7 @@ function answerOf(approval: Approval, nowMs: number): Answer {
   return { status: 200, headers: { 'content-type': JSON_TYPE }, body };
 }
 
-/** The two verdicts have one record, and are told apart by it. */
+/** The fingerprint that distinguishes the two verdicts, which share one record. */
 function verdictPrint(digest: Digest, verdict: ApprovalEnd['verdict']): Fingerprint {
   return fingerprintOf(digest, { body: { verdict }, query: {} });
 }

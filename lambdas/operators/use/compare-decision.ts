@@ -15,11 +15,14 @@ export type ComparisonRefusal =
   | NotShown
   /** The books cannot be read, and the request has no `override`. */
   | { readonly kind: 'books_unreadable' }
-  /** `override` is for books that cannot be read. These can, or the decision says nothing that they could contradict. */
+  /**
+   * `override` is allowed only for books that cannot be read. These can be read, or the decision makes no claim that
+   * they could contradict.
+   */
   | { readonly kind: 'override_refused' };
 
 /**
- * Compares a decision with the books of the payment's processor, mode and account, as they are now. It changes nothing.
+ * Compares a decision with the current books of the payment's processor, mode and account. It changes nothing.
  *
  * @returns undefined when the decision may be made
  */

@@ -20,7 +20,7 @@ export type CorrectionRefusal = Exclude<CorrectionDecision, { kind: 'append' | '
 
 export type CorrectLedgerOutcome = KeyedEffectOutcome<CorrectionRefusal>;
 
-/** What the correction would post. Nothing is written. @throws as `previewEffect` */
+/** Computes the postings of the correction, without writing anything. @throws as `previewEffect` */
 export async function previewCorrection(
   tools: Pick<KeyedEffectTools, 'effects' | 'approvals'>,
   { payment, ...request }: Pick<CorrectLedger, 'payment' | 'reason' | 'by' | 'asked'>,

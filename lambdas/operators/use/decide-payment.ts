@@ -47,7 +47,7 @@ export async function decidePayment(tools: DecisionTools, request: DecidePayment
   return takeEffect<DecisionRefusal>(tools, { ...request, ...decisionEffect(tools, request, request.operationId) });
 }
 
-/** What the decision would append. Nothing is written. @throws as `previewEffect` */
+/** Computes the transition of the decision, without writing anything. @throws as `previewEffect` */
 export async function previewDecision(
   tools: ComparingTools & Pick<KeyedEffectTools, 'effects' | 'clock' | 'approvals'>,
   { payment, ...request }: Pick<DecidePayment, 'payment' | 'asked' | 'reason' | 'by'>,
@@ -74,7 +74,8 @@ export function decisionEffect(
       const decision = decideOn(request, chain, clock.nowMs());
       return decision.kind === 'append' ? ((await compareDecision(tools, asked, chain)) ?? decision) : decision;
     },
-    // All charges of the payment: money that it must not have is returned, and refunds and disputes since then are recorded.
+    // Reads all charges of the payment: money that it must not have is returned, and later refunds and disputes are
+    // recorded.
     inquiry: ({ payment: { id }, occurredAtMs }) => lookAtBooks(id, occurredAtMs),
     answer: (_transition, chain) => ({
       status: 200,
@@ -97,7 +98,7 @@ function decideOn(request: DecisionRequest, { state, transitions }: PaymentChain
   });
 }
 
-/** The refund, or the payment, as it is after the decision. */
+/** The refund or the payment after the decision. */
 function decidedObject(asked: AskedDecision, { first, state }: PaymentChain): Record<string, unknown> {
   const refund = decidedRefund(asked, state);
   return refund === undefined ? paymentObject(state.payment, detailsOf(first)) : refundObject(refund, state.payment);

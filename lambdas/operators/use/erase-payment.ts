@@ -23,12 +23,12 @@ export type ErasePaymentOutcome =
   | { readonly kind: 'nothing_to_erase' }
   | { readonly kind: 'erased' };
 
-/** They are final: none of them leads to `succeeded` later. */
+/** Final statuses, which can no longer become `succeeded`. */
 const ENDED: ReadonlySet<PaymentStatus> = new Set(['succeeded', 'failed', 'canceled']);
 
 /**
- * Erases the description, the metadata and all reasons of a payment that has ended and whose success was published. Its chain
- * keeps the commitment and still verifies. To erase again has no further effect.
+ * Erases the description, the metadata and all reasons of a payment that has ended and whose success was published. Its
+ * chain keeps the commitment and still verifies. Repeating the erasure has no further effect.
  *
  *   relay    ───── reads the details ── publishes `payment.completed` with the metadata ──
  *   erasure  ✗ unpublished ──────────────────────────────────────────────────────── ✓ seen: the consumers have their copy

@@ -51,20 +51,20 @@ export interface OperatorRequest<What extends Asked = Asked> {
   readonly by: Person;
   /** Derived from the operator, the method, the path and the idempotency key. It is also the id of what the request makes. */
   readonly operationId: OperationId;
-  /** Of the request without the reason, because the record of the effect is permanent. */
+  /** The fingerprint of the request without the reason, because the record of the effect is permanent. */
   readonly fingerprint: Fingerprint;
   /** The payment id from the request, not yet parsed. */
   readonly payment: string;
-  /** From the request. The fingerprint leaves it out. */
+  /** From the request. Excluded from the fingerprint. */
   readonly reason: string;
   readonly asked: What;
 }
 
-/** What a kind of request does. */
+/** The effect of a kind of request. */
 export interface EffectOfRequest<Refusal> {
-  /** How the activity log names it. */
+  /** Its name in the activity log. */
   readonly action: Action;
-  /** The reason that the effect has in the chain. @returns undefined after it was erased */
+  /** The reason of the effect in the chain. @returns undefined after it was erased */
   readonly recordedReason: (chain: PaymentChain) => string | undefined;
   /** Further details of the entry in the activity log. @default none */
   readonly details?: Readonly<Record<string, string>>;
@@ -84,7 +84,7 @@ type Decided<Refusal> =
 
 /** A keyed request whose effect is one transition and no call to another system. It needs no claim. */
 export interface KeyedEffect<Refusal> extends Omit<OperatorRequest, 'asked'>, EffectOfRequest<Refusal> {
-  /** It waits for a second person when its amount is above the limit. @default it does not wait */
+  /** The request, which waits for a second person when its amount is above the limit. @default it does not wait */
   readonly asked?: Asked;
   /** The approval that ends with this effect. @default none */
   readonly ended?: (atMs: number) => NonNullable<ApprovalChange['ended']>;
@@ -196,12 +196,12 @@ function writeOf<Refusal>(
   };
 }
 
-/** Names the person who asked; the actor of the entry is the one who approved. */
+/** Names the operator who made the request; the actor of the entry is the operator who approved it. */
 function approvedDetails(ended: ApprovalChange['ended']): Readonly<Record<string, string>> {
   return ended === undefined ? {} : { approval: ended.approval.id, asked_by: ended.approval.askedBy.name };
 }
 
-/** Instead of the transition: the approval, which has the effect once a second person approves. */
+/** Writes the approval instead of the transition, which follows once a second person approves. */
 function waitingWrite<Refusal>(
   tools: KeyedEffectTools,
   effect: KeyedEffect<Refusal> & Required<Pick<KeyedEffect<Refusal>, 'asked'>>,
@@ -251,8 +251,8 @@ function waitingWrite<Refusal>(
 const WAITING = 202;
 
 /**
- * The record has a term for its answer, and is kept: it finds the payment of a correction or a decision, and its key can never correct
- * another payment.
+ * The record is permanent, but its answer expires. The record leads from a correction or a decision to its payment, and
+ * prevents its key from correcting another payment.
  */
 function recordOf<Refusal>(
   { entropy, retention }: Pick<KeyedEffectTools, 'entropy' | 'retention'>,
@@ -276,7 +276,7 @@ function recordOf<Refusal>(
   };
 }
 
-/** The stored answer with the personal data that it is stored without. */
+/** The stored answer, with the personal data added that is stored separately. */
 async function replayOf<Refusal extends { readonly kind: string }>(
   effects: ApprovingStore,
   effect: KeyedEffect<Refusal>,
@@ -304,7 +304,7 @@ async function judgeReason<Refusal extends { readonly kind: string }>(
   return withPersonalFields(taken, async () => fields());
 }
 
-/** What a keyed effect would append to the chain now. */
+/** The transition that a keyed effect would append to the chain now. */
 export interface Preview {
   readonly kind: 'preview';
   readonly draft: TransitionDraft;
@@ -329,7 +329,7 @@ export async function previewEffect<Refusal extends { readonly kind: string }>(
   return { kind: 'preview', draft, before, waits };
 }
 
-/** The payment of any tenant. @param payment the id from the request */
+/** Reads the payment of any tenant. @param payment the id from the request */
 async function findChain(effects: EffectStore, payment: string): Promise<PaymentChain | undefined> {
   const id = parsePaymentId(payment);
   return id === undefined ? undefined : readChain(effects, id);

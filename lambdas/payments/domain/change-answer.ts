@@ -26,7 +26,7 @@ export function refundObject(refund: Refund, payment: Payment): Record<string, u
   };
 }
 
-/** The word of the API for a change of a hold. */
+/** The API's name for a change of a hold. */
 export function holdChangeNoun({ kind }: Pick<HoldChange, 'kind'>): 'capture' | 'cancellation' {
   return kind === 'capture' ? 'capture' : 'cancellation';
 }

@@ -12,32 +12,32 @@ export type ChangeCommand =
   | { readonly kind: 'capture'; readonly amountMinor?: number }
   /** `reason` is set only by Payonce, when it voids a hold that was not captured in time. */
   | { readonly kind: 'cancel'; readonly reason?: 'expired' }
-  /** `amountMinor` defaults to the amount that is left. */
+  /** `amountMinor` defaults to the remaining amount. */
   | { readonly kind: 'refund'; readonly amountMinor?: number; readonly reason?: string };
 
 /** In order of precedence. A refusal is not stored: the same key may succeed later. */
 export type ChangeRefusal =
   | { readonly kind: 'wrong_status'; readonly status: Payment['status'] }
-  /** Another capture or cancellation of the payment is under way. */
+  /** Another capture or cancellation of the payment is in progress. */
   | { readonly kind: 'change_in_progress' }
   | { readonly kind: 'too_many_refunds' }
   /** Minor units. */
   | { readonly kind: 'exceeds'; readonly leftMinor: number };
 
 /**
- * Refunds of one payment, failed ones included. Below the limits of the processors' look-ups (Stripe: 1,000 are read) and
- * of a payment's chain, so that a refund whose answer was lost is always found.
+ * Maximum number of refunds of one payment, failed ones included. Below the limits of the processors' look-ups (1,000
+ * at Stripe) and of a payment's chain, so that a refund whose answer was lost is always found.
  */
 export const MAX_REFUNDS = 500;
 
 export type ChangeDecision = { readonly kind: 'begin'; readonly draft: TransitionDraft } | ChangeRefusal;
 
-/** A change that has begun and not ended. It holds everything that a later attempt needs. */
+/** A change that has begun and not ended, with everything that a later attempt needs. */
 export type PendingChange = (HoldChange | Refund) & { readonly status: 'pending' };
 
 /**
- * Decides whether a change may begin. Its pending transition makes a reservation: two refunds of 70 out of 100 cannot both
- * begin, and a capture and a cancellation exclude each other.
+ * Decides whether a change may begin. Its pending transition reserves the amount: two refunds of 70 out of 100 cannot
+ * both begin, and a capture and a cancellation exclude each other.
  */
 export function decideChange(
   command: ChangeCommand,
@@ -80,7 +80,7 @@ function decideCancel(
   return begin('void.pending', payment, reason === undefined ? subject : { ...subject, reason });
 }
 
-/** Whether a capture or a cancellation is under way. It excludes other changes of the hold. */
+/** Whether a capture or a cancellation is in progress, which excludes other changes of the hold. */
 export function isHoldChanging({ holdChanges }: PaymentState): boolean {
   return [...holdChanges.values()].some(({ status }) => status === 'pending');
 }
@@ -122,7 +122,10 @@ export function isUnderWay(change: HoldChange | Refund, { payment }: PaymentStat
   return payment.status === 'requires_capture' || payment.status === 'requires_action';
 }
 
-/** The decision when the processor refused, or was provably never called. An ended change keeps its outcome. */
+/**
+ * The decision for a change that the processor refused, or for which it was provably never called. An ended change
+ * keeps its outcome.
+ */
 export function decideChangeFailed(change: PendingChange, failure: Failure, state: PaymentState): Decision {
   const now = changeOf(state, operationIdOf(change));
   if (now === undefined || !isUnderWay(now, state)) return { kind: 'nothing', because: 'the change has ended' };
@@ -132,7 +135,7 @@ export function decideChangeFailed(change: PendingChange, failure: Failure, stat
   return { kind: 'append', draft: { type, payment: state.payment, postings: [], subject } };
 }
 
-/** The command that a pending change was begun with. A reason that was erased is missing. */
+/** The command that began a pending change, without a reason that was erased. */
 export function commandOf(change: HoldChange | Refund): ChangeCommand {
   const amount = change.wholeAmount ? {} : { amountMinor: change.amountMinor };
   switch (change.kind) {
@@ -146,8 +149,8 @@ export function commandOf(change: HoldChange | Refund): ChangeCommand {
 }
 
 /**
- * Whether a command asks for the pending change of its id. The record of the request is gone, and the chain has no fingerprint of
- * it, so the fields are compared. A reason that was erased is not.
+ * Whether a command requests the pending change with its id. The record of the request no longer exists and the chain
+ * has no fingerprint, so the fields are compared, except for an erased reason.
  */
 export function isBegunBy(change: HoldChange | Refund, command: ChangeCommand): boolean {
   const begun = commandOf(change);
@@ -172,7 +175,7 @@ export function acceptedAsPending(refund: Refund, { payment }: PaymentState): Tr
   return { type: 'refund.pending', payment, postings: [], subject: { ...refund, accepted: true } };
 }
 
-/** When a change was requested. Unix milliseconds. @returns undefined when the chain has no such change */
+/** The time at which a change was requested. Unix milliseconds. @returns undefined when the chain has no such change */
 export function begunAtMs(transitions: readonly Transition[], operationId: OperationId): number | undefined {
   return transitions.find(({ subject }) => {
     if (subject?.kind !== 'refund' && subject?.kind !== 'capture' && subject?.kind !== 'void') return false;

@@ -4,17 +4,20 @@ import type { ProcessorCharge } from './processor-charge.ts';
 
 /** The money of one captured charge, as the chain records it. Minor units. */
 export interface ChargeMoney {
-  /** The account that is debited when money of the charge is given back. */
+  /** The account that is debited when money of the charge is returned. */
   readonly account: 'refunds' | 'late_receipts';
   readonly currency: string;
   readonly capturedMinor: number;
   /** Refunds that succeeded. */
   readonly refundedMinor: number;
-  /** Refunds whose outcome is open. They reserve their amount. */
+  /** Refunds without an outcome, whose amount is reserved. */
   readonly pendingMinor: number;
   /** Disputes that are open or lost. The bank holds or has taken this amount. */
   readonly disputedMinor: number;
-  /** The amount that can still be given back: captured, less everything above. Negative when more was disputed than was left. */
+  /**
+   * The amount that can still be returned: captured, less all of the above. Negative when disputes exceed the
+   * remainder.
+   */
   readonly leftMinor: number;
 }
 

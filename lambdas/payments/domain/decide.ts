@@ -15,7 +15,7 @@ export type Decision =
   | {
       readonly kind: 'append';
       readonly draft: TransitionDraft;
-      /** The fact is posted although it contradicts what the merchant was told. An alarm reports it. */
+      /** The fact is posted although it contradicts an earlier answer to the merchant. An alarm reports it. */
       readonly contradicts?: string;
     }
   | { readonly kind: 'nothing'; readonly because: string }
@@ -60,7 +60,8 @@ const review = (because: string): Decision => ({ kind: 'review', because });
 function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
   const { payment } = state;
   if (isOfAnotherCharge(fact, payment)) return decideForeign(asForeign(fact, payment), state);
-  // Its money may be on its way back. Only metadata that were changed at the processor make it the payment's own.
+  // The money may already be on its way back to the payer. The charge counts as the payment's own only because its
+  // metadata were changed at the processor.
   if (isStrayOf(fact, state) && payment.status === 'processing') return review('a stray charge names the payment');
   const cell = CHARGE_TABLE[rowOf(fact, payment)][payment.status];
   if (cell.does !== 'append') return passOn(cell);
@@ -83,7 +84,7 @@ function rowOf(fact: ChargeFact, payment: Payment): ChargeRow {
 
 type Succeeded = Extract<ChargeFact, { kind: 'succeeded' }>;
 
-/** Whether currency and amount fit: the full amount, a part of a hold, or the amount that was captured before. */
+/** Whether currency and amount match: the full amount, a part of a hold, or the amount captured before. */
 function isAsOrdered({ capturedMinor, currency }: Succeeded, payment: Payment): boolean {
   if (currency !== undefined && currency !== payment.currency) return false;
   const captured = capturedMinor ?? payment.amountMinor;
@@ -93,7 +94,7 @@ function isAsOrdered({ capturedMinor, currency }: Succeeded, payment: Payment): 
     : captured === payment.amountMinor;
 }
 
-/** Whether the fact is about a second charge. One is made when the processor no longer recognizes a repeated key. */
+/** Whether the fact is about a second charge, which exists when the processor did not recognize a repeated key. */
 function isOfAnotherCharge(fact: ChargeFact, { chargeId }: Payment): boolean {
   return 'chargeId' in fact && fact.chargeId !== undefined && chargeId !== undefined && fact.chargeId !== chargeId;
 }
@@ -125,7 +126,7 @@ function saysMore(fact: ChargeFact, { payment, saidProcessing }: PaymentState): 
   return !saidProcessing || (fact.kind === 'pending' && payment.chargeId === undefined);
 }
 
-/** A processor does not know that Payonce voided an expired hold. The pending transition holds that reason. */
+/** Adds the reason for a void of an expired hold, which only Payonce's pending transition has. */
 function asMeant(fact: ChargeFact, { holdChanges }: PaymentState): ChargeFact {
   if (fact.kind !== 'voided' || fact.reason !== 'requested') return fact;
   const isOurs = [...holdChanges.values()].some(({ status, reason }) => status === 'pending' && reason === 'expired');
@@ -245,9 +246,9 @@ function decideRefund(fact: RefundFact, state: PaymentState): Decision {
   if (money === undefined) return review('a refund of a charge that has no money');
   const { account, capturedMinor, refundedMinor, currency } = money;
   const { amountMinor } = fact;
-  // Only what was captured limits a fact: pending refunds and disputes limit what Payonce itself begins.
+  // Only the captured amount limits a fact. Pending refunds and disputes limit the changes that Payonce begins.
   if (cell.posts === 'give_back' && amountMinor > capturedMinor - refundedMinor) {
-    return review('a refund beyond what was taken');
+    return review('a refund beyond the captured amount');
   }
   const { payment } = state;
   const postings = book(cell.posts, { amountMinor, currency, account });
@@ -284,8 +285,9 @@ function refundRowOf({ status, failure }: RefundFact): Exclude<RefundStatus, 'no
 }
 
 /**
- * Each transition holds all disputes of its payment, so their number bounds its row, the transaction that appends it with others, its
- * event, the message in which that is parked, and a page of a list. A payment has rarely more than one.
+ * Maximum number of disputes. Each transition holds all disputes of its payment, so this bounds the size of its row, of
+ * the transaction that appends it with others, of its event, of the message that parks the event, and of a page of a
+ * list. A payment rarely has more than one.
  */
 const MAX_DISPUTES = 50;
 

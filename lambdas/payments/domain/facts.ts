@@ -15,7 +15,7 @@ export type ChargeFact =
   | { readonly kind: 'voided'; readonly chargeId: string; readonly reason: CancelReason }
   /** The processor was called and did not answer in time. */
   | { readonly kind: 'unknown' }
-  /** Proven: no request was sent, or none arrived and none can arrive any more. */
+  /** Proven: no request was sent, or none arrived and none can still arrive. */
   | { readonly kind: 'not_attempted' }
   /** Neither the charge nor its absence can be proven: an operator decides. */
   | { readonly kind: 'undecidable' };

@@ -1,15 +1,18 @@
 /** A fee in one currency. */
 export interface Fee {
-  /** Minor units. Negative when the processor gives more back than it takes. */
+  /** Minor units. Negative when the processor returns more than it deducts. */
   readonly amountMinor: number;
   readonly currency: string;
 }
 
-/** What a processor deducts for a charge, its refunds and its disputes. Neither field is present before it has reported a fee. */
+/**
+ * The amounts that a processor deducts for a charge, its refunds and its disputes. Neither field is present before it
+ * has reported a fee.
+ */
 export interface Fees {
   /** In the currency of the charge. Minor units. */
   readonly feeMinor?: number;
-  /** In other currencies, sorted: an account may be settled in another currency than that of the charge. */
+  /** In other currencies, sorted: an account may be settled in another currency than the charge. */
   readonly otherFees?: readonly Fee[];
 }
 
@@ -28,7 +31,7 @@ export function sumFees(fees: readonly Fee[], currency: string): Fees {
   };
 }
 
-/** Only the fees of an object that has them. */
+/** Copies only the fees of an object that has them. */
 export function feesOf({ feeMinor, otherFees }: Fees): Fees {
   return {
     ...(feeMinor === undefined ? {} : { feeMinor }),

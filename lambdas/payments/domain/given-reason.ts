@@ -51,7 +51,7 @@ function decided(
   return decision === undefined ? {} : { decision: map(decision) };
 }
 
-/** With a seal for each new reason. @param salt fresh for each transition */
+/** Adds a seal to each new reason. @param salt fresh for each transition */
 export function withSealedReasons<Draft extends { readonly subject?: Subject }>(
   digest: Digest,
   draft: Draft,
@@ -74,13 +74,13 @@ export function withoutReasons(subject: Subject): Subject {
   });
 }
 
-/** The fields of an object of the API that show a reason, one after the other. After an erasure they say so. */
+/** The fields of an API object that show a reason, in order. After an erasure, they show that it was erased. */
 export function shownReason({ reason, commitment }: GivenReason): Record<string, unknown> {
   const isErased = reason === undefined && commitment !== undefined;
   return { reason: reason ?? null, ...(isErased ? { details_erased: true } : {}) };
 }
 
-/** The same as JSON text; undefined when no reason was given, so that nothing personal is shown. */
+/** These fields as JSON text; undefined when no reason was given, so that the answer has no personal data. */
 export function reasonFields(given: GivenReason): string | undefined {
   return given.commitment === undefined ? undefined : jsonFields(shownReason(given));
 }

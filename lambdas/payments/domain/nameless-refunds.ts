@@ -1,6 +1,7 @@
 /**
- * Refunds of Payonce whose operation was removed from their metadata, as every user of the processor's account can do. The books show such
- * a refund under the processor's id, as they show one that another user made: which of the two it is cannot be found out.
+ * Refunds by Payonce whose operation was removed from their metadata, as every user of the processor's account can do.
+ * The books show such a refund under the processor's id, so it cannot be distinguished from a refund that another user
+ * made.
  */
 import { isRefundOf, isReturn } from '../ids.ts';
 import type { RefundFact } from './facts.ts';
@@ -14,7 +15,7 @@ type Known = Pick<PaymentState, 'payment' | 'refunds'>;
 /**
  * The refunds of the charge that Payonce has made and recorded, and that its books do not show under their operations.
  *
- * @param status what was recorded of them
+ * @param status their recorded status
  */
 export function missingRefunds(
   { chargeId, refunds: shown }: Shown,
@@ -32,14 +33,15 @@ export function missingRefunds(
 }
 
 /**
- * Refunds whose requests may have taken effect without an answer. The books may show such a refund under the processor's id: until its
- * outcome is known, a new refund that is alike is not recorded, because it would be posted twice.
+ * Refunds whose requests may have taken effect without an answer. The books may show such a refund under the
+ * processor's id: until its outcome is known, a new refund that matches it is not recorded, because it could be posted
+ * twice.
  */
 export function unansweredRefunds(charge: Shown, state: Known): readonly Refund[] {
   return missingRefunds(charge, state, 'pending').filter(({ refundId, accepted }) => !accepted && !isReturn(refundId));
 }
 
-/** Whether two refunds can be the same one. */
+/** Whether two refunds can be the same refund. */
 export function isAlike(
   a: Pick<RefundFact, 'chargeId' | 'amountMinor'>,
   b: Pick<RefundFact, 'chargeId' | 'amountMinor'>,

@@ -1,13 +1,13 @@
-/** Objects at the processor without a result. Each stays in a queue until a look shows its result. */
+/** Objects at the processor without a result. Each stays in a queue until an inquiry finds its result. */
 import { isAlike, unansweredRefunds } from './nameless-refunds.ts';
 import { isAwaited } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import { factsOf, isOfAnotherPayment, type ProcessorCharge } from './processor-charge.ts';
 
 /**
- * Whether the charge has an open object that the chain does not show as open: the charge itself, if the payment does not wait for it;
- * a refund or a dispute that the chain shows as ended or does not have; a refund that may be one whose answer was lost. An object that
- * the chain shows as open was queued with its transition.
+ * Whether the charge has an open object that the chain does not show as open: the charge itself, if the payment does
+ * not wait for it; a refund or a dispute that the chain shows as ended or does not have; a refund that may be the one
+ * whose answer was lost. An object that the chain shows as open was queued with its transition.
  */
 export function isOpenUntracked(charge: ProcessorCharge, state: PaymentState): boolean {
   const { payment, refunds, disputes } = state;
@@ -43,7 +43,9 @@ export function isOpenInChain(chargeId: string, { refunds, disputes }: PaymentSt
   );
 }
 
-/** A payment waits for its own charge, and the queues of holds and of returns have authorized charges. */
+/**
+ * A payment's own charge is awaited by the payment, and authorized charges are in the queues of holds and of returns.
+ */
 function isChargeOpen({ chargeId, status }: ProcessorCharge, { payment, strayCharges }: PaymentState): boolean {
   const isOwn = chargeId === payment.chargeId;
   switch (status) {

@@ -29,7 +29,7 @@ export interface Failure {
   readonly message: string;
 }
 
-/** The failure code of a payment or a change that was never sent to the processor, or provably never arrived there. */
+/** The failure code of a payment or a change that was not sent to the processor, or provably did not arrive there. */
 export const NOT_ATTEMPTED = 'not_attempted';
 
 /** The failure code of a payment or a change that an operator decided as failed. */
@@ -38,7 +38,7 @@ export const DECIDED_BY_OPERATOR = 'decided_by_operator';
 /** The failure code of a payment whose captured amount or currency differs from the request. */
 export const WRONG_AMOUNT = 'wrong_amount';
 
-/** Whether the failure is a conclusion of Payonce. A processor reported all other failures. */
+/** Whether Payonce concluded the failure. All other failures were reported by a processor. */
 export function isOwnWord({ code }: Failure): boolean {
   return code === NOT_ATTEMPTED || code === DECIDED_BY_OPERATOR;
 }
@@ -65,11 +65,11 @@ export interface PaymentTerms {
 export interface PaymentNotes {
   readonly description?: string;
   readonly metadata?: Readonly<Record<string, string>>;
-  /** The page to which the processor sends the payer back. @default the deployment's */
+  /** The page to which the processor redirects the payer. @default the page of the deployment */
   readonly returnUrl?: string;
 }
 
-/** As answers show them. */
+/** The notes in the form of answers. */
 export interface ShownNotes extends PaymentNotes {
   /** Present after the details row was erased. */
   readonly detailsErased?: true;
@@ -94,7 +94,7 @@ export interface Payment extends PaymentTerms, Fees {
   readonly actionUrl?: string;
   /** The disputes of all of its charges, oldest first. Absent when there are none. */
   readonly disputes?: readonly Dispute[];
-  /** How many annotations operators made. Absent when there are none. */
+  /** Number of annotations by operators. Absent when there are none. */
   readonly annotations?: number;
   readonly createdAtMs: number;
 }
@@ -246,8 +246,8 @@ export function isOutcome(type: TransitionType): type is OutcomeType {
 // ------------------------------------------------------------------------------------------------------------ sub-objects
 
 /**
- * A reason in free text. It may hold personal data, so it is in a details row of its own, under the id of its refund, correction,
- * decision or annotation. The chain holds the commitment to it.
+ * A reason in free text. It may contain personal data, so it is stored in a details row of its own, under the id of its
+ * refund, correction, decision or annotation. The chain holds the commitment to it.
  */
 export interface GivenReason extends Partial<Seal> {
   /** Absent when none was given, or after it was erased. */
@@ -266,13 +266,16 @@ export interface Refund extends GivenReason {
   readonly currency?: string;
   readonly status: 'pending' | 'succeeded' | 'failed';
   readonly failure?: Failure;
-  /** When it was requested, or for a refund that was made at the processor, when it was recorded. Unix milliseconds. */
+  /** Time of the request or, for a refund that was made at the processor, of its recording. Unix milliseconds. */
   readonly createdAtMs: number;
   /** The request named no amount. */
   readonly wholeAmount?: true;
   /** The request was answered with 202, and that answer is stored. */
   readonly answered?: true;
-  /** While it is pending: the processor has shown it under its operation. If it shows it no more, an operator finds out why. */
+  /**
+   * Set on a pending refund that the processor has shown under its operation. If the processor no longer shows it, an
+   * operator investigates.
+   */
   readonly accepted?: true;
   /** Present when an operator decided the outcome. */
   readonly decision?: OperatorDecision;
@@ -308,11 +311,14 @@ export interface Dispute {
   /** The currency of a stray charge, when it is not the payment's. */
   readonly currency?: string;
   readonly status: (typeof DISPUTE_STATUSES)[number];
-  /** When it was recorded. Unix milliseconds. */
+  /** Time of its recording. Unix milliseconds. */
   readonly createdAtMs: number;
 }
 
-/** A charge that its payment must not have: captured or authorized after the payment ended, or beside the payment's own. */
+/**
+ * A charge that its payment must not have: captured or authorized after the payment ended, or in addition to the
+ * payment's own charge.
+ */
 export interface StrayCharge {
   readonly kind: 'stray_charge';
   readonly chargeId: string;
@@ -339,11 +345,11 @@ export interface OperatorDecision extends GivenReason {
   readonly decisionId: string;
   /** The name of the operator who is responsible. */
   readonly operator: string;
-  /** The processor's books could not be read, and it was made without them. @default they showed what was decided */
+  /** The decision was made without the processor's books, which could not be read. @default the books confirmed it */
   readonly override?: true;
 }
 
-/** What an operator says about a record that is wrong or needs an explanation. The record stays as it is. */
+/** An operator's note about a record that is wrong or needs an explanation. The record does not change. */
 export interface Annotation extends GivenReason {
   readonly kind: 'annotation';
   readonly annotationId: string;
@@ -353,7 +359,7 @@ export interface Annotation extends GivenReason {
   readonly annotates?: number;
 }
 
-/** What a transition is about besides the payment, in its state after the transition. */
+/** The object that a transition concerns besides the payment, in its state after the transition. */
 export type Subject = HoldChange | Refund | Dispute | StrayCharge | Correction | OperatorDecision | Annotation;
 
 /** A transition without a position in the chain. */
@@ -364,7 +370,7 @@ export interface TransitionDraft {
   readonly subject?: Subject;
 }
 
-/** Whether a charge may still be under way. A retry may take over only in this state. */
+/** Whether a charge may still be in progress. A retry may take over only in this state. */
 export function isUnresolved(payment: Payment): boolean {
   return payment.status === 'processing';
 }

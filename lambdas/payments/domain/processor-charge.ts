@@ -46,16 +46,18 @@ export interface ProcessorCharge extends Fees {
 }
 
 /**
- * The payment that a charge's metadata name: directly, or by the operation that charges it. Another user of the processor's account may
- * have removed either, and a charge that names no payment counts as another program's: nobody would hear what becomes of its money.
+ * The payment that a charge's metadata name: directly, or by the operation that charges it. Another user of the
+ * processor's account may have removed either of them. A charge that names no payment counts as a charge of another
+ * program, so no event would report the fate of its money.
  */
 export function namedPayment(metadata: Readonly<Record<string, string>>): PaymentId | undefined {
   return parsePaymentId(metadata['payment'] ?? '') ?? parsePaymentId(metadata['operation'] ?? '');
 }
 
 /**
- * Whether the charge's metadata name another payment, directly or by the operation that charges it. Every user of the processor's
- * account can write metadata. Such a charge is a contradiction for this payment: nothing of it is posted, and nothing is sent to it.
+ * Whether the charge's metadata name another payment, directly or by the operation that charges it. Every user of the
+ * processor's account can write metadata. Such a charge is a contradiction for this payment: no fact of it is posted,
+ * and no request is sent for it.
  */
 export function isOfAnotherPayment(
   { paymentId, operationId = '' }: Pick<ProcessorCharge, 'paymentId' | 'operationId'>,
@@ -73,8 +75,8 @@ export function isOwnCharge(
 }
 
 /**
- * All facts of a charge about its payment, in the order in which they happened. Deciding them brings the payment to the
- * processor's state, even if callbacks were lost, repeated or out of order.
+ * All facts of a charge about its payment, in the order in which they happened. Deciding on them brings the payment to
+ * the processor's state, even if callbacks were lost, repeated or out of order.
  *
  * @param nowMs the time of refunds and disputes that are not known yet; Unix milliseconds
  */
@@ -92,9 +94,9 @@ export function factsOf(
 }
 
 /**
- * A refund by Payonce is identified by its operation, so its answer and its callbacks refer to the same refund. Every user
- * of the processor's account can write metadata: the operation of another payment does not count, nor does a second refund with
- * the same operation. Such a refund keeps the processor's id.
+ * A refund by Payonce is identified by its operation, so its answer and its callbacks refer to the same refund. Every
+ * user of the processor's account can write metadata: the operation of another payment does not count, nor does a
+ * second refund with the same operation; such refunds keep the processor's id.
  */
 function named(refunds: readonly ProcessorRefund[], paymentId: PaymentId): readonly RefundFact[] {
   const taken = new Set<string>();

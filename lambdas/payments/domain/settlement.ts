@@ -1,11 +1,12 @@
 /**
- * Determines the outcome of a charge. A stale lease or a lost answer never means "run again"; it means "find out". The
- * functions are pure: the next step follows from the previous steps and from the processor's abilities.
+ * Determines the outcome of a charge. After a stale lease or a lost answer, the operation is never repeated blindly;
+ * its outcome is determined. The functions are pure: the next step follows from the previous steps and from the
+ * processor's abilities.
  */
 
 import { SEND_WINDOW_SECONDS } from '../../kernel/contract/timing.ts';
 
-/** How a processor finds a charge by Payonce's own key. */
+/** A processor's ability to find a charge by Payonce's own key. */
 export type Lookup =
   /** An accepted charge is found at once. Not found means absent. */
   | { readonly kind: 'strong' }
@@ -15,11 +16,15 @@ export type Lookup =
 
 export interface ProcessorAbilities {
   readonly lookup: Lookup;
-  /** How long the processor answers a repeated key with the first result; 0 without idempotency keys. Milliseconds. */
+  /**
+   * Time for which the processor answers a repeated key with the first result; 0 without idempotency keys.
+   * Milliseconds.
+   */
   readonly keyRetentionMs: number;
   /**
-   * Claims were lost with a table, so a first claim may follow one that has sent long ago, and the key may be forgotten: nothing is
-   * sent before a look-up without a result. The processor must have a look-up. @default false
+   * Claims were lost with a table, so a first claim may follow a lost one that has sent, whose key the processor may no
+   * longer remember. Nothing is sent before a look-up that finds no charge, so the processor must have a look-up.
+   * @default false
    */
   readonly claimsLost?: boolean | undefined;
 }
@@ -30,10 +35,13 @@ export const SEND_WINDOW_MS = SEND_WINDOW_SECONDS * 1000;
 /** Absence proves "not attempted" only this long after the send window; longer than any clock skew. Milliseconds. */
 const ABSENCE_PROOF_MS = 30 * 60_000;
 
-/** A processor with a strong look-up has reported an outcome by then. After it, an operator may decide. Milliseconds. */
+/**
+ * Time after the claim by which a processor with a strong look-up has reported an outcome. An operator may decide after
+ * it. Milliseconds.
+ */
 export const FIND_OUT_MS = SEND_WINDOW_MS + ABSENCE_PROOF_MS;
 
-/** Sends within one request: the first and one more. */
+/** Maximum number of sends within one request. */
 const MAX_SENDS = 2;
 
 /** The largest clock skew between two workers, in either direction. Milliseconds. */
@@ -51,7 +59,9 @@ export interface SettlementState {
   readonly looked: 'absent' | 'unavailable' | undefined;
   /** Whether there is time for one more send before the client must be answered. */
   readonly timeLeft: boolean;
-  /** Whether the chain still allows the operation. Otherwise nothing is sent any more, as after the send window. @default true */
+  /**
+   * Whether the chain still allows the operation. If not, nothing more is sent, as after the send window. @default true
+   */
   readonly allowed?: boolean;
 }
 
@@ -62,7 +72,7 @@ export type SettlementStep =
 
 const conclude = (fact: 'unknown' | 'not_attempted' | 'undecidable'): SettlementStep => ({ do: 'conclude', fact });
 
-/** Whether the send window has closed: no owner may send any more. */
+/** Whether the send window has closed, so that no owner may send. */
 export function isSendWindowClosed({ nowMs, claimedAtMs }: Pick<SettlementState, 'nowMs' | 'claimedAtMs'>): boolean {
   return nowMs > claimedAtMs + SEND_WINDOW_MS;
 }

@@ -12,7 +12,7 @@ export type Cell =
       readonly status?: PaymentStatus;
       /** @default nothing is posted */
       readonly posts?: Posts;
-      /** The fact is posted although it contradicts what the merchant was told. An alarm reports it. */
+      /** The fact is posted although it contradicts an earlier answer to the merchant. An alarm reports it. */
       readonly contradicts?: string;
     }
   /** The fact is already known, or older than the known state. */
@@ -55,7 +55,10 @@ const FAILED = append('payment.failed', 'failed');
 const CANCELED = append('payment.canceled', 'canceled');
 const REVIEW = append('payment.review_required', 'needs_review');
 const LATE = append('payment.late_success', undefined, 'late_receipt');
-/** The unknown outcome is now known, and the money comes too late to be kept. The merchant learns that the payment failed. */
+/**
+ * The outcome is now known, and the money arrived too late to be kept. The merchant is informed that the payment
+ * failed.
+ */
 const LATE_SETTLES = append('payment.failed', 'failed', 'late_receipt');
 
 const KNOWN = nothing('already known');
@@ -246,7 +249,7 @@ export type RefundStatus =
   | 'pending'
   | 'succeeded'
   | 'failed'
-  /** Failed by Payonce's own conclusion (not attempted, or decided by an operator), not by the processor's word. */
+  /** Failed by Payonce's conclusion (not attempted, or decided by an operator), not reported by the processor. */
   | 'given_up';
 
 const REFUND_FAILED = append('refund.failed');

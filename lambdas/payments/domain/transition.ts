@@ -30,7 +30,7 @@ export interface StoredDetails {
   readonly processor: { readonly account: string; readonly endpoint: string; readonly apiVersion: string };
   /** The order of Payonce that the payment belongs to. */
   readonly orderId?: OrderId;
-  /** The `event_id` of the event that asked for the payment. The payment's events name it. */
+  /** The `event_id` of the event that requested the payment. The payment's events contain it. */
   readonly causationId?: string;
   /** The commitment to the notes. Absent when there are none. */
   readonly commitment?: Seal['commitment'];
@@ -38,7 +38,7 @@ export interface StoredDetails {
 
 /** The stored details with the notes, which are in a row of their own. The hash covers only the commitment to the notes. */
 export interface FirstDetails extends StoredDetails, ShownNotes, Partial<Pick<Seal, 'salt'>> {
-  /** The keyed hash of the `receipt_email`, of a new payment: the row of the notes is found under it. */
+  /** The keyed hash of the `receipt_email` of a new payment, under which the row of the notes is indexed. */
   readonly emailHash?: string;
 }
 
@@ -95,7 +95,7 @@ function hashOf(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Uint8
   return linkHash(digest, { ...rest, first: details }, prevHash);
 }
 
-/** What the hash covers of a subject: commitments to reasons, as hexadecimal text, and not the reasons. */
+/** The part of a subject that the hash covers: commitments to reasons, as hexadecimal text, instead of the reasons. */
 function covered(subject: Subject): object {
   return mapReasons(withoutReasons(subject), (given) =>
     given.commitment === undefined
@@ -107,7 +107,7 @@ function covered(subject: Subject): object {
 /**
  * Checks one payment's transitions, oldest first.
  *
- * @param before the transition before them @default they are the first
+ * @param before the transition that precedes them @default none: they begin the chain
  * @returns the sequence of the first transition with a wrong link, hash or sequence, or undefined when all are right
  */
 export function firstBrokenLink(digest: Digest, transitions: readonly Transition[], before?: Link): number | undefined {
@@ -118,7 +118,7 @@ export function firstBrokenLink(digest: Digest, transitions: readonly Transition
   );
 }
 
-/** What the row of the first transition holds. */
+/** The details that the row of the first transition stores. */
 export function storedDetails({ requestId, processor, orderId, causationId, commitment }: FirstDetails): StoredDetails {
   return everyField<StoredDetails>({ requestId, processor, orderId, causationId, commitment });
 }
@@ -144,8 +144,8 @@ export function notesOfNew(
 }
 
 /**
- * Whether a request asks for the payment that the chain begins with. The record of the request is gone, and the chain has no
- * fingerprint of it, so the terms are compared, and the notes by their commitment. After an erasure, the notes are not compared.
+ * Whether a request created the payment of the chain. The record of the request no longer exists and the chain has no
+ * fingerprint, so the terms are compared, and the notes by their commitment. Erased notes are not compared.
  */
 export function isRequestedBy(
   digest: Digest,

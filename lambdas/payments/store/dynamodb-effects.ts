@@ -40,7 +40,7 @@ const IS_WAITING = {
   ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
 };
 
-/** Effects that need no claim, each one durable write; and the orphans. */
+/** Effects that need no claim, each in one durable write; and orphaned callbacks. */
 export class DynamoDbEffects implements EffectStore, OrphanShelf {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -91,7 +91,7 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
     const existing = itemOf(recordReason);
     if (existing === undefined || !isRefused(recordReason)) return { kind: 'transition_exists' };
     const found = parseEffectRecord(existing);
-    // Our own record: the first attempt of this write was applied and its response was lost.
+    // This call's own record: its first attempt was applied, and the response was lost.
     return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };
   }
 
@@ -130,7 +130,7 @@ export class DynamoDbEffects implements EffectStore, OrphanShelf {
     await setAttributes(this.#queues, waitingOrphanKey(orphan), now, IS_WAITING);
   }
 
-  /** The index that lists orphans can still have one that was adopted. */
+  /** The index of orphans can still list one that was adopted. */
   async giveUp(orphan: OrphanedCallback): Promise<void> {
     const { registry } = this.#tables;
     await transactOnce(this.#client, this.#pacing, [

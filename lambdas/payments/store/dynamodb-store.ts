@@ -66,7 +66,7 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
     const existing = itemOf(recordReason);
     if (existing !== undefined) {
       const found = parseRecord(existing);
-      // Our own record: the first attempt of this write was applied and its response was lost.
+      // This call's own record: its first attempt was applied, and the response was lost.
       return found.owner === record.owner ? { kind: 'claimed' } : { kind: 'record_exists', record: found };
     }
     if (pending !== undefined && isRefused(others.shift())) return { kind: 'transition_exists' };

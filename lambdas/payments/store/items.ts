@@ -82,7 +82,7 @@ const paymentItem = itemSchema<Payment>()({
   createdAtMs: z.int(),
 });
 
-/** The salt is in the details row alone. */
+/** The salt is in the details row only. */
 const reasonFields = { reason: z.string().exactOptional(), commitment: bytes.exactOptional() };
 
 const decisionItem = itemSchema<Omit<OperatorDecision, 'salt'>>()({
@@ -200,8 +200,8 @@ export function transitionRow(transition: Transition): Item {
 }
 
 /**
- * Makes the row an entry of the index of recent outcomes. The Stream's reader selects rows by these attributes, too. With tracing, the
- * row names the trace of its execution, if that is sampled: the relay publishes the event in it.
+ * Attributes that put the row into the index of recent outcomes. The Stream's reader selects rows by these attributes,
+ * too. With tracing, the row names the trace of its execution, if that is sampled: the relay publishes the event in it.
  */
 export function outcomeAttributes(
   id: ChainId,
@@ -215,7 +215,7 @@ export function outcomeAttributes(
   };
 }
 
-/** Of the index of outcomes: a shard of the UTC day of `atMs`. */
+/** A partition of the index of outcomes: a shard of the UTC day of `atMs`. */
 export function outcomesPartition(shard: number, atMs: number): string {
   return `${shard}#${new Date(atMs).toISOString().slice(0, 'yyyy-mm-dd'.length)}`;
 }
@@ -286,7 +286,7 @@ export function parseTransition(item: Item): Transition {
 
 const referenceItem = z.object({ paymentId: z.string() });
 
-/** A partition of its own for each reference: every payment with one writes here, in its claim. */
+/** Each reference has a partition of its own, because every payment with a reference writes to it in its claim. */
 export function referenceRowKey({ tenantId, mode, reference }: ReferenceName): Item {
   return {
     [KeyAttribute.partition]: `${RegistryRow.reference}${tenantId}#${mode}#${reference}`,

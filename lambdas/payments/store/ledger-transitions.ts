@@ -20,7 +20,7 @@ import {
 import { outcomesPartition, parseTransition, paymentPartition, transitionSort, withDetails } from './items.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
-/** No job looks further back. An empty day costs a query for each shard. */
+/** Maximum number of days that a job reads. An empty day costs a query for each shard. */
 const MAX_DAYS = 31;
 
 const { name: INDEX, partitionKey, sortKey } = LedgerTable.recentOutcomesIndex;
@@ -28,7 +28,7 @@ const placeItem = z.object({ [sortKey]: z.string().regex(/^\d+#(?:pay|ord)_[a-z2
 
 type Outcome = OutcomePage['outcomes'][number];
 
-/** The answer for a day that is left to the next page. */
+/** The result for a day that the next page reads. */
 const NOT_READ: OutcomePage = { outcomes: [], isLast: false };
 
 /** Reads a single transition, and lists outcomes in the order of time. */
@@ -77,10 +77,11 @@ export class LedgerTransitions implements TransitionReader, RecentOutcomes {
     return { outcomes, isLast: true };
   }
 
-  /** Merges the shards of a day. Of a shard that has more rows, nothing is known after the last row that was read. */
+  /** Merges the shards of a day, up to the last row that was read of a shard with more rows. */
   async #outcomesOfDay(dayMs: number, after: OutcomePosition, untilMs: number, limit: number): Promise<OutcomePage> {
     const shards = Array.from({ length: OUTCOME_SHARDS }, (_, shard) => outcomesPartition(shard, dayMs));
-    // The shards are about equally full, so the page has most of what is read. A few more cost nothing: a read unit is 4 KB.
+    // The shards are about equally full, so the page uses most of the rows that are read. A few extra rows cost
+    // nothing, because a read unit is 4 KB.
     const share = Math.ceil((2 * limit) / OUTCOME_SHARDS) + 4;
     const parts = await Promise.all(shards.map((shard) => this.#outcomesOfShard(shard, after, untilMs, share)));
     const [knownTo] = parts.flatMap((part) => (part.isLast ? [] : [part.outcomes.at(-1)?.position ?? after])).sort();

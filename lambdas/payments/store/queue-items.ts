@@ -130,7 +130,10 @@ function inquiriesPartition(shard: number): string {
   return `${RegistryRow.inquiry}${shard}`;
 }
 
-/** Under the payment's id. The look at the books is an entry beside that of the charge, and ends without it. */
+/**
+ * The key contains the payment's id. The entry that reads all books is separate from the entry of a charge, and ends
+ * independently.
+ */
 export function inquiryKey({ operationId, paymentId, waitsFor }: Inquiry): Item {
   return {
     [KeyAttribute.partition]: inquiriesPartition(shardOf(paymentId) % QUEUE_SHARDS),
@@ -143,7 +146,10 @@ export function inquiryItem({ registry }: StoreTables, inquiry: Inquiry): Transa
   return { Put: { TableName: registry, Item: { ...inquiryKey(inquiry), ...inquiry, ...queued } } };
 }
 
-/** The attributes that list an inquiry. Neither what waits for a payer or a bank, nor what waits for an operator, delays the others. */
+/**
+ * The attributes that list an inquiry. Inquiries that wait for a payer or a bank, and those that wait for an operator,
+ * have queues of their own, so that they do not delay the others.
+ */
 export function inquiryQueued(inquiry: Inquiry, dueAtMs: number): Item {
   const { unknownOutcome, routineLook, undecidable } = QueueRow;
   const known = isRoutine(inquiry) ? routineLook : unknownOutcome;
@@ -209,7 +215,7 @@ export function parseOpenOrder(item: Item): OpenOrder {
 
 export const UNKNOWN_OUTCOMES: Queue<Inquiry> = { of: [QueueRow.unknownOutcome], parse: parseInquiry };
 export const ROUTINE_LOOKS: Queue<Inquiry> = { of: [QueueRow.routineLook, QueueRow.undecidable], parse: parseInquiry };
-/** What the metrics count. */
+/** The queues that the metrics count. */
 export const NOT_ROUTINE: Queue<Inquiry> = { of: [QueueRow.unknownOutcome, QueueRow.undecidable], parse: parseInquiry };
 export const RETURNS: Queue<ChargeToReturn> = { of: [QueueRow.return], parse: parseChargeToReturn };
 export const OPEN_ORDERS: Queue<OpenOrder> = { of: [QueueRow.openOrder], parse: parseOpenOrder };

@@ -14,8 +14,9 @@ export interface Looked {
 }
 
 /**
- * Reads the charge from its processor's books and records it. Every sender of a capture, a cancellation, a refund or a return
- * looks right before each send and decides on the result by {@link maySend}, because callbacks are lost and come late.
+ * Reads the charge from its processor's books and records it. Every sender of a capture, a cancellation, a refund or a
+ * return calls it right before each send and decides on the result by {@link maySend}, because callbacks can be lost or
+ * late.
  *
  * @param known the newest chain, if the caller has it @default it is read
  * @throws as `recordCharge`
@@ -30,9 +31,9 @@ export function lookBeforeSend(
 }
 
 /**
- * Whether both the chain and the processor's books allow the change now. A dispute, or another user of the processor's account, may
- * have taken the money or ended the hold since the change began. Books that contradict themselves can show less than the chain. Nothing
- * is sent to a charge whose metadata name another payment.
+ * Whether both the chain and the processor's books allow the change now. A dispute, or another user of the processor's
+ * account, may have taken the money or ended the hold since the change began. Inconsistent books can show less than the
+ * chain. Nothing is sent to a charge whose metadata name another payment.
  */
 export function maySend({ operationId, chargeId, change }: ChangeOrder, { charge, chain: { state } }: Looked): boolean {
   if (isOfAnotherPayment(charge, state.payment.id)) return false;
@@ -52,8 +53,9 @@ export function maySend({ operationId, chargeId, change }: ChangeOrder, { charge
 }
 
 /**
- * The amount that may be given back by one refund: what is left, with what this refund and later ones reserve. A dispute can take
- * money after it was reserved. Pending refunds are served in the order in which they began. Minor units.
+ * The amount that one refund may return: the remainder, plus the reservations of this refund and of later ones. A
+ * dispute can take money after it was reserved. Pending refunds are served in the order in which they began. Minor
+ * units.
  */
 function leftFor(refundId: string, chargeId: string, state: PaymentState): number {
   const money = moneyOf(chargeId, state);
@@ -64,8 +66,8 @@ function leftFor(refundId: string, chargeId: string, state: PaymentState): numbe
 }
 
 /**
- * What a processor's books show that could be given back by one refund: captured, less other refunds that have not failed and
- * disputes that are not won. Minor units.
+ * The amount that one refund could return by the processor's books: captured, less other refunds that have not failed
+ * and disputes that are not won. Minor units.
  */
 function shownLeftMinor({ capturedMinor, refunds, disputes }: ProcessorCharge, refundId: string): number {
   const own = refunds.find((refund) => refund.refundId === refundId);

@@ -45,7 +45,7 @@ import { inquiryForCharge } from './queued-with.ts';
 import type { AlarmTools } from './raise-alarms.ts';
 
 export interface ChangePaymentTools extends CreatePaymentTools, AlarmTools {
-  /** Records what the processor's books show right before a send. */
+  /** Records the processor's books right before a send. */
   readonly effects: Pick<EffectStore, 'recordEffect' | 'readEffect' | 'queueIfAbsent'>;
 }
 
@@ -57,9 +57,11 @@ export interface ChangePayment {
   readonly mode: Mode;
   readonly fingerprint: Fingerprint;
   readonly requestId: string;
-  /** Who runs the operation now: the request, or a run of a job. */
+  /** The current actor: the request, or a run of a job. */
   readonly cause: Cause;
-  /** When the request arrived, on this process's clock: the time budget starts here. Unix milliseconds. @default now */
+  /**
+   * Arrival of the request on this process's clock, from which the time budget counts. Unix milliseconds. @default now
+   */
   readonly receivedAtMs?: number;
   readonly command: ChangeCommand;
 }
@@ -160,7 +162,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
   async call({ subject: chain, claimedAtMs, sent, note }: Held<PaymentChain>): Promise<Work> {
     const { clock } = this.#tools;
     const change = this.#changeIn(chain.state);
-    // A callback or a rival has ended the change. Only the answer is missing.
+    // A callback or a rival has ended the change; only the answer is missing.
     if (!isUnderWay(change, chain.state)) return { word: undefined, chain };
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) {
@@ -221,7 +223,10 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     return isUnderWay(change, state) ? answeredAsPending(change, state) : undefined;
   }
 
-  /** A rival has called the change failed, and the request of this owner or of an earlier one may still take effect. */
+  /**
+   * A rival has recorded the change as failed, but the request of this owner or of an earlier one may still take
+   * effect.
+   */
   #endedByRival(state: PaymentState, nowMs: number): Pick<Write, 'inquiry'> {
     const { id, chargeId } = state.payment;
     if (this.#changeIn(state).status !== 'failed' || chargeId === undefined) return {};

@@ -57,9 +57,11 @@ export interface CreatePayment extends PaymentTerms, PaymentNotes {
   readonly mode: Mode;
   readonly fingerprint: Fingerprint;
   readonly requestId: string;
-  /** Who runs the operation now: the request, or a run of a job that finishes it. */
+  /** The current actor: the request, or a run of a job that finishes it. */
   readonly cause: Cause;
-  /** When the request arrived, on this process's clock: the time budget starts here. Unix milliseconds. @default now */
+  /**
+   * Arrival of the request on this process's clock, from which the time budget counts. Unix milliseconds. @default now
+   */
   readonly receivedAtMs?: number;
   /** Claim time of the enclosing order; sends stop 15 minutes after it. Unix milliseconds. @default now */
   readonly claimedAtMs?: number;
@@ -71,7 +73,7 @@ export interface CreatePayment extends PaymentTerms, PaymentNotes {
 
 type Refusal =
   | { readonly kind: 'key_expired'; readonly paymentId: PaymentId }
-  /** No processor gets the payment, and nothing was begun. */
+  /** No processor accepts the payment, and nothing was begun. */
   | { readonly kind: 'no_processor'; readonly why: NoProcessor }
   | { readonly kind: 'reference_used'; readonly paymentId: PaymentId };
 
@@ -95,7 +97,8 @@ export async function createPayment(
 }
 
 /**
- * Puts personal data back into a replayed answer, which is stored without it. After an erasure it says that it is erased.
+ * Adds personal data to a replayed answer, which is stored without it. After an erasure, the answer shows that the data
+ * was erased.
  *
  * @param fields reads the payment and renders the fields again, as JSON text
  */
@@ -115,7 +118,7 @@ export function isReplay(outcome: {
   return outcome.kind === 'replay';
 }
 
-/** The processor's answer and the chain that it is applied to. No fact when there was nothing to ask. */
+/** The processor's answer and the chain that it is applied to. Without a fact when no inquiry was needed. */
 interface Work {
   readonly fact: ChargeFact | undefined;
   readonly chain: PaymentChain;
@@ -175,7 +178,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
         // A restored copy can have the reference of a payment that was lost.
         const holder = await store.readPayment(paymentId);
         const isHeld = holder !== undefined && !freesReference(holder.newest.payment);
-        // A rival with the same key made the claim. The next round finds its record.
+        // A rival with the same key has claimed. The next round finds its record.
         if (isHeld && paymentId !== this.#request.paymentId) {
           return { kind: 'refused', outcome: { kind: 'reference_used', paymentId } };
         }
@@ -185,7 +188,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     }
   }
 
-  /** No processor gets a new payment with these terms. One that has begun continues at its own processor. */
+  /** No processor accepts a new payment with these terms. A payment that has begun continues at its own processor. */
   async #findBegun(why: NoProcessor): Promise<Attempt<PaymentChain, Refusal>> {
     const { store } = this.#tools;
     const record = await store.readRecord(this.key.operationId);
@@ -310,9 +313,10 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 }
 
 /**
- * Whether the owner's fact may be newer than the state that a rival recorded in the meantime. The rival read the processor's books
- * after the owner's answer, so a refusal is older. Money that was taken is never untaken by an outcome, and a hold is not older
- * than the question to the payer. A hold of another charge than the rival recorded is known to the owner alone: it must be voided.
+ * Whether the owner's fact may be newer than the state that a rival recorded in the meantime. A refusal is older,
+ * because the rival read the processor's books after the owner's answer. A capture is never undone by an outcome, and a
+ * hold is newer than the request for the payer's action. A hold of another charge than the rival recorded is known only
+ * to the owner and must be voided.
  */
 function mayBeNewer(fact: ChargeFact, payment: Payment): boolean {
   if (isUnresolved(payment) || fact.kind === 'succeeded') return true;

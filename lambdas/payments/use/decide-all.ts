@@ -10,15 +10,16 @@ import type { PaymentChain } from './payment-chain.ts';
 
 export interface DecidedFacts {
   readonly transitions: readonly Transition[];
-  /** Facts that are impossible, or that contradict what the merchant was told. */
+  /** Facts that are impossible, or that contradict an earlier answer to the merchant. */
   readonly contradictions: readonly string[];
   /** The state after the transitions. */
   readonly state: PaymentState;
 }
 
 /**
- * Decides on all facts of a charge, in order. Each decision sees the state after the previous one. A charge whose metadata name another
- * payment is a contradiction, and none of its facts is appended. So is a refund that may be one that Payonce has made.
+ * Decides on all facts of a charge, in order. Each decision sees the state after the previous one. A charge whose
+ * metadata name another payment is a contradiction, and none of its facts is appended. The same applies to a refund
+ * that may be one that Payonce has made.
  */
 export function decideAll(
   digest: Digest,
@@ -40,10 +41,10 @@ export function decideAll(
     const known = isNew ? nameless.findIndex((refund) => isAlike(refund, fact)) : -1;
     if (known >= 0) {
       nameless.splice(known, 1);
-      contradictions.push('the metadata of a refund do not name its operation any more');
+      contradictions.push('the metadata of a refund no longer name its operation');
       continue;
     }
-    // A look after the end of that refund records this one, if it is another.
+    // A look after the end of that refund records this one, if it is a different refund.
     if (isNew && unanswered.some((refund) => isAlike(refund, fact))) {
       isWhole = false;
       continue;

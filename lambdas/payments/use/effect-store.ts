@@ -12,7 +12,7 @@ export interface OrphanedCallback {
   readonly event: CallbackEvent;
   readonly reason: 'charge_unknown' | 'payment_unknown' | 'other_account';
   readonly receivedAtMs: number;
-  /** At the latest look, the charge named no payment: it is probably one of another program. @default false */
+  /** The charge named no payment at the latest look, so it probably belongs to another program. @default false */
   readonly isForeign?: boolean;
 }
 
@@ -45,7 +45,7 @@ export interface Effect {
   readonly toReturn?: readonly ChargeToReturn[];
   readonly inquiries?: readonly Inquiry[];
   readonly hold?: Hold;
-  /** An order to drive again, because money of its payment came back. */
+  /** An order to drive again, because money of its payment returned. */
   readonly reopened?: OpenOrder;
   /** The entry of an operator's action in the activity log. */
   readonly activity?: ActivityDraft;

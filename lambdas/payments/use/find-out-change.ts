@@ -24,8 +24,9 @@ export interface FindOutChangeTools extends RecordChargeTools {
 }
 
 /**
- * Determines the outcome of a pending change at the processor. What the processor's books show is recorded before each send,
- * after a refusal, because a capture is refused when another user of the processor's account has captured, and before it is called not attempted.
+ * Determines the outcome of a pending change at the processor. The processor's books are recorded before each send;
+ * after a refusal, because a capture is refused when another user of the processor's account has captured; and before
+ * the change is recorded as not attempted.
  *
  * @returns a function that decides on the outcome, given the current state; undefined when there is nothing to record
  * @throws RetryableError when no owner of the claim has sent a request
@@ -39,7 +40,7 @@ export async function findOutChange(
   if (!isUnderWay(change, chain.state)) return () => undefined;
   const { processor, clock, entropy } = tools;
   const order = changeOrder(change, chain);
-  // The first send follows the claim, which was decided on this chain.
+  // The first send follows the claim directly, and the claim was decided on this chain.
   let known = underway.sent === 'nothing' ? chain : undefined;
   let looked: Looked | undefined;
   const look = async (): Promise<Looked> => {
@@ -58,7 +59,7 @@ export async function findOutChange(
     look: (limit) => processor.findChange(order, limit),
     isRefusal: ({ kind }) => kind === 'refused',
   });
-  // It was too late to send. What has happened to the charge meanwhile is recorded before the change ends.
+  // The send window has closed. Facts of the charge since the claim are recorded before the change ends.
   const isProven = found.kind !== 'not_attempted' || looked !== undefined || (await isRead(look));
   return ({ state }) => (isProven ? decideFound(found, change, state) : undefined);
 }
@@ -74,7 +75,7 @@ async function isRead(look: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** Built from the pending transition: every attempt requests the reserved amount. */
+/** Builds the order from the pending transition, so that every attempt requests the reserved amount. */
 function changeOrder(change: PendingChange, { state: { payment } }: PaymentChain): ChangeOrder {
   const { chargeId } = payment;
   invariant(chargeId !== undefined, 'a payment with a change has a charge id');
@@ -109,7 +110,7 @@ function decideFound(found: Found<ChangeOutcome>, begun: PendingChange, state: P
   }
 }
 
-/** The decision when the processor shows a refund, and its outcome is still to come. */
+/** The decision when the processor shows a refund without an outcome. */
 function decideAccepted(change: PendingChange, facts: readonly Fact[], state: PaymentState): Decision | undefined {
   if (change.kind !== 'refund' || change.accepted) return undefined;
   const isShown = facts.some((fact) => fact.kind === 'refund' && fact.status === 'pending');

@@ -10,7 +10,7 @@ const SEND_TIMEOUT_MS = 8_000;
 const LOOKUP_TIMEOUT_MS = 2_000;
 /** Reserved at the end of a request for the commit and its bounded retries. Milliseconds. */
 const COMMIT_RESERVE_MS = 3_000;
-/** No send begins with less time than this. Milliseconds. */
+/** Minimum remaining time for a send to begin. Milliseconds. */
 const SHORTEST_SEND_MS = 1_000;
 /** First rung of the retry ladder, with full jitter. Milliseconds. */
 const FIRST_WAIT_MS = 500;
@@ -27,7 +27,7 @@ export interface Underway {
   readonly claimedAtMs: number;
   /** Whether an earlier owner of this claim may have sent. */
   readonly sent: 'nothing' | 'maybe';
-  /** When the caller must have an answer. Unix milliseconds. */
+  /** Deadline of the answer to the caller. Unix milliseconds. */
   readonly answerByMs: number;
   /** Notes each call. @default nothing */
   readonly note?: (call: NotedCall) => void;
@@ -36,8 +36,8 @@ export interface Underway {
 /** One operation at a processor: how to send it, and how to look it up. */
 export interface Question<Answer> {
   /**
-   * Asked right before each send: whether the chain and the processor's books still allow the operation. Otherwise it is only
-   * looked up.
+   * Called right before each send: whether the chain and the processor's books still allow the operation. If not, it is
+   * only looked up.
    *
    * @default always
    * @throws RetryableError or AmbiguousError when they cannot be read: nothing is sent
@@ -83,7 +83,7 @@ export async function findOut<Answer>(
       const may = await mayBeSent(question, sent);
       if (may === 'unknown') return { kind: 'unknown' };
       allowed = may;
-      // The read may have taken the time that was left.
+      // The read may have used up the remaining time.
       step = next();
     }
     if (step.do === 'conclude') return { kind: step.fact };
@@ -109,7 +109,7 @@ export async function findOut<Answer>(
   return { kind: 'unknown' };
 }
 
-/** The question, with each call noted by what was heard. */
+/** The question, noting each call with its answer. */
 function notedQuestion<Answer>(
   question: Question<Answer>,
   clock: Clock,
@@ -146,7 +146,7 @@ async function mayBeSent<Answer>(question: Question<Answer>, sent: 'nothing' | '
     if (!(error instanceof RetryableError) && !(error instanceof AmbiguousError)) throw error;
     if (sent === 'maybe') return 'unknown';
     if (error instanceof RetryableError) throw error;
-    // The doubt is about a look, and nothing was sent.
+    // Only a look-up failed, and nothing was sent.
     throw new RetryableError(error.code, error.message, { cause: error });
   }
 }

@@ -7,7 +7,7 @@ import type { Transition } from '../domain/transition.ts';
 import { chargeOperation } from '../ids.ts';
 import type { PaymentStore } from './payment-store.ts';
 
-/** All transitions of a payment, and the state that they add up to. */
+/** All transitions of a payment, and the resulting state. */
 export interface PaymentChain {
   /** Transition 1. It carries the details that later answers need. */
   readonly first: Transition;
@@ -47,7 +47,10 @@ export async function readChain(
   invariant(false, `the payment ${paymentId} has more than ${MAX_PAGES * PAGE} transitions`);
 }
 
-/** Whether the chain has what a claim of this operation begins: the payment itself, or its pending capture, cancellation or refund. */
+/**
+ * Whether the chain contains the beginning of this operation: the payment itself, or its pending capture, cancellation
+ * or refund.
+ */
 export function hasBegun({ first, state }: PaymentChain, operationId: OperationId): boolean {
   return operationId === chargeOperation(first.payment.id) || changeOf(state, operationId) !== undefined;
 }

@@ -69,39 +69,41 @@ export interface ChargeToReturn {
   /** Captured money is refunded; a hold is voided. */
   readonly by: 'refund' | 'void';
   readonly foundAtMs: number;
-  /** As of an inquiry. */
+  /** Same as for an inquiry. */
   readonly undecidable?: boolean;
 }
 
-/** A return is tried when an inquiry of that age would be looked up. */
+/** A return is attempted on the schedule of inquiries of the same age. */
 export function lookOfReturn({ chargeId, foundAtMs }: ChargeToReturn): Looked {
   return { kind: 'answer', name: chargeId, sinceMs: foundAtMs };
 }
 
-/** The queue entry for an authorized payment, written with its transition. If no capture comes, the hold is voided. */
+/**
+ * The queue entry for an authorized payment, written with its transition. If it is not captured, the hold is voided.
+ */
 export interface Hold {
   readonly paymentId: PaymentId;
   readonly authorizedAtMs: number;
-  /** As of an inquiry. */
+  /** Same as for an inquiry. */
   readonly undecidable?: boolean;
 }
 
 /**
- * The queue entry for an operation that was answered 202, for a payment that waits for its payer, and for a charge that the processor
- * shows without a result, or with a refund or a dispute without one.
+ * The queue entry for an operation that was answered 202, for a payment that waits for its payer, and for a charge that
+ * the processor shows without a result, or with a refund or a dispute without a result.
  */
 export interface Inquiry {
   /** For a charge, its id at the processor. */
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
-  /** When the operation was claimed. The send window ends 15 minutes later. Unix milliseconds. */
+  /** Time of the operation's claim. The send window ends 15 minutes later. Unix milliseconds. */
   readonly claimedAtMs: number;
   /**
    * Set when only the action of the payer, or of a bank, is outstanding: such an entry is looked up less often. With `books`,
    * all charges of the payment are read and recorded: an operator has decided about it, or a look at a charge recorded only a part.
    */
   readonly waitsFor?: 'payer' | 'bank' | 'books';
-  /** The latest look could not determine the outcome. It raised an alarm, and an operator acts. @default false */
+  /** The latest look could not determine the outcome. An alarm was raised, and an operator must act. @default false */
   readonly undecidable?: boolean;
 }
 
@@ -117,7 +119,7 @@ export function isRoutine({ waitsFor }: Pick<Inquiry, 'waitsFor'>): boolean {
 /** The queue entry for an order that was answered and is not settled, or that a failed refund opened again. */
 export interface OpenOrder {
   readonly orderId: OrderId;
-  /** When the order was created, or opened again. It is driven less often with growing age. Unix milliseconds. */
+  /** Time at which the order was created or reopened. It is driven less often with growing age. Unix milliseconds. */
   readonly createdAtMs: number;
   /**
    * The sequence of the transition that left the order open; for an order that its payment opened, a time in Unix

@@ -4,7 +4,7 @@ import type { Transition } from '../domain/transition.ts';
 import { detailsOf } from '../domain/transition.ts';
 import type { Processor, ProcessorBooks } from './processor.ts';
 
-/** Why no processor gets a new payment. */
+/** Reasons why no processor accepts a new payment. */
 export type NoProcessor =
   /** The deployment calls no processor. */
   | 'no_processor_configured'
@@ -25,7 +25,7 @@ export type ChooseProcessor = (payment: {
 export interface KnownProcessors {
   /** The processor of new charges, or the reason why there is none. */
   readonly processor: Processor | NoProcessor;
-  /** Every processor that this deployment calls: earlier payments were sent to them. @default `processor` alone */
+  /** Every processor that this deployment calls: earlier payments were sent to them. @default only `processor` */
   readonly processors?: readonly Processor[];
 }
 
@@ -56,7 +56,7 @@ export function knownProcessors({ processor, processors }: KnownProcessors): rea
   return processors ?? (typeof processor === 'string' ? [] : [processor]);
 }
 
-/** Whether the payment's charge belongs into these books: a payment is pinned to a processor, a mode and an account. */
+/** Whether the payment's charge belongs to these books: a payment is pinned to a processor, a mode and an account. */
 export function isSentTo({ first }: { readonly first: Transition }, books: BooksName): boolean {
   const { payment } = first;
   return (

@@ -15,7 +15,7 @@ export interface ChargeOrder {
   readonly currency: string;
   readonly source: string;
   readonly capture: CaptureMode;
-  /** The page to which the payer is sent back. @default the deployment's */
+  /** The page to which the payer is redirected. @default the page of the deployment */
   readonly returnUrl?: string;
 }
 
@@ -60,7 +60,7 @@ interface ChangeAbilities {
 }
 
 interface HoldAbilities {
-  /** How long the processor keeps an uncaptured hold. Payonce voids a hold that is older. Milliseconds. */
+  /** Time for which the processor keeps an uncaptured hold. Payonce voids older holds. Milliseconds. */
   readonly holdValidityMs: number;
 }
 
@@ -83,10 +83,10 @@ export interface Processor {
   /** The form of `source` that it accepts. @default every form that the API accepts */
   readonly source?: SourceForm;
   /**
-   * Checks the circuit breaker before the claim. It makes no call while the breaker is closed. While the breaker is half
-   * open it makes one read, never a charge.
+   * Checks the circuit breaker before the claim. It makes no call while the breaker is closed. While the breaker is
+   * half open, it makes one read, never a charge.
    *
-   * @throws RetryableError while the processor must not be called
+   * @throws RetryableError while the breaker is open
    */
   ready(): Promise<void>;
   /**
@@ -120,7 +120,7 @@ export interface UnreadableCharge {
   readonly paymentId?: PaymentId;
   /** Unix seconds. */
   readonly createdAtSeconds: number;
-  /** Why it cannot be read. Names the charge. */
+  /** The reason why it cannot be read. Names the charge. */
   readonly fault: AmbiguousError;
 }
 
@@ -132,7 +132,7 @@ export interface ChargePage {
   readonly next?: string;
 }
 
-/** How long a read of the books may take while somebody waits for it. Milliseconds. */
+/** Time limit of a read of the books for a waiting caller. Milliseconds. */
 export const BOOKS_TIMEOUT_MS = 5_000;
 
 /** The processor's own list of charges of one mode. All reads are strongly consistent: an answered charge is in it. */
@@ -141,6 +141,9 @@ export interface ProcessorBooks extends BooksName {
   readCharge(chargeId: string, limit: CallLimit): Promise<ProcessorCharge | undefined>;
   /** All charges with the payment's id in their metadata. @throws as `readCharge` */
   chargesOfPayment(paymentId: PaymentId, limit: CallLimit): Promise<readonly ProcessorCharge[]>;
-  /** A page of charges by creation time, oldest first. One that cannot be read hides no other. @throws as `readCharge` */
+  /**
+   * A page of charges by creation time, oldest first. An unreadable charge does not hide the others. @throws as
+   * `readCharge`
+   */
   listCharges(window: ChargeWindow, limit: CallLimit): Promise<ChargePage>;
 }

@@ -11,8 +11,8 @@ import type { ChargeToReturn, Hold, Inquiry, OpenOrder } from './payment-store.t
 type Before = Pick<PaymentChain, 'first' | 'transitions' | 'state'>;
 
 /**
- * The queue entries that every writer of these transitions must write with them. Whatever is unfinished after them is in a
- * queue that a job reads.
+ * The queue entries that every writer of these transitions must write with them. All work that they leave unfinished is
+ * then in a queue that a job reads.
  *
  * @param before the chain that the transitions are appended to
  */
@@ -51,8 +51,9 @@ export function chargesToReturn(before: Before, transitions: readonly Transition
 }
 
 /**
- * A refund or a dispute that began at the processor ends by a callback. If that is lost, its charge is looked up. A refund by
- * Payonce is recorded before it is sent; the return of a stray charge is in the queue of returns. Metadata alone prove neither.
+ * A refund or a dispute that began at the processor ends by a callback. In case the callback is lost, its charge is
+ * looked up. Excluded are refunds by Payonce, which are recorded before they are sent, and returns of stray charges,
+ * which are in the queue of returns. Metadata alone prove neither.
  */
 function undecidedAtBank(before: Before, transitions: readonly Transition[]): readonly Inquiry[] {
   const { refunds, strayCharges } = before.state;
@@ -82,7 +83,7 @@ export function inquiryForCharge(paymentId: PaymentId, chargeId: string, claimed
   return { operationId: storedOperationId(chargeId), paymentId, claimedAtMs, waitsFor: 'bank' };
 }
 
-/** The queue entry of a hold, when one of these transitions authorizes. A hold that is never captured must be voided. */
+/** The queue entry of a hold, when one of these transitions authorizes. A hold that is not captured must be voided. */
 export function holdToEnd(transitions: readonly Transition[]): { readonly hold?: Hold } {
   const authorized = transitions.find(({ type }) => type === 'payment.authorized');
   if (authorized === undefined) return {};
@@ -90,9 +91,9 @@ export function holdToEnd(transitions: readonly Transition[]): { readonly hold?:
 }
 
 /**
- * The queue entry that opens an order again, for one of two reasons. Its cancellation relied on money that was refunded or disputed: a
- * bank can reject a refund days later, and a dispute can be won. Or its payment was in review, longer than the order was looked at, and is
- * decided now.
+ * The queue entry that opens an order again, for one of two reasons. Its cancellation relied on money that was refunded
+ * or disputed: a bank can reject a refund days later, and a dispute can be won. Or its payment was in review for longer
+ * than the order was driven, and has now been decided.
  *
  * @returns undefined when neither happened, or the payment does not belong to an order
  */
@@ -111,7 +112,7 @@ function isMoneyBack({ type, subject }: Transition): boolean {
   return type === 'refund.failed' || (subject?.kind === 'dispute' && subject.status === 'won');
 }
 
-/** By an operator's decision, or by evidence. */
+/** Whether a transition ends a review, by an operator's decision or by evidence. */
 function endsReview({ status }: Pick<Payment, 'status'>, { payment }: Transition): boolean {
   return status === 'needs_review' && payment.status !== 'needs_review';
 }

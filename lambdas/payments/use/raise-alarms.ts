@@ -29,15 +29,19 @@ export function alarmLateSuccess(
   if (transitions.some(({ subject }) => subject?.kind === 'stray_charge')) alarm?.('late_success', paymentId);
 }
 
-/** Events of one change come together. An operator who was called so recently is still looking. */
+/**
+ * Minimum time between two alarms. Events of one change arrive together, and an operator who was alerted this recently
+ * is still investigating. Milliseconds.
+ */
 const ONE_CALL_MS = 10 * 60_000;
 
 /**
- * Raises the alarm for contradictions once for what the books and the chain show: looks that find the same raise no further one. A new event
- * that finds it again after ten minutes raises one more, once in ten minutes: the books may have been right in between, and the case
- * closed. The alarm comes before its record, so it may be raised twice, and a process that dies does not lose it.
+ * Raises the alarm for contradictions once per state of books and chain; further looks that find the same state raise
+ * none. A new event that finds the same state after ten minutes raises another alarm, at most every ten minutes,
+ * because the books may have been right in between and the case closed. The alarm precedes its record, so it may be
+ * raised twice, but a crash does not lose it.
  *
- * @param because none: nothing is done
+ * @param because the contradictions; if empty, nothing is done
  * @param shown what the processor's books show. Plain JSON.
  * @param foundBy an event of the processor that was not recorded yet, or a look by Payonce itself
  * @throws RetryableError or AmbiguousError when the record cannot be read or written
@@ -63,7 +67,7 @@ export async function alarmContradictions(
 }
 
 /**
- * Raises an alarm once for an operation. The alarm comes before its record, so it may be raised twice, and a process that dies does not
+ * Raises an alarm once for an operation. The alarm precedes its record, so it may be raised twice, but a crash does not
  * lose it.
  *
  * @throws RetryableError or AmbiguousError when the record cannot be read or written

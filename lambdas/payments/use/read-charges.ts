@@ -12,12 +12,15 @@ export interface ReadChargesTools extends KnownProcessors {
   readonly books: readonly ProcessorBooks[];
 }
 
-/** `not_called`: this deployment does not call the processor of the payment any more. */
+/** `not_called`: this deployment no longer calls the processor of the payment. */
 export type ReadChargesOutcome =
   | { readonly kind: 'not_found' | 'not_called' }
   | { readonly kind: 'found'; readonly payment: Payment; readonly charges: readonly ProcessorCharge[] };
 
-/** What the books of the payment's processor say now, oldest first. It changes nothing. @throws as `ProcessorBooks` and the store */
+/**
+ * Reads the current books of the payment's processor, oldest charge first. It changes nothing. @throws as
+ * `ProcessorBooks` and the store
+ */
 export async function readCharges(tools: ReadChargesTools, caller: Owner, id: string): Promise<ReadChargesOutcome> {
   const paymentId = parsePaymentId(id);
   const history = paymentId === undefined ? undefined : await tools.store.readPayment(paymentId);

@@ -5,7 +5,9 @@ import { detailsOf } from '../domain/transition.ts';
 import { parsePaymentId } from '../ids.ts';
 import type { PaymentStore, TransitionPage } from './payment-store.ts';
 
-/** A missing payment and a payment of another tenant or mode are one outcome, so that callers cannot tell them apart. */
+/**
+ * A missing payment and a payment of another tenant or mode are one outcome, so that callers cannot distinguish them.
+ */
 export type ReadPaymentOutcome =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'found'; readonly payment: Payment; readonly details: FirstDetails };

@@ -26,7 +26,7 @@ export const READ_TIMEOUT_MS = 5_000;
 
 /**
  * Transitions per transaction. DynamoDB allows a hundred items per transaction (Amazon DynamoDB developer guide,
- * "TransactWriteItems"), and a transition can have a queue entry beside it.
+ * "TransactWriteItems"), and a transition can need a queue entry in addition.
  */
 const MAX_TOGETHER = 40;
 
@@ -58,7 +58,7 @@ export async function recordCharge(
   return part;
 }
 
-/** Each part appends facts that no later part has, so the parts come to an end. */
+/** Records one part. Each part appends facts that no later part has, so the number of parts is finite. */
 async function recordPart(
   tools: RecordChargeTools,
   paymentId: PaymentId,
@@ -101,9 +101,9 @@ async function recordPart(
 }
 
 /**
- * The facts that one transaction records, with their queue entries. With a part that is not the last, a look at the books is queued:
- * the others are recorded even if this process dies, the callback is never repeated, and the part has closed what the charge was
- * looked at for.
+ * The facts that one transaction records, with their queue entries. Every part but the last also queues a look at the
+ * books, so that the remaining facts are recorded even if this process dies, the callback is not repeated, and this
+ * part has closed the inquiry that led to the charge.
  */
 export function nextPart(
   chain: PaymentChain,

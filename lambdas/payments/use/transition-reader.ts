@@ -35,10 +35,10 @@ export interface OutcomePage {
 
 export interface RecentOutcomes {
   /**
-   * The next outcomes after a position and before `untilMs`. Read from an index that may lag by seconds. The cost grows with
-   * the number of outcomes and of days.
+   * The next outcomes after a position and before `untilMs`. Read from an index that may lag by seconds. The cost grows
+   * with the number of outcomes and of days.
    *
-   * @param limit the most outcomes of the page; a page that is not the last has at least one
+   * @param limit maximum number of outcomes; every page but the last has at least one
    */
   outcomesAfter(position: OutcomePosition, untilMs: number, limit: number): Promise<OutcomePage>;
 }

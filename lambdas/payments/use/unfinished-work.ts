@@ -3,7 +3,7 @@ import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import type { OrphanedCallback } from './effect-store.ts';
 import type { ChargeToReturn, Inquiry } from './payment-store.ts';
 
-/** When an entry that stays in its queue is looked at next. */
+/** The time of the next look at an entry that stays in its queue. */
 export interface NextLook {
   /** Unix milliseconds. */
   readonly dueAtMs: number;
@@ -12,12 +12,12 @@ export interface NextLook {
 }
 
 /**
- * The queues of the resolver. Each entry was written in the transaction that made it necessary. Reads return the entries that are
- * due, those that have been due for longest first. Each entry that was looked at leaves or gets its next time, also one that
- * failed, so that no entry hides another.
+ * The queues of the resolver. Each entry was written in the transaction that made it necessary. Reads return due
+ * entries, longest overdue first. Each processed entry, including failed ones, leaves the queue or gets its next time,
+ * so that no entry starves another.
  */
 export interface UnfinishedWork {
-  /** Claims whose lease, or after their release whose send window, has ended. */
+  /** Claims whose lease has ended or, after a release, whose send window has ended. */
   staleClaims(due: Due): Promise<readonly OpenRecord[]>;
   /** No effect on a claim that was completed since. */
   postponeClaim(record: OpenRecord, next: NextLook): Promise<void>;
@@ -25,24 +25,29 @@ export interface UnfinishedWork {
   unknownOutcomes(due: Due): Promise<readonly Inquiry[]>;
   /** Inquiries that wait for a payer, a bank or an operator. */
   routineLooks(due: Due): Promise<readonly Inquiry[]>;
-  /** What the metrics count, due or not: unknown outcomes, and inquiries that wait for an operator. */
+  /** The entries that the metrics count, due or not: unknown outcomes, and inquiries that wait for an operator. */
   undetermined(limit: number): Promise<readonly Inquiry[]>;
   /** Deletes the entry only if it is unchanged: a look that was queued again since stays. */
   closeInquiry(inquiry: Inquiry): Promise<void>;
   /** No effect on an entry that was closed or queued again since. */
   postponeInquiry(inquiry: Inquiry, next: NextLook): Promise<void>;
   chargesToReturn(due: Due): Promise<readonly ChargeToReturn[]>;
-  /** No effect on an entry that was closed, or that is another kind of return since. */
+  /** No effect on an entry that was closed, or has become another kind of return, since. */
   postponeReturn(charge: ChargeToReturn, next: NextLook): Promise<void>;
   /** Deletes the entry only if it is unchanged: a hold that was captured and queued again since stays. */
   closeReturn(charge: ChargeToReturn): Promise<void>;
 }
 
 export interface OrphanShelf {
-  /** The orphans to retry, those that have been due for longest first. @param kind whether their charges name payments, as far as it is known */
+  /**
+   * The orphans to retry, longest overdue first. @param kind whether their charges name payments, as far as it is known
+   */
   waiting(kind: 'own' | 'foreign', due: Due): Promise<readonly OrphanedCallback[]>;
-  /** Sets when the orphan is retried next. No effect on one that was adopted since. @param orphan as it is now */
+  /**
+   * Sets the time of the orphan's next retry. No effect on an orphan that was adopted since. @param orphan its current
+   * state
+   */
   postponeOrphan(orphan: OrphanedCallback, dueAtMs: number): Promise<void>;
-  /** Moves the orphan out of the queue and keeps it for operators. No effect on one that was adopted since. */
+  /** Moves the orphan out of the queue and keeps it for operators. No effect on an orphan that was adopted since. */
   giveUp(orphan: OrphanedCallback): Promise<void>;
 }

@@ -4,15 +4,15 @@ import type { ProcessorCharge } from '../domain/processor-charge.ts';
 import type { Effect, EffectStore } from './effect-store.ts';
 import { inquiryForCharge } from './queued-with.ts';
 
-/** What the processor's books show of a charge, and the chain with every fact of it. */
+/** A charge as the processor's books show it, and the chain with all of its facts. */
 interface Shown {
   readonly charge: ProcessorCharge;
   readonly state: PaymentState;
 }
 
 /**
- * The queue entries of what the books show as open and the chain does not: the charge is looked up until it has a result, and a stray
- * hold is voided, once more if it had ended before.
+ * The queue entries for objects that are open in the books but not in the chain: the charge is looked up until it has a
+ * result, and a stray hold is voided, again if it had ended before.
  *
  * @param nowMs the time of the look at the books. Unix milliseconds
  */
@@ -29,7 +29,7 @@ export function untrackedEntries(
   };
 }
 
-/** Queues what a look without new transitions has shown as open. An entry that is there already stays as it is. */
+/** Queues the open objects that a look without new transitions has found. Existing entries do not change. */
 export async function queueUntracked(
   effects: Pick<EffectStore, 'queueIfAbsent'>,
   shown: Shown,

@@ -1,6 +1,6 @@
 import type { ProcessorContract } from '../contract.ts';
 
-/** The sandbox (sandbox-api.ts). It holds no real money, so it takes test payments only. */
+/** The sandbox (sandbox-api.ts). It holds no real money, so it accepts test payments only. */
 export const sandboxContract = {
   name: 'sandbox',
   modes: ['test'],
@@ -10,7 +10,7 @@ export const sandboxContract = {
   secrets: {
     accessKey: {
       construct: 'SandboxSecret',
-      description: 'Callers show it.',
+      description: 'The access secret that callers must send.',
       variable: 'SANDBOX_ACCESS_SECRET_ID',
     },
   },

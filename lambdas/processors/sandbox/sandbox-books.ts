@@ -10,7 +10,7 @@ import { unreadableCharge } from '../unreadable-charge.ts';
 import { sandboxContract } from './contract.ts';
 import { chargeAnswer, chargePage, listAnswer, processorCharge } from './sandbox-charge.ts';
 
-/** How a processor of the sandbox's protocol is called. */
+/** Access to a processor that implements the sandbox's protocol. */
 export interface SandboxAccess {
   /** @default the sandbox's */
   readonly name?: string;
@@ -21,13 +21,16 @@ export interface SandboxAccess {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** @default callOnce: HTTP */
   readonly send?: SendRequest;
-  /** Reads the secret that is shown with each call. @default none is shown */
+  /** Reads the access secret that is sent with each call. @default none is sent */
   readonly accessKey?: () => Promise<string>;
   /** Reads the secret that signs the calls. @default calls are not signed */
   readonly signingKey?: () => Promise<string>;
 }
 
-/** A mode in a body. It is in no text of the body, where its quotes would be escaped, and in no metadata, whose values are texts. */
+/**
+ * Patterns of a mode in a body. They cannot match inside a string, where quotes are escaped, or metadata, whose values
+ * are strings.
+ */
 const MODES = { test: /"livemode"\s*:\s*true/, live: /"livemode"\s*:\s*false/ };
 
 /** Sends with the credentials of `access`. The returned function throws `processor_answer_mismatch` for an answer of the other mode. */

@@ -58,7 +58,7 @@ export const listAnswer = z.object({
 }) satisfies z.ZodType<ChargeList>;
 
 /**
- * What the list needs of each charge, whatever else it contains: one charge that cannot be read must not hide the others of its page.
+ * The fields of each charge that the list needs: one unreadable charge must not hide the others of its page.
  * `chargeAnswer` reads the rest.
  */
 const listedCharge = z.looseObject({

@@ -19,10 +19,10 @@ export interface SandboxClientOptions extends SandboxAccess {
 /** Opens after two requests with two failed attempts each, and one more failure. Pauses for less time than a client waits. */
 const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
 
-/** Milliseconds. The health route does no work, so a later answer indicates trouble. */
+/** Time limit of the probe. The health route does no work, so a later answer indicates trouble. Milliseconds. */
 const PROBE_TIMEOUT_MS = 2_000;
 
-/** Enough for a charge with the largest number of refunds, ours and others'. */
+/** Enough for a charge with the maximum number of refunds, by Payonce and others. Bytes. */
 const MAX_CHARGE_BYTES = 1_024 * 1_024;
 
 /**

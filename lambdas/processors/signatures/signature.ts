@@ -17,7 +17,7 @@ export interface SignatureRefusal {
   readonly reason: 'missing' | 'repeated' | 'malformed' | 'expired' | 'ahead' | 'mismatch';
 }
 
-/** One way to sign callbacks. An implementation never logs bodies, signatures or secrets. */
+/** A scheme for signing callbacks. An implementation never logs bodies, signatures or secrets. */
 export interface SignatureScheme<Name extends string = string> {
   readonly name: Name;
   /**
@@ -69,7 +69,7 @@ function tryOne(secret: string, matches: (secret: string) => boolean): boolean {
   try {
     return matches(secret);
   } catch {
-    // The packages throw on a mismatch and on an invalid secret. Their errors contain the body, so they are dropped.
+    // The packages throw on a mismatch and on an invalid secret. Their errors contain the body, so they are discarded.
     return false;
   }
 }

@@ -22,15 +22,15 @@ export type StripeAmount =
  */
 export function stripeAmount(amountMinor: number, currency: string): StripeAmount {
   if (NOT_TAKEN.has(currency)) {
-    return unsupported('currency_not_supported', `The processor does not take ${currency}.`);
+    return unsupported('currency_not_supported', `The processor does not accept ${currency}.`);
   }
   if (HUNDREDFOLD.has(currency)) return { kind: 'amount', amount: amountMinor * 100 };
   if (HUNDREDTH.has(currency)) {
     if (amountMinor % 100 === 0) return { kind: 'amount', amount: amountMinor / 100 };
-    return unsupported('amount_not_supported', `The processor takes only whole units of ${currency}.`);
+    return unsupported('amount_not_supported', `The processor accepts only whole units of ${currency}.`);
   }
   if (LAST_DIGIT_ZERO.has(currency) && amountMinor % 10 !== 0) {
-    return unsupported('amount_not_supported', `The processor takes ${currency} only with a last digit of 0.`);
+    return unsupported('amount_not_supported', `The processor accepts ${currency} only with a last digit of 0.`);
   }
   return { kind: 'amount', amount: amountMinor };
 }

@@ -89,7 +89,10 @@ export function createStripeApi({ apiKey, mode, clock, baseUrl = STRIPE_URL, sen
   };
 }
 
-/** A character that nobody sees can be pasted with a key. Such a request could not be made, which is no fault of the payment. */
+/**
+ * An invisible character can be pasted with a key. Such a request could not be sent, which is not the fault of the
+ * payment.
+ */
 const IN_A_HEADER = /^[\x21-\x7e]+$/;
 
 /**
@@ -103,7 +106,7 @@ async function readKey(apiKey: () => Promise<string>, mode: Mode): Promise<strin
     const key = await apiKey();
     const isOfMode = key.startsWith(`sk_${mode}_`) || key.startsWith(`rk_${mode}_`);
     if (isOfMode && IN_A_HEADER.test(key)) return key;
-    cause = new Error(`the key is not one of ${mode} mode, or has characters that no key has`);
+    cause = new Error(`the key does not belong to ${mode} mode, or has invalid characters`);
   } catch (error) {
     cause = error;
   }

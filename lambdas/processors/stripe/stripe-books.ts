@@ -87,21 +87,25 @@ async function disputesOf(call: CallStripe, intentId: string, left: TimeLeft) {
 
 /** Enough to reduce any window to one second: 31 days need 22. */
 const MAX_HALVINGS = 25;
-/** For one second. A single page holds more intents than Stripe's rate limit lets most accounts create in a second. */
+/**
+ * Maximum number of pages for one second. A single page holds more intents than Stripe's rate limit lets most accounts
+ * create in a second.
+ */
 const MAX_PAGES_OF_A_SECOND = 20;
 
 /**
- * Stripe lists the newest intents first and cannot list from the oldest. So the interval is halved until its intents fit on
- * one page, and the page is reversed. The cursor contains the start of the next interval and its maximum length, in seconds.
+ * Stripe lists the newest intents first and cannot list from the oldest. So the interval is halved until its intents
+ * fit on one page, and the page is reversed. The cursor contains the start of the next interval and its maximum length,
+ * in seconds.
  *
  *   window   |------------------------------------------------|   more than a page
  *            |-----------------------|                            more than a page
  *            |-----------|                                        fits: answered, oldest first
  *   cursor               ^ start of the next interval, at most twice as long
  *
- * Disputes and refunds cost a call for each charge. When they have used up half of the time, the answer ends before
- * the next charge that needs a call; otherwise a page with many would take longer than its limit each time it is read. The cursor
- * then contains the second and the id of the last answered intent:
+ * Disputes and refunds cost a call for each charge. When they have used up half of the time, the answer ends before the
+ * next charge that needs a call; otherwise, a page with many would exceed its time limit each time it is read. The
+ * cursor then contains the second and the id of the last answered intent:
  *
  *            |-----------|
  *   answered |------|
@@ -162,7 +166,7 @@ function needsCall(intent: StripeListedIntent): boolean {
   return typeof charge === 'object' && (charge.disputed || charge.refunds?.data.length !== 0);
 }
 
-/** Codes of faults that say that Stripe answered, and that this charge cannot be read. */
+/** Codes of faults in which Stripe answered but this charge cannot be read. */
 const OF_THE_CHARGE: ReadonlySet<string> = new Set([
   'processor_answer_unreadable',
   'processor_answer_mismatch',
@@ -213,12 +217,12 @@ async function intentsWithin(
   throw unexpected('One second has more intents than can be read.');
 }
 
-/** Where the list goes on. */
+/** The position from which the list continues. */
 interface ListPlace {
   /** Unix seconds. */
   readonly fromSeconds: number;
   readonly lengthSeconds: number;
-  /** The intents of the interval up to this one were answered before. @default none was */
+  /** The last intent of the interval that was already returned. @default none */
   readonly afterId?: string;
 }
 

@@ -23,11 +23,12 @@ const MAX_PAGES = 10;
 type FoundChange = ChangeOutcome | { readonly kind: 'absent' };
 
 /**
- * Sends a capture, a void or a refund, once. Stripe also refuses a change that was already made: by an earlier request whose
- * answer was lost and whose key has expired, or by another client. So after a refusal the intent is read, and the change
- * counts as refused only if the intent does not show it.
+ * Sends a capture, a void or a refund, once. Stripe also refuses a change that was already made: by an earlier request
+ * whose answer was lost and whose key has expired, or by another client. Therefore, the intent is read after a refusal,
+ * and the change counts as refused only if the intent does not show it.
  *
- * @throws RetryableError `processor_charge_unknown` if Stripe does not know the intent: the API key is of another account or mode
+ * @throws RetryableError `processor_charge_unknown` if Stripe does not know the intent: the API key is of another
+ *   account or mode
  */
 export async function makeChange(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<ChangeOutcome> {
   const sent = await send(call, order, timeLeft());

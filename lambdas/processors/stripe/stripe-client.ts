@@ -39,7 +39,7 @@ export interface StripeClientOptions extends StripeOptions {
 /** Opens after two requests with two failed attempts each, and one more failure. Pauses for less time than a client waits. */
 const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
 
-/** Milliseconds. The probe lists one intent, so a later answer indicates trouble. */
+/** Time limit of the probe, which lists one intent, so a later answer indicates trouble. Milliseconds. */
 const PROBE_TIMEOUT_MS = 2_000;
 const probeAnswer = z.object({ object: z.literal('list') });
 

@@ -5,7 +5,7 @@ import { type EventSource, id, otherMode, type ReadEvent, readEventBody, unreada
 const stripeEvent = z.object({
   id,
   object: z.literal('event'),
-  type: z.string().regex(/^[a-z0-9_.]{1,100}$/, 'must be the type of an event'),
+  type: z.string().regex(/^[a-z0-9_.]{1,100}$/, 'must be an event type'),
   livemode: z.boolean(),
   data: z.object({ object: z.unknown() }),
 });
@@ -36,7 +36,7 @@ export function readStripeEvent(source: EventSource, body: Uint8Array): ReadEven
   return { kind: 'event', event: { ...source, eventId, type, chargeId: found.data } };
 }
 
-/** The id of the intent that the event is about; undefined if events of this type do not change a payment. */
+/** The id of the intent that the event concerns; undefined if events of this type do not change a payment. */
 function intentOf(type: string, event: unknown): z.ZodSafeParseResult<string | null> | undefined {
   if (type.startsWith('payment_intent.')) {
     return aboutIntent.transform(({ data }) => data.object.id as string | null).safeParse(event);

@@ -9,9 +9,9 @@ const metadata = z.record(z.string(), z.string());
 const listOf = <Item extends z.ZodType>(item: Item) =>
   z.object({ object: z.literal('list'), data: z.array(item), has_more: z.boolean() });
 
-/** Books what a charge, a refund or a dispute moves, in the currency in which the account is settled. */
+/** The booking of a charge, a refund or a dispute, in the currency in which the account is settled. */
 const balanceTransaction = z.object({
-  /** Positive when Stripe takes it, negative when Stripe gives it back. */
+  /** Positive when Stripe charges the fee, negative when Stripe refunds it. */
   fee: z.int(),
   currency: z.string(),
 });
@@ -29,7 +29,7 @@ export const refundObject = z.object({
   status: z.enum(['pending', 'requires_action', 'succeeded', 'failed', 'canceled']),
   failure_reason: z.string().nullish(),
   balance_transaction: booked,
-  /** Of the money that came back after the refund failed. */
+  /** The booking of the money that returned after the refund failed. */
   failure_balance_transaction: booked,
   metadata: metadata.nullable(),
 });
@@ -55,7 +55,7 @@ const disputeObject = z.object({
     'lost',
     'prevented',
   ]),
-  /** Of the withdrawal and of the reinstatement. Empty before the first. */
+  /** The bookings of the withdrawal and of the reinstatement. Empty before the first. */
   balance_transactions: z.array(balanceTransaction),
 });
 export type StripeDispute = z.infer<typeof disputeObject>;
@@ -106,7 +106,7 @@ export const intentObject = z.object({
 export type StripeIntent = z.infer<typeof intentObject>;
 
 /**
- * What the list needs of each intent, whatever else it contains: one intent that cannot be read must not hide the others of its page.
+ * The fields of each intent that the list needs: one unreadable intent must not hide the others of its page.
  * `intentObject` reads the rest.
  */
 const listedIntent = z.looseObject({

@@ -1,8 +1,9 @@
 import { AmbiguousError } from '../../kernel/faults.ts';
 
 /**
- * The pages of a filtered list are read as the package reads them: with the same parameters and `starting_after`. Stripe documents the
- * order and the cursor of a list, and not that both hold within a filter; so each page must be new and fit the filter.
+ * The pages of a filtered list are read as the package reads them: with the same parameters and `starting_after`.
+ * Stripe documents the order and the cursor of a list, but not that both hold within a filter, so each page must be new
+ * and match the filter.
  *
  * @param found all pages so far
  * @throws AmbiguousError `processor_answer_unexpected` if a page does not continue the list

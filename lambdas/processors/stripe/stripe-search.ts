@@ -2,7 +2,7 @@ import { mismatch } from '../answers.ts';
 import { type CallStripe, mustBeDone, type TimeLeft } from './stripe-api.ts';
 import { intentSearch } from './stripe-objects.ts';
 
-/** Each id has one intent; more than one needs an operator, and their exact number does not matter. */
+/** Maximum number of results. Each id has one intent; more than one needs an operator, whatever their exact number. */
 const SEARCH_LIMIT = 10;
 
 /** The ids of the intents whose metadata has exactly this value, newest first. Stripe's search ignores case. */

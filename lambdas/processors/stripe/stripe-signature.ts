@@ -6,7 +6,7 @@ import { judge, refused, type SignatureScheme, soleValue, UNIX_SECONDS } from '.
 /** Stripe, "Verify webhook signatures manually". */
 const HEADER = 'stripe-signature';
 const TIME = new RegExp(`^t=(${UNIX_SECONDS})$`);
-/** The header may contain other schemes beside `v1`. Only `v1` signatures are accepted. */
+/** The header may contain other schemes in addition to `v1`. Only `v1` signatures are accepted. */
 const SIGNATURE = /^v[0-9]+=[0-9a-zA-Z]+$/;
 
 /**

@@ -6,7 +6,7 @@ import type { Clock } from '../../kernel/world.ts';
 import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
 import { mismatch, statusFault } from '../answers.ts';
 
-/** Bytes. A page of a hundred charges with all expanded objects is far smaller. */
+/** Maximum size of an answer. A page of a hundred charges with all expanded objects is far smaller. Bytes. */
 const MAX_ANSWER_BYTES = 4 * 1_024 * 1_024;
 
 export interface StripeTransportOptions {
@@ -20,11 +20,12 @@ export interface StripeTransportOptions {
 }
 
 /**
- * The HTTP client of the Stripe package. The package's default client repeats a request after a broken connection, even with
- * retries disabled, restarts its timeout with every received byte, and treats every answer without an error as a success.
- * This client sends each request once, has one time limit for the whole request, and follows no redirect. It passes on only
- * answers that can come from Stripe: a JSON object with status 200, or a readable error. Otherwise it throws a fault, which
- * the package returns as the detail of a `StripeConnectionError`. An answer with an object of the other mode is a fault too.
+ * The HTTP client of the Stripe package. The package's default client repeats a request after a broken connection, even
+ * with retries disabled, restarts its timeout with every received byte, and treats every answer without an error as a
+ * success. This client sends each request once, has one time limit for the whole request, and follows no redirect. It
+ * passes on only answers that Stripe can have sent: a JSON object with status 200, or a readable error. Otherwise it
+ * throws a fault, which the package returns as the detail of a `StripeConnectionError`. An answer with an object of the
+ * other mode is a fault too.
  */
 export function stripeTransport({ baseUrl, mode, clock, send = callOnce }: StripeTransportOptions): Stripe.HttpClient {
   return {
@@ -81,10 +82,10 @@ function readJson(answer: HttpAnswer, nowMs: number): unknown {
 /** @throws AmbiguousError `processor_answer_mismatch` when any object in the answer is of the other mode */
 function refuseOtherMode(said: unknown, mode: Mode): void {
   const waiting = [said];
-  // Ends: an answer has a limited size, and JSON has no cycles.
+  // Terminates, because an answer has a limited size, and JSON has no cycles.
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
     if (typeof value !== 'object' || value === null) continue;
-    // Stripe's own property is a boolean. One in metadata is a text.
+    // Stripe's own property is a boolean; in metadata, it would be a string.
     if ('livemode' in value && value.livemode === (mode === 'test')) {
       throw mismatch(`The answer contains an object that is not of ${mode} mode.`);
     }
