@@ -7,7 +7,7 @@ import type { PaymentChain } from '../payments/use/payment-chain.ts';
 /** The affiliate's share of the amount that the merchant keeps. A constant until merchants need rules of their own. Percent. */
 const SHARE_PERCENT = 10;
 
-/** A commission is released this long after its payment was created. Most refunds happen before. */
+/** Time between the creation of a payment and the release of its commission. Most refunds happen within it. Days. */
 const LOCKED_DAYS = 30;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -32,15 +32,16 @@ export interface Commission extends CommissionName {
   readonly amountMinor: number;
   readonly currency: string;
   /**
-   * `pending`: the order is placed and not paid. `canceled`: the order was canceled, everything was refunded or lost in a dispute,
-   * or the share rounds down to zero.
+   * `pending`: the order is placed but not paid. `canceled`: the order was canceled, everything was refunded or lost in
+   * a dispute, or the share rounds down to zero.
    */
   readonly status: 'pending' | 'locked' | 'canceled' | 'released';
-  /** When the Ledger decides it. Unix milliseconds. */
+  /** Time at which the Ledger decides it. Unix milliseconds. */
   readonly releasesAtMs: number;
   /**
-   * Sequence of the payment's transition from which this is derived. Older events are ignored. The first transition of a payment is
-   * no event, so the events of its order are older than all of the payment's: 0 when it is placed, 1 when it is canceled.
+   * Sequence of the payment's transition from which this is derived. Older events are ignored. The first transition of
+   * a payment causes no event, so the events of its order precede all events of the payment: 0 when it is placed, 1
+   * when it is canceled.
    */
   readonly sequence: number;
 }
@@ -148,7 +149,7 @@ function shareOf(keptMinor: number): number {
   return Math.floor((Math.max(0, keptMinor) * SHARE_PERCENT) / 100);
 }
 
-/** What the Ledger knows of a commission. */
+/** The state of a commission's payment and order in the Ledger. */
 export interface CommissionLedger {
   /** Absent when the payment never began. */
   readonly chain?: Pick<PaymentChain, 'newest' | 'state'>;
@@ -157,11 +158,11 @@ export interface CommissionLedger {
 }
 
 /**
- * A commission whose lock period is over, as the Ledger decides it: `released` with the share of the amount that the merchant
- * keeps, or `canceled` when nothing of it is left, or its order was canceled. It does not depend on the events, which may be late,
- * nor on the metadata, which may be erased by now. Later events do not change a released commission.
+ * Decides on a commission whose lock period is over, from the Ledger: `released` with the share of the amount that the
+ * merchant keeps, or `canceled` when nothing of it is left, or its order was canceled. It depends neither on events,
+ * which may be late, nor on metadata, which may have been erased. Later events do not change a released commission.
  *
- * @returns undefined while a refund is under way, a dispute is open, or its order is in progress or in review
+ * @returns undefined while a refund is in progress, a dispute is open, or its order is in progress or in review
  */
 export function commissionDecided(commission: Commission, { chain, order }: CommissionLedger): Commission | undefined {
   if (order?.status === 'processing' || order?.status === 'needs_review') return undefined;
@@ -172,7 +173,7 @@ export function commissionDecided(commission: Commission, { chain, order }: Comm
   return { ...commission, amountMinor, status: 'canceled', sequence };
 }
 
-/** @returns undefined while a refund is under way or a dispute is open */
+/** @returns undefined while a refund is in progress or a dispute is open */
 function keptShare({ payment, refunds, disputes }: PaymentChain['state']): number | undefined {
   const isOwn = ({ chargeId }: { readonly chargeId: string }) => chargeId === payment.chargeId;
   const ownDisputes = [...disputes.values()].filter(isOwn);

@@ -31,7 +31,7 @@ export type CommissionEvent =
  * @throws RetryableError, AmbiguousError from the store: the event must be delivered again
  */
 export async function keepCommission(tools: ConsumeTools, event: CommissionEvent): Promise<Consumed> {
-  // Most payments and orders name no affiliate. No record is written for them.
+  // No record is written for payments and orders without an affiliate, which are the majority.
   if (commissionFrom(event) === undefined) return { kind: 'done' };
   return consumeEvent<CommissionEvent>(tools, COMMISSION_CONSUMER, event);
 }
@@ -49,7 +49,10 @@ function commissionFrom(event: CommissionEvent): Commission | undefined {
   return 'payment' in event ? commissionAfter(event, event.payment) : commissionOfOrder(event, event.event.data.object);
 }
 
-/** `commission:<order>` is the first event of an order: an order of Payonce is placed, any other order is paid. */
+/**
+ * The key `commission:<order>` belongs to the first event of an order: `order.placed` for an order of Payonce, the
+ * payment for any other order.
+ */
 function commissionKey(event: CommissionEvent): string {
   if (event.event.type === 'order.placed' && 'order' in event) return `commission:${event.order.id}`;
   const order = event.event.type === 'payment.completed' && 'payment' in event ? orderOf(event.payment) : undefined;
@@ -73,12 +76,18 @@ export function commissionWrites(commission: Commission): readonly ConsumerWrite
   return writesOf(commission, { kind: 'older', attribute: 'sequence', than: sequence, of });
 }
 
-/** Writes what the Ledger decided, if the commission is unchanged since it was read. @param read with the `sequence` that was read */
+/**
+ * Writes the decision of the Ledger, if the commission is unchanged since it was read. @param read with the `sequence`
+ * that was read
+ */
 export function decidedWrites(decided: Commission, read: Pick<Commission, 'sequence'>): readonly ConsumerWrite[] {
   return writesOf(decided, { kind: 'equals', attribute: 'sequence', value: read.sequence });
 }
 
-/** An event queues the commission, canceled or not, until the Ledger decides it: after an erasure, no later event names it. */
+/**
+ * Every event queues the commission, canceled or not, until the Ledger decides it, because no later event names it
+ * after an erasure.
+ */
 function writesOf(commission: Commission, when: RowCondition): readonly ConsumerWrite[] {
   const { tenantId, mode, affiliate, orderId, paymentId, amountMinor, currency, status } = commission;
   const { releasesAtMs, sequence } = commission;

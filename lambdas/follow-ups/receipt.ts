@@ -42,8 +42,8 @@ export function receiptAddress(digest: Digest, { id, metadata }: Pick<PaidPaymen
 }
 
 /**
- * The text of the receipt. It uses only immutable fields, so every attempt sends the same text. The merchant's fields are lines of
- * their own; one with a link is left out, because the e-mail comes from the operator's address.
+ * The text of the receipt. It uses only immutable fields, so every attempt sends the same text. The merchant's fields
+ * are lines of their own. A field with a link is omitted, because the e-mail is sent from the operator's address.
  */
 export function receiptEmail(payment: PaidPayment): { readonly subject: string; readonly text: string } {
   const { id, amount_captured: amountMinor, currency, reference, description, created, livemode } = payment;

@@ -7,7 +7,7 @@ import { COMMISSION_EVENTS } from './contract.ts';
 import type { CommissionPaymentEvent } from './keep-commission.ts';
 
 /**
- * The commission that the events of a payment lead to, derived again from its chain.
+ * The commission that results from the events of a payment, derived again from its chain.
  *
  * @returns undefined when the payment names no affiliate, has not succeeded, or was erased
  */

@@ -16,7 +16,10 @@ import { decidedWrites } from './keep-commission.ts';
 
 export interface ReleaseCommissionsTools extends Pick<Expiring, 'retention'> {
   readonly book: CommissionBook;
-  /** The Ledger decides: events arrive late, none reports an open dispute, and after an erasure none names the affiliate. */
+  /**
+   * The Ledger decides, because events can be late, none reports an open dispute, and none names the affiliate after an
+   * erasure.
+   */
   readonly payments: Pick<PaymentStore, 'listTransitions'>;
   readonly orders: Pick<OrderStore, 'listOrderTransitions'>;
   readonly records: Pick<ConsumerEffects, 'recordOnce'>;
@@ -60,14 +63,14 @@ async function release(tools: ReleaseCommissionsTools, due: CommissionDue): Prom
     const commission = await book.readCommission(due);
     if (commission === undefined) return NOTHING;
     if (commission.status === 'released' || commission.releasesAtMs !== due.releasesAtMs) {
-      // No later event changes it. Of a transaction, a restored table can have the entry without its removal. A commission that an
-      // order announced has a further entry since it was paid.
+      // No later event changes it. A restored table can have the entry of a transaction that removed it, and a
+      // commission that was announced by an order has another entry since its payment.
       await book.due.close(due);
       return NOTHING;
     }
     const ledger = await readLedger(tools, commission);
     if (ledger === undefined) {
-      // A restore has lost its payment, which has not come again within the lock period.
+      // A restore lost its payment, which was not requested again within the lock period.
       await book.due.close(due);
       return NOTHING;
     }

@@ -14,7 +14,7 @@ import { type PaidPayment, RECEIPT_TAG, type ReceiptAddress, receiptAddress, rec
 /** A `payment.completed` event. */
 export type PaidEvent = PaymentEvent & { readonly payment: PaidPayment };
 
-/** Why a receipt was not sent. */
+/** Reasons why a receipt was not sent. */
 type UnsentReceipt =
   | Extract<
       EmailOutcome['kind'] | ReceiptAddress['kind'],
@@ -26,7 +26,10 @@ export interface ReceiptTools extends ConsumeTools {
   readonly mailer: Mailer;
   /** Read before each attempt: the event may be old. */
   readonly payments: Pick<PaymentStore, 'listTransitions'>;
-  /** `test` where the sandbox is the mailer, which reaches no mailbox: receipts of live mode are not sent. @default all are */
+  /**
+   * `test` if the sandbox is the mailer, which reaches no mailbox: receipts of live mode are then not sent. @default
+   * all receipts are sent
+   */
   readonly ordersOf?: Mode | 'none';
   /** Called for a receipt that is not retried automatically. */
   readonly unsent: (payment: string, why: UnsentReceipt) => void;
@@ -39,19 +42,20 @@ export const RECEIPTS = 'receipts';
 const SEND_TIMEOUT_MS = RECEIPT_SECONDS * 1000;
 
 /**
- * Sends the receipt of a payment once, if its metadata ask for one. A receipt that the mailer refuses, one beyond the bound of its
- * recipient, one whose outcome is undecidable, one with a malformed address, and one of live mode where only the sandbox sends are
- * recorded as done and reported. A receipt that is not due any more is recorded as done. What a delayed message or a redrive sends
- * later is judged again (`sendReceiptAgain`).
+ * Sends the receipt of a payment once, if its metadata request one. Recorded as done and reported are receipts that the
+ * mailer refuses, that exceed the limit of their recipient, whose outcome cannot be determined, that have a malformed
+ * address, or that belong to live mode while only the sandbox sends. A receipt that is no longer due is recorded as
+ * done. A later attempt by a delayed message or a redrive is judged again (`sendReceiptAgain`).
  *
  *   event   payment.completed ───────────────────── in the queue ── read: nothing is left ── not sent
  *   refund  ────────────────── all of the charge ✓
  *
- * @throws RetryableError, AmbiguousError, TerminalError from the mailer and the store: the event must be delivered again
+ * @throws RetryableError, AmbiguousError, TerminalError from the mailer and the store: the event must be delivered
+ *   again
  */
 export async function sendReceipt(tools: ReceiptTools, event: PaidEvent): Promise<Consumed> {
   const { kind } = receiptAddress(tools.digest, event.payment);
-  // Most payments ask for no receipt. No record is written for them.
+  // No record is written for payments without a receipt, which are the majority.
   if (kind === 'not_asked_for' || kind === 'order_confirms') return { kind: 'done' };
   return consumeEvent<PaidEvent>(tools, receiptConsumer(tools), event);
 }

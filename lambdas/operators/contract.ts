@@ -7,8 +7,8 @@ export const PurgeMetric = {
 } as const;
 
 /**
- * Queues that no function receives, each with the queue or the function that does the work of its messages again. All others are dead
- * letters of the queue with their name.
+ * Queues that no function receives, each with the queue or function to which its messages are redriven. All others are
+ * dead letters of the queue with their name.
  */
 export const WAYS: Readonly<Record<string, string>> = {
   'Events-Parked': 'Events-Republisher',
@@ -22,11 +22,14 @@ export const DEAD_LETTERS_END = '-DeadLetters';
 /** The environment variable with the queues of messages that operators list. JSON, `MessageQueueNames`. */
 export const MESSAGE_QUEUES = 'MESSAGE_QUEUES';
 
-/** Without whole addresses, because the environment of a function has 4 kB. By the names that operators see. */
+/**
+ * The queues by the names that operators see. Without full addresses, because the environment of a function is limited
+ * to 4 kB.
+ */
 export interface MessageQueueNames {
   /** The address of one of the queues. A name stands for the address with this name at its end. */
   readonly at: string;
-  /** Queues of tasks, each with the queue of its dead letters, by what both names begin with. Names or addresses. */
+  /** Queues of tasks, each with the queue of its dead letters, by their common prefix. Names or addresses. */
   readonly tasks: Readonly<Record<string, readonly [received: string, kept: string]>>;
   /** Names or addresses of other queues whose messages a function receives. */
   readonly received: Readonly<Record<string, string>>;

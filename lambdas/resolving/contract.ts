@@ -7,7 +7,10 @@ export const BacklogMetric = {
   openClaims: 'open_claims',
   /** Age of the oldest of these claims; 0 when there is none. Milliseconds. */
   oldestClaim: 'oldest_open_claim',
-  /** Payments and changes that were answered 202 and whose outcome is still unknown. What waits for a payer or a bank is not counted, unless it waits for an operator. */
+  /**
+   * Payments and changes that were answered 202 and whose outcome is still unknown. Those that wait for a payer or a
+   * bank are not counted, unless they also wait for an operator.
+   */
   unknownOutcomes: 'unknown_outcomes',
   /** Time since the claim of the oldest of these; 0 when there is none. Milliseconds. */
   oldestUnknown: 'oldest_unknown_outcome',

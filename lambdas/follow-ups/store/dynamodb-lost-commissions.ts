@@ -20,8 +20,8 @@ export class DynamoDbLostCommissions {
   }
 
   /**
-   * Writes those of the commission's rows that are missing, its queue entry included. The order may belong to another payment, and a
-   * released commission needs no entry: then nothing is written.
+   * Writes the missing rows of a commission, including its queue entry. Nothing is written if the order belongs to
+   * another payment, and no entry for a released commission.
    *
    * @returns whether a row was missing
    */

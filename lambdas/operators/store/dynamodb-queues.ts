@@ -79,7 +79,7 @@ const ROWS: Readonly<Record<Exclude<QueueName, 'claims'>, Rows>> = {
   },
 };
 
-/** Of each shard. */
+/** Maximum number of entries to count in each shard. */
 const MOST_COUNTED = 125;
 
 interface Found {
@@ -130,7 +130,7 @@ export class DynamoDbQueues implements QueueLists {
     }));
   }
 
-  /** Claims without an active owner, those that are due for longest first. The index is eventually consistent. */
+  /** Claims without an active owner, longest overdue first. The index is eventually consistent. */
   async #claims(shard: number, limit: number, after?: string): Promise<readonly Found[]> {
     const { openClaimsIndex, partitionKey: key } = IdempotencyTable;
     const { name, partitionKey, sortKey } = openClaimsIndex;
@@ -170,7 +170,7 @@ function shardsOf(queue: QueueName): number {
   return queue === 'claims' ? INDEX_SHARDS : ROWS[queue].shards;
 }
 
-/** A row that cannot be read is shown as one: it is stuck, too. */
+/** Shows an unreadable row as such, because it is stuck, too. */
 function readable(item: Item, entryOf: Rows['entryOf']): QueueEntry {
   try {
     const { needsOperator = false, ...entry } = entryOf(item);

@@ -19,17 +19,20 @@ import { PAYMENT_ID } from '../../payments/ids.ts';
 import { DEAD_LETTERS_END, type MessageQueueNames, TASKS_END, WAYS } from '../contract.ts';
 import type { DeployedQueues, MessageEntry, MessageQueues, PutBack } from '../use/queue-lists.ts';
 
-/** Seconds. Longer than a look takes, so that it receives no message twice, and shorter than an operator waits. */
+/**
+ * Visibility timeout of a message that is only listed: exceeds the duration of a listing, so that none is received
+ * twice, and is short enough for an operator to wait. Seconds.
+ */
 const HIDDEN_SECONDS = 15;
-/** Long polling asks all servers of the queue (Amazon SQS, "Short and long polling"). Seconds. */
+/** Long polling queries all servers of the queue (Amazon SQS, "Short and long polling"). Seconds. */
 const LONG_POLL_SECONDS = 1;
-/** A message that was received and not moved is hidden for so long. Seconds. */
+/** Visibility timeout of a message that is received to be moved. Seconds. */
 const MOVED_WITHIN_SECONDS = 30;
 /** The maximum of SQS per receive. */
 const MOST_AT_ONCE = 10;
-/** A receive takes a second if the queue is empty. */
+/** Maximum number of receives. Each takes a second if the queue is empty. */
 const MOST_RECEIVES = 15;
-/** So many receives without a message, one after the other, end a redrive. */
+/** Number of consecutive receives without a message that ends a redrive. */
 const EMPTY_RECEIVES = 3;
 
 const COUNTS = [
@@ -121,7 +124,7 @@ export class SqsQueues implements MessageQueues {
     return [...found.values()];
   }
 
-  /** Ends the hiding of messages that were only looked at. Otherwise it ends by itself after some seconds. */
+  /** Makes listed messages visible again. Otherwise they become visible after some seconds. */
   async #show(queue: string, taken: readonly Message[]): Promise<void> {
     const QueueUrl = this.deployed[queue]?.url;
     const show = ({ ReceiptHandle }: Message) =>
@@ -137,7 +140,7 @@ export class SqsQueues implements MessageQueues {
       redriver === undefined ? this.#send(message, to) : this.#start(redriver, message.Body ?? '');
     let count = 0;
     let empty = 0;
-    // Another operator may be looking at messages, which hides them for a moment.
+    // A listing by another operator may hide messages for a moment.
     while (empty < EMPTY_RECEIVES && this.#nowMs() < stopAtMs) {
       const command = new ReceiveMessageCommand({
         QueueUrl: url,
@@ -167,12 +170,12 @@ export class SqsQueues implements MessageQueues {
   }
 }
 
-/** Starts a function with the body of a parked message. The function has it when this returns. */
+/** Starts a function with the body of a parked message. Resolves once Lambda has accepted it. */
 type StartRedrive = (functionName: string, parked: string) => Promise<void>;
 
-const startsNothing: StartRedrive = () => Promise.reject(new Error('no function is known that redrives'));
+const startsNothing: StartRedrive = () => Promise.reject(new Error('no function is configured that redrives'));
 
-/** By asynchronous invocations. Lambda tries one that fails again, and then parks its request. */
+/** Invokes functions asynchronously; Lambda retries, then parks the request. */
 export function startRedrives({ lambda }: Functions): StartRedrive {
   return async (FunctionName, parked) => {
     const Payload = JSON.stringify({ parked: firstParked(parked) } satisfies RedriveRequest);
@@ -188,7 +191,7 @@ async function answered<T>(sent: Promise<T>): Promise<T> {
   }
 }
 
-/** Of the body, only ids and reasons are shown. */
+/** Shows only ids and reasons of the body. */
 function entryOf({ MessageId = '', Body = '', Attributes, MessageAttributes }: Message): MessageEntry {
   const about = ORDER_IN_TEXT.exec(Body)?.[0] ?? PAYMENT_IN_TEXT.exec(Body)?.[0];
   const given = letterIn(Body);

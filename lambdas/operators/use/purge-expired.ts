@@ -78,7 +78,7 @@ export function purgeExpired(tools: PurgeTools): Job<ToPurge> {
   };
 }
 
-/** Some at a time; what fails is there for the next night. */
+/** Removes some at a time. Failed removals are left for the next night. */
 async function removeAll(
   { records, clock, observer }: PurgeTools,
   found: readonly ExpiredRecord[],

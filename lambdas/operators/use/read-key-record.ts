@@ -31,10 +31,10 @@ export interface KeyRecordTools {
   readonly digest: Digest;
 }
 
-/** What became of a key. */
+/** The state of a key. */
 export const KEY_STATES = ['in_progress', 'lease_ended', 'released', 'completed', 'expired'] as const;
 
-/** The record of a key, for operators. Absent fields are not known of this kind of record. */
+/** The record of a key, for operators. Fields that this kind of record does not have are absent. */
 export interface KeyRecord {
   readonly operationId: OperationId;
   readonly state: (typeof KEY_STATES)[number];
@@ -47,13 +47,13 @@ export interface KeyRecord {
   readonly claimedAtMs?: number;
   readonly changedAtMs?: number;
   readonly leaseExpiresAtMs?: number;
-  /** As it is stored: without personal data. */
+  /** The stored answer, without personal data. */
   readonly answer?: Answer;
-  /** Unix seconds. Absent while it is open, and of an effect that is refused a second time for ever. */
+  /** Unix seconds. Absent while the record is open, and for permanent records of effects. */
   readonly expiresAtSeconds?: number;
 }
 
-/** Whose key it is. An operator's key is not of a tenant. */
+/** The owner of a key: a tenant or an operator. */
 export type KeyOwner =
   | { readonly kind: 'tenant'; readonly tenantId: TenantId; readonly mode: Mode }
   | { readonly kind: 'operator'; readonly person: string };
@@ -63,12 +63,12 @@ export const KEYED_PATH =
   /^\/v1\/(?:payments(?:\/pay_[a-z2-7]{32}\/(?:capture|cancel|refunds))?|orders|admin\/(?:corrections|payments\/pay_[a-z2-7]{32}\/(?:resolve|annotations)))$/;
 const CHANGE_PATH = /^\/v1\/payments\/(pay_[a-z2-7]{32})\/(capture|cancel|refunds)$/;
 const CHANGES = { capture: 'capture', cancel: 'cancel', refunds: 'refund' } as const;
-/** Who sends keys to a path. */
+/** The kind of owner that sends keys to a path. */
 export function ownerKindOf(path: string): KeyOwner['kind'] {
   return path.startsWith('/v1/admin/') ? 'operator' : 'tenant';
 }
 
-/** The operation that a request with the key asks for: derived again, because no row names the key. */
+/** The operation of a request with the key. It is derived again, because no row contains the key. */
 export function operationOfKey(
   digest: Digest,
   owner: KeyOwner,

@@ -20,7 +20,9 @@ import type { WebhookStore } from '../../webhooks/use/webhooks.ts';
 
 /** Transitions of a page. Each costs a read for its claim or its callback, and one for each endpoint of the tenant. */
 export const MOST_TRANSITIONS = 25;
-/** Acts of operators that are no transitions are looked for among the newest entries of the tenant's log. */
+/**
+ * Number of the newest entries of the tenant's log that are searched for actions of operators that are not transitions.
+ */
 const ACTIVITY_READ = 100;
 
 export interface TimelineTools {
@@ -32,18 +34,21 @@ export interface TimelineTools {
   readonly digest: Digest;
 }
 
-/** What happened, besides its time and the transition that it belongs to. */
+/** An event on the timeline, without its time and transition. */
 export type Happened =
   | { readonly kind: 'transition'; readonly transition: Transition }
-  /** A request claimed an operation: it alone may call the processor until its lease ends. */
+  /** A request claimed an operation. Only its owner may call the processor until the lease ends. */
   | { readonly kind: 'claim'; readonly operationId: OperationId; readonly owner: OwnerToken }
-  /** The lease of `from` had ended, or it had given its claim back. */
+  /** The lease of `from` had ended, or `from` had released its claim. */
   | { readonly kind: 'takeover'; readonly operationId: OperationId; readonly from: EarlierOwner }
   /** A call to the processor by the owner that completed the operation. */
   | { readonly kind: 'call'; readonly operationId: OperationId; readonly call: NotedCall }
   /** The answer to the request was stored. */
   | { readonly kind: 'answer'; readonly operationId: OperationId; readonly status: number }
-  /** Nothing is stored as the answer yet. The owner may call the processor until its lease ends; without a lease, it gave its claim back. */
+  /**
+   * No answer is stored yet. The owner may call the processor until its lease ends; without a lease, it has released
+   * its claim.
+   */
   | { readonly kind: 'open'; readonly operationId: OperationId; readonly leaseExpiresAtMs?: number }
   | { readonly kind: 'callback'; readonly eventId: string }
   | { readonly kind: 'event'; readonly eventId: string; readonly type: TransitionType }
@@ -54,7 +59,7 @@ export type Happened =
 export interface TimelineEntry {
   /** Unix milliseconds. */
   readonly atMs: number;
-  /** The transition that it belongs to. Absent for an act that is none. */
+  /** The transition that it belongs to. Absent for an action without a transition. */
   readonly sequence?: number;
   readonly happened: Happened;
 }
@@ -69,9 +74,10 @@ export type TimelineOutcome =
     };
 
 /**
- * What happened to a payment, in the order of time, from the rows that exist: its transitions, the records of its operations with
- * their owners and calls, callbacks, events, attempts of webhooks, and acts of operators. A page covers some transitions and all
- * that belongs to them. Records and deliveries are deleted after their retention; the transitions stay.
+ * The timeline of a payment in chronological order, from the rows that still exist: its transitions, the records of its
+ * operations with their owners and calls, callbacks, events, attempts of webhooks, and actions of operators. A page
+ * covers some transitions and everything that belongs to them. Records and deliveries are deleted after their
+ * retention; the transitions stay.
  *
  * @throws RetryableError when it cannot be read now
  */
@@ -92,7 +98,7 @@ export async function readTimeline(tools: TimelineTools, id: string, page: Trans
   return { kind: 'found', payment, entries, hasMore };
 }
 
-/** What one transition tells, and the record of the operation that it began or the callback that it came by. */
+/** The entries of one transition, and of the record of the operation or callback that caused it. */
 async function around(tools: TimelineTools, transition: Transition): Promise<readonly TimelineEntry[]> {
   const { sequence, type, occurredAtMs: atMs, subject, cause, payment } = transition;
   const entry = (happened: Happened, when = atMs): TimelineEntry => ({ atMs: when, sequence, happened });
@@ -163,7 +169,7 @@ async function deliveriesOf(
   return (await Promise.all(pairs)).flat();
 }
 
-/** Acts that are no transition: corrections, decisions and annotations are in the chain itself. */
+/** Actions without a transition; corrections, decisions and annotations are in the chain itself. */
 async function actsOn({ activity }: TimelineTools, { id, tenantId, mode }: Payment): Promise<readonly TimelineEntry[]> {
   const entries = await activity.listActivity({ tenantId, mode }, { order: 'newest_first', limit: ACTIVITY_READ });
   return entries
@@ -173,7 +179,7 @@ async function actsOn({ activity }: TimelineTools, { id, tenantId, mode }: Payme
 
 const IN_THE_CHAIN: ReadonlySet<string> = new Set(['correction.made', 'decision.made', 'annotation.made']);
 
-/** The order of what happened at the same millisecond: causes before effects. */
+/** The order of entries of the same millisecond: causes before effects. */
 const RANKS = [
   'act',
   'claim',

@@ -8,14 +8,14 @@ import type { KeyedEffectTools } from './keyed-effect.ts';
 
 export type RecordTools = Pick<KeyedEffectTools, 'effects' | 'runner' | 'clock' | 'entropy'>;
 
-/** An act of an operator whose effect is in rows that the act itself writes. */
+/** An action of an operator whose effect is only in the rows that it writes. */
 export interface RecordedAct {
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
   /**
    * Writes the effect together with the record of the request.
    *
-   * @param recordOf makes the record. @param stored what a repeated request is answered
+   * @param recordOf makes the record. @param stored the answer to a repeated request
    * @returns the first answer; undefined when nothing was written
    */
   readonly act: (recordOf: (stored: Answer) => EffectRecord) => Promise<Answer | undefined>;

@@ -13,7 +13,7 @@ export interface RedriveTools extends Pick<KeyedEffectTools, 'effects' | 'runner
   readonly messages: MessageQueues;
 }
 
-/** A request of an operator to put the dead letters of a queue back. */
+/** An operator's request to redrive the dead letters of a queue. */
 export interface Redrive {
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
@@ -22,16 +22,17 @@ export interface Redrive {
   readonly to: string;
 }
 
-/** A request ends within the time that API Gateway waits. Milliseconds. */
+/** Time for which messages are moved, so that the request ends within the time limit of API Gateway. Milliseconds. */
 const MOVES_FOR_MS = 15_000;
 
 /**
- * Puts the messages back that were in a queue of dead letters when the request came, and records the request in the activity log
- * before. A repeated request goes on with those that a killed one left, and no message is put back twice by one request: what fails
- * again is newer than the request. Whatever is put back takes effect once, because every handler is idempotent.
+ * Redrives the messages that were in a queue of dead letters when the request arrived, after recording the request in
+ * the activity log. A repeated request continues with messages that a killed one left. No message is redriven twice by
+ * one request, because a message that fails again is newer than the request. Each redriven message takes effect once,
+ * because every handler is idempotent.
  *
  * @returns `refused` when no message waits
- * @throws RetryableError when the queues or the store are unavailable: a retry with the same key goes on
+ * @throws RetryableError when the queues or the store are unavailable: a retry with the same key continues
  * @throws AmbiguousError as above
  */
 export async function redriveQueue(tools: RedriveTools, asked: Redrive): Promise<RecordedOutcome> {
@@ -84,7 +85,7 @@ async function recordRequest(tools: RedriveTools, asked: Redrive): Promise<Recor
       });
       if (written.kind === 'recorded')
         return { kind: 'done', outcome: { kind: 'recorded', atMs, outcome: { kind: 'first', answer } } };
-      // A rival with the same key has recorded it, or another act is the next one of the log.
+      // A rival with the same key has recorded it, or another action took the next place in the log.
       const found = await find();
       return found === undefined ? { kind: 'again', prepared: undefined } : { kind: 'done', outcome: found };
     },

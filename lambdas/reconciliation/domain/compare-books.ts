@@ -18,11 +18,11 @@ export const MISMATCH_KINDS = [
 
 /** One payment and currency for which processor and Ledger differ. Amounts in minor units. */
 export interface Mismatch {
-  /** As named by the charge, even if no such payment exists; undefined when the charge names none. */
+  /** The payment that the charge names, even if it does not exist; undefined when the charge names none. */
   readonly paymentId?: PaymentId;
   readonly paymentStatus?: PaymentStatus;
   readonly currency: string;
-  /** Captured, less succeeded refunds and disputes that are open or lost. Of `fees_differ`: the fees. */
+  /** Captured, less succeeded refunds and disputes that are open or lost. For `fees_differ`, the fees. */
   readonly processorMinor: number;
   readonly ledgerMinor: number;
   readonly chargeIds: readonly string[];
@@ -36,19 +36,21 @@ export interface InLedger {
   readonly paymentStatus?: PaymentStatus;
   /** All transitions of the payment. */
   readonly transitions: readonly Pick<Transition, 'postings' | 'subject' | 'type'>[];
-  /** What they amount to. Absent when the payment does not exist or belongs to other books. */
+  /** The state after these transitions. Absent when the payment does not exist or belongs to other books. */
   readonly state?: PaymentState;
 }
 
 /**
  * Compares currency by currency. Each figure is computed from its own side only:
  *
- * - the processor's figure is the sum over the given charges, without the payment's own charge if that names another payment now;
- * - the Ledger's figure is the net debit of `processor_clearing` over the given transitions. Fees are left out, because the
- *   processor lists gross amounts. Corrections count, because operators use them to correct the books.
+ * - the processor's figure is the sum over the given charges, without the payment's own charge if that names another
+ *   payment now;
+ * - the Ledger's figure is the net debit of `processor_clearing` over the given transitions. Fees are excluded, because
+ *   the processor lists gross amounts. Corrections count, because operators use them to correct the books.
  *
- * Where both figures agree, each charge is compared too: a dispute and another charge, both unknown here, can cancel each other out, and
- * a charge with money whose metadata also name another payment is a mismatch. Where the charges agree as well, the fees are compared.
+ * Where both figures agree, each charge is compared too: a dispute and another charge, both unknown here, can cancel
+ * each other out, and a charge with money whose metadata also name another payment is a mismatch. Where the charges
+ * agree as well, the fees are compared.
  */
 export function compareBooks(charges: readonly ProcessorCharge[], inLedger: InLedger): readonly Mismatch[] {
   const legs = inLedger.transitions.flatMap(({ postings }) => clearingLegs(postings));
@@ -103,7 +105,7 @@ interface OwnFees {
 }
 
 /**
- * The fees of the payment's own charge. Those of another charge are not the merchant's: its money is returned.
+ * The fees of the payment's own charge. Fees of another charge are not the merchant's, because its money is returned.
  *
  * @returns undefined when they are not posted, or not reported yet
  */
@@ -138,7 +140,9 @@ function compareFees(
   ];
 }
 
-/** Whether the chain records another amount of the charge. What an operator has booked on clearing counts as a whole only. */
+/**
+ * Whether the chain records another amount for the charge. Bookings of operators on clearing count only in the total.
+ */
 function isOtherwise(charge: ProcessorCharge, { paymentId, transitions, state }: InLedger): boolean {
   if (state === undefined) return false;
   if (isOfAnotherPayment(charge, paymentId))

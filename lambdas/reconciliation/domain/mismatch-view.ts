@@ -5,7 +5,7 @@ import { ALL_MISMATCHES, mismatchPartition, type ViewKey, type ViewOwner } from 
 import { type ViewRow } from '../../views/domain/views.ts';
 import type { Mismatch } from './compare-books.ts';
 
-/** The subject of a look: a payment in one currency, or a charge without a known payment. */
+/** The subject of a comparison: a payment in one currency, or a charge without a known payment. */
 export interface LookedAt {
   readonly books: BooksName;
   /** The owner of the payment; absent for a charge without a known payment. */
@@ -17,7 +17,7 @@ export interface LookedAt {
   readonly currency: string;
 }
 
-/** How a look changed the view. */
+/** The change of the view by a comparison. */
 export type MismatchChange = 'suspected' | 'confirmed' | 'gone';
 
 /** The number of open mismatches. */

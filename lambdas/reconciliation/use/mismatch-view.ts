@@ -23,11 +23,11 @@ export interface MismatchViewTools {
 }
 
 /**
- * Stores the result of a look in the view. Repeated or concurrent calls have one effect: the row is replaced only if it is
- * unchanged since it was read, and a look that started before the stored one is ignored.
+ * Stores the result of a look in the view. Repeated or concurrent calls have a single effect: the row is replaced only
+ * if it is unchanged since it was read, and a look that started before the stored one is ignored.
  *
- *   hourly   look (apart) ─────────────────────────── put ✗ the row is from a later look
- *   nightly         look (apart) ── put
+ * hourly   look (differ) ────────────────────────── put ✗ the row is from a later look
+ * nightly         look (differ) ── put
  *
  * @param mismatch undefined when the two agree
  * @param nowMs start of the look
@@ -64,7 +64,9 @@ export async function keepLook(
   );
 }
 
-/** Mismatches of all owners, oldest payment first. @param after the `place` of the last one of the previous page */
+/**
+ * Mismatches of all owners, oldest payment first. @param after the `place` of the last mismatch of the previous page
+ */
 export async function someMismatches(
   { views }: Pick<MismatchViewTools, 'views'>,
   after: string | undefined,
@@ -82,7 +84,7 @@ export async function someMismatches(
 }
 
 const COUNTED_AT_ONCE = 500;
-/** Stops at a hundred thousand, where the exact number no longer matters. */
+/** Limits the count to a hundred thousand, above which the exact number does not matter. */
 const MAX_COUNTINGS = 200;
 
 export async function countMismatches(tools: Pick<MismatchViewTools, 'views'>): Promise<MismatchCounts> {

@@ -23,7 +23,7 @@ export interface ReconcileWindow {
   readonly untilMs: number;
   begin(): Promise<{
     readonly from: OutcomePosition;
-    /** Where the mark is; undefined when there is none. @default undefined */
+    /** The position of the mark; undefined when there is none. @default undefined */
     readonly mark?: OutcomePosition | undefined;
   }>;
 }
@@ -34,13 +34,13 @@ export interface ListedCharge {
   readonly charge: ProcessorCharge;
 }
 
-/** What both books have of a stretch of time. */
+/** The contents of both books for a range of time. */
 export interface TimePart {
   readonly from: OutcomePosition;
   readonly to: OutcomePosition;
   /** The end of the run's window. Unix milliseconds. */
   readonly untilMs: number;
-  /** Where the mark is if every earlier part was compared. */
+  /** The position of the mark if every earlier part was compared. */
   readonly mark: string | undefined;
   /** Every charge that was created in the time, and some of just before and after it. */
   readonly charges: readonly ListedCharge[];
@@ -67,23 +67,29 @@ type Place =
   | { readonly phase: 'count' };
 
 export const MINUTE_MS = 60_000;
-/** A page has a hundred charges, whose refunds and disputes may need separate reads. A page of work has a minute. Milliseconds. */
+/**
+ * Time limit of one list call. A page has a hundred charges, whose refunds and disputes may need separate reads. A page
+ * of work has a minute. Milliseconds.
+ */
 const LIST_TIMEOUT_MS = 20_000;
-/** After this time no further page of a list is read, so that half of the minute is left for the comparison. Milliseconds. */
+/**
+ * Time after which no further page of a list is read, so that half of the minute is left for the comparison.
+ * Milliseconds.
+ */
 const LISTS_MS = 20_000;
 /** Lists of consecutive times that are read concurrently. */
 const LISTS = 4;
-/** Pages of one list. What they do not contain is left to the next part. */
+/** Maximum number of pages of one list. The next part reads the rest. */
 const MAX_LIST_PAGES = 4;
 /** Pages of a list whose charges all have one second. */
 const MAX_PAGES_OF_A_SECOND = 50;
-/** Charges of a list: mostly a single page of the processor, which has a hundred. */
+/** Target number of charges of a list, which mostly fits into a single page of the processor, of a hundred charges. */
 const AIM = 80;
-/** Outcomes of a part. Those whose charge is in no list of the part cost a read at the processor. */
+/** Maximum number of outcomes of a part. Those whose charge is in none of the lists cost a read at the processor. */
 const MAX_OUTCOMES = 500;
 /**
- * How long before its outcome a charge is usually created. A list begins this much earlier, so that it has the charges of the
- * first outcomes of its time too. Seconds.
+ * Usual time between the creation of a charge and its outcome. A list begins this much earlier, so that it contains the
+ * charges of its first outcomes, too. Seconds.
  */
 const CHARGED_BEFORE_SECONDS = 5;
 
@@ -118,8 +124,8 @@ export async function readPage(
 }
 
 /**
- * One part. The lists of charges come first, because a list has no cheap way to end at a given number: the part ends where the
- * first incomplete list does, or with its last outcome.
+ * Reads one part. Lists of charges are read first, because there is no cheap way to end a list at a given number of
+ * charges: the part ends where the first incomplete list does, or with its last outcome.
  *
  *   from |-- list 1 --|-- list 2 --|-- list 3 --      |-- list 4 --|
  *                                             ^ to: list 3 was too long. The next part begins here, with shorter lists
@@ -162,7 +168,7 @@ async function partPage(
 interface ListTime {
   readonly fromSeconds: number;
   readonly untilSeconds: number;
-  /** A list that is not read to its end has at least all charges before this second. */
+  /** A list that is not read to its end contains at least all charges before this second. */
   readonly atLeastToSeconds: number;
 }
 
@@ -178,7 +184,7 @@ function listTimes(fromSeconds: number, untilSeconds: number, listSeconds: numbe
   }).filter((time) => time.atLeastToSeconds <= time.untilSeconds);
 }
 
-/** A list of a processor, as far as it was read. */
+/** The part of a processor's list that was read. */
 interface ReadList extends Pick<TimePart, 'charges' | 'unreadable'> {
   /** Unix seconds. */
   readonly endsAtSeconds?: number;
@@ -220,7 +226,7 @@ function textOf(at: Place): string {
   return JSON.stringify(at);
 }
 
-/** One string for a processor, its mode and the account at it. */
+/** A string that identifies a processor, its mode and account. */
 export function wordOf({ name, mode, account }: BooksName): string {
   return JSON.stringify([name, mode, account]);
 }

@@ -41,8 +41,8 @@ interface BooksObserver {
 }
 
 /**
- * Concurrent looks. Most take one read of a chain. One that asks the processor takes half a second, so that eight stay below its
- * limit of searches (Stripe documentation, "Rate limits": 20 per second).
+ * Concurrent looks. Most take one read of a chain. A look that calls the processor takes half a second, so that eight
+ * stay below its limit of searches (Stripe documentation, "Rate limits": 20 per second).
  */
 const AT_ONCE = 8;
 /** One read of the processor's books. Milliseconds. */
@@ -50,11 +50,14 @@ const READ_TIMEOUT_MS = 5_000;
 /** The id of the hourly job, under which its mark is stored. It must never change. */
 const JOB_ID = 'reconcile-recent';
 /**
- * How far the mark stays behind the present. An outcome has the time of its writer; it must not appear behind the mark. The clocks
- * of writer and worker may each be off by five minutes. Milliseconds.
+ * Minimum lag of the mark behind the present. An outcome has the time of its writer, and must not appear behind the
+ * mark. The clocks of writer and worker may each be off by five minutes. Milliseconds.
  */
 const MARK_BEHIND_MS = 15 * MINUTE_MS;
-/** How far back an hourly run begins at most: a payment that cannot be compared holds the mark, and a run must end. Milliseconds. */
+/**
+ * Maximum age at which an hourly run begins: a payment that cannot be compared holds the mark, and a run must end.
+ * Milliseconds.
+ */
 const RECENT_MS = DAY_MS + 60 * MINUTE_MS;
 /**
  * A processor retries a callback for at most three days (Stripe documentation, "Webhooks: Retry behavior"). A week also covers
@@ -66,8 +69,8 @@ const WHOLE_DAYS = 7;
 type WindowOf = (scheduledForMs: number) => ReconcileWindow;
 
 /**
- * Compares what is new since the last run, up to the scheduled time of the run. The mark advances part by part, past those of
- * which every payment was compared.
+ * Compares everything that is new since the last run, up to the scheduled time of the run. The mark advances part by
+ * part, past each part that was compared completely.
  *
  *   part 1 ✓ ── part 2 ✗ a read failed ── part 3 ✓ ── …    mark: after part 1
  *   next run    part 2 ✓ ── part 3 ✓ ── …                  mark: after part 3
@@ -100,11 +103,11 @@ export function reconcileDays(tools: ReconcileTools): Job<ToCompare> {
 }
 
 /**
- * Compares the processors' books with the Ledger in both directions, for all tenants: every charge that a processor lists, and
- * every payment with an outcome in the window. Then it looks again at each open mismatch that this run has not looked at, and
- * removes those without a difference. At the end it counts the open mismatches.
+ * Compares the processors' books with the Ledger in both directions, for all tenants: every charge that a processor
+ * lists, and every payment with an outcome in the window. Then it looks again at each open mismatch that this run has
+ * not looked at, and removes those without a difference. At the end it counts the open mismatches.
  *
- * @param compared called after a part of which every payment was compared
+ * @param compared called after a part that was compared completely
  */
 function reconcile(
   tools: ReconcileTools,
@@ -193,7 +196,7 @@ function looksAt({
   ];
 }
 
-/** The newest outcome of a payment in a part, and the time of which the run compares outcomes from that part on. */
+/** The newest outcome of a payment in a part, and the range of time that the run compares from that part on. */
 interface InPart {
   readonly sequence: number;
   /** Unix milliseconds; the end is exclusive. */
@@ -201,7 +204,7 @@ interface InPart {
   readonly untilMs: number;
 }
 
-/** A look at one item. Its time is its start, because it may or may not see changes that happen during the look. */
+/** A look at one item. Its time is its start, because changes during the look may be missed. */
 class Look {
   readonly #tools: ReconcileTools;
   readonly #deadlineMs: number;
@@ -214,8 +217,8 @@ class Look {
   }
 
   /**
-   * A payment that a list of charges names, or that has an outcome. If its own charge agrees with the Ledger, nothing else is
-   * read: another charge that names it is in the list of its own time, and is looked at as such.
+   * A payment that a list of charges names, or that has an outcome. If its own charge agrees with the Ledger, nothing
+   * else is read: another charge that names it is in the list for its own time, and is compared there.
    *
    * @param listed the charges of the lists that name it
    */
@@ -315,7 +318,7 @@ class Look {
     return [...found.values()].filter((charge) => charge.paymentId === id || charge.chargeId === chargeId);
   }
 
-  /** A charge that names no payment, or one that does not exist. Each is compared by itself. */
+  /** A charge that names no payment, or one that does not exist. Each is compared separately. */
   async atUnmatched(books: ProcessorBooks, charge: ProcessorCharge): Promise<JobCounts> {
     const about: LookedAt = {
       books: { name: books.name, mode: books.mode, account: books.account },
@@ -330,8 +333,8 @@ class Look {
   }
 
   /**
-   * A charge that cannot be read. It holds the mark if it names a payment of the Ledger, which cannot be compared without it. The
-   * comparison goes on after one that is not Payonce's: its report is all that can be done about it.
+   * A charge that cannot be read. It holds the mark if it names a payment of the Ledger, which cannot be compared
+   * without it. After a charge that is not Payonce's, the comparison continues: reporting it is all that can be done.
    *
    * @throws the fault of the charge of a payment
    */

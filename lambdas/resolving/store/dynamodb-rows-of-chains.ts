@@ -17,7 +17,7 @@ const PAGE = 500;
 /** The status of an answer to a request that waits for a second person. Its record has no transition. */
 const WAITING = 202;
 
-/** What all of these rows have in common; each kind has a part of it. */
+/** The fields of all of these rows; each kind has some of them. */
 const anyRow = z.object({
   pk: z.string(),
   sk: z.string().optional(),
@@ -48,12 +48,12 @@ const KINDS = [
 const { correction, decision, annotation, approval } = OperationPrefix;
 const EFFECTS = [correction, decision, annotation, approval];
 
-/** The place of a row, and an attribute that tells that it is unchanged. */
+/** The key of a row, and an attribute that shows whether it is unchanged. */
 interface Place {
   readonly table: BesideLedger;
   readonly key: Item;
   readonly unchanged: readonly [name: string, value: unknown];
-  /** What is removed. @default the whole row */
+  /** The attribute to remove. @default the whole row */
   readonly attribute?: string;
 }
 

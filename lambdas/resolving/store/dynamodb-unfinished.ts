@@ -45,7 +45,7 @@ const IS_OPEN: Condition = {
   ExpressionAttributeValues: { ':open': 'INPROGRESS' },
 };
 
-/** The queues of unfinished work: the index of open claims, and that of the inquiries and returns in the Registry. */
+/** The queues of unfinished work: the index of open claims, and the index of inquiries and returns in the Registry. */
 export class DynamoDbUnfinishedWork implements UnfinishedWork {
   readonly #claims: QueueTools;
   readonly #queues: QueueTools;
@@ -120,7 +120,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   }
 }
 
-/** The mark, if it changes. */
+/** The mark, if its value changes. */
 function markOf({ undecidable = false }: { readonly undecidable?: boolean }, now: boolean): Item {
   return undecidable === now ? {} : { undecidable: now };
 }
@@ -133,7 +133,7 @@ function isUnchanged({ claimedAtMs }: Inquiry): Condition {
   };
 }
 
-/** A look that finds a failed return queues the entry again itself. */
+/** Whether the entry describes the same return: a look that finds a failed return queues the entry again itself. */
 function isSameReturn({ by }: ChargeToReturn): Condition {
   return {
     ConditionExpression: '#by = :by',

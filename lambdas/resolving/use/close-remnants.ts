@@ -13,7 +13,7 @@ import type { WalkPage, WalkStep } from '../../views/use/view-store.ts';
 import { walkAll } from '../../views/use/walk-all.ts';
 import type { ImpliedRows } from './rebuild-queues.ts';
 
-/** The tables whose rows are written together with those of the Ledger. */
+/** The tables whose rows are written together with rows of the Ledger. */
 export type BesideLedger = 'registry' | 'idempotency';
 
 /** A row that was written in one transaction with a transition of this chain. */
@@ -35,13 +35,13 @@ export interface RowOfChain {
     /** The end of an approval whose request took effect. Without it, the approval waits again, or has expired. */
     | 'verdict';
   readonly chainId: ChainId;
-  /** Of a record, and of an approval. */
+  /** Set for a record and an approval. */
   readonly operationId?: OperationId;
   /** The approval that an operator's request waits for instead of a transition. */
   readonly approvalId?: string;
-  /** When a record or a verdict was written. Unix milliseconds. */
+  /** Time at which a record or a verdict was written. Unix milliseconds. */
   readonly writtenAtMs?: number;
-  /** The place of the row, and what tells that it is unchanged, for its store. */
+  /** The key of the row and the attribute that shows whether it is unchanged, for its store. */
   readonly row: unknown;
 }
 
@@ -65,7 +65,10 @@ export interface LostOperation {
   readonly operationId: OperationId;
   /** The payment or the order. */
   readonly chainId: ChainId;
-  /** `claim`: not answered. `answer`: answered. `effect`: of an operator. `verdict`: an approval, which waits for a second person again. */
+  /**
+   * `claim`: not answered. `answer`: answered. `effect`: an operator's effect. `verdict`: an approval, which waits for
+   * a second person again.
+   */
   readonly kind: 'claim' | 'answer' | 'effect' | 'verdict';
   /** Unix milliseconds. */
   readonly writtenAtMs: number;
@@ -74,26 +77,28 @@ export interface LostOperation {
 export interface Remnants {
   /** The number of rows that were removed, by their kind. */
   readonly removed: Readonly<Partial<Record<RowOfChain['kind'], number>>>;
-  /** For an operator: the processor, or a client, may know of it. */
+  /** Reported to operators, because the processor or a client may know of the operation. */
   readonly lost: readonly LostOperation[];
   /** Rows of chains that this code cannot read. They were left. */
   readonly unreadable: readonly ChainId[];
 }
 
-/** Limit of the ids kept: more than an operator reads. */
+/** Maximum number of ids to keep: more than an operator reads. */
 const MOST_KEPT = 10_000;
 const TABLES = ['registry', 'idempotency'] as const;
 
 /**
- * Removes the rows of transactions of which a restored Ledger has nothing: entries of queues, references, personal data, and records of keys.
- * A restored copy can contain a part of a transaction, and the tables are restored to different moments.
+ * Removes rows whose transaction is missing in a restored Ledger: entries of queues, references, personal data, and
+ * records of keys. A restored copy can contain a part of a transaction, and the tables are restored to different
+ * moments.
  *
  *   claim    record ✓ transition 1 ✗ ── record removed: the same request is a first request, and looks its charge up before it sends
  *   refund   record ✓ transition n ✗ ── record removed, and a look at the processor's books is queued, which records the refund if it was made
  *   approval verdict ✓ transition n ✗ ── verdict removed: the approval waits for a second person again, or has expired
  *   any      entry ✓ transition ✗ ── entry removed
  *
- * Traffic may continue: records and their transitions are written together, and the walk of the Ledger that follows writes the entries again that are needed.
+ * Traffic may continue: records and their transitions are written together, and the subsequent walk of the Ledger
+ * rewrites the entries that are needed.
  *
  * @param progress called after every page, with the number of rows that were read
  */
@@ -133,7 +138,9 @@ export async function closeRemnants(
   return { removed, lost, unreadable: [...unreadable] };
 }
 
-/** Whether what was written with the row is there: the transition in the chain, or the approval that the request waits for. */
+/**
+ * Whether the counterpart of the row exists: the transition in the chain, or the approval that the request waits for.
+ */
 async function hasWritten(
   { approvals }: Pick<CloseRemnantsTools, 'approvals'>,
   chain: PaymentChain,
@@ -158,7 +165,7 @@ function lostOperation({ kind, operationId, chainId, writtenAtMs = 0 }: RowOfCha
   return { operationId, chainId, kind, writtenAtMs };
 }
 
-/** What the operation has done at the processor is recorded from its books. */
+/** Queues a look that records the operation's effects from the processor's books. */
 async function lookAgain({ implied, clock }: CloseRemnantsTools, paymentId: PaymentId): Promise<void> {
   await implied.putMissing({ kind: 'inquiry', row: lookAtBooks(paymentId, clock.nowMs()) }, async () => false);
 }

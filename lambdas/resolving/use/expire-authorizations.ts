@@ -21,18 +21,21 @@ type EndHoldTools = ExpireAuthorizationsTools & Pick<ResolveTools, 'cause'>;
 /** A processor that expires holds by itself sends a callback within this time. It also exceeds any clock difference. Milliseconds. */
 const MARGIN_MS = 2 * 60 * 60_000;
 
-/** Each attempt is a void that provably failed. After so many refusals an operator must find the reason. */
+/**
+ * Maximum number of attempts, each a void that provably failed. After that many refusals, an operator must find the
+ * reason.
+ */
 const MAX_ATTEMPTS = 10;
 
 /**
- * Ends holds that were not captured in time. The clock alone does not decide: the job first reads the charge at the processor
- * and records what it finds, as a callback would. Only a hold that still exists there is voided, by a change like a merchant's
- * cancellation, under a key that is derived from the payment:
+ * Ends holds that were not captured in time. The clock alone does not decide: the job first reads the charge at the
+ * processor and records what it finds, as a callback would. Only a hold that still exists there is voided, by a change
+ * like a merchant's cancellation, under a key that is derived from the payment:
  *
  *   job       due ── reads: authorized ── void.pending n + 1 ✓ ── void ── canceled (expired)
- *   merchant  ──────────────────────── capture.pending n + 1 ✗ ── refused: a cancellation is under way
+ * merchant  ──────────────────────── capture.pending n + 1 ✗ ── refused: a cancellation is in progress
  *
- *   job       due ── reads: authorized ── void.pending n + 1 ✗ ── left: a capture is under way
+ * job       due ── reads: authorized ── void.pending n + 1 ✗ ── left: a capture is in progress
  *   merchant  ── capture.pending n + 1 ✓ ── capture ── succeeded
  */
 export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<Hold> {
@@ -40,7 +43,7 @@ export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<H
   const shortestMs = Math.min(...knownProcessors(tools).map(({ abilities }) => abilities.holdValidityMs));
   return {
     page: async (cursor, limit, { scheduledForMs }) => {
-      // A deployment without processors can end no hold.
+      // A deployment without processors cannot end any hold.
       if (shortestMs === Infinity) return { items: [] };
       const beforeMs = Math.min(scheduledForMs, clock.nowMs()) - shortestMs - MARGIN_MS;
       const page = await holds.dueBefore(beforeMs, { limit, ...(cursor === undefined ? {} : { cursor }) });
@@ -53,7 +56,10 @@ export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<H
   };
 }
 
-/** A hold that no run can end raises its alarm and fails once. Then it is left until a run can end it, or an operator did. */
+/**
+ * A hold that no run can end raises its alarm and fails once. It is then left until a run can end it, or an operator
+ * has ended it.
+ */
 async function handleHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Promise<JobCounts> {
   const { paymentId: about, undecidable: isMarked = false } = hold;
   const mark = async (undecidable: boolean): Promise<void> => {
@@ -75,7 +81,7 @@ async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Pro
   // A void takes as long as a request. One that starts after the deadline could outlive its worker.
   const isTime = () => clock.nowMs() < deadlineMs;
   const chain = await readChain(tools.store, hold.paymentId);
-  // The second is an entry of a payment that a restore has lost.
+  // A missing payment means that a restore lost it and kept its entry.
   if (chain === undefined || !isHeld(chain)) {
     await holds.close(hold);
     return ONE_DONE;

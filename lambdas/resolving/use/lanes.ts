@@ -1,9 +1,9 @@
-/** The time of a look is the answer of a processor, so some are made at once. Fewer than processors allow in a second. */
+/** Concurrent looks, which mostly wait for a processor. Fewer than processors allow per second. */
 const AT_ONCE = 10;
 
 /**
- * Handles the items in their order, some at once; those of one name one after another, because writes to one chain exclude each other.
- * It ends when all have ended.
+ * Handles the items in order, several concurrently. Items with the same name are handled in sequence, because writes to
+ * one chain exclude each other. Resolves when all have ended.
  */
 export async function inLanes<Item>(
   items: readonly Item[],

@@ -33,10 +33,10 @@ export type ImpliedRow =
 
 export interface ImpliedRows {
   /**
-   * Writes the row unless there is one under its key. A reference that another payment holds is written if that payment has ended:
-   * a restored copy can contain half of the transaction in which the newer payment took it.
+   * Writes the row unless there is one under its key. A reference that another payment holds is written if that payment
+   * has ended: a restored copy can contain half of the transaction in which the newer payment took it.
    *
-   * @param isEnded whether a payment holds its reference no more
+   * @param isEnded whether a payment no longer holds its reference
    * @returns whether it was missing
    */
   putMissing(implied: ImpliedRow, isEnded: (holder: PaymentId) => Promise<boolean>): Promise<boolean>;
@@ -62,7 +62,10 @@ export interface QueuesWalk {
   readonly missing: Readonly<Record<Missing, number>>;
   /** Payments and orders that this code cannot read. Nothing was queued for them. */
   readonly unreadable: readonly ChainId[];
-  /** Payments and orders of whose chain a transition is missing: a restored copy can have the second of two that were written together. */
+  /**
+   * Payments and orders with a missing transition: a restored copy can have the second of two that were written
+   * together.
+   */
   readonly broken: readonly ChainId[];
 }
 
@@ -71,15 +74,15 @@ export function queuesWalkBegin(segments: number): QueuesWalk {
   return { walked: Array.from({ length: segments }, () => ''), read: 0, missing, unreadable: [], broken: [] };
 }
 
-/** Limit of the ids kept: more than an operator reads. */
+/** Maximum number of ids to keep: more than an operator reads. */
 const MOST_IDS = 10_000;
 
 const WHOLE_ORDER = { afterSequence: 0, limit: LONGEST_ORDER_CHAIN } as const;
 
 /**
- * Walks the Ledger and writes the queue entries and references that are missing in the Registry, after one of the two was restored.
- * Then whatever is unfinished is in a queue again. Traffic may continue: an entry that a job has just closed is written again, and the
- * next run closes it again.
+ * Walks the Ledger and writes the queue entries and references that are missing in the Registry, after one of the two
+ * was restored. All unfinished work is then in a queue again. Traffic may continue: an entry that a job has just closed
+ * is written again, and the next run closes it again.
  *
  * @param progress called after every page
  */
@@ -183,7 +186,7 @@ function otherRows(chain: PaymentChain): readonly ImpliedRow[] {
     if (status === 'authorized') return [{ ...entry, by: 'void' }];
     return money !== undefined && money.leftMinor + money.pendingMinor > 0 ? [{ ...entry, by: 'refund' }] : [];
   });
-  // A decision or a stray charge was followed by looks at all charges of the payment, which may not have ended.
+  // After a decision or a stray charge, all charges of the payment are looked up, which may not have ended.
   const books = decisions.size > 0 || strayCharges.size > 0 ? [lookAtBooks(paymentId, newest.occurredAtMs)] : [];
   const isHeld = hold !== undefined && payment.status === 'requires_capture';
   const isReferred = reference !== undefined && !freesReference(payment);
@@ -206,7 +209,10 @@ async function impliedByOrder(
   return [{ kind: 'open_order', row: openOrder(chain) }];
 }
 
-/** Of transitions that are written together, a restored copy can have a later one without an earlier one. */
+/**
+ * Whether no transition is missing. Of transitions that were written together, a restored copy can have a later one
+ * without an earlier one.
+ */
 function isWhole(transitions: readonly { readonly sequence: number }[]): boolean {
   return transitions.every(({ sequence }, place) => sequence === place + 1);
 }

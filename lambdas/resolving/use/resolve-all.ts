@@ -9,7 +9,7 @@ import { returnCharges } from './return-charges.ts';
 export interface ResolveAllTools
   extends Omit<ResolveTools, 'finishOther' | 'deadlineMs' | 'cause'>,
     Pick<OrderTools, 'orders' | 'choose'> {
-  /** Absent where no orders are taken. Those that were taken before are ended without them. */
+  /** Absent in deployments that take no orders. Earlier orders are ended without them. */
   readonly parties?: Pick<OrderTools, keyof typeof NO_PARTIES>;
   /** Receives the result of each queue's sweep. */
   readonly told: (queue: string, resolved: Resolved) => void;
@@ -55,7 +55,7 @@ export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQ
   };
 }
 
-/** The job `resolve`: finishes the work of one queue after the other. */
+/** The job `resolve`, which sweeps the queues in sequence. */
 export function resolveJob(tools: ResolveAllTools): Job<string> {
   const pieces: Record<string, Piece> = {};
   for (const [queue, sweep] of Object.entries(sweepsOf(tools))) {

@@ -31,7 +31,7 @@ export async function finishOrderClaim(tools: ResolveOrderTools, record: OpenRec
   const orderId = parseOrderId(record.operationId);
   if (orderId === undefined) return undefined;
   const chain = await readOrderChain(tools.orders, orderId);
-  // As a claim of a payment without its chain.
+  // Handled like the claim of a payment without its chain.
   if (chain === undefined) return 'waiting';
   const { order, details } = chain;
   const { tenantId, mode, amountMinor, currency } = order;
@@ -59,7 +59,7 @@ export async function resolveOrders(
     look: async (open) => {
       const nowMs = clock.nowMs();
       const before = await readOrderChain(orders, open.orderId);
-      // An entry of an order that a restore has lost.
+      // A restore lost the order and kept its entry.
       if (before === undefined) return 'finished';
       const { chain, isUnread } = await driveOn(tools, open.orderId, before);
       const isDone = !isUnread && (isSettled(chain.order) || (await isReviewOver(tools, chain, open, nowMs)));
@@ -71,8 +71,8 @@ export async function resolveOrders(
 }
 
 /**
- * An order that was opened again is driven as long as one that has just gone into review. One whose payment has left its review is driven
- * until the processor's books could be read: nothing opens it again.
+ * A reopened order is driven for as long as one that has just gone into review. An order whose payment has left review
+ * is driven until the processor's books could be read, because nothing opens it again.
  */
 async function isReviewOver(
   { store }: ResolveOrderTools,
@@ -87,7 +87,10 @@ async function isReviewOver(
   return chain?.state.payment.status === 'needs_review';
 }
 
-/** @returns the order's chain, and whether its payment has still to be read: money may have come back after the cancellation */
+/**
+ * @returns the order's chain, and whether its payment must still be read, because money may have returned after the
+ *   cancellation
+ */
 async function driveOn(
   tools: ResolveOrderTools,
   orderId: OrderId,

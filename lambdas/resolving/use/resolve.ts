@@ -54,24 +54,28 @@ export interface Resolved {
   readonly finished: number;
   /** Not decidable yet, or not reached before the deadline. */
   readonly waiting: number;
-  /** Cannot be determined by a program: an operator decides. */
+  /** Cannot be determined automatically; an operator must decide. */
   readonly undecidable: number;
   /** Ended with a fault. A later run tries again. */
   readonly failed: number;
 }
 
-/** Time limit per item, equal to that of a request. Milliseconds. */
+/** Time limit per item, equal to the limit of a request. Milliseconds. */
 const TIME_FOR_ONE_MS = REQUEST_BUDGET_SECONDS * 1000;
 /** Time limit per share of a run: five fit into the minute after which the next run begins. Milliseconds. */
 const RUN_FOR_MS = 11_000;
 /** Items read per share of a run. */
 const MAX_AT_ONCE = 1_000;
-/** A claim that cannot be finished is tried again by the next run, after those that became due before. Milliseconds. */
+/**
+ * Delay of a claim that could not be finished. The next run retries it after claims that became due earlier.
+ * Milliseconds.
+ */
 const CLAIM_AGAIN_MS = 60_000;
 
 /**
- * Finishes stale claims. Each is taken over as by a retry of its caller, and gets the answer that the caller would have
- * received. A released claim proves that nothing was sent, so it is left to its caller until its send window is over.
+ * Finishes stale claims. Takes each over as a retry by its caller would, and stores the answer that the caller would
+ * have received. A released claim proves that nothing was sent, so it is left to its caller until its send window is
+ * over.
  */
 export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
   const { work, clock } = tools;
@@ -85,7 +89,8 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
       if (other !== undefined) return other;
       const { operationId, paymentId } = record;
       const chain = await readChain(tools.store, paymentId);
-      // Tables were restored to a moment within the claim. The recovery ends it; what it asked for is not known here.
+      // A restore cut through the transaction of the claim. The recovery ends it, because its request is not known
+      // here.
       if (chain === undefined || !hasBegun(chain, operationId)) return 'waiting';
       return cameOfClaim(tools, await finish(tools, record, chain), record);
     },
@@ -94,7 +99,10 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
   });
 }
 
-/** A claim that its own request cannot finish would stay open forever. It is reported to an operator, once, and does not count as finished. */
+/**
+ * Reports a claim that its own request cannot finish to operators, once, because it would stay open forever. It does
+ * not count as finished.
+ */
 export function cameOfClaim(
   { report }: Pick<ResolveTools, 'report'>,
   outcome: (CreatePaymentOutcome | ChangePaymentOutcome | CreateOrderOutcome)['kind'],
@@ -110,7 +118,7 @@ async function finish(allTools: ResolveTools, record: OpenRecord, { first, state
   const { cause } = allTools;
   const { operationId, paymentId, fingerprint } = record;
   const { tenantId, mode } = first.payment;
-  // The breaker that counts is that of the payment's own processor.
+  // The relevant breaker belongs to the payment's own processor.
   const processor = pinnedProcessor(allTools, first) ?? allTools.processor;
   const tools = { ...allTools, processor, processors: knownProcessors(allTools) };
   const change = changeOf(state, operationId);
@@ -134,8 +142,8 @@ async function finish(allTools: ResolveTools, record: OpenRecord, { first, state
 }
 
 /**
- * Determines the outcome of payments and changes that were answered 202, then looks at what waits for a payer, a bank or an operator,
- * in a share of the run of its own. It only appends transitions; the stored answer does not change.
+ * Determines the outcome of payments and changes that were answered 202, then looks at inquiries that wait for a payer,
+ * a bank or an operator, within a separate time limit. It only appends transitions; the stored answer does not change.
  *
  * @param startedAtMs start of the run, which decides what is due, because earlier work can take more than a minute
  */
@@ -172,7 +180,7 @@ async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
   const { store, effects, digest, clock, entropy, cause } = tools;
   return rounds<Came>('this payment', async () => {
     const chain = await readChain(store, inquiry.paymentId);
-    // An entry of a payment that a restore has lost.
+    // A restore lost the payment and kept its entry.
     if (chain === undefined) return 'finished';
     if (inquiry.waitsFor === 'bank') return inquireCharge(tools, inquiry, chain);
     if (!isOpenOperation(inquiry.operationId, chain)) return 'finished';
@@ -232,8 +240,8 @@ async function lookAtCharge(
 }
 
 /**
- * Looks at a charge until it, its refunds and its disputes have a result. What they show is recorded: money that the payment must not
- * have becomes a stray charge, which is returned.
+ * Looks at a charge until it, its refunds and its disputes have a result, and records them: money that the payment must
+ * not have becomes a stray charge, which is returned.
  */
 async function inquireCharge(tools: ResolveTools, inquiry: Inquiry, chain: PaymentChain): Promise<Came> {
   const { operationId: chargeId, paymentId } = inquiry;
@@ -265,7 +273,10 @@ async function lookAtBooks(tools: ResolveTools, inquiry: Inquiry): Promise<Came>
   return isRead && tools.clock.nowMs() > claimedAtMs + BOOKS_LAG_MS ? 'finished' : 'waiting';
 }
 
-/** Records every charge of a payment that its processor's books show. @returns false when the processor is away: its books are read at the next look */
+/**
+ * Records every charge of a payment that its processor's books show. @returns false when the processor is unavailable;
+ * its books are then read at the next look
+ */
 async function recordChargesOf(...request: Parameters<typeof readChargesOf>): Promise<boolean> {
   try {
     await readChargesOf(...request);
@@ -276,7 +287,7 @@ async function recordChargesOf(...request: Parameters<typeof readChargesOf>): Pr
   }
 }
 
-/** @param beside the charges beside the payment's own, if that is known. @default the books are searched for them */
+/** @param beside the other charges of the payment, if known. @default the books are searched for them */
 async function readChargesOf(
   tools: ResolveTools,
   operationId: OperationId,
@@ -295,7 +306,10 @@ async function readChargesOf(
   }
 }
 
-/** No run can ask a processor that this deployment does not call. An operator must configure it again, or decide. Reported once. */
+/**
+ * Reports once that this deployment does not call the processor of a payment. An operator must configure it again, or
+ * decide.
+ */
 export function elsewhere(
   { report }: Pick<ResolveTools, 'report'>,
   { paymentId, undecidable }: Pick<Inquiry, 'paymentId' | 'undecidable'>,
@@ -305,7 +319,7 @@ export function elsewhere(
   return 'undecidable';
 }
 
-/** What leaves a payment in `processing`. */
+/** Kinds of facts that leave a payment in `processing`. */
 const OPEN_FACTS: ReadonlySet<string> = new Set(['unknown', 'pending', 'undecidable'] satisfies ChargeFact['kind'][]);
 
 type DecideOn = (chain: PaymentChain) => Decision | undefined;
@@ -329,8 +343,8 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   const asked = { operationId, paymentId, amountMinor, currency, source, capture };
   const order = returnUrl === undefined ? asked : { ...asked, returnUrl };
   const fact = await settleCharge({ processor, clock, entropy }, { order, ...underway });
-  // The look-up by key refuses a charge that differs from the request, and tells how a charge began, not how it ended. By now the
-  // end would be known otherwise.
+  // The look-up by key refuses a charge that differs from the request, and reports how a charge began, not how it
+  // ended.
   const isOverdue = clock.nowMs() > claimedAtMs + FIND_OUT_MS;
   const another = chargeOfAnother(fact, chain);
   if (books !== undefined && (another !== undefined || (isOverdue && OPEN_FACTS.has(fact.kind)))) {
@@ -340,7 +354,7 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   return ({ state }) => decide(fact, state);
 }
 
-/** The look-up by key shows this charge, but another one of the same operation was reported first, and is the payment's own. */
+/** The charge found by key, when another charge of the same operation was reported first and is the payment's own. */
 function chargeOfAnother(fact: ChargeFact, { state: { payment } }: PaymentChain): string | undefined {
   const chargeId = 'chargeId' in fact ? fact.chargeId : undefined;
   return payment.chargeId === undefined || payment.chargeId === chargeId ? undefined : chargeId;
@@ -368,9 +382,9 @@ async function isChargeUnknown(books: ProcessorBooks, { state: { payment } }: Pa
 
 export type Came = 'finished' | 'waiting' | 'undecidable';
 
-/** What is done with each entry of a queue. */
+/** The actions on each entry of a queue. */
 interface Entries<Entry> {
-  /** The payment or the order of the entry. Its entries are looked at one after another. */
+  /** The payment or the order of the entry. Entries of the same one are processed in sequence. */
   readonly about: (entry: Entry) => string;
   readonly look: (entry: Entry) => Promise<Came>;
   readonly close: (entry: Entry) => Promise<void>;
@@ -379,11 +393,11 @@ interface Entries<Entry> {
 }
 
 interface Marked {
-  /** As of an inquiry. */
+  /** Same as for an inquiry. */
   readonly undecidable?: boolean;
 }
 
-/** Looks at the entries until the share of the run is over. The others stay due, and are the first of the next run. */
+/** Processes the entries until the time limit. The rest stay due, and are the first of the next run. */
 export async function each<Entry extends object>(
   tools: Pick<ResolveTools, 'clock' | 'report' | 'alarm' | 'deadlineMs'>,
   entries: readonly (Entry & Marked)[],
@@ -399,7 +413,7 @@ export async function each<Entry extends object>(
   return counts;
 }
 
-/** An entry whose look failed gets its next time, too. */
+/** Processes one entry. An entry whose look failed also gets its next time. */
 async function lookAtOne<Entry extends object>(
   tools: Pick<ResolveTools, 'report' | 'alarm'>,
   entry: Entry & Marked,
@@ -417,8 +431,8 @@ async function lookAtOne<Entry extends object>(
 }
 
 /**
- * Keeps an entry that is not finished, and marks one that waits for an operator. The alarm is raised once, before the mark, after which
- * no look raises it again. The mark is removed when a look can decide again.
+ * Keeps an entry that is not finished, and marks one that waits for an operator. The alarm is raised once, before the
+ * mark, which prevents further alarms. The mark is removed when a look can decide again.
  */
 export async function marked(
   { alarm }: Pick<ResolveTools, 'alarm'>,

@@ -7,11 +7,14 @@ import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import type { OrphanShelf } from '../../payments/use/unfinished-work.ts';
 import { inLanes } from './lanes.ts';
 
-/** Orphans are retried for this long, then left to operators. Milliseconds. */
+/** Time for which orphans are retried before they are left to operators. Milliseconds. */
 const RETRY_FOR_MS = 24 * 60 * 60_000;
 /** Orphans read per share of a run. */
 const MAX_ORPHANS = 1_000;
-/** Two shares end before the function's timeout: one read at the processor takes at most five seconds. Milliseconds. */
+/**
+ * Time limit per share of a run. Two shares end before the function's timeout: one read at the processor takes at most
+ * five seconds. Milliseconds.
+ */
 const RUN_FOR_MS = 22_000;
 
 export interface RetryOrphansTools extends Omit<ReceiveCallbackTools, 'books'> {
@@ -31,8 +34,9 @@ export interface RetriedOrphans {
 }
 
 /**
- * Retries every orphan that is due; those whose charges name no payment after the others and in a share of the run of their own, so
- * that the callbacks of another program hold up none of Payonce's. A failed one does not block the others.
+ * Retries every orphan that is due. Orphans whose charges name no payment are retried last and in a share of the run of
+ * their own, so that callbacks of another program do not delay those of Payonce. A failed orphan does not block the
+ * others.
  *
  * @param startedAtMs start of the run, which decides what is due; Unix milliseconds
  * @param deadlineMs no orphan is retried after it; Unix milliseconds
@@ -71,7 +75,7 @@ export function retryOrphansJob(tools: RetryOrphansTools, told: (retried: Retrie
   });
 }
 
-/** @returns `failed` for an orphan that stays as it is because of an error, which was reported */
+/** @returns `failed` for an orphan that is unchanged because of an error, which was reported */
 async function retryOne(
   tools: RetryOrphansTools,
   orphan: OrphanedCallback,
@@ -105,8 +109,8 @@ async function adopt(tools: RetryOrphansTools, orphan: OrphanedCallback): Promis
 }
 
 /**
- * After a day the orphan is given up, also when every attempt ended with an error. The alarm comes first, so that a process that dies
- * does not lose it. None comes for the charge of another program.
+ * Keeps an orphan in its queue or, after a day, gives it up, even when every attempt ended with an error. The alarm is
+ * raised first, so that a crash does not lose it. A charge of another program raises no alarm.
  */
 async function keep(
   { clock, shelf, alarm }: RetryOrphansTools,
@@ -121,7 +125,7 @@ async function keep(
     await shelf.giveUp(orphan);
     return 'givenUp';
   }
-  // An attempt that failed tells nothing about the charge.
+  // A failed attempt proves nothing about the charge.
   const now = came === 'failed' ? orphan : { ...orphan, isForeign };
   await shelf.postponeOrphan(now, Math.min(lastMs, nextLookMs(lookOfOrphan(now), startedAtMs)));
   return came === 'failed' ? 'failed' : 'waiting';

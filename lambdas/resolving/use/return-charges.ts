@@ -13,7 +13,7 @@ import { type Came, each, elsewhere, type Resolved, type ResolveTools } from './
 
 const SEND_TIMEOUT_MS = 8_000;
 const MAX_AT_ONCE = 1_000;
-/** Returns of one charge that may fail. After them an operator returns the money. */
+/** Maximum number of failed returns of one charge. After that, an operator must return the money. */
 const MAX_FAILED_RETURNS = 3;
 
 /**
@@ -36,7 +36,7 @@ export async function returnCharges(tools: ResolveTools, startedAtMs: number = t
 
 async function returnCharge(tools: ResolveTools, owed: ChargeToReturn): Promise<Came> {
   const chain = await readChain(tools.store, owed.paymentId);
-  // An entry of a payment that a restore has lost.
+  // A restore lost the payment and kept its entry.
   if (chain === undefined) return 'finished';
   const processor = pinnedProcessor(tools, chain.first);
   if (processor === undefined) return elsewhere(tools, owed);
@@ -75,27 +75,28 @@ function nextStep(
     currency,
     change: amountMinor === 0 ? { kind: 'void' } : { kind: 'refund', amountMinor },
   });
-  // It was recorded before its metadata named another payment. An operator finds out whose money it is.
+  // The charge was recorded before its metadata named another payment. An operator must find out who owns the money.
   if (isOfAnotherPayment(charge, paymentId)) return rest('undecidable');
-  // Each entry has its own key: a hold that was voided can come back.
+  // Each entry has its own key, because a voided hold can reappear.
   if (by === 'void' && charge.status === 'authorized')
     return { do: 'send', order: order(foundAtMs, 0, charge.currency) };
   const money = moneyOf(chargeId, state);
-  // A hold that was captured meanwhile has an entry of its own, written with the fact of its capture.
+  // A hold that was captured since has an entry of its own, written with the fact of its capture.
   if (money === undefined) return rest(isWithoutMoney(charge) ? 'finished' : 'waiting');
   if (money.leftMinor > 0) {
     const returns = [...state.refunds.values()].filter(
       (refund) => refund.chargeId === chargeId && isReturn(refund.refundId),
     );
     if (returns.filter(({ status }) => status === 'failed').length >= MAX_FAILED_RETURNS) return rest('undecidable');
-    // A pending return counts: what is left beside it is a return of its own, also when the amounts are equal.
+    // A pending return reduces the remainder, which is then a separate return even when the amounts are equal.
     const refund = order(returns.length + 1, money.leftMinor, money.currency);
-    // The books have shown more money than they show now. What they will show next is not known.
+    // The books show less money than before, so their next state cannot be predicted.
     return maySend(refund, looked) ? { do: 'send', order: refund } : rest('undecidable');
   }
-  // Its outcome would never be known by its operation, and what another refund leaves would never be returned.
+  // The outcome of such a refund could not be looked up by its operation, and the remainder after another refund would
+  // not be returned.
   if (missingRefunds(charge, state, 'pending').length > 0) return rest('undecidable');
-  // A dispute that is won, and a refund that fails after it succeeded, put the charge into the queue again.
+  // A won dispute, or a refund that fails after it succeeded, queues the charge again.
   return rest(money.pendingMinor > 0 ? 'waiting' : 'finished');
 }
 
