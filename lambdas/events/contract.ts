@@ -1,6 +1,6 @@
 /**
- * Every event on the bus, by its name: the `detail-type`, which rules match. A name is the event's type and the version of
- * its format. Within a version, fields are only added. An incompatible format gets a further name.
+ * Every event on the bus, by its name: the `detail-type`, which rules match. A name is the event's type and the version
+ * of its format. Within a version, fields are only added. An incompatible format gets a new name.
  */
 export const EventNames = {
   paymentProcessing: 'payment.processing.v1',
@@ -56,23 +56,29 @@ export const PUBLIC_EVENTS = [
 ] as const;
 
 /**
- * Batches of a shard of the Stream that the relay takes concurrently. Lambda assigns records by their partition key, so those of one
- * payment stay in order (AWS Lambda developer guide, "Process DynamoDB records with Lambda", "Parallelization factor": at most 10).
+ * Batches of a shard of the Stream that the relay processes concurrently. Lambda assigns records by their partition
+ * key, so records of one payment stay in order (AWS Lambda developer guide, "Process DynamoDB records with Lambda",
+ * "Parallelization factor": at most 10).
  */
 export const RELAY_LANES = 10;
 
 /**
- * How long an execution of the relay waits for a bus or a Ledger that is away, before it asks the Stream to deliver again. Lambda counts
- * each delivery as a try. The function's timeout is a minute longer, for the last attempt. Seconds.
+ * Maximum time that an execution of the relay waits for an unavailable bus or Ledger, before it lets the Stream
+ * redeliver. Lambda counts each delivery as an attempt. The function's timeout is a minute longer, for the last
+ * attempt. Seconds.
  */
 export const RELAY_WAITS_SECONDS = 9 * 60;
 
-/** Deliveries of a batch that fails, after which it is parked. One that ends the process is halved until the bad record is alone. */
+/**
+ * Deliveries of a failing batch before it is parked. A batch that crashes the process is split until the bad record is
+ * alone.
+ */
 export const RELAY_TRIES = 20;
 
 /**
- * The age at which events that the bus does not accept are left to the job `republish-events`. Longer than most outages, because the
- * relay catches up faster than the job; half of the time that the tries last, so that none of them is parked. Seconds.
+ * The age at which events that the bus does not accept are left to the job `republish-events`. Exceeds most outages,
+ * because the relay catches up faster than the job; half of the time that the attempts last, so that no event is
+ * parked. Seconds.
  */
 export const RELAY_KEEPS_SECONDS = 90 * 60;
 
@@ -95,7 +101,7 @@ export interface RepublishAnswer {
   readonly nextMs?: number;
 }
 
-/** The request of the same function that does the work of a parked message again. */
+/** The request to the same function to process a parked message again. */
 export interface RedriveRequest {
   /** The body of the message. */
   readonly parked: string;
@@ -103,7 +109,7 @@ export interface RedriveRequest {
 
 export interface RedriveAnswer {
   readonly published: number;
-  /** Messages that were parked, because a part of the work could not be done. */
+  /** Number of messages that were parked because a part of the work failed. */
   readonly parked: number;
 }
 
@@ -113,5 +119,5 @@ export const REPUBLISH_RUN_SECONDS = 45;
 /** The working time for a parked message. The rest of its range is parked again. Seconds. */
 export const REDRIVE_PARKED_SECONDS = 9 * 60;
 
-/** The function's timeout. It leaves time to end the publication that is under way. Seconds. */
+/** The function's timeout. It leaves time to finish the publication in progress. Seconds. */
 export const REPUBLISH_TIMEOUT_SECONDS = REDRIVE_PARKED_SECONDS + 60;

@@ -66,7 +66,10 @@ export function readRelayConfig(environment: Variables): PublisherConfig & Pick<
   return { ...readPublisherConfig(environment), parkingQueueUrl };
 }
 
-const seconds = z.coerce.number('must be seconds').int('must be whole seconds').min(1, 'must be a second or more');
+const seconds = z.coerce
+  .number('must be a number of seconds')
+  .int('must be a whole number of seconds')
+  .min(1, 'must be at least 1 second');
 
 /**
  * The settings of the job `republish-events`. An event that the projector has not seen for `lostAfterSeconds` counts as lost.
@@ -76,7 +79,7 @@ const seconds = z.coerce.number('must be seconds').int('must be whole seconds').
 export function readLostEventsConfig(environment: Variables): PublisherConfig & {
   readonly lostAfterSeconds: number;
   readonly projectorQueueUrl: string;
-  /** Of the relay. */
+  /** The queue in which the relay parks records. */
   readonly parkingQueueUrl: string;
 } {
   return {

@@ -129,7 +129,7 @@ describe('an object of the archive', () => {
           kind: 'line_unreadable',
           object: name,
           line: 0,
-          because: 'the content is not the one that the name was made of',
+          because: 'the content does not match the digest in the name',
         },
       ]);
     }

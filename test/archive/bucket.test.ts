@@ -37,17 +37,17 @@ describe('the bucket of the archive', () => {
 
   test('is judged by the lock that is demanded', async () => {
     expect(await findingsOf(() => undefined, { mode: 'compliance', days: 8 * 365 })).toMatchObject([
-      { what: 'lock', because: 'the mode is governance, and compliance is demanded' },
-      { what: 'lock', because: 'objects are locked for 2555 days, and not 2920' },
+      { what: 'lock', because: 'the mode is governance, but compliance is required' },
+      { what: 'lock', because: 'objects are locked for 2555 days instead of 2920' },
     ]);
   });
 
   test.each([
-    ['WrittenOnce', ['nothing refuses s3:PutObject without If-None-Match to everybody']],
+    ['WrittenOnce', ['no statement denies s3:PutObject without If-None-Match to every principal']],
     [
       'NeverRemoved',
       ['s3:DeleteObject', 's3:DeleteObjectVersion', 's3:BypassGovernanceRetention'].map(
-        (action) => `nothing refuses ${action} to everybody`,
+        (action) => `no statement denies ${action} to every principal`,
       ),
     ],
   ])('without the statement %s of its policy is named, also with one that has a loophole', async (sid, because) => {
@@ -71,8 +71,8 @@ describe('the bucket of the archive', () => {
     const open = { Effect: 'Allow', Principal: '*', Action: 's3:GetObject', Resource: `arn:aws:s3:::${BUCKET}/*` };
     const withTls = policy.filter(({ Condition }) => !JSON.stringify(Condition ?? '').includes('SecureTransport'));
     expect(await findingsOf((server) => void (server.policy = [...withTls, open]))).toMatchObject([
-      { what: 'policy', because: 'nothing refuses requests without TLS' },
-      { what: 'policy', because: 'it allows everybody s3:GetObject' },
+      { what: 'policy', because: 'no statement denies requests without TLS' },
+      { what: 'policy', because: 'it allows every principal s3:GetObject' },
     ]);
   });
 
@@ -84,7 +84,7 @@ describe('the bucket of the archive', () => {
     [
       'objects that stay',
       (server) => server.set('lifecycle', 'Expiration'),
-      { what: 'lifecycle', because: 'the rule Clean removes objects' },
+      { what: 'lifecycle', because: 'the lifecycle rule Clean removes objects' },
     ],
   ])('without %s is named', async (_what, change, finding) => {
     expect(await findingsOf(change)).toMatchObject([finding]);

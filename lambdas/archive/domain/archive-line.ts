@@ -1,21 +1,24 @@
 import type { Digest } from '../../kernel/digest.ts';
 
-/** The version of the format. A reader refuses a line of another one. */
+/** The version of the format. A reader refuses lines of other versions. */
 export const LINE_VERSION = 1;
 
-/** A row as the Stream has it: DynamoDB's JSON, with bytes as base64 text. */
+/** A row as delivered by the Stream: DynamoDB's JSON, with bytes as base64 text. */
 type RowImage = Readonly<Record<string, unknown>>;
 
 /**
- * One record of the Ledger's Stream. Only an `INSERT` is the line of a row. The Ledger is append-only, so a `MODIFY` or a `REMOVE` tells of an
- * overwritten or removed row, and never stands for it.
+ * One record of the Ledger's Stream. Only an `INSERT` is the line of a row. The Ledger is append-only, so a `MODIFY` or
+ * a `REMOVE` reports an overwritten or removed row, and is never read as the row.
  */
 export type ArchiveLine = {
-  /** The place of the record in its shard of the Stream. @default written from the Ledger, long after the Stream had it */
+  /**
+   * The place of the record in its shard of the Stream. @default none: written from the Ledger, after the record had
+   * left the Stream
+   */
   readonly sequence?: string;
-  /** When the row was written, as the Stream knows it: to the second. Unix milliseconds. */
+  /** Time of the write according to the Stream, with a resolution of one second. Unix milliseconds. */
   readonly atMs: number;
-  /** The id of the event of the transition. Entries of the activity log have none. */
+  /** The event id of the transition. Absent for entries of the activity log. */
   readonly event?: string;
 } & (
   | { readonly change: 'INSERT'; readonly item: RowImage }

@@ -2,16 +2,16 @@ import type { Digest } from '../../kernel/digest.ts';
 import { hex } from '../../kernel/hash-chain.ts';
 import { type ArchiveLine, lineText } from './archive-line.ts';
 
-/** All objects with lines are under it. */
+/** Prefix of all objects with lines. */
 export const LINES_PREFIX = 'ledger/';
 
 /**
- * Objects that an operator had written long after their rows, in the hour in which they were written: no time of theirs limits the times
- * of their rows. In the order of names, it is after all hours of {@link LINES_PREFIX}.
+ * Prefix of objects that an operator added long after their rows, under the hour of that addition, which does not limit
+ * the times of their rows. Sorts after all hours of {@link LINES_PREFIX}.
  */
 export const LATE_PREFIX = `${LINES_PREFIX}late/`;
 
-/** An object of the archive. Its name comes from its content: the same lines are the same object. */
+/** An object of the archive. Its name is derived from its content, so equal lines are the same object. */
 export interface ArchiveObject {
   readonly name: string;
   /** Newline-delimited JSON, UTF-8. Each line ends with a line feed. */

@@ -2,20 +2,20 @@ import type { Slice, VerifiedKind } from './verification.ts';
 
 const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
-/** The day before is verified at this hour (UTC). Its last rows are archived by then. */
+/** The hour (UTC) at which the previous day is verified. Its last rows are archived by then. */
 const NIGHT_HOUR = 2;
 /** Hours of the shortest month. */
 const HOURS_OF_MONTH = 28 * 24;
 
 /**
- * What the auditor verifies in this hour: at night the day before, and in each hour of a month another part of everything before the month.
- * It follows from the time alone, so no run depends on another one.
+ * The time ranges that the auditor verifies in this hour: at night the previous day, and in each hour of a month
+ * another part of everything before the month. They follow from the time alone, so no run depends on another one.
  *
  *   first row                     month begins        night      now
  *   |--------|--------| … |--------|----------|----------|--------|
  *    hour 1   hour 2       hour n     the day before, each night
  *
- * @param firstMs when the archive begins
+ * @param firstMs beginning of the archive
  */
 export function slicesOf(nowMs: number, firstMs: number): readonly Slice[] {
   const now = new Date(nowMs);
@@ -30,14 +30,18 @@ export function slicesOf(nowMs: number, firstMs: number): readonly Slice[] {
   return [...night, ...(fromMs < monthMs ? [part] : [])];
 }
 
-/** Nothing is due less often than each day, and the parts of a short archive are due at the beginning of each month. */
+/**
+ * Number of hours to search for the last due time. Days are due daily, and the parts of a short archive at the
+ * beginning of each month.
+ */
 const LOOKED_BACK = 32 * 24;
 
 /**
- * The last hour in which this was due, and whose run has ended: it begins five minutes after the hour, and its last repetition ends in it.
+ * The last hour in which this was due and whose run has ended. A run begins five minutes after the hour, and its last
+ * retry ends within it.
  *
- * @param firstMs when the archive begins
- * @param sinceMs when the auditor first ran
+ * @param firstMs beginning of the archive
+ * @param sinceMs time of the auditor's first run
  * @returns undefined when it has not been due yet
  */
 export function lastDueMs(kind: VerifiedKind, nowMs: number, firstMs: number, sinceMs: number): number | undefined {

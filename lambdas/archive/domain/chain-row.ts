@@ -25,20 +25,20 @@ type RowContent =
     }
   | {
       readonly kind: 'unreadable';
-      /** The field and why it cannot be read. */
+      /** The unreadable field, with the reason. */
       readonly because: string;
     };
 
-/** What does not hold at one place of a chain. */
+/** A violation at one place of a chain. */
 export type BrokenLink =
   | {
       readonly what: 'missing';
-      /** The sequence of the next row that is there. */
+      /** The sequence of the next existing row. */
       readonly next: number;
     }
-  /** The content is not what the hash was made of. */
+  /** The content does not match the hash. */
   | { readonly what: 'changed' }
-  /** The row holds by itself and does not continue the row before it: one of the two was replaced. */
+  /** The row is valid in itself, but does not continue the row before it, so one of the two was replaced. */
   | { readonly what: 'unlinked' }
   /** Attributes that the hash does not cover. */
   | { readonly what: 'attributes'; readonly names: readonly string[] }

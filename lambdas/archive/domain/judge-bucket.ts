@@ -1,7 +1,7 @@
 /** A statement of the policy of a bucket. */
 export interface BucketStatement {
   readonly effect: 'Allow' | 'Deny';
-  /** Whether it is about everybody. */
+  /** Whether it applies to every principal. */
   readonly isForAll: boolean;
   readonly actions: readonly string[];
   readonly resources: readonly string[];
@@ -9,7 +9,7 @@ export interface BucketStatement {
   readonly condition?: string;
 }
 
-/** What was asked of S3. A refusal is a result, too: what could not be read was not checked. */
+/** A value read from S3. A refusal is a result, too: a value that could not be read was not checked. */
 export type Fact<Value> =
   | { readonly kind: 'read'; readonly value: Value }
   | { readonly kind: 'refused'; readonly because: string };
@@ -30,14 +30,14 @@ export interface BucketFacts {
   readonly removingRules: Fact<readonly string[]>;
 }
 
-/** What about the bucket itself lets somebody change or remove an object. */
+/** A property of the bucket that allows objects to be changed or removed. */
 export interface BucketFinding {
   readonly kind: 'bucket';
   readonly what: 'versions' | 'lock' | 'policy' | 'public_access' | 'lifecycle';
   readonly because: string;
 }
 
-/** Refused to everybody, whatever the circumstances. */
+/** Actions that must be denied to every principal, without a condition. */
 const REMOVALS = ['s3:DeleteObject', 's3:DeleteObjectVersion', 's3:BypassGovernanceRetention'];
 const WRITE = 's3:PutObject';
 /** The header is absent (Amazon S3 user guide, "Enforce conditional writes on Amazon S3 buckets"). */
@@ -68,7 +68,7 @@ export function judgeBucket(
     ...judge('lock', facts.lock, (lock) => lockFaults(lock, demanded)),
     ...judge('policy', facts.policy, (statements) => policyFaults(bucket, statements)),
     ...judge('public_access', facts.isPrivate, (isPrivate) => (isPrivate ? [] : ['public access is not blocked'])),
-    ...judge('lifecycle', facts.removingRules, (ids) => ids.map((id) => `the rule ${id} removes objects`)),
+    ...judge('lifecycle', facts.removingRules, (ids) => ids.map((id) => `the lifecycle rule ${id} removes objects`)),
   ];
 }
 
@@ -76,8 +76,8 @@ function lockFaults(lock: Lock | undefined, demanded: Lock): readonly string[] {
   if (lock === undefined) return ['new objects are not locked'];
   const faults: string[] = [];
   if (demanded.mode === 'compliance' && lock.mode !== 'compliance')
-    faults.push('the mode is governance, and compliance is demanded');
-  if (lock.days < demanded.days) faults.push(`objects are locked for ${lock.days} days, and not ${demanded.days}`);
+    faults.push('the mode is governance, but compliance is required');
+  if (lock.days < demanded.days) faults.push(`objects are locked for ${lock.days} days instead of ${demanded.days}`);
   return faults;
 }
 
@@ -96,16 +96,16 @@ function policyFaults(bucket: string, statements: readonly BucketStatement[]): r
     );
   return [
     ...REMOVALS.filter((action) => !isDenied(action, (condition) => condition === undefined)).map(
-      (action) => `nothing refuses ${action} to everybody`,
+      (action) => `no statement denies ${action} to every principal`,
     ),
     ...(isDenied(WRITE, (condition) => condition !== undefined && NOT_CONDITIONAL.has(condition))
       ? []
-      : [`nothing refuses ${WRITE} without If-None-Match to everybody`]),
+      : [`no statement denies ${WRITE} without If-None-Match to every principal`]),
     ...(isDenied(WRITE, (condition) => /"aws:SecureTransport":"?false"?/.test(condition ?? ''))
       ? []
-      : ['nothing refuses requests without TLS']),
+      : ['no statement denies requests without TLS']),
     ...statements
       .filter(({ effect, isForAll, condition }) => effect === 'Allow' && isForAll && condition === undefined)
-      .map(({ actions }) => `it allows everybody ${actions.join(', ')}`),
+      .map(({ actions }) => `it allows every principal ${actions.join(', ')}`),
   ];
 }

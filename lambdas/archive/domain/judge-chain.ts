@@ -7,19 +7,19 @@ export interface ChainLine extends ChainRow {
   readonly object: string;
   /** From 0. */
   readonly line: number;
-  /** The place in the shard of the Stream. All lines of one row are of one shard, or of shards that follow each other. */
+  /** The place in the shard of the Stream. All lines of one row are from one shard, or from consecutive shards. */
   readonly sequence?: string;
 }
 
-/** A line that tells that somebody changed or removed a row. */
+/** A line that reports that a row was changed or removed. */
 export interface ChangeLine extends LinePlace {
   readonly chain: string;
   readonly sort: string;
   readonly change: 'MODIFY' | 'REMOVE';
-  /** Of the row afterwards; absent when it was removed. */
+  /** The digest of the changed row; absent when it was removed. */
   readonly digest?: string;
   readonly sequence?: string;
-  /** When, to the second. Unix milliseconds. */
+  /** Time of the change, with a resolution of one second. Unix milliseconds. */
   readonly atMs: number;
 }
 
@@ -28,16 +28,16 @@ interface LinePlace {
   readonly line: number;
 }
 
-/** What is wrong with one chain. The sequence is that of the place; 0 when the row has none. */
+/** A violation in one chain, with the sequence of its place; 0 when the row has none. */
 export type ChainFinding = { readonly chain: string } & (
   | ({ readonly kind: 'chain_broken'; readonly sequence: number } & BrokenLink)
-  /** The archive has the row, and the Ledger does not. */
+  /** The archive has the row, but the Ledger does not. */
   | { readonly kind: 'row_missing'; readonly sort: string; readonly archived: LinePlace }
   /** The archive has the row with another content. */
   | { readonly kind: 'row_differs'; readonly sort: string; readonly archived: LinePlace }
-  /** The Ledger has the row, and the archive does not. */
+  /** The Ledger has the row, but the archive does not. */
   | { readonly kind: 'not_archived'; readonly sort: string }
-  /** A line tells that the row was changed or removed, and none that it was put back. */
+  /** A line reports that the row was changed or removed, and no later line that it was restored. */
   | {
       readonly kind: 'row_overwritten';
       readonly sort: string;
@@ -58,9 +58,10 @@ export interface Bounds {
 export const NO_BOUNDS: Bounds = { fromMs: 0, untilMs: Number.POSITIVE_INFINITY };
 
 /**
- * Judges all rows of one chain, in any order: the first link that does not hold, and each difference between Ledger and archive.
+ * Judges all rows of one chain, in any order: the first link that does not hold, and each difference between Ledger and
+ * archive.
  *
- * @param rows of the Ledger; undefined when only the archive is verified: then its lines are the chain
+ * @param rows of the Ledger; undefined when only the archive is verified, whose lines are then the chain
  * @param lines of the archive; undefined when there is no archive
  * @param changes of the archive
  */
@@ -98,7 +99,7 @@ export function judgeChain(
   return [...brokenChain(chain, rows, false), ...found];
 }
 
-/** Rows that are not what they were, by the last line of each: a row that was put back is what it was. */
+/** Rows that were changed or removed and not restored, by the last line of each. */
 function overwritten(
   chain: string,
   lines: readonly ChainLine[],
@@ -124,7 +125,7 @@ function comparePlaces({ sequence: one = '0' }: Sequenced, { sequence: other = '
   return one.length - other.length || (one < other ? -1 : Number(one > other));
 }
 
-/** @param isPart whether rows before the first may be left out */
+/** @param isPart whether rows before the first may be missing */
 function brokenChain(chain: string, rows: readonly ChainRow[], isPart: boolean): readonly ChainFinding[] {
   const sorted = rows.toSorted((left, right) => (left.sort < right.sort ? -1 : 1));
   const [first] = sorted;
@@ -144,8 +145,8 @@ export function linkBefore({ sequence, prevHash }: Link): Link {
 }
 
 /**
- * The rows from the first one of this time to the last before the first that is younger. Times of neighbours are of different clocks and
- * need not ascend, so each row in between belongs to it.
+ * The rows from the first one in this time range to the last one before the first later row. Times of adjacent rows are
+ * from different clocks and need not ascend, so every row in between is included.
  */
 function between(rows: Iterable<ChainRow>, { fromMs, untilMs }: Bounds): readonly ChainRow[] {
   const sorted = [...rows].toSorted((left, right) => (left.sort < right.sort ? -1 : 1));
@@ -154,14 +155,14 @@ function between(rows: Iterable<ChainRow>, { fromMs, untilMs }: Bounds): readonl
   return begin === -1 ? [] : sorted.slice(begin, end === -1 ? undefined : end);
 }
 
-/** From the time of the first row that can be read. No bounds without rows. */
+/** Bounds that begin with the first readable row. Unbounded without rows. */
 export function timeOf(rows: readonly ChainRow[]): Bounds {
   const times = rows.flatMap(({ content }) => (content.kind === 'link' ? [content.occurredAtMs] : []));
   if (times.length === 0) return NO_BOUNDS;
   return { fromMs: Math.min(...times), untilMs: NO_BOUNDS.untilMs };
 }
 
-/** A row without a readable time belongs to every time. */
+/** Whether the row is within the bounds. A row without a readable time is within any bounds. */
 export function isWithin({ content }: ChainRow, { fromMs, untilMs }: Bounds): boolean {
   return content.kind === 'unreadable' || (content.occurredAtMs >= fromMs && content.occurredAtMs < untilMs);
 }

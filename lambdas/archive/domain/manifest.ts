@@ -3,23 +3,26 @@ import { hex, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
 import { hourPath, LATE_PREFIX, LINES_PREFIX } from './archive-object.ts';
 import { OLDER_BY_MS } from './object-times.ts';
 
-/** All manifests are under it. */
+/** Prefix of all manifests. */
 export const MANIFESTS_PREFIX = 'manifests/';
 
-/** The version of the format. A reader refuses a manifest of another one. */
+/** The version of the format. A reader refuses manifests of other versions. */
 export const MANIFEST_VERSION = 1;
 
 const HOUR_MS = 60 * 60_000;
-/** Digits of a number, so that names ascend with numbers. An hour each, they last for ever. */
+/** Number of digits, so that names sort by number. Enough for 11,000 years of hourly manifests. */
 const DIGITS = 8;
 const MANIFEST_NAME = new RegExp(`^${MANIFESTS_PREFIX}(?<number>\\d{${DIGITS}})\\.json$`);
 
-/** The name comes from the number alone: S3 stores one object of a name, so of two writers one has the number. */
+/**
+ * The name of a manifest, derived from its number only. S3 stores one object per name, so only one of two writers can
+ * use a number.
+ */
 export function manifestName(number: number): string {
   return `${MANIFESTS_PREFIX}${String(number).padStart(DIGITS, '0')}.json`;
 }
 
-/** @returns undefined for a name that no manifest has */
+/** @returns undefined for a name that is not the name of a manifest */
 export function numberOfManifest(name: string): number | undefined {
   const { number } = MANIFEST_NAME.exec(name)?.groups ?? {};
   return number === undefined ? undefined : Number(number);
@@ -27,10 +30,10 @@ export function numberOfManifest(name: string): number | undefined {
 
 /** One line of an object, as a manifest names it. */
 export interface LineMark {
-  /** To the second. Unix milliseconds. */
+  /** Resolution of one second. Unix milliseconds. */
   readonly atMs: number;
   readonly sequence?: string;
-  /** The id of the event. Entries of the activity log have none. */
+  /** The event id. Absent for entries of the activity log. */
   readonly event?: string;
 }
 
@@ -43,17 +46,17 @@ export interface ListedObject {
   readonly last?: LineMark;
 }
 
-/** What arrived in the archive since the manifest before it. */
+/** The objects that arrived in the archive since the previous manifest. */
 export interface ManifestContent {
   /** From 1, without a gap. */
   readonly number: number;
-  /** When the objects were listed. Unix milliseconds. */
+  /** Time at which the objects were listed. Unix milliseconds. */
   readonly atMs: number;
   /** In ascending order of their names. No object is in two manifests. */
   readonly objects: readonly ListedObject[];
-  /** There may be further objects that were there: the next manifest lists them. */
+  /** The list may be incomplete; the next manifest lists the remaining objects. */
   readonly isPart: boolean;
-  /** The hash of the manifest before it; of the first, 32 zero bytes. In hexadecimal. */
+  /** The hash of the previous manifest; 32 zero bytes for the first. In hexadecimal. */
   readonly previous: string;
 }
 
@@ -98,12 +101,12 @@ export function previousOf(before: Manifest | undefined): string {
 }
 
 /**
- * The text after which the next manifest looks for objects. An object can arrive as long after its rows as a batch is tried, so the time
- * before the last manifest is looked at again:
+ * The text after which the next manifest lists objects. An object can arrive after its rows by as long as a batch is
+ * retried, so that much time before the last manifest is listed again:
  *
  *   22 hours and one more   last manifest   now
  *   |-----------------------------|----------|
- *      objects that came late       new ones
+ * objects that are late       new ones
  *
  * @param before the last manifest
  */
@@ -114,7 +117,7 @@ export function listedAfter(before: Manifest | undefined): string {
   return last !== undefined && last < again ? last : again;
 }
 
-/** From when manifests can list an object that has a name after this text. Unix milliseconds. */
+/** Time of the first manifest that can list an object whose name is after this text. Unix milliseconds. */
 export function listedFromMs(after: string): number {
   return (hourOfName(after) ?? HOUR_MS) - HOUR_MS;
 }
@@ -125,13 +128,13 @@ export function hourOfName(name: string): number | undefined {
   return year === undefined ? undefined : Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour));
 }
 
-/** Whether an object of this name is in a manifest by now, if it is an object of the archiver. */
+/** Whether a manifest must list an object of this name by now, if the archiver wrote it. */
 export function isListedBy(name: string, newest: Manifest): boolean {
   const prefix = name < LATE_PREFIX ? LINES_PREFIX : LATE_PREFIX;
   return !newest.isPart && name < `${prefix}${hourPath(newest.atMs - OLDER_BY_MS - HOUR_MS)}`;
 }
 
-/** Whether a manifest of this hour (UTC) is there. */
+/** Whether the manifest of this hour (UTC) exists. */
 export function isOfHour(newest: Manifest, nowMs: number): boolean {
   return hourPath(newest.atMs) >= hourPath(nowMs);
 }

@@ -3,13 +3,13 @@ import type { Bounds } from './judge-chain.ts';
 
 const HOUR_MS = 60 * 60_000;
 /**
- * An object is in the hour of its oldest row. Its newest row is at most as much younger as a batch was tried, and clocks of the writers
- * of rows differ from that of the Stream by less than an hour. Nothing else delays an object, so it is also written within this time.
- * Late objects are of no such hour.
+ * Maximum time between the hour of an object, which is the hour of its oldest row, and its newest row: the retries of a
+ * batch, plus less than an hour between the clocks of writers and of the Stream. No other delay exists, so the object
+ * is also written within this time. Does not apply to late objects. Milliseconds.
  */
 export const OLDER_BY_MS = 22 * HOUR_MS;
 
-/** A text before the names of all objects that can hold rows of this time. */
+/** A text that sorts before the names of all objects that can hold rows of this time. */
 export function beginOf({ fromMs }: Pick<Bounds, 'fromMs'>): string {
   return fromMs < OLDER_BY_MS ? LINES_PREFIX : `${LINES_PREFIX}${hourPath(fromMs - OLDER_BY_MS)}`;
 }
@@ -23,7 +23,8 @@ export function isOfTime(name: string, bounds: Bounds): boolean {
 }
 
 /**
- * The text after which a walk through the objects of this time goes on. After the hours of the time, only late objects are left.
+ * The text after which a walk through the objects of this time continues. After the hours of the time, only late
+ * objects remain.
  *
  * @param last of a page @returns undefined for a page that is the last
  */

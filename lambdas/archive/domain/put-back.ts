@@ -2,19 +2,20 @@ import { sameBytes } from '../../kernel/digest.ts';
 import { type Link, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
 import type { ChainRow } from './chain-row.ts';
 
-/** What can be done about one row of the Ledger, in order of precedence. */
+/** The possible results of restoring one row of the Ledger, in order of precedence. */
 export type PutBack =
   /** The source has no row of this key. */
   | { readonly kind: 'no_original' }
-  /** The Ledger has the row as the source has it. */
+  /** The Ledger has the same row as the source. */
   | { readonly kind: 'is_there' }
-  /** The row of the source does not hold, or a row beside it does not belong to it. */
+  /** The row of the source is invalid, or an adjacent row does not link to it. */
   | { readonly kind: 'does_not_fit' }
   | { readonly kind: 'put'; readonly overwritten: ChainRow | undefined };
 
 /**
- * Decides whether a row of a source can take the place of the row of the same key in the Ledger: it holds by itself, continues the row
- * before it, and is continued by the row after it. A row beside it that is missing or does not hold is put back by itself.
+ * Decides whether a row of a source can replace the row with the same key in the Ledger: it must be valid, continue the
+ * row before it, and be continued by the row after it. An adjacent row that is missing or invalid is restored
+ * separately.
  *
  * @param rows of the chain in the Ledger
  * @param originals of the chain in the source
@@ -34,7 +35,7 @@ export function decidePutBack(rows: readonly ChainRow[], originals: readonly Cha
   return fits ? { kind: 'put', overwritten } : { kind: 'does_not_fit' };
 }
 
-/** The link of a row that holds by itself. */
+/** The link of a valid row. */
 function heldLink({ content }: ChainRow): Link | undefined {
   return content.kind === 'link' && content.holds && content.differing.length === 0 ? content.link : undefined;
 }

@@ -1,8 +1,8 @@
 import { hex } from '../../kernel/hash-chain.ts';
 
 /**
- * The text of a value of a row: two values are equal if and only if their texts are. Fields are sorted, and bytes are told apart from
- * text. Undefined is the text of no value.
+ * The text of a value of a row: two values are equal if and only if their texts are. Fields are sorted, and bytes are
+ * distinguished from text. No value has the text `undefined`.
  */
 export function valueText(value: unknown): string | undefined {
   return value === undefined ? undefined : JSON.stringify(canonical(value));

@@ -3,22 +3,25 @@ import { hex } from '../../kernel/hash-chain.ts';
 import type { ArchiveObject } from './archive-object.ts';
 import type { Bounds } from './judge-chain.ts';
 
-/** All records of verifications are under it. */
+/** Prefix of all records of verifications. */
 export const VERIFICATIONS_PREFIX = 'verifications/';
 
 /** The version of the format. */
 export const VERIFICATION_VERSION = 1;
 
-/** What is verified: a day in the night after it, a part of everything before the month, or a time that an operator asked for. */
+/**
+ * Kinds of verification: a day in the night after it, a part of everything before the month, or a time range requested
+ * by an operator.
+ */
 export const VERIFIED = ['day', 'part', 'asked'] as const;
 export type VerifiedKind = (typeof VERIFIED)[number];
 
-/** A time that is verified. */
+/** A time range to verify. */
 export interface Slice extends Bounds {
   readonly kind: VerifiedKind;
 }
 
-/** What does not hold, with the fields of its kind. */
+/** A violation, with the fields of its kind. */
 export type AuditFinding = { readonly kind: string };
 
 export interface AuditCounts {
@@ -36,25 +39,26 @@ export interface Verification extends Slice {
   readonly verdict: 'holds' | 'differs' | 'failed';
   /** Absent when it failed. */
   readonly counts?: AuditCounts;
-  /** How many findings there are. */
+  /** Number of findings. */
   readonly found: number;
   /** The first of them. */
   readonly first: readonly AuditFinding[];
-  /** Why it failed. */
+  /** The reason of the failure. */
   readonly because?: string;
 }
 
-/** Later than every time of a verification: the last one with 13 digits, in the year 2286. */
+/** Later than the time of any verification: the last time with 13 digits, in the year 2286. Unix milliseconds. */
 const LAST_MS = 9_999_999_999_999;
 
-/** What the name of a record says: a reader need not open those that hold. */
+/** Whether the name of a record says that the verification found no violation, so that readers need not open it. */
 export function isNamedAsHolding(name: string): boolean {
   return name.includes('-holds-');
 }
 
 /**
- * The name of a record. S3 lists names in ascending order only, so it begins with the time that is left until the year 2286: the newest is
- * first. It has the SHA-256 of the content, so of two runs of one time neither writes over the other.
+ * The name of a record. S3 lists names in ascending order only, so it begins with the time remaining until the year
+ * 2286, which puts the newest first. It contains the SHA-256 of the content, so that two runs for the same time do not
+ * overwrite each other.
  */
 export function verificationName({ kind, endedMs, verdict }: Verification, sha256: Uint8Array): string {
   const left = String(LAST_MS - endedMs).padStart(13, '0');

@@ -9,11 +9,11 @@ import type { ArchiveLines, LinePage } from '../use/verify-rows.ts';
 import { readChainRow, reasonOf } from './read-chain-row.ts';
 import { archivedItem, readLine } from './read-line.ts';
 
-/** Objects that are read at once. Each has at most 6 MB. */
+/** Objects that are read concurrently. Each has at most 6 MB. */
 const AT_ONCE = 8;
 type ReadLine =
   | { readonly kind: 'row'; readonly line: ChainLine; readonly item: Readonly<Record<string, unknown>> }
-  /** Somebody changed or removed a row. */
+  /** A row was changed or removed. */
   | { readonly kind: 'change'; readonly line: ChangeLine }
   | { readonly kind: 'unreadable'; readonly because: string };
 
@@ -22,12 +22,12 @@ interface ArchivedRow {
   readonly item: Readonly<Record<string, unknown>>;
 }
 
-/** What is kept of the rows of a few objects. */
+/** The kept parts of the rows of a few objects. */
 interface ArchivedPage<Kept> {
   readonly kept: readonly Kept[];
   readonly changes: readonly ChangeLine[];
   readonly unreadable: LinePage['unreadable'];
-  /** Where the next page begins; absent after the last. */
+  /** The start of the next page; absent after the last. */
   readonly next?: string;
 }
 
@@ -46,7 +46,10 @@ export function archivedLines(objects: StoredObjects): ArchiveLines {
   };
 }
 
-/** All rows of the archive, page by page. @param keep what of a row stays in memory, called for each object by itself */
+/**
+ * All rows of the archive, page by page. @param keep selects the parts of rows to keep in memory; called for each
+ * object separately
+ */
 export async function* archivedPages<Kept>(
   objects: StoredObjects,
   bounds: Bounds,
@@ -60,7 +63,7 @@ export async function* archivedPages<Kept>(
   } while (after !== undefined);
 }
 
-/** The rows of one chain in the archive, of lines that can be read. @param bounds the time in which to look */
+/** The rows of one chain in the archive, from readable lines. @param bounds the time range to search */
 export function archivedRows(objects: StoredObjects, bounds: Bounds): Pick<LedgerRows, 'chain'> {
   return {
     chain: async (chain) => {
@@ -101,11 +104,11 @@ async function readObject<Kept>(
   const unread = (because: string) => ({ kept: [], changes: [], unreadable: [bad(0, because)] });
   if (text === undefined) return unread('the object was removed');
   const { sha256 } = LINES_NAME.exec(object)?.groups ?? {};
-  if (hex(systemDigest.sha256(text)) !== sha256) return unread('the content is not the one that the name was made of');
+  if (hex(systemDigest.sha256(text)) !== sha256) return unread('the content does not match the digest in the name');
   const kept: Kept[] = [];
   const changes: ChangeLine[] = [];
   const unreadable: ReturnType<typeof bad>[] = [];
-  // Line by line: the rows of an object take much more memory than its text.
+  // Parsed line by line, because the rows of an object take much more memory than its text.
   for (const [line, each] of text.split('\n').slice(0, -1).entries()) {
     const of = parsed(each, object, line);
     if (of.kind === 'row') kept.push(...keep(of));

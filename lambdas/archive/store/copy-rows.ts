@@ -10,15 +10,15 @@ import { valueText } from '../domain/row-text.ts';
 import type { StoredObjects } from '../use/stored-objects.ts';
 import { archivedPages } from './archived-lines.ts';
 
-/** Rows that are written at once. */
+/** Rows that are written concurrently. */
 const AT_ONCE = 32;
 
 export interface CopiedRows {
-  /** Rows that were written now. */
+  /** Number of rows that this run wrote. */
   readonly written: number;
-  /** Rows that were there: the archive repeats lines, and an interrupted command is repeated. */
+  /** Number of rows that already existed: the archive repeats lines, and an interrupted command is repeated. */
   readonly there: number;
-  /** Keys of rows that the table has with another content. They are left. */
+  /** Keys of rows that exist with other content. They are not changed. */
   readonly different: readonly string[];
   /** Objects or lines that cannot be read, with the reason. */
   readonly unreadable: readonly string[];
@@ -27,10 +27,10 @@ export interface CopiedRows {
 }
 
 /**
- * Writes every row of the archive into a table. A row that is there stays, so the command can be repeated.
+ * Writes every row of the archive into a table. Existing rows do not change, so the command can be repeated.
  *
  * @param table with the keys of the Ledger, not in use
- * @param report called after each page of objects, with what was copied until then
+ * @param report called after each page of objects, with the result so far
  */
 export async function copyRows(
   {
@@ -77,7 +77,7 @@ async function put(
     ConditionExpression: ROW_IS_NEW,
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
   };
-  // Repeated after any failure, as a read is: it writes nothing over a row.
+  // Retried after any failure like a read, because it never overwrites a row.
   return readWithRetries(pacing, async () => {
     try {
       await client.send(new PutCommand(Put));

@@ -6,7 +6,7 @@ import type { Item } from '../../kernel/platform/items.ts';
 import type { LedgerRows, RowPage } from '../use/ledger-rows.ts';
 import { readChainRow } from './read-chain-row.ts';
 
-/** A page is one megabyte at most, which DynamoDB returns for one call; a thousand rows of transitions are about that. */
+/** Rows of a page. DynamoDB returns at most one megabyte per call, which is about a thousand rows of transitions. */
 const PAGE = 1_000;
 /** Scans and queries the Ledger. Whole rows are read: a scan of a million rows of a kilobyte costs 125,000 read units. */
 export class DynamoDbLedgerRows implements LedgerRows {

@@ -2,10 +2,10 @@ import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { toStreamImage } from '../../kernel/platform/stream-images.ts';
 import type { ReadRow } from '../use/ledger-rows.ts';
 
-/** Lambda takes a request of at most 6 MB; a row has some kilobytes. Characters. */
+/** Maximum size of a batch. Lambda accepts requests of at most 6 MB; a row has some kilobytes. Characters. */
 const LARGEST = 4_000_000;
 
-/** Rows of the Ledger as records of the Stream would have them, in batches that the archiver can be called with. */
+/** Rows of the Ledger in the form of Stream records, in batches for calls of the archiver. */
 export function lateRecords(rows: readonly ReadRow[]): readonly (readonly unknown[])[] {
   const batches: unknown[][] = [];
   let left = 0;
@@ -15,7 +15,7 @@ export function lateRecords(rows: readonly ReadRow[]): readonly (readonly unknow
     const { content } = row;
     const writtenMs = content.kind === 'link' ? content.occurredAtMs : 0;
     const dynamodb = {
-      // The archiver leaves it out: the place is no longer known.
+      // The archiver omits the place, which is no longer known.
       SequenceNumber: '0',
       ApproximateCreationDateTime: Math.floor(writtenMs / 1_000),
       Keys: { [KeyAttribute.partition]: partition, [KeyAttribute.sort]: sort },

@@ -7,9 +7,9 @@ import { decidePutBack, type PutBack } from '../domain/put-back.ts';
 import { type LedgerRows, wholeChain } from '../use/ledger-rows.ts';
 
 export interface PutBackTools {
-  /** The Ledger's name, and its rows. */
+  /** The name of the Ledger, and its rows. */
   readonly ledger: { readonly table: string; readonly rows: LedgerRows };
-  /** Where the original is: a table that was restored, or the archive. */
+  /** The source of the original: a restored table, or the archive. */
   readonly source: { readonly name: string; readonly rows: Pick<LedgerRows, 'chain'> };
   readonly activity: DynamoDbActivity;
   readonly clock: Clock;
@@ -25,8 +25,9 @@ export interface PutBackRequest {
 }
 
 /**
- * Puts the original of one row back into the Ledger, together with the entry of the activity log that says who did it and why. It is
- * the only write that replaces a row of the Ledger; no function makes it. The Stream reports it as a change, so the alarm rings again.
+ * Restores the original of one row of the Ledger, together with an entry of the activity log that names the operator
+ * and the reason. This is the only write that replaces a row of the Ledger, and no function makes it. The Stream
+ * reports it as a change, which raises the alarm again.
  *
  * @throws RetryableError `contention`
  */
@@ -56,12 +57,14 @@ export function putBackRow(
       },
       [{ Put }],
     );
-    // A rival has put it back, or somebody has changed it again.
+    // A rival has restored the row, or it was changed again.
     return written ? 'put' : 'again';
   });
 }
 
-/** Closes the race of two operators: the second finds another row than the one that it has judged. */
+/**
+ * Closes the race of two operators: the write of the second fails, because the row differs from the one that it judged.
+ */
 function asItWas(item: Readonly<Record<string, unknown>> | undefined) {
   if (item === undefined) return { ConditionExpression: ROW_IS_NEW };
   const names = Object.keys(item).filter((name) => name !== KeyAttribute.partition && name !== KeyAttribute.sort);

@@ -16,11 +16,11 @@ import type { Bounds } from '../domain/judge-chain.ts';
 import { MANIFESTS_PREFIX } from '../domain/manifest.ts';
 import { beginOf, goOnAfter } from '../domain/object-times.ts';
 
-/** A name of the archive that has more than one version, or was removed. S3 lists the newest version only. */
+/** A name in the archive that has more than one version, or was removed. S3 lists the newest version only. */
 export interface DoubledObject {
   readonly kind: 'object_versions';
   readonly object: string;
-  /** How many contents there are under the name. */
+  /** Number of versions under the name. */
   readonly versions: number;
   /** Whether a marker hides them. */
   readonly isRemoved: boolean;
@@ -39,7 +39,7 @@ const bucketPolicy = z.object({
   ),
 });
 
-/** Reads what protects the objects of a bucket. Never throws for a refusal. */
+/** Reads the configuration that protects the objects of a bucket. Never throws for a refusal. */
 export async function readBucket(client: S3Client, Bucket: string): Promise<BucketFacts> {
   const [keepsVersions, lock, policy, isPrivate, removingRules] = await Promise.all([
     asked(async () => (await client.send(new GetBucketVersioningCommand({ Bucket }))).Status === 'Enabled'),
@@ -89,7 +89,7 @@ function removes({ Status, Expiration, NoncurrentVersionExpiration }: LifecycleR
   return Status === 'Enabled' && (Expiration !== undefined || NoncurrentVersionExpiration !== undefined);
 }
 
-/** Objects of this time, and manifests, of which there is not exactly one version. */
+/** Objects of this time, and manifests, that do not have exactly one version. */
 export async function doubledObjects(
   client: S3Client,
   Bucket: string,
@@ -111,12 +111,12 @@ export async function doubledObjects(
       for (const { Key = '' } of page.DeleteMarkers ?? [])
         seen(Key, { versions: versions.get(Key)?.versions ?? 0, isRemoved: true });
       ({ NextKeyMarker: KeyMarker, NextVersionIdMarker: VersionIdMarker } = page);
-      // Names of manifests tell no time, so all of them are listed.
+      // Names of manifests contain no time, so all of them are listed.
       const goOn = Prefix === LINES_PREFIX ? goOnAfter(KeyMarker, bounds) : KeyMarker;
       if (goOn !== KeyMarker) VersionIdMarker = undefined;
       KeyMarker = goOn;
       isMore = page.IsTruncated === true && KeyMarker !== undefined;
-      // The versions of the last name of a page can go on in the next one.
+      // The versions of the last name of a page can continue on the next one.
       for (const [name, each] of versions) {
         if (isMore && name === KeyMarker) continue;
         versions.delete(name);

@@ -20,7 +20,7 @@ interface ReadLink {
   readonly written: Item;
 }
 
-/** How the rows of a chain are read, by the prefix of their partitions. */
+/** Parsers of the rows of a chain, by the prefix of their partitions. */
 const READERS: Readonly<Record<string, (item: Item) => ReadLink>> = {
   [LedgerRow.payment]: (item) => {
     const link = parseTransition(item);
@@ -43,11 +43,12 @@ const READERS: Readonly<Record<string, (item: Item) => ReadLink>> = {
 /** An attribute of rows that only traced executions write. The hash does not cover it. */
 const TRACE = 'trace';
 
-/** 16 bytes: nobody finds two contents with the same digest. */
+/** 16 bytes, so that finding two contents with the same digest is infeasible. */
 const DIGEST_BYTES = 16;
 
 /**
- * Reads any row of the Ledger, or its image in the archive. A row that is not understood is a result, too: somebody else wrote it.
+ * Reads any row of the Ledger, or its image in the archive. An unreadable row is a result, too: Payonce did not write
+ * it.
  *
  * @param item all attributes of the row
  */

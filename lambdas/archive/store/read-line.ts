@@ -19,13 +19,13 @@ const archivedLine = z.discriminatedUnion('change', [
   z.strictObject({ ...place, change: z.literal('REMOVE'), was: image }),
 ]);
 
-/** @throws SyntaxError for text that is not JSON; ZodError with the field that is wrong */
+/** @throws SyntaxError for text that is not JSON; ZodError naming the invalid field */
 export function readLine(text: string): ArchiveLine {
   const { v: _version, at: atMs, ...line } = archivedLine.parse(JSON.parse(text));
   return { ...line, atMs };
 }
 
-/** The attributes of a row of the archive. @throws when the image is not that of an item */
+/** The attributes of a row of the archive. @throws when the image is not a valid item */
 export function archivedItem(row: Readonly<Record<string, unknown>>): Item {
   return unmarshall(fromStreamImage(row) as Record<string, AttributeValue>);
 }

@@ -7,25 +7,25 @@ import type { KeptChain, RowParts } from '../use/verify-rows.ts';
 
 /** Number of files of each side. One part is in memory at a time: a few megabytes of a million rows. */
 const PARTS = 256;
-/** What is collected for a file before it is appended. Together 16 MB. Characters. */
+/** Buffer of a file before it is appended; 16 MB for all files. Characters. */
 const BUFFER = 32 * 1024;
 
 type Side = 'rows' | 'lines' | 'changes';
 
-/** What is collected of one chain. */
+/** The collected rows and lines of one chain. */
 interface Collected extends Pick<KeptChain, 'chain'> {
   readonly rows: Map<string, ChainRow>;
   readonly lines: ChainLine[];
   readonly changes: ChangeLine[];
 }
 
-/** Rows in files of a directory that only this user can read. A hash of the chain selects the file. */
+/** Stores rows in files of a directory that only this user can read. A hash of the chain selects the file. */
 export class RowFiles implements RowParts {
   readonly parts: number;
   readonly #directory: string;
   readonly #buffers = new Map<string, { readonly records: string[]; size: number }>();
 
-  /** @param directory created if it is not there; files in it are continued @param parts at most 256 */
+  /** @param directory created if missing; existing files are continued @param parts at most 256 */
   constructor(directory: string, parts = PARTS) {
     this.parts = parts;
     this.#directory = directory;

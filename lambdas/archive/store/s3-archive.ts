@@ -4,7 +4,7 @@ import { isAfterAttempt } from '../../kernel/platform/sdk-errors.ts';
 import type { ArchiveObject } from '../domain/archive-object.ts';
 import type { ArchiveObjects } from '../use/archive-lines.ts';
 
-/** The objects of the archive in S3. The bucket locks each of them; S3 refuses a write over an existing name. */
+/** The objects of the archive in S3. The bucket locks each of them, and S3 refuses to overwrite an existing name. */
 export class S3Archive implements ArchiveObjects {
   readonly #client: S3Client;
   readonly #bucket: string;

@@ -39,7 +39,7 @@ const storedManifest = z.strictObject({
     .transform(({ v: _version, at: atMs, ...content }) => ({ atMs, ...content })),
 });
 
-/** More than the foreign names that are expected between two manifests, of which there are none. */
+/** Exceeds the number of foreign names that are expected between two manifests, which is zero. */
 const A_FEW = 10;
 
 /** The manifests among the objects of the archive. */
@@ -52,8 +52,8 @@ export class StoredManifests implements Manifests {
   }
 
   /**
-   * Looks for the last number with few requests, because S3 lists names in ascending order only: in steps that double until none is later,
-   * and then in steps that are halved.
+   * Finds the last number with few requests, because S3 lists names in ascending order only: by doubling the step until
+   * no later name exists, then by halving it.
    */
   async newest(): Promise<ReadManifest | undefined> {
     let last = await this.#firstAfter(0);
@@ -78,7 +78,7 @@ export class StoredManifests implements Manifests {
     return Promise.all(
       names.map(async (name) => {
         const number = numberOfManifest(name);
-        const because = number === undefined ? 'its name is not that of a manifest' : 'the object was removed';
+        const because = number === undefined ? 'its name is not the name of a manifest' : 'the object was removed';
         const read = number === undefined ? undefined : await this.read(number);
         return read ?? { kind: 'unreadable', object: name, because };
       }),
@@ -119,17 +119,17 @@ export class StoredManifests implements Manifests {
   }
 }
 
-/** @throws when the text is not that of the manifest with this number */
+/** @throws when the text is not a valid manifest with this number */
 function readManifest(text: string, number: number): Manifest {
   const { manifest: content, ...signed } = storedManifest.parse(JSON.parse(text));
   const manifest = { ...content, ...signed };
   if (content.number !== number) throw new Error(`it is the manifest ${content.number}`);
-  // One manifest has one text, so no byte of it can be changed.
-  if (manifestText(systemDigest, manifest) !== text) throw new Error('its text is not the one that is written');
+  // A manifest has only one valid text, so that any changed byte is detected.
+  if (manifestText(systemDigest, manifest) !== text) throw new Error('its text is not in the canonical form');
   return manifest;
 }
 
-/** @returns undefined for a line that cannot be read: whoever reads the object names it */
+/** @returns undefined for an unreadable line, which the verification of the object reports */
 function markOf(text: string | undefined): LineMark | undefined {
   try {
     const { atMs, sequence, event } = readLine(text ?? '');

@@ -33,7 +33,7 @@ const stored = z
   })
   .transform(({ v: _version, ...verification }) => verification);
 
-/** Names in a page of S3. Of the parts, some 40 days. */
+/** Names in a page of S3: some 40 days of parts. */
 const NAMES = 1_000;
 
 /** The records among the objects of the archive. */
@@ -49,7 +49,7 @@ export class StoredVerifications implements Verifications {
 
   async write(verification: Verification): Promise<void> {
     if (this.#writer === undefined) throw new Error('these records can only be read');
-    // One that is there has the same content.
+    // An existing record has the same content.
     await this.#writer.put(verificationObject(systemDigest, verification));
   }
 
@@ -63,7 +63,7 @@ export class StoredVerifications implements Verifications {
     return { verifications, unreadable: read.length - verifications.length };
   }
 
-  /** @returns undefined for what the auditor did not write: its name is not that of its content */
+  /** @returns undefined for an object that the auditor did not write, whose name does not match its content */
   async #read(name: string): Promise<Verification | undefined> {
     try {
       const text = (await this.#reader.text(name)) ?? '';

@@ -10,7 +10,7 @@ import type { ArchiveLine } from '../domain/archive-line.ts';
 const image = z.record(z.string(), z.unknown());
 const key = z.object({ S: z.string() });
 
-/** What the archiver needs of a record of the Stream. It does not read the row: what the Ledger has is archived as it is. */
+/** The fields of a Stream record that the archiver needs. The row is not parsed but archived unchanged. */
 const streamRecord = z.object({
   eventName: z.enum(['INSERT', 'MODIFY', 'REMOVE']),
   dynamodb: z.object({
@@ -51,7 +51,7 @@ function lineOf(digest: Digest, { eventName, dynamodb }: z.infer<typeof streamRe
   return { ...place, change: eventName, was };
 }
 
-/** The id of the event of a transition, whether it is published or not. */
+/** The event id of a transition, whether the event is published or not. */
 function eventOf(digest: Digest, partition: string, sort: string): string | undefined {
   const sequence = Number(withoutPrefix(sort, SortKey.transition));
   const id =

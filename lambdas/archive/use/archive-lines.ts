@@ -8,7 +8,7 @@ import { type ArchiveObject, archiveObject } from '../domain/archive-object.ts';
 /** The objects of the archive. None is ever changed or removed. */
 export interface ArchiveObjects {
   /**
-   * Writes an object unless one of this name is there.
+   * Writes an object unless one of this name exists.
    *
    * @throws a fault; after an {@link AmbiguousError} the object may be there
    */
@@ -24,18 +24,18 @@ export interface ArchiveTools {
   readonly report: (error: unknown) => void;
 }
 
-/** Longest waits between attempts, doubled from the first on, with full jitter. Milliseconds. */
+/** Maximum waits between attempts, which double from the first on, with full jitter. Milliseconds. */
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * Writes one object with the lines of a batch, and tries again while the archive is away. Lambda cuts a batch that failed in two, so
- * an archiver that gave up at once would write tiny objects after an outage:
+ * Writes one object with the lines of a batch, and retries while the archive is unavailable. Lambda splits a failed
+ * batch in two, so an archiver that gave up immediately would write tiny objects after an outage:
  *
  *   batch of 1,000   away ── 1 s ── away ── 2 s ── … ── 9 minutes: again, as two batches
  *
- * The object's name is made of its content, so a batch that is delivered twice is one object. A batch that was cut in between has its lines in
- * several objects.
+ * The object's name is derived from its content, so a batch that is delivered twice is one object. The lines of a batch
+ * that was split in between are in several objects.
  *
  * @param deadlineMs after which no attempt begins; Unix milliseconds
  * @param isLate the rows are much older than the Stream's records, whose positions they no longer have

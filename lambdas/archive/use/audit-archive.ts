@@ -14,11 +14,14 @@ export interface AuditTools extends VerifyManifestsTools {
   /** The rows of a time. */
   readonly ledger: (bounds: Bounds) => Promise<LedgerRows>;
   readonly parts: () => RowParts;
-  /** What is wrong with the bucket itself. */
+  /** Findings about the bucket itself. */
   readonly bucket: (bounds: Bounds) => Promise<readonly AuditFinding[]>;
 }
 
-/** A row is in the archive after its batching window, at most five minutes, and the time of a batch. */
+/**
+ * Time after which a row must be archived: the batching window of at most five minutes, and the time of a batch.
+ * Milliseconds.
+ */
 export const ARCHIVED_WITHIN_MS = 30 * 60_000;
 
 /** Verifies everything of a time: Ledger against archive, archive against manifests, and the bucket. */
@@ -44,20 +47,20 @@ export async function auditBetween(
   }
 }
 
-/** Findings that are named in the record of a verification. `payonce verify` names all. */
+/** Maximum number of findings in the record of a verification. `payonce verify` lists all. */
 const MOST_NAMED = 20;
-/** Characters of the reason why one failed. */
+/** Maximum length of the reason of a failure. Characters. */
 const LONGEST_REASON = 500;
 
 export interface RecordTools {
   readonly verifications: Pick<Verifications, 'write'>;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Tells of a verification that has a result, before it is recorded: the alarm does not depend on the record. */
+  /** Reports the result of a verification before it is recorded, so that the alarm does not depend on the record. */
   readonly tell: (verification: Verification) => void;
 }
 
 /**
- * Verifies everything of a time, and records how it ended.
+ * Verifies everything of a time range, and records the result.
  *
  * @throws the error of a verification that failed, which is recorded too
  */
@@ -67,7 +70,7 @@ export async function auditAndRecord(
   { kind, fromMs, untilMs }: Slice,
 ): Promise<void> {
   const beganMs = clock.nowMs();
-  // Nothing later than now is there.
+  // There are no rows later than now.
   const slice = { kind, fromMs: Math.min(fromMs, beganMs), untilMs: Math.min(untilMs, beganMs) };
   const ended = (result: Pick<Verification, 'verdict' | 'found' | 'first' | 'counts' | 'because'>): Verification => ({
     ...slice,
@@ -83,7 +86,7 @@ export async function auditAndRecord(
     verification = ended({ verdict, counts, found, first: findings.slice(0, MOST_NAMED) });
   } catch (error) {
     const because = String(error).slice(0, LONGEST_REASON);
-    // Storage that is away fails both. The first error says more.
+    // If storage is unavailable, both fail. The first error is more specific.
     await verifications.write(ended({ verdict: 'failed', found: 0, first: [], because })).catch(() => undefined);
     throw error;
   }
@@ -92,8 +95,8 @@ export async function auditAndRecord(
 }
 
 /**
- * When the archive begins: the hour of its first object, which may have been removed, so the first that the first manifest lists counts
- * too. What a first manifest without objects does not list came after it.
+ * The beginning of the archive: the hour of its first object, or of the first object that the first manifest lists,
+ * because the former may have been removed. If the first manifest lists no object, all objects arrived after it.
  *
  * @returns undefined when it is empty, 0 when the first manifest is missing or does not hold
  */
@@ -112,14 +115,15 @@ export async function firstHourMs(tools: VerifyManifestsTools): Promise<number |
 }
 
 const HOUR_MS = 60 * 60_000;
-/** Clocks of the writers of rows and that of the Stream differ by less. */
+/** Maximum difference between the clocks of writers and of the Stream. Milliseconds. */
 const SKEW_MS = 60_000;
-/** Manifests in which the newest line is looked for. */
+/** Number of manifests in which the newest line is searched. */
 const RECENT = 3;
 
 /**
- * Whether an outcome of more than an hour ago is younger than everything in the archive: the archiver does not run, although there is
- * traffic. Its own metrics do not show it, because an event source mapping that is disabled has none.
+ * Whether an outcome of more than an hour ago is newer than everything in the archive, which means that the archiver
+ * does not run although there is traffic. Its own metrics do not show it, because an event source mapping that is
+ * disabled has none.
  */
 export async function isStopped(
   { manifests }: Pick<AuditTools, 'manifests'>,

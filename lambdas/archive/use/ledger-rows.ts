@@ -9,13 +9,13 @@ export interface ReadRow {
 
 export interface RowPage {
   readonly rows: readonly ReadRow[];
-  /** Where the next page begins; absent after the last. */
+  /** The start of the next page; absent after the last. */
   readonly next?: string;
 }
 
 /** Reads rows of all kinds of the Ledger. Only for verification and restores. */
 export interface LedgerRows {
-  /** All rows, in any order. A row that is written meanwhile can be left out. */
+  /** All rows, in any order. Rows written during the read may be missing. */
   page(after: string | undefined): Promise<RowPage>;
   /** The rows of one chain, strongly consistent. */
   chain(chain: string, after: string | undefined): Promise<RowPage>;
@@ -34,8 +34,8 @@ export async function wholeChain(ledger: Pick<LedgerRows, 'chain'>, chain: strin
 }
 
 /**
- * The time of one chain within the given bounds: no object of the archive is read that is older than its first row. A chain whose first rows
- * were removed is broken by itself.
+ * The time of one chain within the given bounds, so that no archive object older than its first row is read. If its
+ * first rows were removed, the chain is broken anyway.
  */
 export async function boundsOfChain(ledger: LedgerRows, chain: string, given: Bounds): Promise<Bounds> {
   const { fromMs } = timeOf((await wholeChain(ledger, chain)).map(({ row }) => row));

@@ -10,11 +10,11 @@ export type ReadManifest = { readonly object: string } & (
 export interface Manifests {
   /** @returns undefined when there is none */
   newest(): Promise<ReadManifest | undefined>;
-  /** In ascending order; at most `most`. @param object the name of the one before them */
+  /** In ascending order; at most `most`. @param object the name of the manifest that precedes them */
   after(object: string, most: number): Promise<readonly ReadManifest[]>;
   /** @returns undefined when there is none of this number */
   read(number: number): Promise<ReadManifest | undefined>;
-  /** @returns `there` when another writer has the number */
+  /** @returns `there` when another writer has used the number */
   write(manifest: Manifest): Promise<'written' | 'there'>;
   /** Names of objects with lines, in ascending order. */
   objectsAfter(after: string, most: number): Promise<readonly string[]>;

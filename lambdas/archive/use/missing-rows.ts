@@ -4,9 +4,9 @@ import { type LedgerRows, type ReadRow, wholeChain } from './ledger-rows.ts';
 import { type ArchiveLines, type RowParts, verifyRows } from './verify-rows.ts';
 
 export interface MissingRows {
-  /** Rows that the archive should have, and that hold. */
+  /** Valid rows that the archive should have. */
   readonly rows: readonly ReadRow[];
-  /** Chains that do not hold. Nothing of them must come into the archive. */
+  /** Broken chains, whose rows must not be added to the archive. */
   readonly broken: readonly string[];
 }
 

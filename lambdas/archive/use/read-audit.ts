@@ -7,7 +7,7 @@ import type { Manifests, ReadManifest } from './manifests.ts';
 import type { RecordedVerifications, Verifications } from './verifications.ts';
 import { MANIFESTS_LATE_MS } from './verify-manifests.ts';
 
-/** What an archive has, for readers. */
+/** The contents of an archive, for readers. */
 export interface ReadableArchive {
   readonly bucket: string;
   readonly digest: Digest;
@@ -18,9 +18,9 @@ export interface ReadableArchive {
 /** The newest verifications of one kind. */
 export interface LastVerified extends RecordedVerifications {
   readonly kind: VerifiedKind;
-  /** The last hour in which one was due. Unix milliseconds. Undefined when none has been due yet. */
+  /** The last hour in which a verification was due. Unix milliseconds. Undefined when none has been due yet. */
   readonly dueMs: number | undefined;
-  /** None has ended since it was due. */
+  /** No verification has ended since it was due. */
   readonly isOverdue: boolean;
 }
 
@@ -28,22 +28,22 @@ export interface Audit {
   readonly verified: readonly LastVerified[];
   /** Newest first. */
   readonly manifests: readonly (ReadManifest & { readonly number: number })[];
-  /** The newest manifest is older than it may be. */
+  /** The newest manifest is older than allowed. */
   readonly areManifestsOverdue: boolean;
 }
 
-/** How many of each are read: two weeks of nights, a day of parts. */
+/** Number of records to read of each kind: two weeks of nights, a day of parts. */
 const MOST: Readonly<Record<VerifiedKind, number>> = { day: 14, part: 24, asked: 5 };
 const MANIFESTS = 24;
 
-/** Reads what the auditor wrote last, and judges whether it is as new as it should be. */
+/** Reads the auditor's newest records, and judges whether they are as recent as they should be. */
 export async function readAudit({ manifests, digest, verifications }: ReadableArchive, nowMs: number): Promise<Audit> {
   const [newest, [first], firstMs] = await Promise.all([
     manifests.newest(),
     manifests.after(MANIFESTS_PREFIX, 1),
     firstHourMs({ manifests, digest }),
   ]);
-  // The auditor was not there before its first manifest, unless somebody tampered with that.
+  // The auditor did not run before its first manifest, unless that was tampered with.
   const sinceMs = first?.kind === 'read' ? first.manifest.atMs : 0;
   const isBegun = firstMs !== undefined && first !== undefined;
   const verified = await Promise.all(

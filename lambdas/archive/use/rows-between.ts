@@ -3,11 +3,11 @@ import { type OutcomePosition, positionAt, type RecentOutcomes, timeOf } from '.
 import type { Bounds } from '../domain/judge-chain.ts';
 import { type LedgerRows, wholeChain } from './ledger-rows.ts';
 
-/** Outcomes for each page. Their chains are read whole. */
+/** Outcomes per page. Their chains are read completely. */
 const PAGE = 100;
-/** Chains that are read at once. */
+/** Chains that are read concurrently. */
 const AT_ONCE = 10;
-/** The longest walk through the index of outcomes in one call. */
+/** Longest range of the index of outcomes that one call reads. Milliseconds. */
 const LONGEST_WALK_MS = 24 * 60 * 60_000;
 
 /**

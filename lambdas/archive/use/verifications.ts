@@ -4,13 +4,13 @@ import type { Verification, VerifiedKind } from '../domain/verification.ts';
 export interface RecordedVerifications {
   /** Newest first. */
   readonly verifications: readonly Verification[];
-  /** Objects that are no records of the auditor. */
+  /** Number of objects that are not records of the auditor. */
   readonly unreadable: number;
 }
 
-/** The records of what was verified. None is ever changed or removed. */
+/** The records of verifications. None is ever changed or removed. */
 export interface Verifications {
   write(verification: Verification): Promise<void>;
-  /** @param most of the newest; earlier ones that did not hold follow, as many at most */
+  /** @param most maximum number of the newest records, and of earlier ones with violations, which follow */
   newest(kind: VerifiedKind, most: number): Promise<RecordedVerifications>;
 }

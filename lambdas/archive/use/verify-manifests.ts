@@ -16,17 +16,17 @@ import {
 import { beginOf, goOnAfter, isOfTime } from '../domain/object-times.ts';
 import type { Manifests, ReadManifest } from './manifests.ts';
 
-/** What is wrong with the manifests, or with the objects that they list. `object` is the name of the one that it is about. */
+/** A violation in the manifests, or in the objects that they list. `object` names the affected one. */
 export type ManifestFinding =
-  /** A manifest is not there. `next` is the next one that is; without it, all from this one on were removed. */
+  /** A manifest is missing. `next` is the next existing one; without it, all from this one on were removed. */
   | { readonly kind: 'manifest_missing'; readonly object: string; readonly next?: string }
-  /** The manifest is not the one that was written. */
+  /** The manifest was changed. */
   | { readonly kind: 'manifest_broken'; readonly object: string; readonly because: string }
   /** The newest manifest is old: later ones were removed, or none was written. */
   | { readonly kind: 'manifests_end'; readonly object: string; readonly at: string }
-  /** A manifest lists the object, and it is not there. */
+  /** A manifest lists the object, but it does not exist. */
   | { readonly kind: 'object_missing'; readonly object: string; readonly manifest: string }
-  /** No manifest lists the object: it was not written by the archiver, or long after its rows. */
+  /** No manifest lists the object: it was not written by the archiver, or was written long after its rows. */
   | { readonly kind: 'object_unlisted'; readonly object: string };
 
 export interface VerifyManifestsTools {
@@ -40,7 +40,7 @@ export interface VerifyManifestsTools {
 
 export interface VerifiedManifests {
   readonly manifests: number;
-  /** Objects that are listed and there. */
+  /** Number of listed objects that exist. */
   readonly objects: number;
   readonly findings: readonly ManifestFinding[];
 }
@@ -50,7 +50,8 @@ const NAMES = 1_000;
 export const MANIFESTS_LATE_MS = MANIFESTS_LATE_HOURS * 60 * 60_000;
 
 /**
- * Checks that no manifest was changed, removed or cut off, and that the objects which they list are those that are there.
+ * Checks that no manifest was changed or removed, including the newest ones, and that the listed objects equal the
+ * existing ones.
  *
  * @param bounds only objects of this time, and the manifests that can list them
  * @param nowMs Unix milliseconds
@@ -68,7 +69,7 @@ export async function verifyManifests(
       return { manifests: 0, objects: 0, findings };
     return { manifests: 0, objects: 0, findings: [{ kind: 'manifest_missing', object: manifestName(1) }] };
   }
-  // Objects of a manifest that is not there are not named, too.
+  // Objects of a missing manifest are not reported in addition.
   const unlistedBefore = findings.length === 0 ? newest : undefined;
   const compared = await compareObjects(tools.manifests, listed, unlistedBefore, bounds);
   if (newest !== undefined && newest.atMs < nowMs - MANIFESTS_LATE_MS)
@@ -80,10 +81,10 @@ export async function verifyManifests(
   return { manifests: read, objects: compared.objects, findings: [...findings, ...compared.findings] };
 }
 
-/** What the next manifest must be. */
+/** The expected properties of the next manifest. */
 interface Expected {
   readonly number: number;
-  /** Its `previous`; undefined after a manifest that does not hold, which is named already. */
+  /** Its `previous`; undefined after an invalid manifest, which was already reported. */
   readonly previous?: string | undefined;
 }
 
@@ -104,7 +105,7 @@ async function readManifests(tools: VerifyManifestsTools, bounds: Bounds) {
       if (number === undefined) continue;
       const holds = found.every(({ kind }) => kind === 'manifest_missing');
       expected = each.kind === 'read' && holds ? expectedAfter(each.manifest) : { number: number + 1 };
-      // What a manifest that was tampered with says counts for nothing.
+      // The contents of a manifest that was tampered with are ignored.
       if (each.kind !== 'read' || !holds) continue;
       newest = each.manifest;
       for (const { name } of newest.objects) if (!listed.has(name)) listed.set(name, each.object);
@@ -135,25 +136,26 @@ function judge(
     ? []
     : [{ kind: 'manifest_missing', object: manifestName(expected.number), next: object }];
   if (manifestHash(digest, manifest) !== manifest.hash)
-    return [...found, broken('the content is not what its hash was made of')];
+    return [...found, broken('the content does not match its hash')];
   if (isNext && expected.previous !== undefined && manifest.previous !== expected.previous)
-    return [...found, broken('it does not continue the manifest before it')];
+    return [...found, broken('it does not continue the previous manifest')];
   if (isSigned === undefined) return found;
   if (manifest.signature === undefined) return [...found, broken('it has no signature')];
   const holds = isSigned(hashedText(digest, manifest), manifest.signature);
   return holds ? found : [...found, broken('the signature is not of this key and this content')];
 }
 
-/** Whether a manifest is the first that was written, and holds. */
+/** Whether a manifest is the first that was written, and is valid. */
 export function isFirst(tools: VerifyManifestsTools, manifest: ReadManifest): boolean {
   return judge(tools, manifest, expectedAfter(undefined)).length === 0;
 }
 
 /**
- * The last manifest that was written before this time. Times ascend with numbers. All later ones are read and judged, so none of those
- * that the search has passed can hide one, unless the last itself does not hold.
+ * The last manifest that was written before this time. Times ascend with numbers. All later ones are read and judged,
+ * so a skipped manifest cannot hide one, unless the result itself is invalid.
  *
- * @returns undefined when it is the first, or one cannot be read or does not hold: a walk from the beginning names it
+ * @returns undefined when it is the first, or when one is unreadable or invalid, which a walk from the beginning
+ *   reports
  */
 async function lastBefore(tools: VerifyManifestsTools, atMs: number): Promise<Manifest | undefined> {
   const { manifests } = tools;
@@ -173,7 +175,7 @@ async function lastBefore(tools: VerifyManifestsTools, atMs: number): Promise<Ma
   return judge(tools, found, { number: manifest.number }).length === 0 ? manifest : undefined;
 }
 
-/** Compares the names that are listed with those that are there. */
+/** Compares the listed names with the existing ones. */
 async function compareObjects(
   manifests: Manifests,
   listed: ReadonlyMap<string, string>,

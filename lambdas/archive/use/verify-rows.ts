@@ -10,7 +10,7 @@ import {
 import { differingPaths } from '../domain/row-text.ts';
 import { type LedgerRows, type ReadRow, wholeChain } from './ledger-rows.ts';
 
-/** A line that holds no row. */
+/** A line without a row. */
 interface LineFinding {
   readonly kind: 'line_unreadable';
   readonly object: string;
@@ -20,7 +20,7 @@ interface LineFinding {
 
 export type RowFinding =
   | Exclude<ChainFinding, { readonly kind: 'row_differs' }>
-  /** With the fields that differ, for example `payment.amountMinor`. */
+  /** The fields that differ, for example `payment.amountMinor`. */
   | (Extract<ChainFinding, { readonly kind: 'row_differs' }> & { readonly fields: readonly string[] })
   | LineFinding;
 
@@ -28,13 +28,13 @@ export interface LinePage {
   readonly lines: readonly ChainLine[];
   readonly changes: readonly ChangeLine[];
   readonly unreadable: readonly LineFinding[];
-  /** Where the next page begins; absent after the last. */
+  /** The start of the next page; absent after the last. */
   readonly next?: string;
 }
 
 /** The lines of the archive. */
 export interface ArchiveLines {
-  /** The lines of one object, or of a few. @param bounds objects that hold no rows of this time may be left out */
+  /** The lines of one object, or of a few. @param bounds objects without rows of this time may be skipped */
   page(after: string | undefined, bounds: Bounds): Promise<LinePage>;
   /** All attributes of the row of one line. */
   item(place: {
@@ -43,7 +43,7 @@ export interface ArchiveLines {
   }): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
-/** All that was kept of one chain. */
+/** The kept parts of one chain. */
 export interface KeptChain {
   readonly chain: string;
   readonly rows: readonly ChainRow[];
@@ -52,20 +52,20 @@ export interface KeptChain {
 }
 
 /**
- * Brings rows that are read in any order together by chain, with bounded memory. A row that is added again counts once, so an
- * interrupted reading can begin a page again.
+ * Groups rows by chain, in whatever order they are read, with bounded memory. A row that is added again counts once, so
+ * an interrupted read can repeat a page.
  */
 export interface RowParts {
-  /** How many parts the chains are spread over. */
+  /** Number of parts over which the chains are spread. */
   readonly parts: number;
   addRow(row: ChainRow): void;
   addLine(line: ChainLine): void;
   addChange(change: ChangeLine): void;
-  /** What was added until now survives a crash. */
+  /** Makes everything that was added so far survive a crash. */
   save(): void;
   /** The chains of one part. */
   chainsOf(part: number): Iterable<KeptChain>;
-  /** Deletes all that was kept. */
+  /** Deletes all kept rows. */
   close(): void;
 }
 
@@ -75,19 +75,22 @@ interface RowCounts {
   readonly chains: number;
 }
 
-/** How far a verification has come. It is JSON, so that an interrupted one goes on. */
+/** The progress of a verification. Serializable as JSON, so that an interrupted verification can resume. */
 export interface RowsState {
   /** `ledger` and `archive` read; `compare` judges one part after the other. */
   readonly phase: 'archive' | 'ledger' | 'compare' | 'done';
-  /** Where the phase goes on. @default at its beginning */
+  /** The position from which the phase continues. @default its beginning */
   readonly after?: string;
   readonly counts: RowCounts;
   readonly findings: readonly RowFinding[];
-  /** Rows that somebody changed, removed or put back, as the Stream told it. They are no findings by themselves. */
+  /** Rows that were changed, removed or restored, as reported by the Stream. Not findings in themselves. */
   readonly changes: readonly ChangeLine[];
-  /** Findings that are not in the list, because it is full. */
+  /** Number of findings that are not in the list, because it is full. */
   readonly further: number;
-  /** That of the request with which it began: the archive is not read again when it goes on. Unix milliseconds. */
+  /**
+   * The value of the original request, because a resumed verification does not read the archive again. Unix
+   * milliseconds.
+   */
   readonly archivedUntilMs?: number;
 }
 
@@ -99,33 +102,39 @@ export const ROWS_BEGIN: RowsState = {
   further: 0,
 };
 
-/** So many findings are listed. A lost table has one for each row. */
+/** Maximum number of listed findings. A lost table has one for each row. */
 const MOST_LISTED = 10_000;
 
 export interface VerifyRowsTools {
-  /** Absent: there is no archive, and only the chains of the Ledger are verified. */
+  /** Absent when there is no archive; only the chains of the Ledger are then verified. */
   readonly archive?: ArchiveLines | undefined;
-  /** Absent: only the archive is verified, and its lines are the chains. */
+  /** Absent when only the archive is verified, whose lines are then the chains. */
   readonly ledger?: LedgerRows | undefined;
   readonly parts: RowParts;
-  /** Called after each page, and after each part that was compared. What was kept before it need not be read again. */
+  /**
+   * Called after each page, and after each part that was compared. Rows that were kept before the call need not be read
+   * again.
+   */
   readonly save: (state: RowsState) => Promise<void> | void;
 }
 
 export interface VerifyRowsRequest {
   readonly bounds: Bounds;
-  /** Rows before this time must be in the archive. Younger ones may still be on their way. Unix milliseconds. @default all rows */
+  /**
+   * Rows before this time must be in the archive. Later ones may still be in transit. Unix milliseconds. @default all
+   * rows
+   */
   readonly archivedUntilMs?: number;
   /** Only this chain. */
   readonly chain?: string | undefined;
 }
 
 /**
- * Compares all rows with the archive in both directions, and checks the chain of each payment, order and activity log. Rows are read
- * page by page and brought together by chain outside of memory. What differs is read again, strongly consistent, before it is
- * reported, so rows that are written meanwhile are no findings.
+ * Compares all rows with the archive in both directions, and checks the chain of each payment, order and activity log.
+ * Rows are read page by page and grouped by chain outside of memory. Differences are read again, strongly consistent,
+ * before they are reported, so that rows written during the verification are not findings.
  *
- * @param state where an interrupted verification stopped @default the beginning
+ * @param state the progress of an interrupted verification @default the beginning
  */
 export async function verifyRows(
   tools: VerifyRowsTools,
@@ -155,7 +164,7 @@ const STEPS: Readonly<Record<Exclude<RowsState['phase'], 'done'>, Step>> = {
 async function readLines(tools: VerifyRowsTools, { bounds, chain }: VerifyRowsRequest, state: RowsState) {
   if (tools.archive === undefined) return goOn(state, undefined, 'ledger');
   const { lines, changes: all, unreadable, next } = await tools.archive.page(state.after, bounds);
-  // Without the Ledger, the lines are the chains: a row of another time can be between two of this time.
+  // Without the Ledger, the lines are the chains, in which a row of another time can be between two of this time.
   const isWanted = (line: ChainLine) => tools.ledger === undefined || isWithin(line, bounds);
   const wanted = lines.filter((line) => isWanted(line) && (chain === undefined || line.chain === chain));
   for (const line of wanted) tools.parts.addLine(line);

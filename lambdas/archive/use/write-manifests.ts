@@ -26,28 +26,29 @@ export interface WriteManifestsTools {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** @default manifests have no signature */
   readonly sign?: Sign | undefined;
-  /** Objects of one manifest. @default 1000 */
+  /** Maximum number of objects in one manifest. @default 1000 */
   readonly most?: number;
 }
 
-/** A line of 200 bytes for each: a manifest has some 400 KB at most. */
+/** Each object takes a line of 200 bytes, so a manifest has some 400 KB at most. */
 const MOST = 1_000;
 const NAMES = 1_000;
-/** Objects that are read at once. Each has at most 6 MB. */
+/** Objects that are read concurrently. Each has at most 6 MB. */
 const AT_ONCE = 8;
 
 /**
- * Writes the manifest of this hour, unless it is there: it lists what arrived since the last one. After a long pause it writes several,
- * each with as many objects as a manifest can have.
+ * Writes the manifest of this hour, unless it exists. It lists the objects that arrived since the last one. After a
+ * long pause, several manifests are written, each with the maximum number of objects.
  *
- * There is no lock. The name of a manifest is its number, and S3 stores one object of a name, so a writer that was overtaken writes nothing:
+ * There is no lock. The name of a manifest is its number, and S3 stores one object per name, so a writer that was
+ * overtaken writes nothing:
  *
  *   writer A   reads 41 ── lists ───────────────── writes 42: there
  *   writer B        reads 41 ── lists ── writes 42
  *
- * @param deadlineMs after which none begins; the next hour goes on. Unix milliseconds
- * @returns what was written
- * @throws TerminalError when the newest manifest cannot be read: nothing may follow what was tampered with
+ * @param deadlineMs after which no manifest is begun; the next hourly run continues. Unix milliseconds
+ * @returns the written manifests
+ * @throws TerminalError when the newest manifest cannot be read, because none may follow one that was tampered with
  */
 export async function writeManifests(tools: WriteManifestsTools, deadlineMs: number): Promise<readonly Manifest[]> {
   const { manifests, clock } = tools;
@@ -58,7 +59,7 @@ export async function writeManifests(tools: WriteManifestsTools, deadlineMs: num
     if (nowMs > deadlineMs) return written;
     if (before !== undefined && !before.isPart && isOfHour(before, nowMs)) return written;
     const manifest = await nextManifest(tools, before, nowMs);
-    // Of a number that another writer has, the newest manifest is read again: the hour has its manifest.
+    // If another writer has used the number, the newest manifest is read again: the hour then has its manifest.
     if ((await manifests.write(manifest)) === 'written') written.push(manifest);
   }
 }
@@ -94,7 +95,7 @@ async function newNames(manifests: Manifests, before: Manifest | undefined, most
   const whole = await lastWhole(manifests, before);
   const lateFromMs = whole === undefined ? 0 : listedFromMs(listedAfter(whole));
   const listed = await listedSince(manifests, before, Math.min(listedFromMs(after), lateFromMs));
-  // Late objects of earlier hours are in manifests that are not read.
+  // Late objects of earlier hours are in manifests that were not read.
   const isNew = (name: string): boolean =>
     !listed.has(name) && (name < LATE_PREFIX || (hourOfName(name) ?? lateFromMs) >= lateFromMs);
   const found: string[] = [];
@@ -107,7 +108,7 @@ async function newNames(manifests: Manifests, before: Manifest | undefined, most
   }
 }
 
-/** The last manifest that lists everything that was there. */
+/** The last manifest with a complete list. */
 async function lastWhole(manifests: Manifests, newest: Manifest | undefined): Promise<Manifest | undefined> {
   let each = newest;
   while (each?.isPart) each = each.number === 1 ? undefined : await earlierThan(manifests, each);

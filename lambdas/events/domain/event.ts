@@ -41,7 +41,7 @@ export interface EventObject<Type extends TypeOfEvent = TypeOfEvent> {
   /** The sequence of the transition in the chain of its payment or order. It defines the order of events; the order of arrival does not. */
   readonly sequence: number;
   readonly livemode: boolean;
-  /** The `event_id` of the event that asked for the payment. Absent for a payment that was requested over HTTP. */
+  /** The `event_id` of the event that requested the payment. Absent for a payment that was requested over HTTP. */
   readonly causation_id?: string;
   /** The order, refund or dispute that the event is about, otherwise the payment. */
   readonly data: { readonly object: Readonly<Record<string, unknown>> };

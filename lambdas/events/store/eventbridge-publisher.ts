@@ -12,7 +12,7 @@ const CONNECTION_TIMEOUT_MS = 1_000;
 
 /** Error codes of an entry that is refused permanently (Amazon EventBridge API reference, "PutEventsResultEntry"). */
 const REFUSALS: ReadonlySet<string> = new Set(['MalformedDetail', 'InvalidArgument']);
-/** Errors of a whole call of which no entry was accepted. */
+/** Errors of a whole call, which mean that no entry was accepted. */
 const THROTTLES: ReadonlySet<string> = new Set([
   'ThrottlingException',
   'TooManyRequestsException',

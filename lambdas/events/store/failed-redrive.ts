@@ -1,14 +1,17 @@
 import * as z from 'zod';
 import type { RedriveRequest } from '../contract.ts';
 
-/** The message of Lambda about a redrive that failed finally. It contains the request (Lambda, "Capturing records of Lambda asynchronous invocations"). */
+/**
+ * Lambda's message about a redrive whose retries are exhausted. It contains the request (Lambda, "Capturing records of
+ * Lambda asynchronous invocations").
+ */
 const failedRedrive = z.object({
   requestPayload: z.object({ parked: z.string() }) satisfies z.ZodType<RedriveRequest>,
 });
 
 /**
- * The body of the message that was redriven first. A redrive that fails wraps it, and escapes its quotes: wrapped several times, it is
- * soon too long for Lambda.
+ * The body of the message that was redriven originally. A failed redrive wraps it and escapes its quotes, so that a
+ * body wrapped several times would exceed Lambda's limit.
  */
 export function firstParked(body: string): string {
   for (let first = body; ; ) {
@@ -18,7 +21,7 @@ export function firstParked(body: string): string {
   }
 }
 
-/** @returns undefined for what is no JSON */
+/** @returns undefined for text that is not JSON */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

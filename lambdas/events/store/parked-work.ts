@@ -3,7 +3,10 @@ import type { ParkedWork } from '../use/redrive-parked.ts';
 import { firstParked, parsedJson } from './failed-redrive.ts';
 import { readStreamRecord } from './stream-records.ts';
 
-/** The message of Lambda about a batch whose tries are over. It contains the position in the Stream, not the records (Lambda, "on-failure destination"). */
+/**
+ * Lambda's message about a batch whose attempts are exhausted. It contains the position in the Stream, not the records
+ * (Lambda, "on-failure destination").
+ */
 const lostBatch = z.object({
   DDBStreamBatchInfo: z.object({
     approximateArrivalOfFirstRecord: z.iso.datetime({ offset: true }),
@@ -17,7 +20,7 @@ const lostBatch = z.object({
  */
 const MARGIN_MS = 10 * 60_000;
 
-/** Reads the body of a parked message. Never throws: what is no JSON is a record that cannot be read. */
+/** Reads the body of a parked message. Never throws: text that is not JSON is an unreadable record. */
 export function parkedWork(message: string): ParkedWork {
   const body = firstParked(message);
   const content = parsedJson(body);

@@ -3,7 +3,7 @@ import { FAILED_AGAIN_SECONDS, FAILURES } from '../../kernel/contract/events.ts'
 import type { Queues } from '../../kernel/platform/system-platform.ts';
 import type { MessageParking, Parking, QueuedMessage } from '../use/ledger-stream.ts';
 
-/** The length of the attribute `detail`. Characters. */
+/** Maximum length of the attribute `detail`. Characters. */
 const LONGEST_DETAIL = 256;
 
 /** Parks messages in a queue. When it throws, the source message is not acknowledged and is delivered again. */
@@ -43,7 +43,7 @@ export class SqsParking implements MessageParking {
     await this.#client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: receiptHandle }));
   }
 
-  /** Asked only for messages that fail or come often. */
+  /** Read only for messages that fail or are redelivered often. */
   async #urlOf(arn: string): Promise<string | undefined> {
     const [QueueName, QueueOwnerAWSAccountId] = arn.split(':').toReversed();
     return (await this.#client.send(new GetQueueUrlCommand({ QueueName, QueueOwnerAWSAccountId }))).QueueUrl;

@@ -21,7 +21,10 @@ export interface EventPublisher {
 
 export type Traces = ReadonlyMap<PayonceEvent, string>;
 
-/** The `code` of a TerminalError that the entries of a call cause, not the caller. No entry was accepted. */
+/**
+ * The `code` of a TerminalError that is caused by the entries of a call rather than by the caller. No entry was
+ * accepted.
+ */
 export const BUS_CALL_INVALID = 'bus_call_invalid';
 
 /** The maximum number of entries of a call (Amazon EventBridge API reference, "PutEvents"). */

@@ -32,7 +32,7 @@ export class FirstTransitions {
     return details;
   }
 
-  /** A transition in the Stream lacks its reasons, so it is read. */
+  /** A transition from the Stream lacks its reasons, so it is read again. */
   async withReasons(transition: Transition): Promise<Transition> {
     const isRead = reasonsOf(transition.subject).every(
       ({ given }) => given.commitment === undefined || given.reason !== undefined,
@@ -46,7 +46,7 @@ export class FirstTransitions {
   /** @returns undefined when the first transition is missing */
   async ofOrder({ order }: OrderTransition): Promise<OrderDetails | undefined> {
     const place = { orderId: order.id, sequence: 1 };
-    // A first transition in the Stream lacks the contacts, so it is read.
+    // A first transition from the Stream lacks the contacts, so it is read again.
     const details = this.#ofOrders.get(order.id) ?? (await this.#transitions.readOrderTransition(place))?.first;
     if (details !== undefined) this.#ofOrders.set(order.id, details);
     return details;

@@ -32,13 +32,13 @@ export interface QueuedMessage {
   /** The ARN of its queue. */
   readonly eventSourceARN: string;
   readonly receiptHandle: string;
-  /** With the message's group, if it has one. */
+  /** Contains the message's group, if it has one. */
   readonly attributes?: { readonly MessageGroupId?: string | undefined };
 }
 
-/** The queue of dead letters of a function, and the queue that its messages come from. */
+/** The dead-letter queue of a function, and the source queue of its messages. */
 export interface MessageParking extends Parking {
-  /** Sends the message to its queue once more, with the number of its failures, to be delivered minutes later. */
+  /** Sends the message to its queue again, with the number of its failures and a delay of minutes. */
   again(message: QueuedMessage, failures: number): Promise<void>;
   /** Deletes the message before the execution ends. */
   acknowledge(message: QueuedMessage): Promise<void>;

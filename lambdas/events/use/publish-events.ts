@@ -15,11 +15,13 @@ export interface PublishTools {
   readonly entropy: Entropy;
 }
 
-/** Tries of one call. If the bus stays unavailable, the Stream delivers the records again, for 24 hours. */
+/**
+ * Maximum number of attempts of one call. If the bus stays unavailable, the Stream redelivers the records for 24 hours.
+ */
 const MAX_TRIES = 3;
 /** Concurrent calls of the bus. A full batch of the Stream takes two rounds of them. */
 const CALLS_AT_ONCE = 5;
-/** Waits before the second and the third try, with full jitter. Milliseconds. */
+/** Waits before the second and the third attempt, with full jitter. Milliseconds. */
 const WAITS_MS = [0, 200, 1_000] as const;
 /** The size of an entry without its detail: names and a time. Bytes. */
 const ENTRY_OVERHEAD_BYTES = 512;
@@ -27,8 +29,9 @@ const ENTRY_OVERHEAD_BYTES = 512;
 export const NOT_TRIED: PublishOutcome = { kind: 'not_now', code: 'not_tried' };
 
 /**
- * Publishes events, in calls as large as possible, some concurrently. Of a call that fails in part, only the failed entries are sent
- * again. After a call that cannot be made now, no further ones are begun, because their events will be delivered again with it.
+ * Publishes events, in calls as large as possible, some concurrently. If a call fails in part, only the failed entries
+ * are sent again. After a call that cannot be made now, no further calls are begun, because their events will be
+ * redelivered as well.
  *
  * @returns an outcome for each event, in order
  */

@@ -8,7 +8,7 @@ import { type RepublishTools, republishRange } from './republish-range.ts';
 /** The work of a parked message. */
 export type ParkedWork =
   | { readonly kind: 'record'; readonly record: StreamRecord }
-  /** The time of a batch. The Stream does not have it any more, and the Ledger does. */
+  /** The time range of a batch that the Stream no longer has, but the Ledger does. */
   | ({ readonly kind: 'range' } & RepublishRequest);
 
 export interface RedriveParkedTools
@@ -29,11 +29,11 @@ export function isBeyondHorizon(sinceMs: number, nowMs: number): boolean {
 }
 
 /**
- * Does the work of a parked message again. What fails again for good is parked as a new message, which waits for another act of an
- * operator. A repetition publishes the same events, under the same ids.
+ * Processes a parked message again. Work that fails permanently is parked as a new message, which waits for another
+ * action by an operator. A repetition publishes the same events, with the same ids.
  *
  * @param deadlineMs after which no part of a range begins; Unix milliseconds
- * @throws RetryableError `events_not_published` while the bus or the Ledger is away: the caller must repeat it
+ * @throws RetryableError `events_not_published` while the bus or the Ledger is unavailable: the caller must repeat it
  */
 export async function redriveParked(
   tools: RedriveParkedTools,
@@ -43,7 +43,7 @@ export async function redriveParked(
   if (work.kind === 'range') return redriveRange(tools, work, deadlineMs);
   const { published, parked, tampered, againFrom } = await relayTransitions(tools, [work.record]);
   if (againFrom !== undefined) throw notNow();
-  // Without its age: an event that is redriven days later is not late.
+  // Reported without an age, because an event that is redriven days later does not count as late.
   return { published, parked, tampered };
 }
 
@@ -71,7 +71,7 @@ async function redriveRemembered(
 ): Promise<Redriven> {
   const { clock, alarm, alarmed } = tools;
   const range = { sinceMs, untilMs: Math.min(untilMs, clock.nowMs()), deadlineMs };
-  // A relay that ended at this batch, or was not started, has raised no alarm.
+  // A relay that crashed on this batch, or was not started, has raised no alarm.
   const review = { alarm: (id: string) => alarm(EventMetric.toReview, id), alarmed };
   const { published, unpublishable = 0, nextMs } = await republishRange({ ...tools, review }, range);
   if (nextMs !== undefined && clock.nowMs() < deadlineMs) throw notNow();
@@ -83,7 +83,7 @@ async function redriveRemembered(
       `${unpublishable} events: see the log`,
     );
   if (nextMs !== undefined)
-    await parkRange(tools, { sinceMs: nextMs, untilMs }, 'incomplete', 'redrive it again to go on');
+    await parkRange(tools, { sinceMs: nextMs, untilMs }, 'incomplete', 'redrive it again to continue');
   return { published, parked: (unpublishable > 0 ? 1 : 0) + (nextMs === undefined ? 0 : 1), tampered: 0 };
 }
 

@@ -5,7 +5,7 @@ import { LOST_EVENTS_JOB, RELAY_KEEPS_SECONDS } from '../contract.ts';
 import type { StreamRecord } from './ledger-stream.ts';
 import { type Relayed, type RelayTools, relayTransitions } from './relay-transitions.ts';
 
-/** Longest waits between attempts, doubled from the first on, with full jitter. Milliseconds. */
+/** Maximum waits between attempts, which double from the first on, with full jitter. Milliseconds. */
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 120_000;
 
@@ -22,13 +22,14 @@ export interface PatientAttempt extends Relayed {
 }
 
 /**
- * Relays a batch of the Stream, and tries again while the bus or the Ledger is away. Lambda parks what it has delivered twenty times,
- * whether the record is bad or the bus was away, so the relay waits within a delivery:
+ * Relays a batch of the Stream, and retries while the bus or the Ledger is unavailable. Lambda parks a batch after
+ * twenty deliveries, whether a record is bad or the bus was unavailable, so the relay waits within a delivery:
  *
  *   delivery 1   bus away ── 5 s ── away ── 10 s ── … ── 9 minutes: again from record 1
  *   delivery 2   bus away ── 5 s ── published
  *
- * Records that have waited for {@link RELAY_KEEPS_SECONDS} are left to the job that publishes lost events, so that none is parked for waiting.
+ * Records that have waited for {@link RELAY_KEEPS_SECONDS} are left to the job that publishes lost events, so that none
+ * is parked for waiting.
  *
  * @param deadlineMs after which no attempt begins; Unix milliseconds
  * @returns the position of the first record that the Stream must deliver again; undefined when there is none
@@ -58,8 +59,9 @@ function from(records: readonly StreamRecord[], againFrom: string | undefined): 
 }
 
 /**
- * The number of records, from the first on, that are left to the job. Its mark must not have passed them: then it will read each of them
- * in the Ledger, and the mark stays until the bus has accepted its event. A record that is redriven days later is not left.
+ * The number of leading records that are left to the job. The job's mark must not have passed them: the job then reads
+ * each of them in the Ledger, and its mark does not advance until the bus has accepted the event. A record that is
+ * redriven days later is not left.
  */
 async function countLeft(
   { clock, marks, report }: PatientRelayTools,
@@ -80,7 +82,7 @@ async function countLeft(
   }
 }
 
-/** A record that is no event of its own is never left: what must be parked is parked. */
+/** A record without an event is never left to the job, so that records that must be parked are parked. */
 function occurredAtMs({ content }: StreamRecord): number {
   return content.kind === 'transition' ? content.transition.occurredAtMs : Number.POSITIVE_INFINITY;
 }

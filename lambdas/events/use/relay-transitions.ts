@@ -24,7 +24,7 @@ export interface RelayTools extends PublishTools, LedgerEventTools {
   readonly report: (error: unknown) => void;
 }
 
-/** A payment that went into review, or one of which a stray charge was found. */
+/** A payment that went into review, or one with a new stray charge. */
 export type RelayAlarm = typeof EventMetric.toReview | Extract<AlarmMetric, 'late_success'>;
 
 export interface Relayed {
@@ -34,7 +34,7 @@ export interface Relayed {
   readonly tampered: number;
   /** The position of the first record that could not be processed. It and all later ones must be delivered again. */
   readonly againFrom?: string;
-  /** When the oldest transition of the batch was made. Unix milliseconds. */
+  /** Time of the oldest transition of the batch. Unix milliseconds. */
   readonly oldestMs?: number;
 }
 
@@ -46,7 +46,7 @@ type Prepared =
   | { readonly kind: 'poison'; readonly reason: ParkingReason; readonly detail: string }
   | { readonly kind: 'not_now' };
 
-/** Why a record is parked. */
+/** Reasons for parking a record. */
 type ParkingReason =
   /** This code does not know the form of the record. */
   | 'unreadable'
@@ -101,8 +101,8 @@ function poisonOf(prepared: Prepared): Extract<Prepared, { kind: 'poison' }> | u
 }
 
 /**
- * Raises the alarms for what an operator has to know, before anything is published: an outage of the bus delays them as little as a
- * parked record does. A process raises each once; another process may raise it again.
+ * Raises the alarms for operators before anything is published, so that neither an outage of the bus nor a parked
+ * record delays them. A process raises each once; another process may raise it again.
  */
 function raiseAlarms({ alarm, alarmed }: RelayTools, records: readonly StreamRecord[]): void {
   for (const { position, content } of records) {
@@ -141,7 +141,7 @@ function publishOnce(tools: RelayTools, events: readonly PayonceEvent[]): Promis
         commit: async () => {
           published ??= publishAll(tools, fresh);
           const outcome = (await published)[fresh.indexOf(event)] ?? NOT_TRIED;
-          // What is refused now may be accepted when it comes again: its cause is mended meanwhile.
+          // A refused event may be accepted at the redelivery, if its cause has been fixed since.
           if (outcome.kind === 'published') relayed.keep(operationId, outcome);
           return outcome;
         },
@@ -151,7 +151,7 @@ function publishOnce(tools: RelayTools, events: readonly PayonceEvent[]): Promis
 }
 
 /**
- * Parks a record at each delivery. No process may remember that it was parked, because a redrive deletes the parked message.
+ * Parks a record at each delivery. Not remembered by the process, because a redrive deletes the parked message.
  *
  * @returns whether the record is parked; if not, the Stream delivers it again
  */
@@ -169,18 +169,21 @@ async function park(
   }
 }
 
-/** Records whose payments and orders are read at once: a tenth of a batch, so that a store in trouble gets few reads. */
+/**
+ * Number of records whose payments and orders are read concurrently: a tenth of a batch, so that a failing store gets
+ * few reads.
+ */
 const READ_AT_ONCE = 10;
 
 /**
- * Prepares the records, up to the first that cannot be read now. The later ones are delivered again. One read after the other
- * would delay the events of all tenants by the time of a hundred reads while one tenant fills the batches.
+ * Prepares the records, up to the first that cannot be read now. The later ones are redelivered. Sequential reads would
+ * delay the events of all tenants by the time of a hundred reads while one tenant fills the batches.
  */
 async function prepareAll(tools: RelayTools, records: readonly StreamRecord[]): Promise<readonly Prepared[]> {
   const firsts = new FirstTransitions(tools.transitions);
   const prepared: Prepared[] = [];
   while (prepared.length < records.length && prepared.every(({ kind }) => kind !== 'not_now')) {
-    // Those of one payment come one after the other, so that its first transition is read once.
+    // Records of one payment are prepared in sequence, so that its first transition is read once.
     const chains = new Map<string, Promise<unknown>>();
     const next = records.slice(prepared.length, prepared.length + READ_AT_ONCE).map(async ({ content }) => {
       const chain = 'transition' in content ? chainOf(content.transition) : '';

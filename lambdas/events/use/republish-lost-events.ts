@@ -12,32 +12,36 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /**
- * How long after its transition an event that the projector has not seen counts as lost. Relay and projector take seconds. An
- * event that was only slow is published twice, which does no harm. Milliseconds.
+ * Time after its transition at which an event that the projector has not seen counts as lost. Relay and projector take
+ * seconds. A slow event is published twice, which does no harm. Milliseconds.
  */
 const LOST_AFTER_MS = 3 * MINUTE_MS;
 
 /**
- * How far the mark stays behind the present. A transition has the time of its writer, whose clock may be slow by minutes; it
- * must not appear behind the mark. Milliseconds.
+ * Minimum lag of the mark behind the present. A transition has the time of its writer, whose clock may be slow by
+ * minutes, and must not appear behind the mark. Milliseconds.
  */
 const MARK_BEHIND_MS = 15 * MINUTE_MS;
 
 /**
- * How far back the first mark begins: the Stream's retention. Older events are left to the operator's command. Milliseconds.
+ * Maximum age at which the first mark begins: the Stream's retention. Older events are left to the operator's command.
+ * Milliseconds.
  */
 const FIRST_REACH_MS = DAY_MS;
 
 /**
- * An event waits in a queue for at most this time, less an hour for clocks and the bus. An older one that the projector has not seen
- * is not in its queue any more. Milliseconds.
+ * Maximum time that an event waits in a queue, less an hour for clocks and the bus. An older event that the projector
+ * has not seen is no longer in its queue. Milliseconds.
  */
 const LONGEST_QUEUED_MS = (MESSAGE_WAITS_SECONDS - 60 * 60) * 1000;
 
 /** Number of parts of a page of work. A part takes a second, so that they fit into the page's minute. */
 const MAX_PARTS = 20;
 
-/** How far back events may be republished: as long as consumers remember events, less an hour for the run. Milliseconds. */
+/**
+ * Maximum age of republished events: the time for which consumers keep their records, less an hour for the run.
+ * Milliseconds.
+ */
 const HORIZON_MS = REPLAY_HORIZON_DAYS * DAY_MS - 60 * MINUTE_MS;
 
 export interface RepublishLostEventsTools extends RepublishTools {
@@ -50,7 +54,7 @@ export interface RepublishLostEventsTools extends RepublishTools {
   readonly beyondReach: (fromMs: number, untilMs: number) => void;
   /** Parks a time range with events that cannot be published. An operator redrives it after the fix. */
   readonly park: (range: RepublishRequest, detail: string) => Promise<void>;
-  /** Called with the age of a part of which events were published: they reached the bus late. Milliseconds. */
+  /** Called with the age of a part whose events were published late. Milliseconds. */
   readonly late: (ageMs: number) => void;
   /** @default three minutes */
   readonly lostAfterMs?: number;
@@ -75,12 +79,14 @@ export type RepublishStep =
     };
 
 /**
- * The job "republish-events". It walks through the outcomes from the mark to the present, part by part, and publishes again
- * every event that the projector has not seen. The mark advances past a part once each of its events was seen or was accepted
- * by the bus. A part that failed stops the mark, and later runs repeat it, however long the outage. An event that cannot be
- * read or that the bus refuses permanently does not stop the mark: it is reported, and its time is parked before the mark passes it.
+ * The job "republish-events". It walks through the outcomes from the mark to the present, part by part, and publishes
+ * again every event that the projector has not seen. The mark advances past a part once each of its events was seen or
+ * was accepted by the bus. A part that failed stops the mark, and later runs repeat it, however long the outage. An
+ * event that cannot be read or that the bus refuses permanently does not stop the mark: it is reported, and its time is
+ * parked before the mark passes it.
  *
- * While the projector is behind, its queue still has what it has not seen. The run then ends, and the mark stays.
+ * While the projector is behind, unseen events are still in its queue. The run then ends, and the mark does not
+ * advance.
  *
  *   part 1 ✓ ── part 2 ✗ the bus is down ── part 3 ✓ ── …      mark: after part 1
  *   next run    part 2 ✓ ── part 3 ✓ ── …                      mark: after part 3
@@ -123,8 +129,8 @@ export function republishLostEvents(tools: RepublishLostEventsTools): Job<Republ
 }
 
 /**
- * Parks the time of outcomes whose events cannot be published, unless the mark waits at an earlier part: then each run would park it
- * again. A redrive publishes the others of the range again, too: consumers recognize them.
+ * Parks the time of outcomes whose events cannot be published, unless the mark waits at an earlier part, because every
+ * run would then park it again. A redrive publishes the others of the range again, too: consumers recognize them.
  */
 async function parkTimeOf(
   { park, marks }: RepublishLostEventsTools,
@@ -142,7 +148,10 @@ function placesOf(outcomes: readonly Outcome[]): readonly OutcomePlace[] {
   return outcomes.map(({ place }) => place);
 }
 
-/** No parts while the events of the first one are in the projector's queue: then the later ones are too. */
+/**
+ * Returns no parts while the events of the first one are in the projector's queue, because later events are queued
+ * behind them.
+ */
 async function waitingParts(
   tools: RepublishLostEventsTools,
   page: JobPage<RepublishStep>,
@@ -151,7 +160,7 @@ async function waitingParts(
   if (step?.kind !== 'part') return page;
   const places = placesOf(step.outcomes);
   try {
-    // Nearly always the newest is seen, and the others need not be read.
+    // The newest has nearly always been seen, so the others need not be read.
     if ((await tools.seen.unseen(places.slice(-1))).length === 0) return page;
     const isQueued = await queuedSince(tools, step)(await tools.seen.unseen(places), places);
     return isQueued ? { items: [] } : page;
@@ -162,9 +171,9 @@ async function waitingParts(
 }
 
 /**
- * The projector takes its queue roughly in order. So events are still queued if it has not seen most of the newest ones of their part,
- * and its queue has as many messages, with those of later outcomes. If it has seen the newest, those before were lost. If the queue is
- * shorter, some were lost: all are published.
+ * The projector processes its queue roughly in order. Events therefore count as queued if it has not seen most of the
+ * newest events of their part, and its queue has at least as many messages as these and later outcomes. If it has seen
+ * the newest, earlier unseen events were lost. If the queue is shorter, some were lost, and all are published.
  */
 function queuedSince(
   { queued, clock }: RepublishLostEventsTools,
@@ -184,7 +193,8 @@ async function setMark(
 ) {
   if (mark !== undefined) beyondReach(timeOf(mark), timeOf(from));
   await marks.moveMark(LOST_EVENTS_JOB, mark, from);
-  // Consumers have forgotten these events, so publishing them would apply them twice. They are skipped, and an alarm reports it.
+  // Consumers no longer have records of these events, so publishing them could apply them twice. They are skipped, and
+  // an alarm reports it.
   return { done: 0, left: 0, failed: mark === undefined ? 0 : 1 };
 }
 

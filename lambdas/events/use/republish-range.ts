@@ -26,10 +26,10 @@ export interface RepublishTools extends PublishTools {
   readonly digest: Digest;
   /** Receives the error of each event that cannot be read or that the bus refuses. @default errors are only counted */
   readonly report?: (error: unknown) => void;
-  /** Raises the alarm for payments in review, in the place of a relay that did not run. @default none */
+  /** Raises the alarm for payments in review, instead of a relay that did not run. @default none */
   readonly review?: {
     readonly alarm: (paymentId: string) => void;
-    /** Those that have raised their alarm in this process. */
+    /** Payments whose alarm this process has raised. */
     readonly alarmed: OnceInProcess<true>;
   };
 }
@@ -39,7 +39,7 @@ export interface RepublishRange {
   readonly sinceMs: number;
   /** Unix milliseconds, exclusive. */
   readonly untilMs: number;
-  /** When to stop and return where to continue. Unix milliseconds. */
+  /** Deadline, after which the position to continue from is returned. Unix milliseconds. */
   readonly deadlineMs: number;
 }
 
@@ -92,7 +92,7 @@ export async function republishRange(tools: RepublishTools, range: RepublishRang
 }
 
 /**
- * Publishes those of the outcomes that the projector has not seen. The part counts as done before when it has seen all.
+ * Publishes the outcomes that the projector has not seen. If it has seen all, the part counts as done before.
  *
  * @param position of the part, which identifies it
  */
@@ -146,7 +146,10 @@ async function publishMissing(
   return { published, unpublishable, isFinished: true };
 }
 
-/** Before they are published: afterwards nobody reads them again. A relay that was only late raises the alarm a second time. */
+/**
+ * Raised before the events are published, because they are not read again afterwards. A relay that was only late raises
+ * the alarm a second time.
+ */
 function raiseAlarms({ review }: RepublishTools, events: readonly PayonceEvent[]): void {
   for (const each of events) {
     const operation = relayOperation(each.event.id);
