@@ -13,7 +13,10 @@ export const EXPORTS_FOLDER = 'exports/';
 /** The bucket removes files after this many days. */
 export const FILE_DAYS = 7;
 
-/** One execution of the writer. Seconds. */
+/** Time limit of one execution of the writer. Seconds. */
 export const EXPORT_WRITER_TIMEOUT_SECONDS = 300;
-/** After this, the writer begins no further part but starts the next execution. It reads on for a minute to fill a part. Seconds. */
+/**
+ * Time after which the writer begins no further part but starts the next execution. It continues reading for a minute
+ * to fill a part. Seconds.
+ */
 export const EXPORT_WRITER_BEGINS_SECONDS = 120;

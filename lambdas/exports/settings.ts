@@ -57,7 +57,7 @@ const request = z.object({
   id: z.string(),
 });
 
-/** What a writer is started with. @throws ZodError when it is something else */
+/** Parses the input of a writer. @throws ZodError when it is invalid */
 export function parseWriterRequest(payload: unknown): z.infer<typeof request> {
   return request.parse(payload);
 }

@@ -15,17 +15,19 @@ export const PartiesEnvironment = {
   /** The secret in Secrets Manager with the token of the Postmark server. Not set for the sandbox. */
   postmarkTokenSecretId: 'POSTMARK_TOKEN_SECRET_ID',
   /**
-   * How long a sent request may take to reach a mailer whose search is strongly consistent, as the sandbox's is. Seconds. Not
-   * set for Postmark, which guarantees no consistency.
+   * Maximum time for a sent request to reach a mailer with a strongly consistent search, such as the sandbox. Seconds.
+   * Not set for Postmark, which guarantees no consistency.
    */
   postmarkLagSeconds: 'POSTMARK_LAG_SECONDS',
   /** The sender's address of e-mails. It must be registered at Postmark. */
   emailSender: 'EMAIL_SENDER',
-  /** How many e-mails a recipient gets from one tenant in one mode on one day. */
+  /** Maximum number of e-mails to one recipient from one tenant in one mode on one day. */
   emailsPerRecipient: 'EMAILS_PER_RECIPIENT',
   /** The queue of dead letters: calls that were given up. */
   deadLettersQueueUrl: 'DEAD_LETTERS_QUEUE_URL',
-  /** The queue of calls that were given up in their process, and are made for the last time half a minute later. */
+  /**
+   * The queue of calls that were given up in their process, and are attempted for the last time half a minute later.
+   */
   delayedCallsQueueUrl: 'DELAYED_CALLS_QUEUE_URL',
 } as const;
 

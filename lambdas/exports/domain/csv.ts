@@ -1,4 +1,4 @@
-/** A number is an amount or a count of Payonce; a text can come from anybody. */
+/** A number is an amount or a count computed by Payonce; a string is untrusted text. */
 export type Cell = string | number | undefined;
 
 /**
@@ -12,7 +12,10 @@ const LEADING = /^[\t\r\n]/;
 /** RFC 4180, section 2, rules 5 to 7; `;` for spreadsheets that split there. */
 const QUOTED = /[",;\r\n\t]|^\s|\s$/;
 
-/** One line of RFC 4180 with its end. No cell begins a formula: an apostrophe before it makes it text. */
+/**
+ * One line of RFC 4180 with its end. A cell that would begin a formula is prefixed with an apostrophe, which makes it
+ * text.
+ */
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(field).join(',')}\r\n`;
 }

@@ -5,7 +5,7 @@ import { EXPORTS_FOLDER, FILE_DAYS } from '../contract.ts';
 export const EXPORT_KINDS = ['entries', 'payments', 'refunds', 'disputes', 'events'] as const;
 export type ExportKind = (typeof EXPORT_KINDS)[number];
 
-/** The rows that are written. An absent filter matches all rows. */
+/** Filters of the rows. An absent filter matches all rows. */
 export interface ExportFilters {
   /** ISO 4217, upper case. */
   readonly currency?: string;
@@ -13,12 +13,12 @@ export interface ExportFilters {
   readonly status?: string;
   /** The type of an event. */
   readonly type?: string;
-  /** Minor units, inclusive, as the next. */
+  /** Minor units, inclusive; also `amountToMinor`. */
   readonly amountFromMinor?: number;
   readonly amountToMinor?: number;
 }
 
-/** A part of the file, as S3 has it. */
+/** An uploaded part of the file. */
 export interface FilePart {
   readonly number: number;
   readonly etag: string;
@@ -33,8 +33,8 @@ export interface ExportKey {
 }
 
 /**
- * An export, and the place that its writer has reached. Every change increases `revision` and expects the one before, so a writer whose
- * lease was taken over can save nothing.
+ * An export with the progress of its writer. Every change increments `revision` and expects the previous one, so a
+ * writer whose lease was taken over cannot save.
  */
 export interface DataExport extends ExportKey {
   readonly revision: number;
@@ -54,15 +54,18 @@ export interface DataExport extends ExportKey {
   readonly status: 'pending' | 'running' | 'completed' | 'failed';
   /** The writer that has the lease. */
   readonly owner?: string;
-  /** Until then nobody else continues. Unix milliseconds. */
+  /** Time until which no other writer continues. Unix milliseconds. */
   readonly leaseExpiresAtMs: number;
-  /** Writers that began since a part was saved. */
+  /** Number of writers that began since a part was saved. */
   readonly tries: number;
   readonly uploadId?: string;
   readonly parts: readonly FilePart[];
   /** The number of the next part. Each writer begins at a number that no earlier one has used. */
   readonly nextPart: number;
-  /** The number of the file with the rows after the saved parts, which are too few for a part. Absent or 0 when there is none. */
+  /**
+   * The number of the file with the rows after the saved parts, when they are too few for a part. Absent or 0 when
+   * there is none.
+   */
   readonly rest?: number;
   /** The place after the last row of the saved parts and of the rest. */
   readonly cursor?: string;
@@ -72,13 +75,16 @@ export interface DataExport extends ExportKey {
   readonly rows: number;
   /** Rows read so far. */
   readonly readRows: number;
-  /** Of saved parts. */
+  /** Size of the saved parts. */
   readonly bytes: number;
   readonly endedAtMs?: number;
   readonly failure?: 'not_readable' | 'too_large' | 'upload_lost';
 }
 
-/** An export starts at once. If its writer does not, the next reader of the export starts one after this time. Milliseconds. */
+/**
+ * Time for the writer of a new export to start. If it does not, the next read of the export after this time starts one.
+ * Milliseconds.
+ */
 const START_MS = 10_000;
 
 export type RequestedExport = Pick<
@@ -95,7 +101,7 @@ export type RequestedExport = Pick<
   | 'createdAtMs'
 >;
 
-/** The export as it begins. @param asked may also be an export in its present state */
+/** The initial state of the export. @param asked may also be an export in its current state */
 export function begun(asked: RequestedExport): DataExport {
   const { tenantId, mode, id, kind, from, to, filters, fromMs, untilMs, requestedBy, fingerprint, createdAtMs } = asked;
   const request = { kind, from, to, filters, fromMs, untilMs, requestedBy, fingerprint, createdAtMs };
@@ -121,13 +127,13 @@ export function hasEnded({ status }: Pick<DataExport, 'status'>): boolean {
   return status === 'completed' || status === 'failed';
 }
 
-/** Whether no writer is at work on it. */
+/** Whether no writer is working on it. */
 export function isLeft(asked: DataExport, nowMs: number): boolean {
   return !hasEnded(asked) && asked.leaseExpiresAtMs <= nowMs;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** How long a link to a file is valid. Seconds. */
+/** Validity of a link to a file. Seconds. */
 export const LINK_SECONDS = 15 * 60;
 
 export function fileEndsAtMs({ endedAtMs }: DataExport): number | undefined {

@@ -27,7 +27,7 @@ import {
 /** Rows of {@link OpenExports} that one query reads. Each is at most some hundred bytes long. */
 const OWNERS_PAGE = 1_000;
 
-/** Exports in the Registry table. Requests for them are in the activity log, which the Ledger has. */
+/** Exports in the Registry table. Requests for them are in the activity log, in the Ledger table. */
 export class DynamoDbExports implements ExportStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -70,7 +70,7 @@ export class DynamoDbExports implements ExportStore {
       if (written.kind === 'applied') return { kind: 'written' };
       const found = await this.read(asked);
       if (found !== undefined) return { kind: 'exists', found };
-      // A restored copy can have the place of an export that was lost.
+      // A restored copy can list an export that was lost.
       const there = await this.#get(placeKey(asked));
       left = there === undefined ? undefined : parsePlace(there).createdAtMs;
       return 'again';
@@ -105,7 +105,7 @@ export class DynamoDbExports implements ExportStore {
             ExpressionAttributeValues: { ':pk': exportsPartition(owner), ':from': FIRST_PLACE, ':until': until },
             ScanIndexForward: false,
             ConsistentRead: true,
-            // BETWEEN includes its end, which the page before has shown.
+            // BETWEEN includes its end, which the previous page has shown.
             Limit: limit + 1 - rows.length,
             ...(next === undefined ? {} : { ExclusiveStartKey: next }),
           }),
@@ -162,7 +162,7 @@ export class DynamoDbExports implements ExportStore {
     };
   }
 
-  /** The row is only there while there are unfinished exports, because a job reads all of these rows. */
+  /** The row exists only while there are unfinished exports, because a job reads all of these rows. */
   #opened(was: OpenExports, ids: readonly string[]): TransactItem {
     const TableName = this.#table;
     const Item = openRow({ ...was, ids });
@@ -185,7 +185,7 @@ export class DynamoDbExports implements ExportStore {
   }
 }
 
-/** @param createdAtMs of a place without its export, which is replaced */
+/** @param createdAtMs of a list entry without its export, which is replaced */
 function whileStill(createdAtMs: number | undefined) {
   if (createdAtMs === undefined) return { ConditionExpression: ROW_IS_NEW };
   return { ConditionExpression: 'createdAtMs = :left', ExpressionAttributeValues: { ':left': createdAtMs } };

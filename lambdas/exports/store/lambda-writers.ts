@@ -1,7 +1,7 @@
 import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
 import type { WakeWriter } from '../use/exports.ts';
 
-/** Starts writers by asynchronous invocations. Lambda tries one that fails twice more. */
+/** Starts writers by asynchronous invocations. Lambda retries a failed one twice. */
 export function lambdaWriters(client: LambdaClient, functionName: string): WakeWriter {
   return async ({ tenantId, mode, id }) => {
     const Payload = JSON.stringify({ tenantId, mode, id });

@@ -16,7 +16,7 @@ import { AmbiguousError } from '../../kernel/faults.ts';
 import { type DataExport, type FilePart, fileOf, LINK_SECONDS } from '../domain/data-export.ts';
 import type { ExportFiles } from '../use/exports.ts';
 
-/** How often the client tries a call. */
+/** Maximum number of attempts of a call. */
 export const S3_ATTEMPTS = 3;
 
 /** The files of exports in S3. A repeated call has no further effect, so the client retries. */
@@ -97,7 +97,8 @@ export class S3ExportFiles implements ExportFiles {
 }
 
 /**
- * A link to the file of an export that works without credentials for `LINK_SECONDS`. It ends earlier when the credentials of this process end.
+ * A link to the file of an export that works without credentials for `LINK_SECONDS`. It expires earlier if the
+ * credentials of this process do.
  */
 export function linkTo(client: S3Client, bucket: string, asked: DataExport): Promise<string> {
   const { kind, from, to } = asked;

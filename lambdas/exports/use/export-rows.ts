@@ -34,7 +34,7 @@ const READS_AT_ONCE = 32;
 type Row = readonly Cell[];
 type Read = (row: ViewRow) => Promise<Transition | undefined>;
 
-/** A kind of export: its list in the Views, and the rows that each row of the list makes. */
+/** A kind of export: its list in the Views, and the rows that each row of the list produces. */
 interface Source {
   readonly columns: readonly string[];
   readonly list: (asked: DataExport) => ViewList;
@@ -140,8 +140,9 @@ const SOURCES = {
 } as const satisfies Readonly<Record<keyof AllExportRows, Source>>;
 
 /**
- * The rows of all kinds of exports, oldest first. A list comes from the Views. What it says of a payment comes from the Ledger: for entries
- * and events as it was after their transition, for payments and disputes as it is after the newest one that was projected.
+ * The rows of all kinds of exports, oldest first. The list is read from the Views, and the data of payments from the
+ * Ledger: for entries and events the state after their transition, for payments and disputes the state after the newest
+ * projected transition.
  *
  * The pages throw RetryableError when they cannot be read now.
  */

@@ -3,7 +3,7 @@ import type { ViewOwner } from '../../views/domain/lists.ts';
 import type { Cell } from '../domain/csv.ts';
 import type { DataExport, ExportKey, ExportKind, FilePart } from '../domain/data-export.ts';
 
-/** More unfinished exports of one tenant and mode are refused. */
+/** Maximum number of unfinished exports of one tenant and mode. */
 export const MAX_OPEN_EXPORTS = 5;
 
 export type MadeExport =
@@ -12,17 +12,20 @@ export type MadeExport =
   | { readonly kind: 'too_many' };
 
 export interface ExportStore {
-  /** The row of the export is the record of its request, and is permanent. @param activity written with it */
+  /**
+   * The row of the export is the record of its request, and is permanent. @param activity the log entry to write with
+   * it
+   */
   make(asked: DataExport, activity: ActivityDraft): Promise<MadeExport>;
   /** A consistent read. */
   read(key: ExportKey): Promise<DataExport | undefined>;
   /** Newest first. @param after the id of an export @returns undefined when there is no such export */
   list(owner: ViewOwner, limit: number, after?: string): Promise<readonly DataExport[] | undefined>;
-  /** The unfinished exports of all tenants, a moment ago. */
+  /** The unfinished exports of all tenants, eventually consistent. */
   open(): Promise<readonly ExportKey[]>;
   /** Writes the next revision. @returns false when another one has that revision */
   save(now: DataExport): Promise<boolean>;
-  /** As {@link ExportStore.save}, and makes room for another export. */
+  /** Like {@link ExportStore.save}, and makes room for another export. */
   end(now: DataExport): Promise<boolean>;
 }
 
@@ -38,7 +41,7 @@ export interface ExportFiles {
   keep(file: string, text: string): Promise<void>;
   /** @returns undefined when there is no such file */
   kept(file: string): Promise<string | undefined>;
-  /** Removes the parts of an upload that never ends. */
+  /** Removes the parts of an abandoned upload. */
   abort(file: string, uploadId: string): Promise<void>;
 }
 
@@ -50,11 +53,11 @@ export interface ExportPage {
 
 export interface ExportRows {
   readonly columns: readonly string[];
-  /** A page of rows after a place, in an order that does not change. */
+  /** A page of rows after a place, in a stable order. */
   page(asked: DataExport, after: string | undefined): Promise<ExportPage>;
 }
 
 export type AllExportRows = Readonly<Record<ExportKind, ExportRows>>;
 
-/** Starts a writer that nobody waits for. */
+/** Starts a writer without waiting for it. */
 export type WakeWriter = (key: ExportKey) => Promise<void>;

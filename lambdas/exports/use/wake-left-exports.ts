@@ -13,8 +13,8 @@ export interface WakeLeftTools {
 }
 
 /**
- * A sweep over the unfinished exports of all tenants. It starts a writer for each export that no writer is at work on: its writer was not
- * started, or died as often as Lambda tries.
+ * A sweep over the unfinished exports of all tenants. It starts a writer for each export without an active one, because
+ * its writer was not started or failed in all of Lambda's attempts.
  */
 export async function wakeLeftExports(
   { exports, wake, clock, report }: WakeLeftTools,

@@ -14,39 +14,46 @@ export interface WriteExportTools {
   readonly partLength?: number;
 }
 
-/** S3 takes parts of 5 MiB or more, except the last one. A character has one byte or more. */
+/** S3 accepts parts of 5 MiB or more, except the last one. A character has at least one byte. */
 const PART_LENGTH = 5 * 1024 * 1024;
-/** Parts of one export: 5 GB, and 100 kB in its row, which can have 400 kB. */
+/** Maximum number of parts of one export: 5 GB in total, and 100 kB in its row, which is limited to 400 kB. */
 const MAX_PARTS = 1_000;
-/** When its time is over, a writer reads on for so long to fill the part that it began. Milliseconds. */
+/** Time for which a writer continues after its deadline to fill the current part. Milliseconds. */
 const FILLS_MS = 60_000;
-/** What happened before the second of a request has been projected by then, unless its event is late. Milliseconds. */
+/**
+ * Time after which everything before the second of a request has been projected, unless its event is late.
+ * Milliseconds.
+ */
 const SETTLED_MS = 10_000;
-/** A page of rows takes seconds. A writer that is late in spite of that can save nothing more. Milliseconds. */
+/** Lease of a writer. A page of rows takes seconds; a writer that takes longer can no longer save. Milliseconds. */
 const LEASE_MS = 60_000;
-/** The rows read so far are saved this often, and the lease with them. Milliseconds. */
+/** Interval at which the rows read so far are saved and the lease is renewed. Milliseconds. */
 const TELL_EVERY_MS = 2_000;
-/** Writers that fail one after the other without a saved part. Then the export fails. */
+/** Number of consecutive writers without a saved part after which the export fails. */
 const MAX_TRIES = 20;
-/** After each try that failed, the next one waits this much longer: an outage of an hour and a half ends no export. Milliseconds. */
+/**
+ * Increment of the wait after each failed attempt, so that an export survives an outage of an hour and a half.
+ * Milliseconds.
+ */
 const PAUSE_MS = 30_000;
 
-/** `busy`: another writer has the lease. `more`: a further writer was started. */
+/** `busy`: another writer has the lease. `more`: the next writer was started. */
 export type WroteExport = 'unknown' | 'busy' | 'more' | 'ended';
 
 /** Another writer has taken over. */
 class TakenOver extends Error {}
 
 /**
- * Writes an export from the place that was reached, part by part, until it ends or until `stopAtMs`.
+ * Continues writing an export, part by part, until it is complete or until `stopAtMs`.
  *
  *   A ── lease, revision 4 ── part 2 ── (stops) ────────────────────────── part 3 ── save revision 5 ✗
  *   B ─────────────────────────── lease, revision 5 ── part 4 ── save revision 6 ✓ ── end with parts 1, 2, 4
  *
- * The file consists of the parts that the row names. A part of a writer that was taken over is in no file, because each writer
- * begins with a number of its own. Only the list of a row with all rows ends the upload, so it ends the same file whoever does it.
+ * The file consists of the parts that the row names. Parts of a superseded writer are not in the file, because each
+ * writer begins with a part number of its own. Only a row whose parts contain all rows completes the upload, so the
+ * file is the same whichever writer completes it.
  *
- * @throws what a port throws. The lease ends after a pause then, and the next writer continues
+ * @throws the errors of the ports. The lease then ends after a pause, and the next writer continues
  */
 export async function writeExport(tools: WriteExportTools, key: ExportKey, stopAtMs: number): Promise<WroteExport> {
   const found = await tools.exports.read(key);
@@ -60,14 +67,14 @@ export async function writeExport(tools: WriteExportTools, key: ExportKey, stopA
     return await writer.write(stopAtMs);
   } catch (error) {
     if (error instanceof TakenOver) return 'busy';
-    // The lease ends by itself, too.
+    // The lease also expires by itself.
     await writer.release(PAUSE_MS * writer.mine.tries).catch(() => undefined);
     throw error;
   }
 }
 
 class Writer {
-  /** As it was saved last. */
+  /** The export as last saved. */
   mine: DataExport;
   readonly #tools: WriteExportTools;
   readonly #file: string;
@@ -111,12 +118,12 @@ class Writer {
   async fail(failure: NonNullable<DataExport['failure']>): Promise<WroteExport> {
     const { uploadId } = this.mine;
     const ended = await this.#end({ status: 'failed', failure });
-    // What stays is removed by the rule of the bucket.
+    // The lifecycle rule of the bucket removes remaining parts.
     if (uploadId !== undefined) await this.#tools.files.abort(this.#file, uploadId).catch(() => undefined);
     return ended;
   }
 
-  /** Lets the next writer continue, by default at once. */
+  /** Lets the next writer continue, by default immediately. */
   async release(pauseMs = 0): Promise<void> {
     await this.#save({}, pauseMs);
   }
@@ -130,8 +137,8 @@ class Writer {
   }
 
   /**
-   * Reads the rows of one part, uploads them, and saves the place that was reached. Rows that are rare among those that are read may not
-   * fill a part in time: then they are kept in a file, which a writer that was taken over does not write.
+   * Reads the rows of one part, uploads them, and saves the progress. If matching rows are too rare to fill a part in
+   * time, they are kept in a file, which a superseded writer does not write.
    */
   async #part(uploadId: string, begin: string, stopAtMs: number): Promise<void> {
     const { rows, files, clock, partLength = PART_LENGTH } = this.#tools;

@@ -41,7 +41,7 @@ function shownContacts({
   };
 }
 
-/** The fields of an order that show its contacts, one after the other, as JSON text. */
+/** The fields of an order that show its contacts, in order, as JSON text. */
 export function contactsFields(details: OrderDetails): string {
   return jsonFields(shownContacts(details));
 }
@@ -50,7 +50,7 @@ export const SHOWN_EMAIL = ['none', 'pending', 'sent', 'delayed', 'failed', 'cap
 export const SHOWN_REFERRAL = ['none', 'pending', 'credited', 'failed', 'no_referral_program', 'unknown'] as const;
 
 function shownEmail({ status, email }: Order): (typeof SHOWN_EMAIL)[number] {
-  // What was not begun when the order was canceled is never begun.
+  // Steps that had not begun when the order was canceled never begin.
   if (email.status === 'none') return status === 'canceled' ? 'none' : 'pending';
   return email.status === 'queued' ? 'delayed' : email.status;
 }

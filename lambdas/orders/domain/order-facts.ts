@@ -13,18 +13,18 @@ export type OrderFact =
       readonly capturedMinor: number;
       /** Disputes that are open or lost. Minor units. */
       readonly disputedMinor: number;
-      /** Refunds whose outcome is open. Minor units. */
+      /** Refunds without an outcome. Minor units. */
       readonly pendingMinor: number;
       readonly failure?: Failure;
     }
-  /** Proven: there is no payment, and none can begin any more. */
+  /** Proven: there is no payment, and none can still begin. */
   | { readonly kind: 'payment_absent' }
   /** The payer did not act within `PAYER_BOUND_MS`. */
   | { readonly kind: 'payment_abandoned' }
   | { readonly kind: 'reversed' }
   /** Proven: this attempt failed. The next attempt needs another key. */
   | { readonly kind: 'reversal_failed'; readonly attempt: number; readonly by: ReversalWay }
-  /** The hold to void has been captured meanwhile: only a refund can reverse it. */
+  /** The hold to void has been captured since, so only a refund can reverse it. */
   | { readonly kind: 'reversal_turned' }
   /** The refund failed after it had succeeded, so the money is at the processor again. */
   | { readonly kind: 'reversal_undone' }
@@ -33,9 +33,9 @@ export type OrderFact =
   | { readonly kind: 'released'; readonly reservationId: string }
   | { readonly kind: 'email_sent' | 'email_refused' | 'email_capped' | 'email_unknown' | 'email_unanswered' }
   | { readonly kind: 'credited' | 'credit_refused' | 'credit_without_program' | 'credit_unknown' | 'credit_unanswered' }
-  /** A delayed message makes the call for the last time. */
+  /** A delayed message attempts the call for the last time. */
   | { readonly kind: 'email_queued' | 'credit_queued' }
-  /** The call is dead-lettered: an operator redrives it. */
+  /** The call is dead-lettered for an operator to redrive. */
   | { readonly kind: 'email_given_up' | 'credit_given_up' };
 
 type PaymentFact = Extract<OrderFact, { kind: 'payment' }>;
@@ -114,8 +114,8 @@ function decidePayment(
 }
 
 /**
- * Whether a payment that succeeded does not pay for its order: nothing is left of it, a part is disputed, or less was captured than the
- * order costs. What was refunded in part is a discount, as long as something is left.
+ * Whether a succeeded payment does not cover its order: nothing is left of it, a part is disputed, or less was captured
+ * than the order costs. A partial refund counts as a discount, as long as something is left.
  */
 export function isMoneyMissing(
   { status, leftMinor, capturedMinor, disputedMinor }: PaymentFact,
@@ -124,17 +124,20 @@ export function isMoneyMissing(
   return status === 'succeeded' && (leftMinor <= 0 || disputedMinor > 0 || capturedMinor < amountMinor);
 }
 
-/** An order does not complete without its money, even if its e-mail was sent. After the completion, a refund is a return of goods. */
+/**
+ * An order does not complete without its money, even if its e-mail was sent. A refund after the completion is a return
+ * of goods.
+ */
 function decideMissing(fact: PaymentFact, order: Order, nowMs: number): OrderDraft | undefined {
   if (order.failure !== undefined || order.status === 'completed') return undefined;
   const failure = fact.capturedMinor < order.amountMinor ? UNDERPAID : REFUNDED;
   const charge = { status: restOf(fact), sinceMs: nowMs } as const;
   const draft = failed('charge.refunded', { ...order, charge }, failure, nowMs);
-  // A reversal that does not succeed needs an operator, once more after the decision about the payment.
+  // A reversal that does not succeed needs an operator, again after the decision about the payment.
   return charge.status === 'reversed' ? draft : inProgress(draft.type, draft.order);
 }
 
-/** What is still to be reversed: what is left, what another actor has begun to refund, or nothing. */
+/** The remaining reversal: the amount left, the pending refund of another actor, or nothing. */
 function restOf({ leftMinor, pendingMinor }: PaymentFact): 'succeeded' | 'reversing' | 'reversed' {
   if (leftMinor > 0) return 'succeeded';
   return pendingMinor > 0 ? 'reversing' : 'reversed';
@@ -163,7 +166,7 @@ function decideReversal(
   switch (fact.kind) {
     case 'reversed': {
       if (!isOpen) return undefined;
-      // No attempt of the order, when another actor reversed the payment.
+      // Absent when another actor reversed the payment.
       const tried = attempt === undefined ? {} : { attempt };
       return charged('reversal.succeeded', { status: 'reversed', ...tried, ...(by === undefined ? {} : { by }) });
     }
@@ -187,8 +190,8 @@ function decideReversal(
 }
 
 /**
- * A delayed driver can learn of a reservation when the order can no longer use it. That reservation is released, even
- * after the order has ended.
+ * A delayed driver can find a reservation that the order can no longer use. It is released, even after the order has
+ * ended.
  */
 function decideReserved(reservationId: string, order: Order, nowMs: number): OrderDraft | undefined {
   const { status, reservationId: known } = order.reservation;
@@ -218,7 +221,7 @@ function decideReservationRefused(failure: Failure, order: Order, nowMs: number)
     if (order.failure !== undefined) return { type: 'reservation.refused', order: refused };
     return failed('reservation.refused', refused, failure, nowMs);
   }
-  // The repeated request, made to learn the reservation's id, was refused: there is nothing to release.
+  // The request that was repeated to find the reservation's id was refused, so there is nothing to release.
   const isNothing = status === 'releasing' && reservationId === undefined;
   return isNothing ? reservation('release.succeeded', order, 'released', nowMs) : undefined;
 }
@@ -258,7 +261,10 @@ function decideReferral(kind: `credit${string}`, order: Order): OrderDraft | und
   return status === 'pending' ? become('referral.delayed', 'delayed') : undefined;
 }
 
-/** Lists by status and merchants learn of every change of the status, so one that is not in progress is reopened by an event. */
+/**
+ * Lists by status and merchants are notified of every change of status, so an order that is not in progress is reopened
+ * by an event.
+ */
 function inProgress(type: OrderTransitionType, order: Order): OrderDraft {
   return order.status === 'processing'
     ? { type, order }

@@ -8,8 +8,8 @@ import {
 } from './order-limits.ts';
 
 /**
- * The next step of an order: pure, from its newest transition alone, so that a driver after a crash continues where the
- * previous driver stopped.
+ * Decides the next step of an order, as a pure function of its newest transition, so that a driver after a crash
+ * continues where the previous one stopped.
  */
 
 /** A call of another party. Any driver may repeat it at any time under the same key. */
@@ -29,7 +29,7 @@ export type OrderStep =
   | { readonly do: 'call'; readonly call: OrderCall }
   /** Append a transition. It is written before the call that it announces. */
   | { readonly do: 'append'; readonly draft: OrderDraft }
-  /** Append the result that the client is told. A delayed e-mail or credit continues after it. */
+  /** Append the result that the client receives. A delayed e-mail or credit continues after it. */
   | { readonly do: 'conclude'; readonly draft: OrderDraft }
   /** There is nothing to do now. */
   | { readonly do: 'rest' };
@@ -58,7 +58,7 @@ export function nextOrderStep(order: Order, turn: Turn): OrderStep {
     case 'reversing':
     case 'reversal_failed':
     case 'reversed':
-      // Not reached: these statuses are written together with `failure`.
+      // Unreachable: these statuses are written together with `failure`.
       return REST;
   }
 }
@@ -128,7 +128,9 @@ function credit(order: Order, turn: Turn): OrderStep {
 
 // ---------------------------------------------------------------------------------------------------------- compensation
 
-/** The payment first; the release of the goods does not wait for it. The order is canceled when both are undone. */
+/**
+ * Reverses the payment first; the release of the goods does not wait for it. The order is canceled when both are done.
+ */
 function compensate(order: Order, turn: Turn): OrderStep {
   const step = stopLate(order) ?? reverse(order, turn) ?? release(order, turn);
   if (step !== undefined) return step;
@@ -141,7 +143,7 @@ function compensate(order: Order, turn: Turn): OrderStep {
   return isForPerson ? conclude('order.review_required', order, 'needs_review') : REST;
 }
 
-/** No driver makes the calls that were announced any more, and one of them may have taken effect without an answer. */
+/** Ends announced calls that no driver will make. One of them may have taken effect without an answer. */
 function stopLate(order: Order): OrderStep | undefined {
   const { email, referral } = order;
   if (OPEN_CALL.has(email.status)) return append('email.unknown', { ...order, email: { ...email, status: 'unknown' } });
@@ -150,7 +152,10 @@ function stopLate(order: Order): OrderStep | undefined {
   return undefined;
 }
 
-/** A refund may have failed after it had succeeded: before the order is canceled, and when a canceled order was opened again. */
+/**
+ * Checks for a refund that failed after it had succeeded, before the order is canceled and when a canceled order was
+ * reopened.
+ */
 function lookAgain({ charge }: Order, turn: Turn): OrderStep | undefined {
   return charge.status === 'reversed' ? ask('reverse', turn) : undefined;
 }
@@ -168,7 +173,7 @@ function reverse(order: Order, turn: Turn): OrderStep | undefined {
     case 'reversing':
       return ask('reverse', turn);
     case 'reversal_failed': {
-      // An operator may have reversed the payment by hand. Then there is nothing left to do.
+      // An operator may have reversed the payment manually, so that nothing is left to do.
       const look = ask('reverse', turn);
       if (look !== undefined) return look;
       const isDue = turn.nowMs - sinceMs >= REVERSAL_WAIT_MS * 2 ** (attempt - 1);

@@ -11,13 +11,13 @@ export interface OrderLine {
   readonly quantity: number;
 }
 
-/** Personal data. It is in a details row, which can be erased. */
+/** Personal data, stored in a details row that can be erased. */
 export interface OrderContacts {
   readonly email: string;
   readonly referrer?: string;
-  /** Who gets a commission. The payment's metadata name it, too. */
+  /** The affiliate who receives a commission. The payment's metadata contain it, too. */
   readonly affiliate?: string;
-  /** The page to which the processor sends the payer back. @default the deployment's */
+  /** The page to which the processor redirects the payer. @default the page of the deployment */
   readonly returnUrl?: string;
 }
 
@@ -41,7 +41,7 @@ export interface StoredOrderDetails {
 export interface OrderDetails extends StoredOrderDetails, Partial<OrderContacts>, Partial<Pick<Seal, 'salt'>> {
   /** Present after the details row was erased. */
   readonly detailsErased?: true;
-  /** The keyed hash of the e-mail address, of a new order: the row of the contacts is found under it. */
+  /** The keyed hash of the e-mail address of a new order, under which the row of the contacts is indexed. */
   readonly emailHash?: string;
 }
 
@@ -96,15 +96,15 @@ function contentOf({ first, ...rest }: Unsealed): Readonly<Record<string, unknow
   return { ...rest, first: { ...stored, commitment: hex(commitment) } };
 }
 
-/** What the row of the first transition holds. */
+/** The details that the row of the first transition stores. */
 export function storedOrderDetails(details: OrderDetails): StoredOrderDetails {
   const { requestId, source, items, shopOrder, commitment } = details;
   return everyField<StoredOrderDetails>({ requestId, source, items, shopOrder, commitment });
 }
 
 /**
- * Whether a request asks for this order. The record of the request is gone, and the chain has no fingerprint of it, so the terms are
- * compared, and the contacts by their commitment. After an erasure, the contacts are not compared.
+ * Whether a request created this order. The record of the request no longer exists and the chain has no fingerprint, so
+ * the terms are compared, and the contacts by their commitment. Erased contacts are not compared.
  */
 export function isOrderedBy(
   digest: Digest,
@@ -123,7 +123,7 @@ export function isOrderedBy(
 /**
  * Checks one order's transitions, oldest first.
  *
- * @param before the transition before them @default they are the first
+ * @param before the transition that precedes them @default none: they begin the chain
  * @returns the sequence of the first wrong one, or undefined
  */
 export function firstBrokenOrderLink(

@@ -1,7 +1,7 @@
 import type { Mode, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
 
-/** The failure of an order whose stock did not answer: it may have reserved, and an operator finds out. */
+/** The failure of an order whose stock did not answer. It may have reserved, which an operator must find out. */
 export const STOCK_IN_DOUBT = 'stock_in_doubt';
 
 export const ORDER_STATUSES = [
@@ -19,7 +19,7 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
 interface Progress<Status extends string> {
   readonly status: Status;
-  /** When this status began. Time limits start here. Unix milliseconds. */
+  /** Time at which this status began, from which time limits count. Unix milliseconds. */
   readonly sinceMs: number;
 }
 
@@ -55,11 +55,14 @@ interface ReservationProgress extends Progress<(typeof RESERVATION_STATUSES)[num
   readonly reservationId?: string;
 }
 
-/** `queued`: given up in its process; a delayed message makes the call for the last time. */
+/** `queued`: given up in its process; a delayed message attempts the call for the last time. */
 export const EMAIL_STATUSES = ['none', 'pending', 'delayed', 'queued', 'sent', 'failed', 'capped', 'unknown'] as const;
 type EmailProgress = Progress<(typeof EMAIL_STATUSES)[number]>;
 
-/** `none`: there is no referrer to credit; `due`: the credit is due once the goods are reserved; `queued` as of e-mails. */
+/**
+ * `none`: there is no referrer to credit; `due`: the credit is due once the goods are reserved; `queued` as for
+ * e-mails.
+ */
 export const REFERRAL_STATUSES = [
   'none',
   'due',
@@ -87,17 +90,17 @@ export interface Order {
   readonly reservation: ReservationProgress;
   readonly email: EmailProgress;
   readonly referral: ReferralProgress;
-  /** Why it cannot be fulfilled. From here on the order is reversed and never fulfilled. */
+  /** The reason why it cannot be fulfilled. Once set, the order is reversed and never fulfilled. */
   readonly failure?: Failure;
-  /** When the failure became known, or the reversal began again. Unix milliseconds. */
+  /** Time at which the failure became known, or the reversal began again. Unix milliseconds. */
   readonly failedAtMs?: number;
-  /** Whether an answer may be stored. If so, a lost record is never replaced. */
+  /** Whether an answer may have been stored. If so, a lost record is never replaced. */
   readonly answered: boolean;
   readonly createdAtMs: number;
 }
 
 export const ORDER_TRANSITION_TYPES = [
-  /** Also the pending transition of the charge: the charge may be under way. */
+  /** Also the pending transition of the charge, which may be in progress. */
   'order.placed',
   'charge.succeeded',
   'charge.failed',
@@ -108,9 +111,9 @@ export const ORDER_TRANSITION_TYPES = [
   'charge.review_required',
   'reversal.pending',
   'reversal.failed',
-  /** The hold to void was captured meanwhile: the payment is refunded instead. */
+  /** The hold to void was captured in the meantime, so the payment is refunded instead. */
   'reversal.turned',
-  /** A refund failed after it had succeeded: the reversal is tried again. */
+  /** A refund failed after it had succeeded; the reversal is attempted again. */
   'reversal.undone',
   'reversal.succeeded',
   'reservation.pending',
@@ -119,7 +122,7 @@ export const ORDER_TRANSITION_TYPES = [
   /** The stock gave no usable answer in time: the reservation is released, whether it exists or not. */
   'reservation.given_up',
   'release.pending',
-  /** The reservation to release exists, and its id is known now. */
+  /** The id of the reservation to release was found. */
   'release.found',
   'release.succeeded',
   'email.pending',
@@ -136,7 +139,7 @@ export const ORDER_TRANSITION_TYPES = [
   'referral.unknown',
   /** The request was answered with 202. */
   'order.processing',
-  /** In place of `charge.succeeded` or `reversal.undone`, when the order had a result or was in review. */
+  /** Used instead of `charge.succeeded` or `reversal.undone` when the order had a result or was in review. */
   'order.reopened',
   'order.completed',
   'order.canceled',
@@ -145,7 +148,7 @@ export const ORDER_TRANSITION_TYPES = [
 
 export type OrderTransitionType = (typeof ORDER_TRANSITION_TYPES)[number];
 
-/** The types that are published as events. They alone change an order's status; the others are steps of an order. */
+/** The types that are published as events. Only they change an order's status; the others are steps of an order. */
 const ORDER_OUTCOMES = [
   'order.placed',
   'order.reopened',
@@ -166,8 +169,9 @@ export interface OrderDraft {
 }
 
 /**
- * The referrer's credit, in percent of the amount. A constant, because no shop needs another rule yet. A deploy that changes it makes
- * no second credit of those that are under way: the shop has their keys with another amount, and their outcome becomes unknown.
+ * The referrer's credit, in percent of the amount. A constant, because no shop needs another rule yet. A deploy that
+ * changes it does not credit twice: the shop has the keys of credits in progress with another amount, so their outcome
+ * becomes unknown.
  */
 const REFERRAL_PERCENT = 5;
 

@@ -11,7 +11,7 @@ import { readJson } from '../../outbound/vendor-answers.ts';
 import { parseOrderId } from '../ids.ts';
 import { refusedFor } from './bigcommerce-answers.ts';
 
-/** A store of BigCommerce, and what calls of it need. */
+/** A store of BigCommerce, with the tools to call it. */
 export interface BigCommerceStore {
   /** Without a trailing slash: `https://api.bigcommerce.com/stores/<store hash>`. */
   readonly url: string;
@@ -20,10 +20,10 @@ export interface BigCommerceStore {
   readonly send: SendRequest;
   readonly policy: OutboundPolicy;
   readonly claims: SendingClaims;
-  /** Asks an operator about a call whose outcome cannot be found out. */
+  /** Hands a call whose outcome cannot be determined to an operator. */
   readonly letters: DeadLetters;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** `throw` while a dead letter is redriven. Otherwise a note that is given up is dead-lettered. */
+  /** `throw` while a dead letter is redriven. Otherwise, a note that is given up is dead-lettered. */
   readonly givenUp: GivenUp;
 }
 
@@ -39,21 +39,21 @@ export const noteSchema = z.object({
   }),
   shopOrder: z.int().positive(),
   reservationId: z.string(),
-  /** That an order was canceled is noted only where it was noted as paid. */
+  /** A cancellation is noted only on orders that were noted as paid. */
   says: z.enum(['paid', 'canceled']).default('paid'),
 });
 
-/** What is noted on an order of the store. */
+/** The note on an order of the store. */
 export type OrderNote = z.output<typeof noteSchema>;
 
 const storeOrder = z.object({ staff_notes: z.string().nullable() });
 
 /**
- * Adds a line to the staff notes of the store's order, once: the notes are read before they are written. Staff ship what is noted as
- * paid, so an order that is canceled after that gets a second line. Nothing waits for a note: one that cannot be made becomes a dead
- * letter, and its redrive makes it.
+ * Adds a line to the staff notes of the store's order, once: the notes are read before they are written. Staff ship
+ * orders that are noted as paid, so an order that is canceled after that gets a second line. No step waits for a note:
+ * a note that fails becomes a dead letter, and its redrive adds it.
  *
- * The notes are replaced as a whole. A line that somebody writes in the store between the read and the write is lost.
+ * The notes are replaced as a whole, so a line that is added in the store between the read and the write is lost.
  *
  * @throws the faults of the call, when it is made for a dead letter
  */
@@ -72,7 +72,7 @@ export async function noteOnOrder(store: BigCommerceStore, note: OrderNote, { ti
         deadlineMs,
         withinCall: 'by_lookup',
         lookUp: {
-          // Orders are read as they were written.
+          // Reads of orders are strongly consistent.
           isStrong: true,
           maxLagMs: 0,
           find: async (limit) =>
@@ -95,7 +95,7 @@ export async function noteOnOrder(store: BigCommerceStore, note: OrderNote, { ti
     );
   } catch (error) {
     if (givenUp === 'throw' || !isFault(error)) throw error;
-    // A rival or an earlier process has the claim. The redrive finds out what it did.
+    // A rival or an earlier process holds the claim. The redrive determines its effect.
     const letter = { vendor: policy.vendor, operation: NOTE_OPERATION, about: orderId, payload: note, attempts: 0 };
     await letters.put({ ...letter, reason: error.code, mayBeApplied: true });
   }
@@ -109,7 +109,7 @@ async function readNotes(store: BigCommerceStore, shopOrder: number, limit: Call
   return (await callOrder(store, shopOrder, limit)).staff_notes ?? '';
 }
 
-/** @param change what to write @default the order is read */
+/** @param change the change to write @default none: the order is only read */
 async function callOrder(
   { url, token, send, policy, clock }: BigCommerceStore,
   shopOrder: number,
@@ -124,11 +124,11 @@ async function callOrder(
     timeoutMs,
     party: policy.vendor,
     causes: 'dropped',
-    // The order of a long cart.
+    // Maximum size of the answer: the order of a long cart.
     maxAnswerBytes: 512 * 1_024,
   });
   if (answer.status === 200) return readJson(policy.vendor, storeOrder, answer);
-  // 204 and 404 of an order that is not there: a retry cannot help.
+  // 204 and 404 mean that the order does not exist, so a retry cannot help.
   if (answer.status >= 300) throw refusedFor(policy.vendor, answer, clock.nowMs());
   throw new AmbiguousError(`${policy.vendor}_answer_unexpected`, `The store answered ${answer.status}.`);
 }

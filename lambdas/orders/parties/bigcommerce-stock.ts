@@ -12,7 +12,9 @@ export interface BigCommerceOptions extends BigCommerceStore {
   readonly locationId: number;
 }
 
-/** The operation of dead letters. It is not redriven: an operator compares the inventory's history with it. */
+/**
+ * The operation of dead letters. They are not redriven: an operator compares them with the history of the inventory.
+ */
 export const ADJUST_OPERATION = 'inventory.adjust';
 
 interface Adjustment {
@@ -20,27 +22,28 @@ interface Adjustment {
   readonly orderId: string | undefined;
   /** The note in the history of the inventory. */
   readonly reason: string;
-  /** Negative quantities are taken. */
+  /** Negative quantities remove items. */
   readonly items: readonly OrderItem[];
 }
 
 /**
- * The inventory of a BigCommerce store as the stock of orders. Its API has no idempotency keys, and adjustments cannot be searched for:
- * an adjustment is sent at most once for each key, under a sending claim. One without an answer, or of a process that crashed while it
- * sent, may have been applied. It is kept as a dead letter for an operator, and never sent again.
+ * The inventory of a BigCommerce store as the stock of orders. Its API has no idempotency keys, and adjustments cannot
+ * be searched, so an adjustment is sent at most once for each key, under a sending claim. If no answer arrived, or the
+ * process crashed while sending, the adjustment may have been applied. It is kept as a dead letter for an operator, and
+ * never sent again.
  *
  *   claim ── send ── answer                    adjusted, or refused
- *   claim ── send ── ✗                         letter; the order counts as refused and gives the money back
- *   claim ── send ── (crash) ── claim: before  letter; as above
+ * claim ── send ── ✗                         dead letter; the order counts as refused and returns the money claim ──
+ * send ── (crash) ── claim: before  dead letter; as above
  *
- * Every adjustment has the order's id as its reason, which the store shows in the history of its inventory. An order that names its
- * order in the store is noted there, too.
+ * Every adjustment has the order's id as its reason, which the store shows in the history of its inventory. An order
+ * with an order number of the store is also noted there.
  */
 export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper {
   const { policy, claims, clock, letters } = options;
   const { vendor } = policy;
 
-  /** @returns undefined when it is in doubt, and an operator was asked */
+  /** @returns undefined when the outcome is unknown and was handed to an operator */
   const adjust = async (adjustment: Adjustment, { timeoutMs }: CallLimit): Promise<SendAnswer | undefined> => {
     const { key, orderId } = adjustment;
     const outcome = await sendOnce(
@@ -87,7 +90,7 @@ export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper
       const outcome = await adjust({ key: `release:${reservationId}`, orderId, reason, items: perSku(items) }, limit);
       if (orderId !== undefined && shopOrder !== undefined)
         await noteOnOrder(options, { orderId, shopOrder, reservationId, says: 'canceled' }, limit);
-      // In doubt, the letter is the operator's. The order does not wait for it.
+      // If the outcome is unknown, an operator handles the dead letter, and the order does not wait for it.
       if (outcome?.kind !== 'refused') return;
       throw new TerminalError(`${vendor}_refused`, `The release of ${reservationId} was refused.`);
     },
@@ -97,7 +100,7 @@ export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper
 
 const IN_DOUBT = {
   code: STOCK_IN_DOUBT,
-  message: 'The stock did not answer, and an operator checks what it did.',
+  message: 'The stock did not answer, and an operator must check the inventory.',
 };
 
 /** Reads one location, to test whether BigCommerce is available and accepts the token. */
@@ -137,7 +140,7 @@ function bodyOf({ locationId }: BigCommerceOptions, { reason, items }: Adjustmen
   return { reason, items: items.map(({ sku, quantity }) => ({ location_id: locationId, sku, quantity })) };
 }
 
-/** BigCommerce does not document what it does with two lines of one SKU. */
+/** Merges lines by SKU, because BigCommerce does not document how it handles two lines of one SKU. */
 function perSku(items: readonly OrderItem[]): readonly OrderItem[] {
   const sums = new Map<string, number>();
   for (const { sku, quantity } of items) sums.set(sku, (sums.get(sku) ?? 0) + quantity);

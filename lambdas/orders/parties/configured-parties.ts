@@ -30,16 +30,19 @@ import { probeShop } from './shop-call.ts';
 import { CREDITS_PATH, createShopReferrals } from './shop-referrals.ts';
 import { createShopStock, STOCK_PATH } from './shop-stock.ts';
 
-/** The parties that orders need beside the payment. */
+/** The parties that orders need in addition to the payment. */
 export interface Parties {
   readonly stock: StockKeeper;
   readonly referrals: ReferralProgram;
   readonly mailer: Mailer;
-  /** Test mode where the sandbox plays the parties. A shop of live mode must not reserve goods for an order of test mode. */
+  /**
+   * The mode of orders: test mode if the sandbox plays the parties. A live shop must not reserve goods for an order of
+   * test mode.
+   */
   readonly ordersOf: Mode;
 }
 
-/** What the parties need of the platform. */
+/** The tools of the platform that the parties need. */
 export interface PartiesTools extends Queues, Secrets, Pick<Expiring, 'retention'> {
   readonly documents: DynamoDBDocumentClient;
   readonly clock: Clock;
@@ -53,11 +56,12 @@ export interface PartiesTools extends Queues, Secrets, Pick<Expiring, 'retention
 const CALL_TIMEOUT_MS = 5_000;
 
 /**
- * The parties that `readPartiesConfig` found. Make one set per process: it holds the state of breakers and retry budgets.
- * The token is read from Secrets Manager when it is needed.
+ * The parties that `readPartiesConfig` found. Make one set per process: it holds the state of breakers and retry
+ * budgets. The token is read from Secrets Manager when it is needed.
  *
- * An e-mail or a credit that is given up is made for the last time by a delayed message, and then dead-lettered for an operator. The
- * order waits for its reservation and its release, so its driver repeats them; a release that a retry cannot help is dead-lettered.
+ * An e-mail or a credit that is given up is attempted for the last time by a delayed message, and then dead-lettered
+ * for an operator. The order waits for its reservation and its release, so its driver repeats them; a release that
+ * fails permanently is dead-lettered.
  */
 export async function configuredParties(config: PartiesConfig, tools: PartiesTools): Promise<Parties> {
   const letters = letterBox(config, tools);
@@ -78,7 +82,10 @@ function modeOf({ secrets }: PartiesConfig): Mode {
   return 'sandbox' in secrets ? 'test' : 'live';
 }
 
-/** Counts an e-mail beyond the bound, and logs its tenant. A metric for each tenant would cost each of them a month's price. The recipient is not logged. */
+/**
+ * Counts an e-mail beyond the bound, and logs its tenant. A metric per tenant would be billed monthly for each tenant.
+ * The recipient is not logged.
+ */
 export function reportCapped(instruments: Instruments): (email: OrderEmail) => void {
   const logger = instruments.logger(OUTBOUND_SERVICE);
   return ({ tenantId, mode, operationId, orderId, tag }) => {
@@ -97,7 +104,10 @@ export interface Redrive {
   readonly makeAgain: (letter: DeadLetter, limit: CallLimit, id: string) => ReturnType<typeof makeAgain>;
 }
 
-/** For the function that redrives. A call that is given up again throws, and its dead letter stays. */
+/**
+ * The redrive for the function that redrives dead letters. A call that is given up again throws, and its dead letter
+ * stays.
+ */
 export async function configuredRedrive(
   config: PartiesConfig,
   tools: PartiesTools & OrderLetterTools,
@@ -191,7 +201,7 @@ function connect(
   };
 }
 
-/** Of BigCommerce, which has no referral program. */
+/** The referral program of BigCommerce, which has none. */
 export const NO_REFERRALS: ReferralProgram = { credit: async () => ({ kind: 'no_referral_program' }) };
 
 /** Reads the first value of a secret from Secrets Manager when it is needed. */

@@ -7,7 +7,7 @@ import type { Email, EmailSender } from './postmark.ts';
 /** The operation of this adapter's dead letters. The payload is the e-mail. */
 export const EMAIL_OPERATION = 'email.send';
 
-/** Stands for the message id of an e-mail that was not sent. */
+/** The placeholder for the message id of an e-mail that was not sent. */
 const NOT_SENT = 'test_mode';
 
 interface MailerOptions {
@@ -19,11 +19,11 @@ interface MailerOptions {
 }
 
 /**
- * Sends e-mails. The operation id is the message id, so repeated calls send an e-mail once. E-mails of test mode are sent by the
- * sandbox only: a test key must not write to strangers from the operator's address. An e-mail is counted before it is sent; one
- * beyond the bound of its recipient is not sent, not retried and not dead-lettered.
+ * Sends e-mails. The operation id is the message id, so repeated calls send an e-mail once. E-mails of test mode are
+ * sent by the sandbox only: a test key must not write to strangers from the operator's address. An e-mail is counted
+ * before it is sent. An e-mail beyond the limit of its recipient is not sent, retried or dead-lettered.
  *
- * @param capped called with each e-mail beyond the bound
+ * @param capped called with each e-mail beyond the limit
  * @param isSandbox @default false: the sender reaches real mailboxes
  */
 export function createMailer(
@@ -60,7 +60,7 @@ export function givenUpCall({ kind, reason, mayBeApplied }: DeadLettered): Given
   return kind === 'delayed' ? { kind: 'queued' } : { kind: 'given_up', reason, mayBeApplied };
 }
 
-/** The order or the payment is in the metadata, where a redrive of the dead letter finds it. */
+/** The metadata name the order or the payment, which the redrive of a dead letter needs. */
 function emailOf({ operationId, orderId, paymentId, to, subject, text, tag }: OrderEmail): Email {
   const metadata = {
     ...(orderId === undefined ? {} : { order: orderId }),

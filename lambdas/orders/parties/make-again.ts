@@ -17,7 +17,7 @@ import { type EmailSender, emailSchema } from './postmark.ts';
 import { CREDIT_OPERATION, creditOrderSchema } from './shop-referrals.ts';
 import { RELEASE_OPERATION, releaseSchema } from './shop-stock.ts';
 
-/** The parties of dead letters. A call that is given up again throws, so that no second dead letter is stored. */
+/** The parties for dead letters. A call that is given up again throws, so that no second dead letter is stored. */
 export interface LetterParties extends OrderLetterTools {
   readonly emails: EmailSender;
   readonly referrals: ReferralProgram;
@@ -25,9 +25,10 @@ export interface LetterParties extends OrderLetterTools {
 }
 
 /**
- * Repeats the call of a dead letter under the key in its payload. For a vendor without idempotency keys, the sending claim
- * decides: a request that may have been applied is looked up before it is sent again (`sendOnce`). An e-mail or a credit of an
- * order is recorded in the order's chain. A receipt that is not due any more is not sent, and a canceled order is not noted as paid.
+ * Repeats the call of a dead letter under the key in its payload. For a vendor without idempotency keys, the sending
+ * claim decides: a request that may have been applied is looked up before it is sent again (`sendOnce`). An e-mail or a
+ * credit of an order is recorded in the order's chain. A receipt that is no longer due is not sent, and a canceled
+ * order is not noted as paid.
  *
  * @param id the letter's id, which the chain names as the cause
  * @throws RetryableError, AmbiguousError or TerminalError, as the call does
@@ -54,7 +55,7 @@ export async function makeAgain(
           applied: 'email_sent',
           refused: 'email_refused',
         });
-      // A receipt belongs to no order. Letters of earlier versions do not name its payment.
+      // A receipt belongs to no order. Dead letters of earlier versions do not name its payment.
       const paymentId = parsePaymentId(email.metadata['payment'] ?? '');
       return paymentId === undefined ? send() : sendReceiptAgain(parties, paymentId, send);
     }
@@ -77,7 +78,7 @@ export async function makeAgain(
       return { kind: 'applied' };
     }
     case ADJUST_OPERATION:
-      // Only a person can compare the history of the inventory with it.
+      // Only an operator can compare it with the history of the inventory.
       return { kind: 'stays', reason: STOCK_IN_DOUBT };
     default:
       return { kind: 'stays', reason: 'operation_unknown' };

@@ -32,7 +32,7 @@ export interface PostmarkOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** @default callOnce: HTTP */
   readonly send?: SendRequest;
-  /** How long Postmark's search may miss a sent e-mail. Milliseconds. @default five minutes */
+  /** Maximum time for which Postmark's search may miss a sent e-mail. Milliseconds. @default five minutes */
   readonly maxLagMs?: number;
   /** Whether the search of the server at `url` is strongly consistent. @default false */
   readonly isStrong?: boolean;

@@ -15,8 +15,8 @@ export interface PartiesConfig {
   /** Base address of stock and referrals, or of the BigCommerce store, without a trailing slash. */
   readonly shopUrl: string;
   /**
-   * Ids in Secrets Manager: what the sandbox requires of its callers, or the token of Postmark with what signs the calls to the shop
-   * or the token of BigCommerce.
+   * Ids in Secrets Manager: the access secret of the sandbox; or the token of Postmark, with the signing key of the
+   * shop or the token of BigCommerce.
    */
   readonly secrets:
     | { readonly sandbox: string }
@@ -27,10 +27,13 @@ export interface PartiesConfig {
     readonly url: string;
     /** The sender's address. */
     readonly from: string;
-    /** How long a sent request may take to reach a mailer with a strong search. Milliseconds. @default Postmark's own search */
+    /**
+     * Maximum time for a sent request to reach a mailer with a strong search. Milliseconds. @default Postmark's own
+     * search
+     */
     readonly maxLagMs?: number;
   };
-  /** How many e-mails a recipient gets from one tenant in one mode on one day (UTC). */
+  /** Maximum number of e-mails to one recipient from one tenant in one mode on one day (UTC). */
   readonly emailsPerRecipient: number;
   /** The table of sending claims, and of the counts of e-mails. */
   readonly registryTable: string;

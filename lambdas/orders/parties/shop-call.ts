@@ -16,7 +16,7 @@ export interface ShopOptions {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** @default callOnce: HTTP */
   readonly send?: SendRequest;
-  /** The handling of a call that is given up and could be repeated at any later time. @default throw */
+  /** The handling of a call that is given up but could be repeated at any later time. @default throw */
   readonly givenUp?: GivenUp;
 }
 

@@ -41,11 +41,11 @@ interface ReferralOptions extends ShopOptions {
 }
 
 /**
- * The shop's referral credits over its HTTP contract. The shop keeps idempotency keys permanently, so a credit is sent again under its
- * key. The sending claim outlives a worker that is killed after its send:
+ * The shop's referral credits over its HTTP contract. The shop keeps idempotency keys permanently, so a credit is sent
+ * again under its key. The sending claim outlives a worker that is killed after its send:
  *
  *   worker   claim ── send ✓ (killed)
- *   later                     claim: before ── send: 429, 429, … ── given up: unknown, and not failed
+ * later                     claim: before ── send: 429, 429, … ── given up: unknown, not failed
  */
 export function createShopReferrals(options: ReferralOptions): ReferralProgram {
   const { policy, claims, clock, givenUp = 'throw' } = options;

@@ -48,7 +48,7 @@ export function createShopStock(options: ShopOptions): StockKeeper {
         options,
         { operation: RELEASE_OPERATION, path, limit },
         (answer, nowMs) => mustBeReleased(vendor, answer, nowMs),
-        // The order waits for it, so its driver repeats what could succeed.
+        // The order waits for it, so its driver repeats calls that could succeed.
         { givenUp: givenUp === 'delay' ? 'dead_letter_terminal' : givenUp, payload },
       );
       if (outcome !== true) throw new TerminalError(outcome.reason, 'The release is kept as a dead letter.');

@@ -9,15 +9,18 @@ import { itemOf } from '../../once/store/transact-items.ts';
 import type { EmailCounts, OrderEmail } from '../use/order-parties.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
-/** How long a row is kept after its day: longer than any e-mail is retried, three days for orders and 14 for receipts. */
+/**
+ * Retention of a row after its day. Exceeds the time for which any e-mail is retried: three days for orders and 14 for
+ * receipts. Days.
+ */
 const KEPT_DAYS = 30;
 const COUNT = 'count';
 
 const countItem = z.looseObject({ [COUNT]: z.int().min(1), [IdempotencyTable.timeToLiveAttribute]: z.int() });
 
 /**
- * One row for each tenant, mode, recipient and day: how many e-mails, and one attribute for each. One conditional write counts an
- * e-mail; it takes one write unit while the row has at most 25.
+ * One row for each tenant, mode, recipient and day, with the number of e-mails and one attribute for each. One
+ * conditional write counts an e-mail; it takes one write unit while the row has at most 25.
  *
  *   A ── counts 1, at 19 of 20 ✓ ── crash ──────────── counts 1 again ✗: it is in the row, so it is sent
  *   B ────── counts 2, at 20 of 20 ✗: it is not in the row, so it is never sent
@@ -29,7 +32,7 @@ export class DynamoDbEmailCounts implements EmailCounts {
   readonly #digest: Digest;
   readonly #most: number;
 
-  /** @param most e-mails to one recipient on one day */
+  /** @param most maximum number of e-mails to one recipient on one day */
   constructor(
     client: DynamoDBDocumentClient,
     table: string,
@@ -84,7 +87,7 @@ function mailboxOf(address: string): string {
   return address.toLowerCase().replace(/^([^+@]*)\+[^@]*@/, '$1@');
 }
 
-/** For tests: its condition alone reads the row. */
+/** Used by tests only: the product reads the row only in its condition. */
 export function parseEmailCount(item: Item): z.infer<typeof countItem> {
   return countItem.parse(item);
 }

@@ -72,7 +72,7 @@ export class DynamoDbOrders implements OrderStore {
     const existing = itemOf(written.reasons[0]);
     if (existing === undefined) return { kind: 'transition_exists' };
     const found = parseRecord(existing);
-    // Our own record: the first attempt of this write was applied and its response was lost.
+    // This call's own record: its first attempt was applied, and the response was lost.
     return found.owner === record.owner ? { kind: 'claimed' } : { kind: 'record_exists', record: found };
   }
 
@@ -83,7 +83,7 @@ export class DynamoDbOrders implements OrderStore {
     const [recordReason] = written.kind === 'refused' ? written.reasons : [];
     const item = itemOf(recordReason);
     const existing = item === undefined ? undefined : parseRecord(item);
-    // Our own record: the first attempt of this write was applied and its response was lost.
+    // This call's own record: its first attempt was applied, and the response was lost.
     if (existing?.status === 'COMPLETED' && existing.owner === record.owner) return { kind: 'committed' };
     return isRefused(recordReason) ? { kind: 'fenced', record: existing } : { kind: 'transition_exists' };
   }

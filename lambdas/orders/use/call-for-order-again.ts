@@ -24,12 +24,12 @@ interface CallAgain {
 }
 
 /**
- * Repeats a call of an order whose driver has given it up, and records the outcome in the order. The call has no effect if the
- * order was reversed, or while its money is missing, or when the order says that it took effect; an e-mail none after an erasure. It
- * stays while the parties are of the other mode. A redrive that was interrupted before that makes the call under the same key and finds
- * its record.
+ * Repeats a call of an order whose driver has given it up, and records the outcome in the order. The call is skipped if
+ * the order was reversed, while its money is missing, or when the order records that it took effect; an e-mail also
+ * after an erasure. It stays dead-lettered while the parties are of the other mode. A redrive that was interrupted
+ * before the outcome was recorded repeats the call under the same key and finds its record.
  *
- * @throws RetryableError when the outcome could not be recorded: the letter stays, and the next redrive records it
+ * @throws RetryableError when the outcome could not be recorded: the dead letter stays, and the next redrive records it
  */
 export async function callForOrderAgain(
   tools: OrderLetterTools,

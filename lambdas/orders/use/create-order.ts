@@ -43,9 +43,11 @@ export interface CreateOrder {
   readonly mode: Mode;
   readonly fingerprint: Fingerprint;
   readonly requestId: string;
-  /** Who runs the operation now: the request, or a run of a job that finishes it. */
+  /** The current actor: the request, or a run of a job that finishes it. */
   readonly cause: Cause;
-  /** When the request arrived, on this process's clock: the time budget starts here. Unix milliseconds. @default now */
+  /**
+   * Arrival of the request on this process's clock, from which the time budget counts. Unix milliseconds. @default now
+   */
   readonly receivedAtMs?: number;
   /** Minor units. */
   readonly amountMinor: number;
@@ -64,7 +66,7 @@ export interface CreateOrder {
 
 type Refusal =
   | { readonly kind: 'order_key_expired'; readonly orderId: OrderId }
-  /** No processor gets the order's payment, and nothing was begun. */
+  /** No processor accepts the order's payment, and nothing was begun. */
   | { readonly kind: 'no_processor'; readonly why: NoProcessor };
 
 /** A first execution is `unknown` when the order did not end in time. */
@@ -140,7 +142,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
     }
   }
 
-  /** No processor gets the payment of a new order with these terms. An order that has begun continues. */
+  /** No processor accepts the payment of a new order with these terms. An order that has begun continues. */
   async #findBegun(why: NoProcessor): Promise<Attempt<OrderChain, Refusal>> {
     const { store, orders } = this.#tools;
     const record = await store.readRecord(this.key.operationId);

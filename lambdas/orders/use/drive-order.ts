@@ -15,11 +15,11 @@ import { lengthened, type OrderChain, readOrderChain } from './order-chain.ts';
 import type { OrderStore } from './order-store.ts';
 
 export interface Drive extends OrderCallContext {
-  /** Facts that are known and not in the chain yet. @default none */
+  /** Facts that are known but not yet in the chain. @default none */
   readonly learnt?: readonly OrderFact[];
 }
 
-/** The end of a turn: the chain as written, and the drafts that are not written yet. */
+/** The result of a turn: the chain as written, and the drafts that are not yet written. */
 export interface Driven {
   readonly chain: OrderChain;
   readonly drafts: readonly OrderDraft[];
@@ -29,18 +29,18 @@ export interface Driven {
   readonly concluded: boolean;
 }
 
-/** No call begins with less time than this. Milliseconds. */
+/** Minimum remaining time for a call to begin. Milliseconds. */
 const SHORTEST_CALL_MS = 1_000;
-/** The calls with an effect that the money must be there for. */
+/** The calls with an effect that requires the money of the order. */
 const EFFECTS: ReadonlySet<OrderCall> = new Set(['reserve', 'send_email', 'credit']);
 /** The longest turn: each call once, the transitions before and after it, and some repetitions because of rivals. */
 const MAX_STEPS = 60;
 
 /**
- * Drives an order as far as it can go now. Each call is announced by a transition before it is made. The result of a call
- * and the announcement of the next call are one write.
+ * Drives an order as far as it can go now. Each call is announced by a transition before it is made. The result of a
+ * call and the announcement of the next call are one write.
  *
- *   driver  reserve? ── reserved ── append T5 ✗ ── read ── decide again: released, for the order was given up
+ * driver  reserve? ── reserved ── append T5 ✗ ── read ── decide again: released, because the order was given up
  *   rival      └─ append T5: given up ─┘
  *
  * @throws NothingBegun as {@link callForOrder}
@@ -91,7 +91,7 @@ class OrderTurn {
           return this.#driven();
       }
     }
-    invariant(false, `the order ${this.#order.id} does not come to rest`);
+    invariant(false, `the order ${this.#order.id} does not settle within ${MAX_STEPS} steps`);
   }
 
   async #call(call: OrderCall): Promise<void> {
@@ -182,11 +182,11 @@ export function raiseAlarms({ alarm }: Pick<OrderTools, 'alarm'>, drafts: readon
 }
 
 /**
- * Records facts, each decided again on the current chain. A fenced driver may be the only one that knows of a reservation, which
- * the next driver must release.
+ * Records facts, each decided again on the current chain. A fenced driver may be the only one that knows a reservation,
+ * which the next driver must release.
  *
  *   fenced  reserve? ──────────────────── reserved ── commit: fenced ── append: release pending
- *   owner      └─ refused, given back, canceled ─┘
+ * owner      └─ refused, returned, canceled ───┘
  */
 export async function keepLearnt(
   tools: AppendTools,

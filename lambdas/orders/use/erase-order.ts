@@ -19,7 +19,7 @@ export type EraseOrderOutcome =
   | { readonly kind: 'unfinished' }
   | { readonly kind: 'erased' };
 
-/** Erases the contacts of an order that is settled. To erase again has no further effect. */
+/** Erases the contacts of an order that is settled. Repeating the erasure has no further effect. */
 export async function eraseOrder(
   { orders, records, erase }: EraseOrderTools,
   orderId: OrderId,

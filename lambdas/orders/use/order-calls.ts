@@ -36,14 +36,14 @@ export interface OrderTools extends ChangePaymentTools {
   readonly mailer: Mailer;
   /** Selects the processor of a new payment. @default `processor` */
   readonly choose?: ChooseProcessor;
-  /** The only mode in which new orders are taken, and in which the parties are called: the mode of the shop. @default both */
+  /** The only mode in which new orders are accepted and the parties are called: the mode of the shop. @default both */
   readonly ordersOf?: Mode | 'none';
   /** Called with each TerminalError of a party. */
   readonly report: (error: unknown) => void;
 }
 
 function notThere(): never {
-  invariant(false, 'parties that are not there are not called');
+  invariant(false, 'parties that are not configured are not called');
 }
 
 /** The parties of a deployment without a shop. */
@@ -57,11 +57,11 @@ export const NO_PARTIES: Required<Pick<OrderTools, 'stock' | 'referrals' | 'mail
 type PaymentFact = Extract<OrderFact, { kind: 'payment' }>;
 
 export interface OrderCallContext {
-  /** Who drives the order: the request, or a run of a job. */
+  /** The driver of the order: the request, or a run of a job. */
   readonly cause: Cause;
   /** The end of every call. Unix milliseconds. */
   readonly untilMs: number;
-  /** Whether it is proven that no earlier driver has called for the payment. */
+  /** Whether it is proven that no earlier driver has requested the payment. */
   readonly nothingSent: boolean;
 }
 
@@ -105,7 +105,7 @@ export async function callForOrder(
       case 'reserve':
         return await reserve(tools, order, details, context);
       case 'find_reservation': {
-        // The order is reversed: it is not noted as paid on the shop's order.
+        // The order is being reversed, so it is not noted as paid on the shop's order.
         const { shopOrder: _unnoted, ...rest } = details;
         return await reserve(tools, order, rest, context);
       }
@@ -128,8 +128,9 @@ export async function callForOrder(
 const OF_PAYMENT: ReadonlySet<OrderCall> = new Set(['charge', 'reverse']);
 
 /**
- * The shop was removed, or one of the other mode took its place: the order goes on as while its shop is away, and its money is returned
- * after an hour. The alarm is raised once; an operator saves the order by configuring the shop again in time.
+ * Whether the shop was removed, or replaced by one of the other mode. The order then continues as if its shop were
+ * unavailable, and its money is returned after an hour. The alarm is raised once; an operator can save the order by
+ * configuring the shop again in time.
  */
 async function isElsewhere(tools: OrderTools, { id, mode, paymentId }: Order): Promise<boolean> {
   const { ordersOf, report, alarm, digest } = tools;
@@ -184,14 +185,14 @@ async function askForPayment(
 }
 
 /**
- * Reads the charge of a payment that an operator decided about. Callbacks that came during the review changed nothing, so the chain may
- * lack refunds and disputes that the processor had told of.
+ * Reads the charge of a payment that an operator decided about. Callbacks during the review changed nothing, so the
+ * chain may lack refunds and disputes that the processor had reported.
  *
- *   processor  disputed ── callback: in review ✗ ──────────────── away ── back
+ * processor  disputed ── callback: in review ✗ ──────────────── down ── up
  *   operator                                   └─ decided: paid          │
  *   order                                                  └─ waits ─────┴─ read: disputed ── no goods
  *
- * @returns undefined while the books cannot be read, or show other money than the decision. An alarm tells of the latter.
+ * @returns undefined while the books cannot be read, or show another amount than the decision, which raises an alarm.
  * @throws as `lookBeforeSend`
  */
 async function factOfBooks(
@@ -308,7 +309,9 @@ async function reverse(
   return isAttemptOver(operationId, after.state) ? { kind: 'reversal_failed', attempt, by: kind } : undefined;
 }
 
-/** The attempt failed, or it returned what was left then, and a refund by another actor has failed since. */
+/**
+ * Whether the attempt failed, or returned the remainder of its time while a refund by another actor has failed since.
+ */
 function isAttemptOver(operationId: OperationId, state: PaymentState): boolean {
   const change = changeOf(state, operationId);
   if (change?.status === 'failed') return true;
@@ -327,7 +330,7 @@ function isReversed(state: PaymentState): boolean {
   const { status, chargeId } = state.payment;
   if (status === 'failed' || status === 'canceled') return true;
   const money = chargeId === undefined ? undefined : moneyOf(chargeId, state);
-  // An open dispute has taken its amount. When it is won, the order is opened again.
+  // An open dispute has taken its amount. If it is won, the order is reopened.
   return status === 'succeeded' && money !== undefined && money.leftMinor + money.pendingMinor <= 0;
 }
 
@@ -390,7 +393,10 @@ async function sendEmail(
   }
 }
 
-/** They are not erased before these calls have ended, but a restore may have lost their row. The order goes on without them. */
+/**
+ * Contacts are not erased before these calls have ended, but a restore may have lost their row. The order continues
+ * without them.
+ */
 function contactsLost<Kind extends OrderFact['kind']>(
   { report }: OrderTools,
   { id }: Order,

@@ -11,7 +11,7 @@ export interface OrderChain {
   readonly newest: OrderTransition;
   readonly order: Order;
   readonly details: OrderDetails;
-  /** When the order last went into review. Unix milliseconds. @default it never did */
+  /** Time at which the order last went into review. Unix milliseconds. @default it never did */
   readonly reviewedAtMs?: number;
 }
 
@@ -25,7 +25,7 @@ export function orderChainOf(transitions: readonly OrderTransition[]): OrderChai
   return { newest, order: newest.order, details: orderDetailsOf(first), ...reviewOf(transitions) };
 }
 
-/** The chain after further transitions. */
+/** The chain with the transitions appended. */
 export function lengthened(chain: OrderChain, transitions: readonly OrderTransition[]): OrderChain {
   const newest = transitions.at(-1);
   return newest === undefined ? chain : { ...chain, newest, order: newest.order, ...reviewOf(transitions) };

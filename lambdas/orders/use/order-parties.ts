@@ -3,7 +3,7 @@ import type { CallLimit } from '../../kernel/world.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
 
 /*
- * The ports of the parties that an order needs beside the payment. Every call carries an operation id, the same for every
+ * The ports of the parties that an order needs in addition to the payment. Every call carries an operation id, the same for every
  * attempt, so that a repeated call takes effect once. Every call throws
  *
  *   RetryableError   nothing was applied
@@ -18,7 +18,7 @@ export interface OrderItem {
 
 /** A call that was given up. It is kept in a queue, so its caller does not repeat it. */
 export type GivenUpCall =
-  /** A delayed message makes the call for the last time, and records its outcome in the order. */
+  /** A delayed message attempts the call for the last time, and records its outcome in the order. */
   | { readonly kind: 'queued' }
   /** Dead-lettered, until an operator redrives it. */
   | { readonly kind: 'given_up'; readonly reason: string; readonly mayBeApplied: boolean };
@@ -40,7 +40,7 @@ export interface StockKeeper {
   reserve(order: ReservationOrder, limit: CallLimit): Promise<ReservationOutcome>;
   /** Idempotent: a released reservation stays released. */
   release(reservation: Reservation, limit: CallLimit): Promise<void>;
-  /** Makes the note of a dead letter on the shop's order. @default the shop has no notes */
+  /** Adds the note of a dead letter to the shop's order. @default the shop has no notes */
   note?(note: ShopNote, limit: CallLimit): Promise<void>;
 }
 
@@ -51,7 +51,7 @@ interface ShopNote {
   readonly says: 'paid' | 'canceled';
 }
 
-/** A reservation to release, with what it holds. */
+/** A reservation to release, with its contents. */
 interface Reservation extends Pick<ReservationOrder, 'items' | 'shopOrder'> {
   readonly reservationId: string;
   /** Absent in dead letters of a stock that needs only the reservation. */
@@ -71,7 +71,7 @@ export type CreditOutcome =
   | { readonly kind: 'credited'; readonly creditId: string }
   | GivenUpCall
   | { readonly kind: 'refused'; readonly failure: Failure }
-  /** The shop has none: no referrer is ever credited. */
+  /** The shop has no referral program, so no referrer is ever credited. */
   | { readonly kind: 'no_referral_program' };
 
 export interface ReferralProgram {
@@ -83,9 +83,9 @@ export interface OrderEmail {
   readonly operationId: OperationId;
   /** The order that records the outcome. @default none: a receipt */
   readonly orderId?: OrderId;
-  /** The payment of a receipt. It is read again before an attempt that a message makes. @default none: an order's e-mail */
+  /** The payment of a receipt. It is read again before an attempt by a message. @default none: an order's e-mail */
   readonly paymentId?: PaymentId;
-  /** Its e-mails to one recipient on one day are bounded. */
+  /** The tenant, whose daily number of e-mails to one recipient is limited. */
   readonly tenantId: TenantId;
   /** An e-mail of test mode does not reach a real mailer. */
   readonly mode: Mode;
@@ -102,12 +102,12 @@ export type EmailOutcome =
   | { readonly kind: 'sent'; readonly messageId: string }
   | GivenUpCall
   | { readonly kind: 'refused'; readonly failure: Failure }
-  /** Its recipient has as many e-mails of that day and tenant as are allowed: it is never sent. */
+  /** Its recipient has reached the daily limit of the tenant, so it is never sent. */
   | { readonly kind: 'capped' }
   /** It cannot be determined whether the e-mail was sent. It is not sent again automatically. */
   | { readonly kind: 'needs_review' };
 
-/** Bounds the e-mails that a recipient gets from one tenant in one mode on one day (UTC). */
+/** Limits the number of e-mails to one recipient from one tenant in one mode on one day (UTC). */
 export interface EmailCounts {
   /**
    * Counts an e-mail. An e-mail that was counted before is not counted again, and is admitted.

@@ -14,7 +14,7 @@ export interface OrderClaim {
 export interface OrderAppend {
   /** The new transitions, in order. Empty in a commit when the order already has the answered state. */
   readonly transitions: readonly OrderTransition[];
-  /** The queue entry, when the order is not settled and not queued yet. */
+  /** The queue entry, when the order is not settled and not yet queued. */
   readonly open?: OpenOrder;
 }
 
@@ -43,14 +43,14 @@ export interface OrderStore {
   claimOrder(claim: OrderClaim): Promise<ClaimOutcome>;
   /** Writes the stored answer and its transitions in one transaction, only while the owner holds the claim. */
   commitOrder(commit: OrderCommit): Promise<CommitOutcome>;
-  /** Fenced by the chain alone: each place in it can be taken once. */
+  /** Fenced only by the chain, in which each place can be taken once. */
   appendToOrder(append: OrderAppend): Promise<{ readonly kind: 'appended' | 'transition_exists' }>;
   /** A strongly consistent read, oldest first. */
   listOrderTransitions(orderId: OrderId, page: TransitionPage): Promise<readonly OrderTransition[]>;
-  /** The open orders that are due, those that have been due for longest first. */
+  /** The open orders that are due, longest overdue first. */
   openOrders(due: Due): Promise<readonly OpenOrder[]>;
-  /** Sets when the order is driven next. No effect on an order that was closed or opened again since. */
+  /** Sets the time of the order's next drive. No effect on an order that was closed or reopened since. */
   postponeOrder(open: OpenOrder, dueAtMs: number): Promise<void>;
-  /** Deletes the entry only if it is unchanged: an order that was opened again since stays in the queue. */
+  /** Deletes the entry only if it is unchanged: an order that was reopened since stays in the queue. */
   closeOrder(open: OpenOrder): Promise<void>;
 }

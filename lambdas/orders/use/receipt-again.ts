@@ -17,8 +17,9 @@ export function isReceiptDue({ first, state }: Pick<PaymentChain, 'first' | 'sta
 }
 
 /**
- * Sends a receipt that its consumer has handed over, half a minute or two weeks ago, if it is still due. One of test mode is sent by the
- * sandbox only, which may have been replaced since. One of live mode stays while there is only the sandbox.
+ * Sends a receipt that its consumer handed over up to two weeks ago, if it is still due. Receipts of test mode are sent
+ * by the sandbox only, which may have been replaced since. Receipts of live mode stay queued while there is only the
+ * sandbox.
  *
  * @param ordersOf `live` where the mailer reaches real mailboxes, `test` where it is the sandbox
  */

@@ -8,7 +8,7 @@ import type { Account } from '../../payments/domain/posting.ts';
 import type { ChainId } from '../../payments/ids.ts';
 
 /**
- * How the lists of the Views are stored. This file alone knows the names of partitions and the sort keys.
+ * The storage of the lists of the Views. Only this file knows the names of partitions and the sort keys.
  *
  * | list                     | partition                         | found by     |
  * |--------------------------|-----------------------------------|--------------|
@@ -24,9 +24,9 @@ import type { ChainId } from '../../payments/ids.ts';
  * | entries of an account    | `BOOK#owner#account#shard`        | table        |
  * | totals of days           | `TOTAL#owner`                     | table        |
  *
- * An owner is a tenant and a mode. Rows are sorted by time, then id. A row of the table can be in one list of the index as
- * well: its attribute `list` names the partition there, and DynamoDB moves the entry when the attribute changes. To add a
- * filter, name its partition here; to show rows of the table in it, set `list`, or write a row of its own.
+ * An owner is a tenant and a mode. Rows are sorted by time, then id. A row of the table can be in one list of the index
+ * as well: its attribute `list` names the partition there, and DynamoDB moves the entry when the attribute changes. To
+ * add a filter, name its partition here; to show rows of the table in it, set `list`, or write a row of its own.
  */
 
 /** One tenant in one mode. No query of the Views crosses this boundary. */
@@ -44,7 +44,7 @@ export interface ViewKey {
 /** The partitions that together are one list. Each row is in exactly one of them. */
 export interface ViewList {
   readonly partitions: readonly string[];
-  /** They are partitions of the index `lists`, which is eventually consistent. @default of the table */
+  /** Set for partitions of the index `lists`, which is eventually consistent. @default partitions of the table */
   readonly indexed?: true;
 }
 
@@ -62,7 +62,7 @@ export function statusPartition(owner: ViewOwner, status: PaymentStatus, id: Pay
   return statusShard(owner, status, listShardOf(id));
 }
 
-/** No shards: at most one payment of a reference has not failed, and the failed ones are few. */
+/** Not sharded: at most one payment of a reference has not failed, and failed ones are few. */
 export function referencePartition(owner: ViewOwner, reference: string): string {
   return `${ViewsRow.reference}${owned(owner)}#${reference}`;
 }
@@ -103,7 +103,7 @@ function orderStatusShard(owner: ViewOwner, status: OrderStatus, shard: number):
   return `${ViewsRow.order}${owned(owner)}#${status}#${shard}`;
 }
 
-/** No shards: one payment of some hundred is disputed. */
+/** Not sharded: only one of some hundred payments is disputed. */
 export function disputePartition(owner: ViewOwner): string {
   return `${ViewsRow.dispute}${owned(owner)}`;
 }
@@ -178,7 +178,10 @@ export function seenKey(chainId: ChainId, sequence: number): ViewKey {
   return { partition: `${ViewsRow.seen}${chainId}`, sort: sequenceDigits(sequence) };
 }
 
-/** The partition of the mismatches of all owners, used to count them and to look at them again. They are few: no shards. */
+/**
+ * The partition of the mismatches of all owners, used to count them and to compare them again. Not sharded, because
+ * they are few.
+ */
 export const ALL_MISMATCHES = ViewsRow.allMismatches;
 
 /** The mismatches of one owner; without an owner, the charges without a known payment. */

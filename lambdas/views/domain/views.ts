@@ -30,7 +30,7 @@ import { type Counted, countedOf } from './volumes.ts';
  * a list reads it from the Ledger. So a row is below a kilobyte whatever the payment carries, and holds no personal data.
  */
 export interface ViewRow extends ViewKey {
-  /** The list of the index that the row is in as well. */
+  /** The list of the index that also contains the row. */
   readonly list?: string;
   /** The payment or order from which the row is derived. Absent in a day's total. */
   readonly chainId?: ChainId;
@@ -48,8 +48,8 @@ export interface EventViews {
   /** Also lasting, and the same for every event of the payment. Written before the first head. */
   readonly ofReference: readonly ViewRow[];
   /**
-   * The payment or the order after this event, and the dispute that the event is about. Each replaces the head of an earlier
-   * event, never that of a later one.
+   * The payment or the order after this event, and the dispute that the event is about. Each replaces the head of an
+   * earlier event, never the head of a later one.
    */
   readonly heads: readonly ViewRow[];
   /** Written last: if it exists, all rows above were written. */
@@ -70,7 +70,7 @@ export function viewsOf(event: PayonceEvent): EventViews {
 function orderViews(event: OrderEvent): EventViews {
   const owner = { tenantId: event.tenant, mode: event.mode };
   const { id, type, sequence, data } = event.event;
-  // As `orderObject` renders it.
+  // As rendered by `orderObject`.
   const { id: chainId, status, created } = data.object as unknown as OrderFields;
   return {
     owner,
@@ -95,7 +95,7 @@ function paymentViews(event: PaymentEvent): EventViews {
   const owner = { tenantId: event.tenant, mode: event.mode };
   const { occurredAtMs } = event;
   const { id, type, sequence } = event.event;
-  // As `paymentObject` renders it.
+  // As rendered by `paymentObject`.
   const payment = event.payment as PaymentEvent['payment'] & PaymentFields;
   const { id: paymentId, status, amount: amountMinor, reference } = payment;
   const sort = createdPlace(payment.created, paymentId);
@@ -124,7 +124,7 @@ function disputeHead(owner: ViewOwner, { event }: PaymentEvent, chainId: Payment
   const { data, sequence } = event;
   const { object } = data;
   if (object['object'] !== 'dispute') return [];
-  // As `disputeObject` renders it.
+  // As rendered by `disputeObject`.
   const { id, created, status } = object as unknown as DisputeFields;
   const body = JSON.stringify({ status } satisfies DisputeHeadBody);
   return [{ partition: disputePartition(owner), sort: createdPlace(created, id), chainId, sequence, body }];
@@ -160,7 +160,7 @@ interface DisputeFields {
   readonly created: number;
 }
 
-/** What the row of a payment says. */
+/** The content of a payment's row. */
 export interface HeadBody {
   readonly status: PaymentStatus;
   /** Minor units. */
@@ -171,12 +171,12 @@ interface OrderHeadBody {
   readonly status: OrderStatus;
 }
 
-/** What the row of a dispute says. */
+/** The content of a dispute's row. */
 export interface DisputeHeadBody {
   readonly status: Dispute['status'];
 }
 
-/** What the row of an event says. The volumes of days are sums of these rows. */
+/** The content of an event's row. The volumes of days are sums of these rows. */
 export type EventBody = Counted;
 
 function eventRow(

@@ -1,7 +1,7 @@
 import { type EventObject, PUBLIC_EVENT_TYPES, type PublicEventType } from '../../events/domain/event.ts';
 import { invariant } from '../../kernel/invariant.ts';
 
-/** What an event adds to the volume of its day. */
+/** The contribution of an event to the volume of its day. */
 export interface Counted {
   readonly type: PublicEventType;
   readonly currency: string;
@@ -24,8 +24,8 @@ export type Volumes = ReadonlyMap<string, Volume>;
 export const NO_VOLUMES: Volumes = new Map();
 
 /**
- * The amount of an event: what was captured by `payment.completed`, otherwise the amount of the payment, order, refund or dispute
- * that the event is about.
+ * The amount of an event: the captured amount for `payment.completed`, otherwise the amount of the payment, order,
+ * refund or dispute that the event concerns.
  */
 export function countedOf(type: PublicEventType, { data }: Pick<EventObject, 'data'>): Counted {
   const { object } = data;

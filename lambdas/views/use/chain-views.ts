@@ -76,7 +76,9 @@ export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: Chai
   return wrong;
 }
 
-/** Whether the Ledger implies this row of a payment or an order now or did so earlier, because the Views lag behind. */
+/**
+ * Whether the Ledger implies this row of a payment or an order now, or did so earlier, because the Views lag behind.
+ */
 export async function isImplied(tools: LedgerTools, chainId: ChainId, row: ViewRow): Promise<boolean> {
   // The row of a reference has no sequence: every event of the payment implies it.
   const isWhole = isOrderId(chainId) || row.sequence === 0;

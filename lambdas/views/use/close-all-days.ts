@@ -9,7 +9,7 @@ export interface CloseAllDaysTools extends CloseDaysTools {
 
 /** Days per batch. A usual day takes well under a second; the deadline is checked between batches. */
 const DAYS_AT_ONCE = 5;
-/** Together five years, for an owner whose days were never closed. */
+/** Maximum number of batches: five years, for an owner whose days were never closed. */
 const MAX_BATCHES = 400;
 
 /** A job that closes the ended days of all tenants and modes, owner by owner. It counts days. */

@@ -30,17 +30,17 @@ export interface CloseDaysTools {
 const SETTLED_AFTER_MS = 60 * 60 * 1000;
 /** Rows per query. A set of postings has a few hundred bytes, so a page stays below 1 MB. */
 const PAGE = 1_000;
-/** Per partition and range: four million rows. */
+/** Maximum number of pages per partition and range: four million rows. */
 const MAX_PAGES = 4_000;
 /** Forty years of days. */
 const MAX_DAYS = 15_000;
 
-/** Longer than summing the largest day takes. After it, the closer that wrote the mark has crashed. Milliseconds. */
+/** Age of a mark after which its closer counts as crashed. Exceeds the time to sum the largest day. Milliseconds. */
 const MARK_MS = 5 * 60 * 1000;
 
 /**
- * The body of a day's row. Balances ignore a mark. A mark tells its closer whether the day has changed, and rivals that the
- * day is being closed. If rivals replaced each other's marks, none of them would finish.
+ * The body of a day's row. Balances ignore a mark. A mark shows its closer whether the day has changed, and rivals that
+ * the day is being closed. If rivals replaced each other's marks, none of them would finish.
  */
 type TotalBody =
   | { readonly kind: 'mark'; readonly token: OwnerToken; readonly atMs: number }
@@ -67,7 +67,7 @@ type StoredVolume = Omit<Volume, 'amount'> & {
 
 export interface ClosedDays {
   readonly closed: number;
-  /** Whether days remain: more than `atMost`, days that changed meanwhile, or days that a rival is closing. */
+  /** Whether days remain: more than `atMost`, days that changed during the closing, or days that a rival is closing. */
   readonly more: boolean;
 }
 
@@ -108,10 +108,10 @@ async function firstDayOf(views: ViewStore, owner: ViewOwner): Promise<number | 
 }
 
 /**
- * Writes a mark, sums the entries and the events, and replaces the mark by the total. A projector that adds an entry to the day deletes the
- * mark.
+ * Writes a mark, sums the entries and the events, and replaces the mark by the total. A projector that adds an entry to
+ * the day deletes the mark.
  *
- * @returns false when the day changed meanwhile, or a rival closes it
+ * @returns false when the day changed in the meantime, or a rival closes it
  */
 async function closeDay(
   { views, clock, entropy }: CloseDaysTools,
@@ -215,7 +215,8 @@ export async function sumEntries(
 /**
  * Counts the events of each day of a period and sums their amounts. A day without events has no entry.
  *
- * @returns undefined when a version whose rows say no amounts projected one of the events: a rebuild replaces its row
+ * @returns undefined when an earlier version, whose rows contain no amounts, projected one of the events; a rebuild
+ *   replaces its row
  */
 export async function sumVolumes(
   views: Pick<ViewStore, 'range'>,

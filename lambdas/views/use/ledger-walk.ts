@@ -1,7 +1,7 @@
 import type { ChainId } from '../../payments/ids.ts';
 import type { WalkPage, WalkStep } from './view-store.ts';
 
-/** Walks all payments and orders of the Ledger. Only for commands. One that is created meanwhile can be missed. */
+/** Walks all payments and orders of the Ledger. Only for commands. Those created during the walk can be missed. */
 export interface LedgerWalk {
   chains(step: WalkStep): Promise<WalkPage<ChainId>>;
 }

@@ -20,8 +20,8 @@ export interface ListDisputes extends ListPage {
 }
 
 /**
- * A page of the disputes of all of the caller's payments, newest first, each as it is now. The `body` of a row is the API's
- * object. There is no list for each status: disputes are few, and the rows say their status.
+ * A page of the disputes of all of the caller's payments, newest first, each in its current state. The `body` of a row
+ * is the API's object. There are no lists by status, because disputes are few and the rows contain their status.
  *
  * @throws RetryableError when it cannot be read now
  */

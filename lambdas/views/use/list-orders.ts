@@ -23,13 +23,14 @@ export interface ListOrdersTools {
 /** The cursors are order ids from the request, not validated. */
 export interface ListOrders extends ListPage {
   readonly status?: OrderStatus;
-  /** The case of letters is ignored. */
+  /** Case-insensitive. */
   readonly email?: string;
 }
 
 /**
- * A page of the caller's orders, newest first, each as it is now: most steps of an order are no events. The `body` of a row is
- * the API's object. With a status, an order whose status has changed since is left out.
+ * A page of the caller's orders, newest first, each in its current state, because most steps of an order cause no
+ * event. The `body` of a row is the API's object. With a status filter, orders whose status has changed since are
+ * omitted.
  *
  * @throws RetryableError when it cannot be read now
  */

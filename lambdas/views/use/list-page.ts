@@ -21,27 +21,27 @@ export interface Listed {
   readonly rows: readonly ViewRow[];
   /** Whether there are more rows in the requested direction. */
   readonly hasMore: boolean;
-  /** While there are more: the id from which the next page continues. */
+  /** The id from which the next page continues. Absent on the last page. */
   readonly next?: string;
 }
 
-/** How the rows of a list become objects. */
+/** Converts the rows of a list to objects. */
 export interface Shown {
-  /** Whether the row matches the filters; with the row that is shown for it. @default every row matches */
+  /** Whether the row matches the filters, with the row that is shown for it. @default every row matches */
   readonly pick?: (row: ViewRow) => Promise<ViewRow | undefined>;
   /** @returns the row with the API's object as its body; undefined when the object does not exist or does not match */
   readonly show: (row: ViewRow) => Promise<ViewRow | undefined>;
 }
 
-/** Rows that one request examines at most. It bounds the cost of a filter that few rows match. */
+/** Maximum number of rows that one request examines, which bounds the cost of a filter that few rows match. */
 export const MOST_EXAMINED = 1_000;
 /** Rows per read, once the first read did not fill the page. */
 const CHUNK = 250;
 
 /**
- * A page of objects. Rows that match no filter are passed over until the page is full, the list ends, or
- * {@link MOST_EXAMINED} rows were examined. Only in the last case can a page with more behind it be short, or empty; `next` is
- * then the last row that was examined.
+ * A page of objects. Rows that do not match are skipped until the page is full, the list ends, or {@link MOST_EXAMINED}
+ * rows were examined. Only in the last case can a page that is not the last be short or empty; `next` is then the last
+ * examined row.
  */
 export async function shownPage(
   views: Pick<ViewStore, 'range'>,

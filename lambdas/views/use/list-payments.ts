@@ -21,7 +21,7 @@ export interface ListPaymentsTools {
   readonly emailHashes: EmailHashes;
   /** Lists payments by the hashes of their `receipt_email`. */
   readonly emailIndex: Pick<ViewStore, 'range'>;
-  /** Of all processors that this deployment calls. */
+  /** The books of all processors that this deployment calls. */
   readonly books: readonly ProcessorBooks[];
 }
 
@@ -32,12 +32,12 @@ export interface ListPayments extends ListPage {
   readonly byIndex?: boolean;
   /** Minor units. */
   readonly amountMinor?: number;
-  /** Minor units, inclusive, as the next. */
+  /** Minor units, inclusive; also `amountToMinor`. */
   readonly amountFromMinor?: number;
   readonly amountToMinor?: number;
-  /** Read from each payment that the other filters leave: the rows of lists do not say it. */
+  /** Read from each payment that the other filters match, because the rows of lists do not contain it. */
   readonly currency?: string;
-  /** The `receipt_email`. The case of letters is ignored. */
+  /** The `receipt_email`. Case-insensitive. */
   readonly email?: string;
   readonly reference?: string;
   /** Not together with `reference`. */
@@ -45,10 +45,11 @@ export interface ListPayments extends ListPage {
 }
 
 /**
- * A page of the caller's payments, newest first, each as it was after the newest event that was projected. The `body` of a row
- * is the API's object.
+ * A page of the caller's payments, newest first, each in its state after the newest projected event. The `body` of a
+ * row is the API's object.
  *
- * @throws RetryableError when it cannot be read now, and also AmbiguousError when a processor cannot be asked for a charge
+ * @throws RetryableError when it cannot be read now, and also AmbiguousError when the charge cannot be read at a
+ *   processor
  */
 export async function listPayments(
   tools: ListPaymentsTools,
@@ -132,9 +133,10 @@ function only(row: ViewRow | undefined): Pick<ViewStore, 'range'> {
 }
 
 /**
- * The payment that a charge belongs to, by the books of the processors, as for callbacks: no row is written for each charge.
+ * The payment of a charge, by the books of the processors, as for callbacks, because no row is written per charge.
  *
- * @returns undefined when no processor has the charge, or its payment is not the caller's or was made in another account
+ * @returns undefined when no processor has the charge, or its payment is not the caller's or was made in another
+ *   account
  */
 async function rowOfCharge(
   { books, store }: ListPaymentsTools,

@@ -13,7 +13,10 @@ interface Source {
   more: boolean;
 }
 
-/** Rows that a query reads beyond a partition's share of the page, so that an uneven spread rarely needs a second query. */
+/**
+ * Number of rows that a query reads beyond a partition's share of the page, so that an uneven spread rarely needs a
+ * second query.
+ */
 const SPARE = 16;
 
 /**

@@ -35,8 +35,8 @@ export function projectEvent(
 }
 
 /**
- * Writes the rows even if the event was projected before, and so repairs damaged rows. It does not write the `seen` row: that says
- * that the event was published.
+ * Writes the rows even if the event was projected before, and so repairs damaged rows. It does not write the `seen`
+ * row, which means that the event was published.
  */
 export async function writeViews({ views }: Pick<ProjectTools, 'views'>, said: EventViews): Promise<void> {
   await views.put(said.lasting);
@@ -62,7 +62,7 @@ export async function reopenDay(views: ViewStore, owner: ViewOwner, occurredAtMs
   });
 }
 
-/** The newer head wins. One row says both that the object exists and in which list of a status it is. */
+/** The newer head wins. A single row records both that the object exists and its list by status. */
 async function advanceHeads(views: ViewStore, { ofReference, heads }: EventViews): Promise<void> {
   for (const [index, head] of heads.entries()) {
     await rounds('the head of a payment or an order', async () => {

@@ -11,8 +11,8 @@ import type { ViewStore } from './view-store.ts';
 export type ReadEventTools = LedgerEventTools;
 
 /**
- * The public event with this id, derived again from its transition. The read is strongly consistent, and the result is the same
- * at every time.
+ * The public event with this id, derived again from its transition. The read is strongly consistent, and the result
+ * never changes.
  *
  * @returns undefined when the event does not exist or is not public
  */
@@ -22,7 +22,7 @@ export async function readEvent(tools: ReadEventTools, id: string): Promise<Payo
   return event?.event.id === id && isPublicType(event.event.type) ? event : undefined;
 }
 
-/** As {@link readEvent}. @returns undefined also when the event belongs to another tenant or mode */
+/** Like {@link readEvent}. @returns undefined also when the event belongs to another tenant or mode */
 export async function readOwnEvent(
   tools: ReadEventTools,
   { tenantId, mode }: ViewOwner,

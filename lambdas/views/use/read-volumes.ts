@@ -67,6 +67,6 @@ async function sumOpen(
 ): Promise<void> {
   if (open.fromMs === open.untilMs) return;
   const days = await sumVolumes(views, owner, open, false);
-  invariant(days !== undefined, 'every event says its amount; if an earlier version projected it, rebuild the Views');
+  invariant(days !== undefined, 'every event has its amount; if an earlier version projected it, rebuild the Views');
   for (const [dayMs, ofDay] of days) volumes.set(dayMs, ofDay);
 }

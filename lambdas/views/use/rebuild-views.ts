@@ -16,11 +16,11 @@ export interface RebuildTools extends CloseDaysTools, LedgerTools {
   readonly views: ViewStore & ViewWalk;
   readonly ledger: LedgerWalk;
   readonly clock: Clock;
-  /** How long the Views may lag behind before a deviation counts as a difference. Milliseconds. @default 25 s */
+  /** Maximum lag of the Views before a deviation counts as a difference. Milliseconds. @default 25 s */
   readonly settleMs?: number;
 }
 
-/** In this order. The projector writes what happens during a rebuild. */
+/** The phases in order. The projector writes events during a rebuild. */
 const PHASES = ['project', 'sweep', 'close', 'compare_ledger', 'compare_views', 'done'] as const;
 type Phase = (typeof PHASES)[number];
 
@@ -30,7 +30,7 @@ export interface RebuildState {
   readonly walked: Walked;
   readonly owners: readonly ViewOwner[];
   readonly counts: RebuildCounts;
-  /** Payments, orders and days' totals that differed when they were compared. They are compared again at the end. */
+  /** Payments, orders and totals of days that differed in the comparison. They are compared again at the end. */
   readonly suspects: readonly Suspect[];
 }
 
@@ -46,7 +46,7 @@ interface RebuildCounts {
 interface Suspect {
   readonly chainId?: ChainId;
   readonly key?: ViewKey;
-  /** Set when this code cannot read the transitions. The other payments and orders are rebuilt. */
+  /** The reason why this code cannot read the transitions. Other payments and orders are rebuilt. */
   readonly unreadable?: string;
 }
 
@@ -62,12 +62,12 @@ export interface Rebuilt {
 
 /** An event usually takes a second to reach the Views, and longer after a failure. Milliseconds. */
 const SETTLE_MS = 25_000;
-/** Comparisons of a suspect: the first immediately, the last at the end of the settling time. */
+/** Maximum number of comparisons of a suspect: the first immediately, the last at the end of the settling time. */
 const MAX_LOOKS = 6;
-/** Limit of suspects kept: more than an operator reads. */
+/** Maximum number of suspects to keep: more than an operator reads. */
 const MAX_SUSPECTS = 10_000;
 const DAYS_AT_ONCE = 50;
-/** Batches of days per owner. Days that change while they are closed are left to the projector. */
+/** Maximum number of batches of days per owner. Days that change while they are closed are left to the projector. */
 const MAX_CLOSINGS = 400;
 
 /** @param from `project` rebuilds and compares; `compare_ledger` only compares */
@@ -161,7 +161,10 @@ class Rebuild {
     await this.#enter(PHASES[PHASES.indexOf(phase) + 1] ?? 'done');
   }
 
-  /** A payment that cannot be read is reported and skipped. @throws a fault of the store, which says nothing of the payment */
+  /**
+   * A payment that cannot be read is reported and skipped. @throws a fault of the store, which says nothing about the
+   * payment
+   */
   async #unlessUnreadable(chainId: ChainId | undefined, work: () => Promise<void>): Promise<void> {
     try {
       await work();

@@ -16,16 +16,22 @@ import {
 import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
 
-/** Only sets of postings without the account, of which there are few in the book of all, lead to a further page. */
+/**
+ * Maximum number of pages. Only sets of postings without the account, which are rare in the book of all accounts,
+ * require a further page.
+ */
 const MAX_PAGES = 1_000;
-/** A book can hold any number of postings in other currencies, so a query for a rare one reads no more pages than these. */
+/**
+ * Maximum number of pages for a query by currency, because a book can hold any number of postings in other currencies.
+ */
 const MAX_PAGES_OF_CURRENCY = 40;
-/** Rows of such a page at least: a megabyte is about a thousand. */
+/** Minimum number of rows of such a page; a megabyte is about a thousand. */
 const LEAST_PAGE = 500;
 
 /**
- * Reads the books from the Views. A page of entries reads about its own size, and of a rare currency at most some 20,000 rows;
- * a balance reads the totals of closed days and the entries of open days. Both lag behind the Ledger by the delivery time of events.
+ * Reads the books from the Views. A page of entries reads about its own size, or for a rare currency at most some
+ * 20,000 rows; a balance reads the totals of closed days and the entries of open days. Both lag behind the Ledger by
+ * the delivery time of events.
  */
 export class ViewLedgerReader implements LedgerReader {
   readonly #views: Pick<ViewStore, 'range'>;
@@ -78,7 +84,10 @@ export class ViewLedgerReader implements LedgerReader {
     }));
   }
 
-  /** Sums the totals of closed days and the entries before, between and after them. Of the day of `untilMs`, only entries count. */
+  /**
+   * Sums the totals of closed days and the entries before, between and after them. For the day of `untilMs`, only
+   * entries count.
+   */
   async #sums({ untilMs = Infinity, ...owner }: BalanceQuery): Promise<Sums> {
     let sums = NO_SUMS;
     let openFromMs: number | undefined;

@@ -4,7 +4,7 @@ import type { ViewRow } from '../domain/views.ts';
 /** A range of rows of one partition, in the order of their sort keys. */
 export interface ViewRange {
   readonly partition: string;
-  /** The partition is one of the index `lists`. Not together with `consistent`. @default of the table */
+  /** Set for a partition of the index `lists`. Not together with `consistent`. @default a partition of the table */
   readonly indexed?: true;
   /** Inclusive. */
   readonly from: string;
@@ -43,7 +43,7 @@ export interface ViewStore {
   range(range: ViewRange): Promise<readonly ViewRow[]>;
 }
 
-/** Where a walk continues. Opaque to the caller. */
+/** The position from which a walk continues. Opaque to the caller. */
 export type WalkPosition = string;
 
 export interface WalkStep {

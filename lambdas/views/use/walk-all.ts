@@ -14,7 +14,7 @@ export interface WalkPlan<Found> {
 
 /** Concurrent calls of `each` within a page. */
 const AT_ONCE = 8;
-/** Pages per segment: two hundred million rows. */
+/** Maximum number of pages per segment: two hundred million rows. */
 const MAX_STEPS = 1_000_000;
 
 /**
