@@ -29,12 +29,12 @@ import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
 import { DynamoDbOwners } from '../tenants/store/tenant-owners.ts';
 
-/** An operator can ask for a time instead of what is due. Unix milliseconds. */
+/** An operator can request a range of time instead of the due ones. Unix milliseconds. */
 const request = z.object({ fromMs: z.int().min(0), untilMs: z.int().min(0) });
 
 /**
- * Lists each hour what arrived in the archive, verifies a part of it, and records what it found. A run that failed is repeated: its manifest
- * is there, and it verifies again.
+ * Lists the new objects of the archive each hour, verifies a part of it, and records the findings. A failed run is
+ * repeated: its manifest exists by then, and it verifies again.
  */
 export const handler = idempotently(
   { unit: 'the manifest of an hour', record: 'its object in the archive, which is named after its number' },
@@ -90,7 +90,7 @@ export function wire(platform: Platform & Buckets & Keys, _runner: OperationRunn
   };
 }
 
-/** Findings in a line of the log. `payonce verify` names all. */
+/** Maximum number of findings in a log line. `payonce verify` lists all. */
 const MOST_LOGGED = 5;
 const OWNERS_AT_ONCE = 100;
 const OF_DEPLOYMENT: readonly ActivityChain[] = ['deployment', 'settings'];

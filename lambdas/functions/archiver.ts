@@ -12,7 +12,7 @@ import { standardTelemetry } from '../kernel/platform/telemetry.ts';
 import { idempotently } from '../once/idempotently.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 
-/** Writes the records of the Ledger's Stream to the archive. A batch that was not written is delivered again. */
+/** Writes the records of the Ledger's Stream to the archive. A batch that was not written is redelivered. */
 export const handler = idempotently(
   { unit: 'a batch of the Stream', record: 'its object in the archive, which is named after its content' },
   (runner) => wire({ ...systemPlatform(), ...queues, s3: s3Client }, runner),
@@ -32,14 +32,14 @@ export function wire(platform: Platform & Queues & Buckets, _runner: OperationRu
     const all = read.flatMap((each) => (each.kind === 'line' ? [each.line] : []));
     const lines = isLate ? all.map(withoutPosition) : all;
     const unreadable = read.filter((each) => each.kind === 'unreadable');
-    // Parked first: a record of a batch that is delivered again may be parked twice, but none is lost.
+    // Parked first, so that a record of a redelivered batch may be parked twice, but none is lost.
     for (const { whole, detail } of unreadable) await parking.park({ body: whole, reason: 'unreadable', detail });
     const object = await archiveLines(tools, lines, deadlineMs, isLate);
     telemetry.run('archived', {}, { lines: lines.length, parked: unreadable.length, object: object?.name ?? 'none' });
   };
 }
 
-/** A row of the Ledger is in no place of the Stream. */
+/** Removes the position of a row from the Ledger, which has none in the Stream. */
 function withoutPosition({ sequence: _none, ...line }: ArchiveLine): ArchiveLine {
   return line;
 }

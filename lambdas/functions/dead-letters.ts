@@ -31,8 +31,8 @@ const delayedCall = z.object({
 const delayedCalls = z.object({ Records: z.array(delayedCall).length(1) });
 
 /**
- * Makes a delayed call for the last time, and the call of a dead letter that an operator put into the queue of delayed calls. Lists or
- * redrives dead letters by `payonce letters`.
+ * Makes the last attempt of a delayed call, and repeats the call of a dead letter that an operator moved to the queue
+ * of delayed calls. Lists or redrives dead letters by `payonce letters`.
  */
 export const handler = await idempotently(
   { unit: 'a delayed call or a dead letter', record: 'its message, which is removed once its call has ended' },
@@ -55,7 +55,8 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
     if (delayed !== undefined) {
       const letter = readLetter(delayed.body);
       if (letter === undefined) {
-        // A letter of another version, or of nobody, that an operator redrove. It waits for another act.
+        // A dead letter of another version, or not written by Payonce, that an operator redrove. It waits for another
+        // action.
         await unreadable.park({ body: delayed.body, reason: UNREADABLE, detail: delayed.messageId });
         telemetry.run('last rung', {}, { came: UNREADABLE });
         return { batchItemFailures: [] };

@@ -95,7 +95,7 @@ export async function wire(
     limitsBy: (by: OperatorCause) => new LimitAdministration(documents, tables, by, pacing),
     deployedLimit: deployedLimit(platform),
     approvals: config[Environment.approvals],
-    // Decisions are compared with their books.
+    // Decisions are compared with the books of these processors.
     ...(await configuredProcessors(payments, platform)),
     effects,
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),

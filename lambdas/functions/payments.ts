@@ -29,11 +29,11 @@ export async function wire(platform: Platform & ProcessorsPlatform, runner: Oper
   const pacing = { clock, entropy, retention };
   const { tables } = config;
   const viewsTable = readViewsTable(platform.variables);
-  // Payments with an e-mail address alone need them.
+  // Only payments with an e-mail address need them.
   const emailHashes = loadedOnce(async () =>
     (await import('../kernel/platform/keyed-email-hashes.ts')).keyedEmailHashes(platform.variables, platform),
   );
-  // Operators alone need it.
+  // Only operators need it.
   const operators = loadedOnce(async () =>
     (await import('../tenants/store/operator-registry.ts')).operatorsForTenants(platform, tables.registry),
   );

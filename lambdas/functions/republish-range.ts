@@ -28,14 +28,14 @@ const request = z.strictObject({ sinceMs: z.int(), untilMs: z.int() });
 const redriven = z.strictObject({ parked: z.string() }) satisfies z.ZodType<RedriveRequest>;
 
 /**
- * Publishes a range of the Ledger's outcomes again until the deadline; the caller continues at `nextMs`. Does the work of parked
- * messages again, too, which an operator redrives.
+ * Republishes a range of the Ledger's outcomes until the deadline; the caller continues at `nextMs`. Also processes
+ * parked messages that an operator redrives.
  */
 export const handler = idempotently(
   {
     unit: 'a part of a range, or a parked record',
     record:
-      'the answer, which says where the caller continues; of a parked record, its request, which Lambda keeps until it is done',
+      'the answer, which contains the position to continue from; for a parked record, its request, which Lambda keeps until it is done',
   },
   (runner) => wire({ ...systemPlatform(), ...queues, eventBridge: eventBridgeClient }, runner),
 );
@@ -45,7 +45,7 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
   const config = readRelayConfig(platform.variables);
   const pacing = { clock, entropy };
   const telemetry = standardTelemetry('republish-range', platform.instruments);
-  // The alarms for what a record says are those of the relay.
+  // Records raise the same alarms as in the relay.
   const asRelay = relayTelemetry(RELAY, platform);
   const tools = {
     transitions: new LedgerChains(documents, config.tables, pacing),
@@ -72,7 +72,7 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
     const { sinceMs, untilMs } = request.parse(asked);
     if (isBeyondHorizon(sinceMs, nowMs)) {
       const days = `only the last ${REPLAY_HORIZON_DAYS} days may be republished`;
-      throw new RangeError(`${days}: consumers do not recognize older events`);
+      throw new RangeError(`${days}: consumers no longer have records of older events`);
     }
     const range = { sinceMs, untilMs: Math.min(untilMs, nowMs), deadlineMs: nowMs + REPUBLISH_RUN_SECONDS * 1000 };
     const republished = await republishRange(tools, range);

@@ -11,7 +11,7 @@ import { readProjectorConfig } from '../views/settings.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 
 export const handler = idempotently(
-  { unit: 'an event', record: 'the row that says that it was seen (decision 0020)' },
+  { unit: 'an event', record: 'the row that marks it as seen (decision 0020)' },
   (runner) => wire({ ...systemPlatform(), ...queues }, runner),
 );
 

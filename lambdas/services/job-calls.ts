@@ -18,7 +18,7 @@ export interface AdmitJobsOptions {
   readonly target: string;
   /** The scope that the credential must have, for example `membership:admin`. */
   readonly scope: string;
-  /** The values of the secret that the deployment made for this target. More than one during a rotation. */
+  /** The values of the secret that the deployment created for this target. More than one during a rotation. */
   readonly secrets: () => Promise<readonly string[]>;
 }
 

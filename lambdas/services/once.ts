@@ -26,7 +26,10 @@ export { admitJobs, type JobsCaller, type JobVariables } from './job-calls.ts';
 export type { BusEvent } from './use/consume-batch.ts';
 export { FencedError } from './use/run-request.ts';
 
-/** What a handler may do under its claim. Its writes are entries of `TransactItems` of `@aws-sdk/lib-dynamodb`. */
+/**
+ * The operations available to a handler under its claim. Its writes are entries of `TransactItems` of
+ * `@aws-sdk/lib-dynamodb`.
+ */
 export type Effect = AnyEffect<TransactItem>;
 
 /** The variables of a Hono app with idempotent routes: `new Hono<{ Variables: OnceVariables }>()`. */
@@ -37,13 +40,16 @@ export interface OnceVariables {
 export interface OnceOptions {
   /** The table of the records: string partition key `pk`, no sort key, time to live by `expiresAt`. It may hold other rows, too. */
   readonly table: string;
-  /** A client that does not retry (`maxAttempts: 1`): the engine retries. @default one for the region of the environment */
+  /**
+   * A client that does not retry (`maxAttempts: 1`), because the engine retries. @default one for the region of the
+   * environment
+   */
   readonly client?: Documents;
   /** Hours for which an answer is replayed, by scope, and `default`; `events` of consumers at least 672. @default 24, events 720 */
   readonly retentionHours?: Readonly<Record<string, number>>;
   /**
-   * How long a claim excludes other owners without being renewed, 1 to 3,600. It is renewed while its handler runs, so it is the
-   * time after which the work of a crashed process is taken over. Seconds. @default 25
+   * How long a claim excludes other owners without being renewed, 1 to 3,600. It is renewed while its handler runs, so
+   * only the work of a crashed process is taken over after this time. Seconds. @default 25
    */
   readonly leaseSeconds?: number;
 }
@@ -66,7 +72,7 @@ export interface Once {
   idempotent(
     options: IdempotentOptions & { readonly caller?: (c: Context) => string },
   ): MiddlewareHandler<{ Variables: OnceVariables }>;
-  /** As {@link Once.idempotent}, for a Lambda function behind a REST API. */
+  /** Like {@link Once.idempotent}, for a Lambda function behind a REST API. */
   idempotentLambda(
     options: IdempotentOptions & { readonly caller?: (event: GatewayEvent) => string },
     handle: (event: GatewayEvent, effect: Effect) => Promise<Answer>,
@@ -94,7 +100,7 @@ export function createOnce({
   for (const [scope, hours] of Object.entries(retentionHours)) {
     check(hours >= 1, `retentionHours.${scope}`, hours, 'must be at least 1');
   }
-  // An event that comes again after its record has expired would take effect again.
+  // An event that is redelivered after its record has expired would take effect again.
   const { events = REDELIVERED_HOURS } = retentionHours;
   check(events >= REDELIVERED_HOURS, 'retentionHours.events', events, `must be at least ${REDELIVERED_HOURS}`);
   const pacing = { clock: systemClock, entropy: systemEntropy };
@@ -136,7 +142,7 @@ export function createOnce({
   });
 }
 
-/** Not stored: they belong to one transmission of the answer. */
+/** Headers that are not stored, because they belong to one transmission of the answer. */
 const OF_THE_TRANSMISSION = new Set(['content-length', 'date', 'connection', 'transfer-encoding', 'set-cookie']);
 
 async function answerOf(response: Response): Promise<Answer> {

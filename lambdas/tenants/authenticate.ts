@@ -7,7 +7,7 @@ import type { Owner } from './owners.ts';
 
 /** The authenticated tenant and mode. A request can only access their data. */
 export interface Caller extends Owner {
-  /** The API key of the request, or the operator who asks for the tenant, as records name them. */
+  /** The API key of the request, or the operator who calls for the tenant, as named in records. */
   readonly by: Omit<RequestCause, 'requestId'> | Omit<OperatorCause, 'requestId'>;
   /** The operator. The same for all keys of one person. */
   readonly person?: string;
@@ -32,9 +32,12 @@ interface LookUpTools<Key> {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** Milliseconds for which a process caches a key. A revoked key may still work for this long; a replay then needs no read. */
+/**
+ * Time for which a process caches a key, so that a replay needs no read. A revoked key may remain valid for this long.
+ * Milliseconds.
+ */
 const FOUND_FOR_MS = 10_000;
-/** Cached keys, some kilobytes. Beyond that, the key with the oldest look-up is removed. */
+/** Maximum number of cached keys, some kilobytes. Beyond that, the key with the oldest look-up is evicted. */
 const MAX_FOUND = 500;
 
 const BEARER = /^bearer +(?<token>\S+)$/i;
@@ -87,11 +90,11 @@ export async function lookUp<Key extends Parameters<typeof hasEnded>[0]>(
   const record = await keys.find(hash);
   const nowMs = clock.nowMs();
   if (record === undefined || hasEnded(record, nowMs)) return record;
-  // The record is as old as the question: the key may have been revoked while the answer came.
+  // The record counts from the start of the read, because the key may have been revoked during the read.
   found.put(hash, record, readAtMs);
   const day = new Date(nowMs).toISOString().slice(0, 'YYYY-MM-DD'.length);
   if (!found.isNoted(hash, day)) {
-    // A use that is not stored fails no request. The next process, or the next day, stores it.
+    // A failure to store the use does not fail the request. The next process, or the next day, stores it.
     await keys.noteUse(id, day).catch(() => undefined);
     found.noted(hash, day);
   }

@@ -33,21 +33,27 @@ const ALGORITHMS = [
   'EdDSA',
   'Ed25519',
 ];
-/** Between the clocks of the provider and of AWS. Seconds. */
+/** Maximum difference between the clocks of the provider and of AWS. Seconds. */
 const CLOCK_TOLERANCE_SECONDS = 30;
-/** Milliseconds. An operator waits for it, at most twice. */
+/** Time limit of a call to the provider. An operator waits for it, at most twice. Milliseconds. */
 const TIMEOUT_MS = 3_000;
 /** Milliseconds. */
 const FRESH_MS = 10 * 60_000;
-/** A token with an unknown key makes the keys be read again, at most once in this time. Milliseconds. */
+/** Minimum time between two reads of the keys because of a token with an unknown key. Milliseconds. */
 const COOLDOWN_MS = 30_000;
-/** How long known keys count while the provider does not answer: it bounds how long a key counts that it has removed. Milliseconds. */
+/**
+ * Maximum age of known keys while the provider does not answer, which limits how long a removed key remains valid.
+ * Milliseconds.
+ */
 const STALE_MS = 60 * 60_000;
-/** After a failure, the provider is not asked again for this time. Milliseconds. */
+/** Time after a failure in which the provider is not called again. Milliseconds. */
 const FAILED_FOR_MS = 5_000;
-/** From `iat` to `exp`. Access tokens are valid for minutes to hours. Seconds. */
+/** Maximum time from `iat` to `exp`. Access tokens are valid for minutes to hours. Seconds. */
 const LONGEST_VALIDITY_SECONDS = 24 * 60 * 60;
-/** Types of access and ID tokens (RFC 9068, section 2.1; RFC 8725, section 3.11). Logout tokens have another one, or only `events`. */
+/**
+ * Types of access and ID tokens (RFC 9068, section 2.1; RFC 8725, section 3.11). Logout tokens have another type, or
+ * only `events`.
+ */
 const TYPES = ['jwt', 'at+jwt', 'application/at+jwt'];
 /** Three parts of base64url. */
 const COMPACT_JWS = /^(?=.{1,8000}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
@@ -59,9 +65,9 @@ const claims = z.object({
 });
 
 /**
- * Identifies operators by the tokens of an OpenID Connect provider (OpenID Connect Discovery 1.0; RFC 7519). Its keys are cached for ten
- * minutes, and read again for a token with an unknown key. While the provider does not answer, a process goes on for an hour with the keys
- * that it knows, and asks again every five seconds.
+ * Identifies operators by the tokens of an OpenID Connect provider (OpenID Connect Discovery 1.0; RFC 7519). Its keys
+ * are cached for ten minutes, and read again for a token with an unknown key. While the provider does not answer, a
+ * process continues for an hour with the keys that it knows, and retries every five seconds.
  *
  * @throws RetryableError `identity_provider_unavailable`
  */
@@ -95,7 +101,7 @@ export function byIdentityProvider(
   };
 }
 
-/** Whether a token is of a type that identifies, and says that it is of this issuer. Others need no key, and no request for one. */
+/** Whether a token has a type that identifies an operator, and claims this issuer. For others, no key is read. */
 function mayBeOf(issuer: string, token: string): boolean {
   try {
     const { alg = '', typ = 'jwt' } = decodeProtectedHeader(token);
@@ -116,7 +122,10 @@ interface KeyTimes {
   readonly cooldownMs?: number;
 }
 
-/** The keys of the provider, which are discovered for the first token. After a failure it is left alone for some seconds. */
+/**
+ * The keys of the provider, which are discovered for the first token. After a failure, the provider is not called for
+ * some seconds.
+ */
 function keysOf(issuer: string, times: Required<KeyTimes>, clock: Pick<Clock, 'nowMs'>): JWTVerifyGetKey {
   const known: JWKSCacheInput = {};
   let discovered: Promise<JWTVerifyGetKey> | undefined;
@@ -139,13 +148,13 @@ function keysOf(issuer: string, times: Required<KeyTimes>, clock: Pick<Clock, 'n
     } catch (error) {
       const { uat: readAtMs = 0, jwks } = known;
       if (isOfToken(error) || jwks === undefined || clock.nowMs() - readAtMs > STALE_MS) throw error;
-      // A key that is not among them may be new.
+      // An unknown key may be new.
       return createLocalJWKSet(jwks)(header, token).catch(() => Promise.reject(error));
     }
   };
 }
 
-/** @param known gets the keys that were read last */
+/** @param known receives the keys that were read last */
 async function discover(
   issuer: string,
   { freshMs, cooldownMs }: Required<KeyTimes>,
@@ -154,7 +163,7 @@ async function discover(
   const address = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
   const response = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'error' });
   const found = configuration.parse(await response.json());
-  if (found.issuer !== issuer) throw new Error(`${address} is of another issuer`);
+  if (found.issuer !== issuer) throw new Error(`${address} belongs to another issuer`);
   return createRemoteJWKSet(new URL(found.jwks_uri), {
     timeoutDuration: TIMEOUT_MS,
     cacheMaxAge: freshMs,
@@ -163,7 +172,7 @@ async function discover(
   });
 }
 
-/** Whether the token is invalid. All other errors are of the provider. */
+/** Whether the token is invalid. All other errors are caused by the provider. */
 function isOfToken(error: unknown): boolean {
   return (
     error instanceof errors.JOSEError &&

@@ -15,12 +15,12 @@ interface StoredKey {
 }
 
 export interface StoredApiKey extends StoredKey, ApiKeyRecord {
-  /** What the key is for. */
+  /** The purpose of the key. */
   readonly name: string;
 }
 
 export interface NewApiKey extends Pick<ApiKeyRecord, 'tenantId' | 'mode' | 'scopes'> {
-  /** What the key is for. */
+  /** The purpose of the key. */
   readonly name: string;
   /** @default it does not expire */
   readonly expiresAtMs?: number;
@@ -52,7 +52,7 @@ export interface TenantSummary {
 }
 
 export interface Page<Id> {
-  /** The last one of the previous page. */
+  /** The id of the last entry of the previous page. */
   readonly after?: Id;
   readonly limit: number;
 }
@@ -60,7 +60,7 @@ export interface Page<Id> {
 /** The record of the request that makes a key, which is written with the key. */
 export type RecordOfKey = (made: KeySummary) => EffectRecord;
 
-/** No other operator's key opens the routes of owners, so none could be created or revoked afterwards. */
+/** No other operator's key gives access to the routes of owners, so no key could be created or revoked afterwards. */
 export class LastOwnerKeyError extends Error {
   override readonly name = 'LastOwnerKeyError';
 }
@@ -74,16 +74,16 @@ export interface KeyAdministration {
   summaryOf(id: KeyId): Promise<KeySummary | undefined>;
   /**
    * @returns false if the key does not exist or was revoked before
-   * @throws LastOwnerKeyError if an operator asks to revoke the only valid key of an owner
+   * @throws LastOwnerKeyError if an operator tries to revoke the only valid key of an owner
    */
   revokeKey(id: KeyId): Promise<boolean>;
   /** @returns undefined if the tenant does not exist, or there is a record of the request; then nothing was written */
   makeApiKey(wanted: NewApiKey, recordOf?: RecordOfKey): Promise<MadeKey | undefined>;
   /**
-   * Replaces a key by a new one with the same name, rights and lifetime. The old one stays valid for the overlap, so that its user can
-   * change over. Of two at once, the first wins: a key is replaced once.
+   * Replaces a key by a new one with the same name, rights and lifetime. The old one stays valid for the overlap, so
+   * that its user can change over. Of two concurrent replacements, the first wins: a key is replaced once.
    *
-   * @param overlapSeconds 0 ends the old key at once
+   * @param overlapSeconds 0 revokes the old key immediately
    * @returns undefined if there is no such valid key, it was replaced before, or there is a record of the request
    */
   makeSuccessor(id: KeyId, overlapSeconds: number, recordOf?: RecordOfKey): Promise<MadeKey | undefined>;

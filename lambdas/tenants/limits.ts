@@ -5,7 +5,10 @@ import type { Clock } from '../kernel/world.ts';
 import type { EffectRecord } from '../once/domain/idempotency.ts';
 import type { Owner } from './owners.ts';
 
-/** What a limit applies to. Each kind of each tenant and mode has a bucket of its own, so that reads do not use up payments. */
+/**
+ * Kinds of requests with separate limits. Each kind of each tenant and mode has a bucket of its own, so that reads do
+ * not use up the limit of payments.
+ */
 export const LIMIT_KINDS = ['payments', 'reads', 'processor_reads', 'admin'] as const;
 export type LimitKind = (typeof LIMIT_KINDS)[number];
 
@@ -13,7 +16,10 @@ export interface Bucket extends Owner {
   readonly kind: LimitKind;
 }
 
-/** Safe methods are reads, those that ask the processor a kind of their own; the scope tells payments from administration. */
+/**
+ * The kind of a request. Safe methods are reads; reads that call the processor are a separate kind. The scope
+ * distinguishes payments from administration.
+ */
 export function limitKindOf(method: string, scope: Scope | undefined, asksProcessor: boolean): LimitKind {
   if (method === 'GET') return asksProcessor ? 'processor_reads' : 'reads';
   return scope === Scopes.paymentsWrite ? 'payments' : 'admin';
@@ -39,16 +45,21 @@ export interface LimitSettings {
   change(bucket: Bucket, own: RateLimit | undefined, record?: EffectRecord): Promise<boolean>;
 }
 
-/** The limit of a tenant without one of its own: administration and reads that ask the processor have a tenth of it. */
+/**
+ * The limit of a tenant without one of its own: administration and reads that call the processor have a tenth of it.
+ */
 export function deployedLimitOf(deployed: RateLimit, kind: LimitKind): RateLimit {
   if (kind === 'payments' || kind === 'reads') return deployed;
   const { rate, burst } = deployed;
   return { rate: Math.max(1, Math.floor(rate / 10)), burst: Math.max(1, Math.floor(burst / 10)) };
 }
 
-/** What the store knows of a bucket. Units are in their names. */
+/** The stored state of a bucket. Units are in the names. */
 export interface BucketState {
-  /** When the bucket is full again. A request moves it forward by the time in which the rate makes one token. Unix microseconds. */
+  /**
+   * Time at which the bucket is full again. A request moves it forward by the time in which the rate produces one
+   * token. Unix microseconds.
+   */
   readonly fullAtUs: number;
   /** The tenant's own limit. @default the limit of the deployment */
   readonly own?: RateLimit;
@@ -56,12 +67,15 @@ export interface BucketState {
 
 /** A request for tokens. All times are of the caller's clock. */
 export interface TokensAsked {
-  /** Read again for each look at the bucket: a process may be paused for seconds between the start of the request and its write. */
+  /**
+   * Read again for each attempt at the bucket, because a process may be paused for seconds between the start of the
+   * request and its write.
+   */
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** The tokens to take while at least half of the burst is left, and else. */
+  /** The number of tokens to take while at least half of the burst is left, and otherwise. */
   readonly ample: number;
   readonly scarce: number;
-  /** What the caller last knew of the bucket. */
+  /** The last state of the bucket that the caller knows. */
   readonly known?: BucketState;
 }
 
@@ -72,12 +86,12 @@ export type TokensTaken = { readonly limit: RateLimit; readonly state: BucketSta
 
 /** The buckets that all processes share. */
 export interface BucketStore {
-  /** @throws RetryableError if the store does not answer; tokens may be lost then */
+  /** @throws RetryableError if the store does not answer; tokens may then be lost */
   take(bucket: Bucket, asked: TokensAsked): Promise<TokensTaken>;
   /**
    * Takes one of the places of a tenant's waiting requests.
    *
-   * @returns a function that gives the place back; undefined if all are taken
+   * @returns a function that releases the place; undefined if all are taken
    */
   takeWaitingPlace(owner: Owner, untilMs: number, nowMs: number): Promise<(() => Promise<void>) | undefined>;
 }
@@ -86,16 +100,25 @@ export type Admitted =
   | { readonly kind: 'admitted' }
   | { readonly kind: 'limited'; readonly limit: RateLimit; readonly retryAfterMs: number };
 
-/** Most tokens that one process holds of one bucket. */
+/** Maximum number of tokens of one bucket that one process holds. */
 const LARGEST_BATCH = 8;
-/** A batch is at most what the rate makes in a tenth of a second: a low limit has batches of one. */
+/**
+ * A batch is at most the number of tokens that the rate produces in a tenth of a second, so a low limit has batches of
+ * one.
+ */
 const BATCHES_PER_SECOND = 10;
-/** How long a process may use the tokens that it took. Milliseconds. */
+/** Maximum time for which a process may use the tokens that it took. Milliseconds. */
 const SCARCE_FOR_MS = 1_000;
 const AMPLE_FOR_MS = 60_000;
-/** A process asks again after at most this, so that it learns of a raised limit. Milliseconds. */
+/**
+ * Maximum time after a refusal until a process reads the bucket again, so that a raised limit takes effect.
+ * Milliseconds.
+ */
 const REFUSED_FOR_MS = 1_000;
-/** Buckets that a process remembers. Beyond that, the one that asked the store first is forgotten with its tokens. */
+/**
+ * Maximum number of buckets that a process caches. Beyond that, the bucket with the oldest read is evicted with its
+ * tokens.
+ */
 const MOST_BUCKETS = 500;
 
 interface Held {
@@ -108,8 +131,8 @@ interface Held {
 
 /**
  * Limits the requests of each tenant, mode and kind to `rate` per second with bursts of `burst`, over all processes
- * (docs/decisions/0065-limits-per-tenant.md). A process takes tokens in batches, so that a limit does not cost a write for each
- * request. Tokens are counted when they are taken, and are not given back.
+ * (docs/decisions/0065-limits-per-tenant.md). A process takes tokens in batches, so that a limit does not cost a write
+ * for each request. Tokens are counted when they are taken, and are not returned.
  */
 export class TenantLimits {
   readonly #store: BucketStore;
@@ -138,7 +161,7 @@ export class TenantLimits {
     return last.kind === 'taken' ? { kind: 'admitted' } : limited(last, last.retryAfterMs);
   }
 
-  /** @returns undefined if the tenant has as many waiting requests as it may have */
+  /** @returns undefined if the tenant has reached its number of waiting requests */
   async enterWait(owner: Owner, waitMs: number): Promise<(() => Promise<void>) | undefined> {
     const nowMs = this.#clock.nowMs();
     return this.#store.takeWaitingPlace(owner, nowMs + waitMs, nowMs);
@@ -159,8 +182,8 @@ export class TenantLimits {
 }
 
 /**
- * While tokens are scarce, a process takes twice what it used of the last batch if that was all, and else what it used. So at most
- * half of what a steady process takes stays unused.
+ * While tokens are scarce, a process takes twice the number that it used of the last batch if it used all of them, and
+ * otherwise the number that it used. At most half of the tokens of a steady process therefore stay unused.
  */
 function sizes(held: Held | undefined): Pick<TokensAsked, 'ample' | 'scarce' | 'known'> {
   if (held === undefined) return { ample: LARGEST_BATCH, scarce: 1 };
@@ -169,7 +192,7 @@ function sizes(held: Held | undefined): Pick<TokensAsked, 'ample' | 'scarce' | '
   return { ample: LARGEST_BATCH, scarce, known: held.last.state };
 }
 
-/** @returns the number of tokens that a process may take at once */
+/** @returns the number of tokens that a process may take in one batch */
 export function batchOf(asked: number, { rate }: RateLimit): number {
   return Math.max(1, Math.min(asked, LARGEST_BATCH, Math.floor(rate / BATCHES_PER_SECOND)));
 }

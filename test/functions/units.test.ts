@@ -179,7 +179,7 @@ describe('delivered twice, and run by the runner both times, takes effect once:'
     expect(done).toHaveLength(1);
   });
 
-  test('a firing of a schedule at the executor', async () => {
+  test('an invocation by a schedule at the executor', async () => {
     const world = new World();
     const entry = jobEntry('close-days');
     invariant(entry !== undefined, 'there is such a job');

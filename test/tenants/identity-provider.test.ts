@@ -128,7 +128,7 @@ describe('a token of the identity provider', () => {
     expect(await identify(bearer(await tokenOf('owner', OTHER_AUDIENCE)))).toBeUndefined();
   });
 
-  test('is refused when it is of another issuer, unsigned, or signed with another key or with the public key as a secret', async () => {
+  test('is refused when it belongs to another issuer, unsigned, or signed with another key or with the public key as a secret', async () => {
     const payload = { roles: ['owner'] };
     const forged = (by = issuer) =>
       new SignJWT(payload).setIssuer(by).setAudience(AUDIENCE).setSubject('eve').setIssuedAt().setExpirationTime('5m');

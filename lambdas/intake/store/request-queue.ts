@@ -5,10 +5,13 @@ import type { Queues } from '../../kernel/platform/system-platform.ts';
 import { RequestAttribute } from '../contract.ts';
 import type { RequestMessage, RequestQueue } from '../use/request-queue.ts';
 
-/** The length of the attribute `detail`. Characters. */
+/** Maximum length of the attribute `detail`. Characters. */
 const LONGEST_DETAIL = 256;
 
-/** Both queues, with all that a redelivered or redriven message needs: a parked one is read again after it is moved back. */
+/**
+ * Both queues. Messages contain everything that a redelivery or redrive needs: a parked message is read again after it
+ * is moved back.
+ */
 export class SqsRequestQueue implements RequestQueue {
   readonly #client: SQSClient;
   readonly #queueUrl: string;
@@ -41,7 +44,7 @@ export function configuredRequestQueue(
   return new SqsRequestQueue(sqs(), urls);
 }
 
-/** A parked message has none: it begins anew when it is redriven. */
+/** A parked message has no count, so that it starts over when it is redriven. */
 function failuresOf({ failures = 0 }: RequestMessage): Readonly<Record<string, string>> {
   return failures === 0 ? {} : { [FAILURES]: String(failures) };
 }
@@ -59,7 +62,7 @@ function contentOf({ sender, payload, sentAtMs }: RequestMessage, more: Readonly
     ...(isText ? {} : { [RequestAttribute.encoding]: 'base64' }),
   };
   return {
-    // A body must not be empty, and decoders of base64 pass over the padding.
+    // A body must not be empty, and base64 decoders ignore the padding.
     MessageBody: isText ? text : Buffer.from(payload).toString('base64') || '=',
     MessageAttributes: Object.fromEntries(
       Object.entries(attributes).map(([name, value]) => [name, { DataType: 'String', StringValue: printable(value) }]),
@@ -69,7 +72,7 @@ function contentOf({ sender, payload, sentAtMs }: RequestMessage, more: Readonly
 
 function utf8(payload: Uint8Array): string | undefined {
   try {
-    // The byte-order mark stays, so that it is refused and not lost.
+    // Keeps the byte-order mark, so that it is refused rather than lost.
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(payload);
   } catch {
     return undefined;

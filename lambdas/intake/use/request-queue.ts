@@ -1,38 +1,38 @@
-/** An event that asks for a payment, as a transport delivered it. */
+/** A payment request from an event, as delivered by a transport. */
 export interface RequestMessage {
-  /** The sender, as the settings name it. The transport vouches for it, never the payload. */
+  /** The sender by its name in the settings. It is authenticated by the transport, never by the payload. */
   readonly sender: string;
   /** JSON in UTF-8, not yet checked. */
   readonly payload: Uint8Array;
-  /** When the transport got it first. Unix milliseconds. */
+  /** Time at which the transport first received it. Unix milliseconds. */
   readonly sentAtMs: number;
-  /** How often Payonce has failed at it. A sender cannot set it. @default 0 */
+  /** Number of failures in Payonce. A sender cannot set it. @default 0 */
   readonly failures?: number;
 }
 
-/** Why an event was parked. An alarm reports each. */
+/** Reasons for parking an event. Each raises an alarm. */
 export type ParkedReason =
   /** The settings map no such sender. */
   | 'unknown_sender'
   /** The settings map its sender to a tenant that does not exist. */
   | 'unknown_tenant'
-  /** It is no request, or a field is invalid. */
+  /** It is not a request, or a field is invalid. */
   | 'malformed'
-  /** Its `account_to` is not the tenant of its sender. */
+  /** Its `account_to` differs from the tenant of its sender. */
   | 'wrong_account'
-  /** Another request was taken under its id. */
+  /** Another request was accepted under its id. */
   | 'changed'
-  /** It came too late. */
+  /** It arrived too late. */
   | 'expired'
-  /** It can have no payment: its reference is in use, or no processor takes it. */
+  /** It cannot start a payment: its reference is in use, or no processor accepts it. */
   | 'refused'
   /** Each try failed. */
   | 'failed';
 
-/** The queue of requests, which keeps what cannot be done now, and the queue of parked requests. */
+/** The queue of requests, which holds requests that must wait, and the queue of parked requests. */
 export interface RequestQueue {
-  /** Hands a request over to the queue, which delivers it after the delay. Once it returns, the request is durable there. */
+  /** Sends a request to the queue, which delivers it after the delay. Once this resolves, the request is durable. */
   later(message: RequestMessage, delaySeconds: number): Promise<void>;
-  /** Keeps a request for operators. Once it returns, it is durable there. */
+  /** Parks a request for operators. Once this resolves, the request is durable. */
   park(message: RequestMessage, reason: ParkedReason, detail: string): Promise<void>;
 }

@@ -46,7 +46,7 @@ export class OwnTable extends DynamoDbRecords implements RequestRecords, Consume
     const written = await transactOnce(this.#client, this.#pacing, items);
     if (written.kind === 'applied') return { kind: 'committed' };
     const found = foundRecord(written);
-    // Our own record: the first attempt of this write was applied and its response was lost.
+    // This call's own record: its first attempt was applied, and the response was lost.
     if (found?.status === 'COMPLETED' && found.owner === record.owner) return { kind: 'committed' };
     const [recordReason] = written.kind === 'refused' ? written.reasons : [];
     return isRefused(recordReason) ? { kind: 'fenced', record: found } : { kind: 'transition_exists' };
@@ -71,7 +71,7 @@ export class OwnTable extends DynamoDbRecords implements RequestRecords, Consume
     return isRefused(recordReason) ? 'fenced' : 'refused';
   }
 
-  /** Ends the lease at once. The next owner is told that an earlier attempt may have called other systems. */
+  /** Ends the lease immediately. The next owner is notified that an earlier attempt may have called other systems. */
   override async release(operationId: OperationId, owner: OwnerToken): Promise<void> {
     await writeConditionally(this.#pacing, () =>
       this.#client.send(new UpdateCommand(this.#leaseOf(operationId, owner, 0))),

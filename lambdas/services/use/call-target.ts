@@ -4,31 +4,31 @@ import { type AskForRunTools, askForRun, isAskedFor } from '../../jobs/use/ask-f
 import { fullJitter } from '../../kernel/backoff.ts';
 import { AmbiguousError, codeOf, RetryableError } from '../../kernel/faults.ts';
 
-/** A scheduled call of a target: what its schedule put into the queue, and how often it was tried. */
+/** A scheduled call of a target: the message of its schedule, and the number of attempts. */
 export interface TargetCall {
   readonly target: string;
   readonly job: string;
   /** ISO 8601, as `2026-01-01T00:00:00Z`. */
   readonly scheduledTime: string;
-  /** Calls that were not accepted. @default 0 */
+  /** Number of calls that were not accepted. @default 0 */
   readonly tries?: number;
-  /** The next call is made no earlier. Unix milliseconds. @default at once */
+  /** Earliest time of the next call. Unix milliseconds. @default immediately */
   readonly notBeforeMs?: number;
 }
 
 export interface TargetCalls {
-  /** Calls again after a time, or a little earlier when the queue cannot wait that long. */
+  /** Schedules another call after a delay, or a little earlier when the queue cannot wait that long. */
   again(call: TargetCall, delaySeconds: number): Promise<void>;
   /** Keeps a call that was not accepted, for an operator. Raises an alarm. */
   missed(call: TargetCall & { readonly reason: string }): Promise<void>;
 }
 
-/** The runs of jobs that other services do, for the list of runs. */
+/** The runs of jobs of other services, for the list of runs. */
 export interface TargetRuns {
   /**
-   * Writes what became of a run. A run that has succeeded stays so, and a run that has failed only changes when it has succeeded.
+   * Writes the state of a run. A succeeded run never changes, and a failed run changes only if it succeeded after all.
    *
-   * @returns false when the run stays as it is
+   * @returns false when the run does not change
    */
   note(run: JobRun): Promise<boolean>;
 }
@@ -40,10 +40,10 @@ export interface CallTargetTools extends Omit<AskForRunTools, 'routes'> {
   readonly runs: TargetRuns;
 }
 
-/** The first wait after a call that was not accepted. Each further one is twice as long. Seconds. */
+/** The first wait after a call that was not accepted. Each later wait is twice as long. Seconds. */
 const FIRST_WAIT_SECONDS = 5;
 const LONGEST_WAIT_SECONDS = 300;
-/** More would not change the wait. */
+/** Maximum number of doublings; more would not change the wait. */
 const MOST_DOUBLINGS = 6;
 
 export type Called = 'asked' | 'asked_before' | 'waiting' | 'missed';
@@ -63,7 +63,7 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
   const target = targets[call.target];
   const job = target?.jobs[call.job];
   const miss = async (reason: string): Promise<Called> => {
-    // Written first: when the message cannot be sent, this one comes again and is missed again.
+    // Written first: if the message cannot be sent, this one is redelivered and counts as missed again.
     if (!(await runs.note(noted(call, clock.nowMs(), { called: 'missed', reason })))) return 'asked_before';
     await calls.missed({ ...call, reason });
     return 'missed';
@@ -91,7 +91,7 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
     called = (await askForRun({ ...tools, routes }, entry, scheduledForMs)).kind;
   } catch (error) {
     if (isAccepted) {
-      // Only its record was not written, which avoids further calls. The run itself is noted as accepted.
+      // Only the record that avoids further calls was not written. The run itself is noted as accepted.
       await runs.note(noted(call, clock.nowMs(), { called: 'asked' }));
       return 'asked';
     }
@@ -104,18 +104,21 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
     await calls.again({ ...call, tries: tries + 1, notBeforeMs: nextMs }, seconds);
     return 'waiting';
   }
-  // A message whose run could not be noted comes again: the run was asked for before, and is noted then.
+  // A message whose run could not be noted is redelivered: the run was requested before, and is then noted.
   await runs.note(noted(call, clock.nowMs(), { called }));
   return called;
 }
 
 interface Came {
   readonly called: Called;
-  /** Why the target did not accept the run. */
+  /** The reason why the target did not accept the run. */
   readonly reason?: string;
 }
 
-/** The run after a call. It begins with its scheduled time, so that it took as long as its target let it wait. */
+/**
+ * The run after a call. It begins at its scheduled time, so that its duration includes the time until its target
+ * accepted it.
+ */
 function noted({ job, scheduledTime, tries = 0 }: TargetCall, nowMs: number, { called, ...reason }: Came): JobRun {
   const scheduledForMs = Date.parse(scheduledTime);
   const run = { ...acceptedRun(job, scheduledForMs, scheduledForMs), startedAtMs: scheduledForMs, ...reason };

@@ -46,7 +46,10 @@ const envelope = z.object({
   }),
 });
 
-/** Processes each message by itself. What fails, or cannot be read, stays in the queue until its dead-letter queue gets it. */
+/**
+ * Processes each message separately. A message that fails or cannot be read stays in the queue until it is moved to the
+ * dead-letter queue.
+ */
 export async function consumeBatch<Write extends OwnWrite>(
   tools: ConsumeBatchTools,
   consumer: OwnConsumer<Write>,

@@ -32,7 +32,7 @@ export class NotStored extends Error {
   }
 }
 
-/** What a handler may do under its claim. */
+/** The operations available to a handler under its claim. */
 export interface Effect<Write extends OwnWrite = OwnWrite> {
   /** The key for calls to other systems: the same for every attempt. */
   readonly operationId: string;
@@ -134,7 +134,10 @@ class RequestOperation<Write extends OwnWrite> implements Operation<undefined, H
     }
   }
 
-  /** The handler's writes are in the commit, and its calls to others have a key: its next attempt may begin at once. */
+  /**
+   * The handler's writes are in the commit, and its calls to other systems have a key, so the next attempt may begin
+   * immediately.
+   */
   unsent(error: unknown): unknown {
     return error;
   }
@@ -176,8 +179,8 @@ function checkNumber(writes: readonly OwnWrite[]): void {
 type LeasedRequest = Pick<ServiceRequest<OwnWrite>, 'operationId' | 'leaseSeconds'>;
 
 /**
- * Renews the lease every third of it while a handler runs. A process that was stopped for longer, and whose work another one
- * has taken over, learns it from its first renewal.
+ * Renews the lease every third of it while a handler runs. A process that was stopped for longer and whose work was
+ * taken over finds out with its next renewal.
  */
 class KeptLease {
   readonly #tools: RequestTools;
@@ -191,7 +194,7 @@ class KeptLease {
     this.#tools = tools;
     this.#request = request;
     this.#owner = owner;
-    // If the store does not answer, the lease may end. Then the condition of each write decides.
+    // If the store does not answer, the lease may end. The condition of each write then decides.
     this.#timer = setInterval(() => void this.renew([]).catch(() => undefined), (request.leaseSeconds * 1000) / 3);
     this.#timer.unref();
   }
@@ -211,7 +214,10 @@ class KeptLease {
     return renewal;
   }
 
-  /** Ends the renewals, and waits for those under way: one that is written after the claim was released would restore its lease. */
+  /**
+   * Ends the renewals, and waits for those in progress, because a renewal that is written after the release of the
+   * claim would restore its lease.
+   */
   async settled(): Promise<void> {
     this.end();
     await Promise.all(this.#underWay);

@@ -12,12 +12,12 @@ export interface TargetRoutesTools {
   readonly url: string;
   /** Signs with the secret of this target. */
   readonly sign: (claims: JobCredentialClaims) => Promise<string>;
-  /** Calls allowed addresses only, without redirects. */
+  /** A transport that calls only allowed addresses, without redirects. */
   readonly transport: WebhookTransport;
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** Failures before a request was sent. */
+/** Failures that occur before a request is sent. */
 const BEFORE_SENDING = ['name_not_resolved', 'connection_refused', 'tls_failed'];
 
 /** The admin routes of a target, one call each. */

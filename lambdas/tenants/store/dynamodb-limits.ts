@@ -22,9 +22,12 @@ import {
 } from '../limits.ts';
 import type { Owner } from '../owners.ts';
 
-/** Rivals that change the same row make a process look again. */
+/** Maximum number of attempts while rivals change the same row. */
 const MOST_LOOKS = 5;
-/** A bucket that is full later than this after its burst was written by a clock that is wrong, or under a higher limit. Microseconds. */
+/**
+ * A bucket that is full later than this after its burst was written with a wrong clock, or under a higher limit.
+ * Microseconds.
+ */
 const FAR_AHEAD_US = 10_000_000;
 
 const positive = z.int().min(1);
@@ -55,7 +58,7 @@ export function limitRowKey({ tenantId, mode }: Owner, name: LimitKind | 'waits'
   };
 }
 
-/** One row for each bucket. Its partition takes a write for each batch. */
+/** One row for each bucket. Its partition receives one write for each batch. */
 export class DynamoDbLimits implements BucketStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -85,9 +88,9 @@ export class DynamoDbLimits implements BucketStore {
     for (let look = 0; look < MOST_LOOKS; look += 1) {
       const times = { startMs, nowMs: asked.clock.nowMs() };
       const limit = state.own ?? deployedLimitOf(this.#default, bucket.kind);
-      // After a collision, one token is most likely still there.
+      // After a collision, one token is most likely still available.
       const plan = planOf(state, limit, look > 1 ? { ample: 1, scarce: 1 } : asked, times.nowMs);
-      // What the process knew may be old, so only the row itself refuses.
+      // The state in the process may be old, so only the row itself refuses.
       const isFresh = look > 0;
       if (plan.kind === 'refused' && isFresh) return { ...plan, limit, state };
       const step = plan.kind === 'refused' ? { ...ONE_TOKEN, latestUs: latestOf(limit, times.nowMs) } : plan;
@@ -100,7 +103,7 @@ export class DynamoDbLimits implements BucketStore {
       if (step.kind === 'set_back') state = after;
       else return { kind: 'taken', tokens: step.tokens, isAmple: step.isAmple, limit, state: after };
     }
-    // Rivals take each token as soon as there is one.
+    // Rivals take each token as soon as it is available.
     const limit = state.own ?? deployedLimitOf(this.#default, bucket.kind);
     return { kind: 'refused', retryAfterMs: Math.ceil(tokenUsOf(limit) / 1000), limit, state };
   }
@@ -113,7 +116,7 @@ export class DynamoDbLimits implements BucketStore {
     times: Times,
   ): Promise<{ kind: 'applied'; fullAtUs: number } | { kind: 'refused'; state: BucketState }> {
     const change = changeOf(state, limit, step, times);
-    // A limit that an operator has changed meanwhile is read before it is applied.
+    // A limit that an operator has changed since is read before it is applied.
     const isSameLimit = state.own === undefined ? 'attribute_not_exists(#rate)' : '#rate = :rate AND #burst = :burst';
     const own = state.own === undefined ? {} : { ':rate': state.own.rate, ':burst': state.own.burst };
     const names = state.own === undefined ? { '#rate': 'rate' } : { '#rate': 'rate', '#burst': 'burst' };
@@ -131,7 +134,7 @@ export class DynamoDbLimits implements BucketStore {
     return { kind: 'refused', state: { fullAtUs, ...found } };
   }
 
-  /** Each place has an attribute of the tenant's row: until when it is taken. */
+  /** Each place is an attribute of the tenant's row with the time until which it is taken. */
   async takeWaitingPlace(owner: Owner, untilMs: number, nowMs: number): Promise<(() => Promise<void>) | undefined> {
     const Key = limitRowKey(owner, 'waits');
     let place = Math.floor(nowMs) % MOST_WAITS;
@@ -150,7 +153,7 @@ export class DynamoDbLimits implements BucketStore {
           await this.#update({
             Key,
             UpdateExpression: 'REMOVE #place',
-            // Its time may be over, and another request in it.
+            // The place may have expired and been taken by another request.
             ConditionExpression: '#place = :until',
             ExpressionAttributeNames: names,
             ExpressionAttributeValues: { ':until': untilMs },
@@ -188,7 +191,7 @@ export function parseLimit(item: Readonly<Record<string, unknown>>) {
   return bucketItem.parse(item);
 }
 
-/** When the request began, and the time of this look. */
+/** The start of the request, and the time of this attempt. */
 interface Times {
   readonly startMs: number;
   readonly nowMs: number;
@@ -240,7 +243,7 @@ function changeOf({ fullAtUs }: BucketState, limit: RateLimit, step: Exclude<Pla
   };
 }
 
-/** The time in which the rate makes one token, rounded up. Microseconds. */
+/** The time in which the rate produces one token, rounded up. Microseconds. */
 function tokenUsOf({ rate }: RateLimit): number {
   return Math.ceil(1_000_000 / rate);
 }

@@ -19,7 +19,7 @@ export class LimitAdministration implements LimitSettings {
   readonly #actor: Actor;
   readonly #pacing: Pacing;
 
-  /** @param actor named in the activity log: the user of the command line, or an operator of the API */
+  /** @param actor the actor in the activity log: the user of the command line, or an operator of the API */
   constructor(
     client: DynamoDBDocumentClient,
     tables: StoreTables,

@@ -42,7 +42,7 @@ const identityProviderSetting = z.object({
   ).optional(),
 });
 
-/** Identifies operators by the identity provider of the settings, or without one by their keys. */
+/** Identifies operators by the configured identity provider, or by their keys if there is none. */
 export function configuredOperators(
   { documents, clock, entropy, digest, variables }: Platform,
   registryTable: string,

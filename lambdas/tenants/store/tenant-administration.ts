@@ -38,7 +38,7 @@ import { operatorKeyItem } from './operator-registry.ts';
 import { ownerRow, tenantRowKey } from './tenant-owners.ts';
 import { apiKeyItem, apiKeyUseKey, idOfKeyHash, type KeyRow, keyRowKey } from './tenant-registry.ts';
 
-/** Of the command line. */
+/** The pacing of the command line. */
 export const PACING: Pacing = { clock: systemClock, entropy: systemEntropy };
 
 /** 256 bits. */
@@ -46,7 +46,7 @@ const KEY_BYTES = 32;
 const TENANT_BYTES = 10;
 /** Stored characters of a key: enough to distinguish two keys, too few to use one. */
 const HINT_LENGTH = 4;
-/** Rows that the command line reads at once; and the most pages, which is 100,000 rows. */
+/** Rows per page that the command line reads, and the maximum number of pages, for 100,000 rows. */
 const PAGE = 100;
 const MAX_PAGES = 1_000;
 /** Two reads each. */
@@ -81,9 +81,9 @@ export class UnknownTenantError extends Error {
 }
 
 /**
- * Creates tenants, and creates, rolls and revokes API keys, for an operator. Each change is written in one transaction with its entry in
- * the activity log. Of the deployed functions, only the one for operators may change and make keys, those of
- * tenants. The command line also makes those of operators.
+ * Creates tenants, and creates, rolls and revokes API keys, for an operator. Each change is written in one transaction
+ * with its entry in the activity log. Among the deployed functions, only the one for operators may change and create
+ * keys, and only keys of tenants. The command line also creates keys of operators.
  */
 export class TenantAdministration implements KeyAdministration {
   readonly #client: DynamoDBDocumentClient;
@@ -93,7 +93,7 @@ export class TenantAdministration implements KeyAdministration {
   readonly #actor: Actor;
   readonly #pacing: Pacing;
 
-  /** @param actor named in the activity log: the user of the command line, or an operator of the API */
+  /** @param actor the actor in the activity log: the user of the command line, or an operator of the API */
   constructor(
     client: DynamoDBDocumentClient,
     tables: StoreTables,
@@ -108,7 +108,7 @@ export class TenantAdministration implements KeyAdministration {
     this.#pacing = pacing;
   }
 
-  /** @param id a tenant that has it stays as it is. @default a random one */
+  /** @param id an existing tenant with this id is not changed. @default a random id */
   async createTenant(name: string, id = tenantId(`ten_${base32(randomBytes(TENANT_BYTES))}`)): Promise<TenantId> {
     const row = { ...tenantRowKey(id), name, createdAtMs: this.#pacing.clock.nowMs() };
     await this.#write([this.#newRow(row)], { chain: 'deployment', action: 'tenant.created', about: [id] });
@@ -174,7 +174,7 @@ export class TenantAdministration implements KeyAdministration {
     const { key, row } = this.#newKey({ ...rightsOf(old), ...lifetime });
     const summary = { id: idOfKeyHash(row.keyHash), ...row };
     const endsAtMs = Math.min(expiresAtMs ?? Number.MAX_SAFE_INTEGER, nowMs + overlapSeconds * 1000);
-    // Of two rolls at once, the second finds the successor of the first and writes nothing.
+    // Of two concurrent rolls, the second finds the successor of the first and writes nothing.
     const change = [
       ...this.#recordRows(recordOf, summary),
       this.#update(old, { expiresAtMs: endsAtMs, rolledTo: summary.id }),
@@ -189,14 +189,14 @@ export class TenantAdministration implements KeyAdministration {
   }
 
   /**
-   * Takes effect immediately for processes that have not cached the key, and within ten seconds for the others. The command line may revoke
-   * the last key of an owner, because it can make another one.
+   * Takes effect immediately for processes that have not cached the key, and within ten seconds for the others. The
+   * command line may revoke the last key of an owner, because it can make another one.
    *
    *   A revokes B ── reads B, A ── B revoked if A is valid ✓
    *   B revokes A ──── reads A, B ──── A revoked if B is valid ✗ ── reads A: no other is valid
    *
    * @returns false if the key does not exist or was revoked before
-   * @throws LastOwnerKeyError if an operator asks to revoke the only valid key of an owner
+   * @throws LastOwnerKeyError if an operator tries to revoke the only valid key of an owner
    */
   async revokeKey(id: KeyId): Promise<boolean> {
     return rounds(`the key ${id}`, async () => {
@@ -208,14 +208,17 @@ export class TenantAdministration implements KeyAdministration {
     });
   }
 
-  /** The condition that another key of an owner is valid, if this one is. A key that was replaced ends soon, and does not count. */
+  /**
+   * The condition that another key of an owner is valid, if this one is. A replaced key expires soon, and does not
+   * count.
+   */
   async #otherOwner(key: StoredApiKey | StoredOperatorKey): Promise<readonly TransactItem[]> {
     const nowMs = this.#pacing.clock.nowMs();
     if (this.#actor.by === 'command' || !isOwner(key) || hasEnded(key, nowMs)) return [];
     const others = (await this.listOperatorKeys()).filter(
       (each) => isOwner(each) && each.keyHash !== key.keyHash && each.rolledTo === undefined && !hasEnded(each, nowMs),
     );
-    // One without an expiry is valid for longest.
+    // A key without an expiry counts as valid for longest.
     const [other] = others.toSorted((left, right) => endOf(right) - endOf(left));
     if (other === undefined) throw new LastOwnerKeyError('no other owner has a valid key');
     const valid = 'attribute_not_exists(revokedAtMs) AND attribute_not_exists(rolledTo)';
@@ -246,7 +249,7 @@ export class TenantAdministration implements KeyAdministration {
     return [this.#newRow({ ...keyRowKey(kindOf(row), id), ...row }), this.#newRow(place)];
   }
 
-  /** Changes a key that was not revoked, and was not replaced if it is replaced now. */
+  /** Changes a key that was not revoked and, for a replacement, was not replaced before. */
   #update(
     key: StoredApiKey | StoredOperatorKey,
     fields: Readonly<Partial<Pick<StoredApiKey, 'expiresAtMs' | 'revokedAtMs' | 'rolledTo'>>>,
@@ -385,7 +388,7 @@ export function parseKey(item: Record<string, unknown>): StoredApiKey | StoredOp
   return { ...row, tenantId: tenantId(row.tenantId) };
 }
 
-/** What a rolled key hands on. */
+/** The rights that a rolled key passes to its successor. */
 function rightsOf(key: StoredApiKey | StoredOperatorKey): NewApiKey | NewOperatorKey {
   if ('operator' in key) return { operator: key.operator, role: key.role };
   return { tenantId: key.tenantId, mode: key.mode, scopes: key.scopes, name: key.name };
@@ -425,7 +428,7 @@ function expiry({ expiresAtMs }: { readonly expiresAtMs?: number }): Readonly<Re
   return expiresAtMs === undefined ? {} : { expires: new Date(expiresAtMs).toISOString() };
 }
 
-/** The record of a request, in the transaction of what the request does. */
+/** The record of a request, in the transaction of its effect. */
 export function newRecord(recordTable: string, record: EffectRecord): TransactItem {
   const Item = effectRecordItem(record);
   return { Put: { TableName: recordTable, Item, ConditionExpression: RECORD_IS_NEW } };

@@ -52,14 +52,14 @@ export function parseOwner(item: Record<string, unknown>): { readonly name: stri
   return { name: row[KeyAttribute.sort], owner: { tenantId: tenantId(row.tenantId), mode: row.mode } };
 }
 
-/** Tenants that a process remembers. */
+/** Maximum number of tenants that a process caches. */
 const MOST_KNOWN = 1_000;
 
 export function tenantRowKey(id: TenantId): Record<string, string> {
   return { [KeyAttribute.partition]: RegistryRow.tenants, [KeyAttribute.sort]: id };
 }
 
-/** Reads each tenant that exists once in a process. */
+/** Reads each existing tenant once per process. */
 export function knownTenants(client: DynamoDBDocumentClient, TableName: string, pacing: Pacing): IsTenant {
   const known = new Set<TenantId>();
   return async (id) => {
