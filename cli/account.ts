@@ -10,14 +10,14 @@ import { eventsPerSecond, requestsPerSecond } from '../lib/region-quotas.ts';
 import type { AwsTarget } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 
-/** What a deployment needs of its account and region, and what it says about itself before any of its rows is read. */
+/** The prerequisites of a deployment in its account and region, and its state before any row is read. */
 export interface Account {
   readonly region: string;
   /** Lambda's quota of concurrent executions. */
   readonly concurrency: number;
   /** Concurrent executions that no function has reserved. */
   readonly unreserved: number;
-  /** API Gateway's quota of requests a second. @default the default of the region */
+  /** API Gateway's quota of requests per second. @default the default of the region */
   readonly requestRate?: number;
   /** The ARN of the role with which API Gateway writes logs. */
   readonly logRole?: string;
@@ -26,7 +26,7 @@ export interface Account {
   readonly stacks: readonly { readonly name: string; readonly status: string }[];
   /** Addresses of alarms whose subscription was not confirmed. */
   readonly unconfirmed: readonly string[];
-  /** The topics of alarms that have no subscription. */
+  /** Topics of alarms without a subscription. */
   readonly unheard: readonly string[];
 }
 
@@ -46,7 +46,7 @@ export type AccountCheck =
   | 'unconfirmed_address'
   | 'no_subscription';
 
-/** A stack that has what it declares: an update of it may have failed and been rolled back. */
+/** Whether the stack has the resources that it declares; an update may have failed and been rolled back. */
 export function isStanding(status: string): boolean {
   return !/^(?:REVIEW_IN_PROGRESS|CREATE_|ROLLBACK_|DELETE_)/.test(status) || status === 'CREATE_COMPLETE';
 }
@@ -57,7 +57,7 @@ interface AccountFinding {
   readonly detail: string;
 }
 
-/** Settings that AWS would refuse, or that promise more than the quotas of the account admit. */
+/** Finds settings that AWS would refuse, or that exceed the quotas of the account. */
 export function examineQuotas(
   { region, unreserved, requestRate = requestsPerSecond(region), stacks }: Account,
   settings: Readonly<Record<string, string>>,
@@ -70,20 +70,20 @@ export function examineQuotas(
     found.push({
       check: 'reserved_concurrency',
       about: String(reserved),
-      detail: `Lambda keeps ${LEAST_UNRESERVED} executions for functions without a reservation, so the deploy would fail: at most ${most} can be reserved. Remove payonce:reservedConcurrency, or ask Service Quotas for more "Concurrent executions" of AWS Lambda.`,
+      detail: `Lambda keeps ${LEAST_UNRESERVED} executions for functions without a reservation, so the deploy would fail: at most ${most} can be reserved. Remove payonce:reservedConcurrency, or request more "Concurrent executions" of AWS Lambda from Service Quotas.`,
     });
   if (requests > requestRate)
     found.push({
       check: 'request_rate',
       about: String(requests),
-      detail: `API Gateway admits ${requestRate} requests a second for all APIs of the account in ${region}. Set payonce:throttlingRate to less, or ask Service Quotas for a higher "Throttle rate" of Amazon API Gateway.`,
+      detail: `API Gateway admits ${requestRate} requests per second for all APIs of the account in ${region}. Set payonce:throttlingRate to less, or request a higher "Throttle rate" of Amazon API Gateway from Service Quotas.`,
     });
   const events = eventsPerSecond(region);
   if (requests > events)
     found.push({
       check: 'event_rate',
       about: String(requests),
-      detail: `EventBridge delivers about ${events} events a second in ${region} with its default quota, and delays more. If so many payments are made in a second, ask Service Quotas for a higher "Invocations throttle limit" of Amazon EventBridge.`,
+      detail: `EventBridge delivers about ${events} events per second in ${region} with its default quota, and delays the rest. For this many payments per second, request a higher "Invocations throttle limit" of Amazon EventBridge from Service Quotas.`,
     });
   return found;
 }
@@ -97,7 +97,7 @@ export function examineAccount(account: Account): readonly AccountFinding[] {
     find(
       'low_concurrency',
       String(concurrency),
-      'Lambda runs at most this number of functions at once. Ask Service Quotas for 1000 "Concurrent executions" of AWS Lambda before the first payments.',
+      'Lambda runs at most this number of executions concurrently. Request 1000 "Concurrent executions" of AWS Lambda from Service Quotas before the first payments.',
     );
   if (stacks.length === 0 && logRole !== undefined)
     find(
@@ -125,12 +125,12 @@ export function examineAccount(account: Account): readonly AccountFinding[] {
     find(
       'no_subscription',
       topic,
-      'Alarms reach nobody: the address was not confirmed within two days, or has unsubscribed. Subscribe it again: "aws sns subscribe --protocol email --notification-endpoint <address> --topic-arn <topic>".',
+      'Alarms are not delivered: the address was not confirmed within two days, or has unsubscribed. Subscribe it again: "aws sns subscribe --protocol email --notification-endpoint <address> --topic-arn <topic>".',
     );
   return found;
 }
 
-/** @throws CliFailure when AWS cannot be asked about the account */
+/** @throws CliFailure when the account cannot be read from AWS */
 export async function readAccount(target: AwsTarget): Promise<Account> {
   const client = new CloudFormationClient(target);
   const region = await client.config.region();
@@ -181,7 +181,7 @@ async function topicsOf(client: CloudFormationClient, stack: string): Promise<re
   return found;
 }
 
-/** The answer of SNS is XML. */
+/** Parses the answer of SNS, which is XML. */
 export function addressesPending(xml: string): readonly string[] {
   const members = [...xml.matchAll(/<member>(.*?)<\/member>/gs)].map(([, member = '']) => member);
   return members
@@ -189,12 +189,15 @@ export function addressesPending(xml: string): readonly string[] {
     .map((member) => /<Endpoint>(.*?)</.exec(member)?.[1] ?? '');
 }
 
-/** SNS deletes a subscription that nobody confirmed (Amazon SNS developer guide, "Deleting a subscription"). */
+/** SNS deletes unconfirmed subscriptions (Amazon SNS developer guide, "Deleting a subscription"). */
 export function hasSubscription(xml: string): boolean {
   return /<member>/.test(xml);
 }
 
-/** Reads from a service of AWS that no package here has a client for, signed (AWS General Reference, "Signature Version 4"). */
+/**
+ * Sends a signed read to an AWS service for which the project has no client package (AWS General Reference, "Signature
+ * Version 4").
+ */
 async function ask(target: AwsTarget, client: CloudFormationClient, service: string, path: string): Promise<string> {
   const region = await client.config.region();
   const { accessKeyId, secretAccessKey, sessionToken } = await client.config.credentials();

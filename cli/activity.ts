@@ -29,14 +29,14 @@ export const OF_DEPLOYMENT: readonly ActivityChain[] = ['deployment', 'settings'
 export function addActivity(program: Command, session: Session): void {
   const activity = program
     .command('activity')
-    .description('shows and verifies the log of what operators did')
+    .description('shows and verifies the log of operators’ actions')
     .option('--tenant <id>', 'the chain of this tenant; without it, the chain of the deployment', readTenant)
     .addOption(new Option('--mode <mode>', 'of the tenant').choices(['test', 'live']).default('test'));
 
   activity
     .command('list')
     .description('lists the newest entries of a tenant, or of the deployment and its settings')
-    .option('--most <n>', `how many, 1 to ${MOST_ENTRIES}`, readCountOf(MOST_ENTRIES), 20)
+    .option('--most <n>', `the maximum number, 1 to ${MOST_ENTRIES}`, readCountOf(MOST_ENTRIES), 20)
     .action(async ({ most }: { most: number }) => {
       const { log } = await open(session);
       const page = { order: 'newest_first' as const, limit: most };

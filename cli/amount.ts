@@ -2,10 +2,10 @@ import { exampleAmount, isCurrency, parseAmount } from '../lambdas/kernel/curren
 import { CliFailure, ExitCode } from './failure.ts';
 
 /**
- * An amount of an option, as `6.00`, in minor units.
+ * Parses the amount of an option, such as `6.00`. @returns minor units
  *
- * @param option its name, for the message
- * @throws CliFailure when it is no amount in this currency
+ * @param option its name, for error messages
+ * @throws CliFailure when it is not an amount in this currency
  */
 export function minorUnits(option: string, text: string, currency: string): number {
   const amountMinor = parseAmount(text, currency);

@@ -17,8 +17,8 @@ export function addAnnotate(program: Command, session: Session): void {
   const command = program
     .command('annotate <payment>')
     .description('adds an explanation to a payment, or to one of its transitions, with an operator’s key')
-    .requiredOption('--reason <text>', 'what is wrong with the record, or what explains it')
-    .option('--transition <n>', 'the sequence of the transition that it is about', readSequence);
+    .requiredOption('--reason <text>', 'the error in the record, or its explanation')
+    .option('--transition <n>', 'the sequence of the annotated transition', readSequence);
   addAccess(command);
   const ask = askerOf(session, command);
   command.action(async (payment: string, { reason, transition }: { reason: string; transition?: number }) => {

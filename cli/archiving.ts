@@ -17,14 +17,17 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { invoke } from './republishing.ts';
 
 /**
- * Has the archiver write the rows of a parked batch that the archive lacks, from the Ledger. Nobody else may write to the archive. A
- * repetition finds nothing that is missing.
+ * Lets the archiver, the only writer of the archive, add the rows of a parked batch that the archive lacks, from the
+ * Ledger. A repetition finds no missing rows.
  *
  * @throws CliFailure when the archive does not have all of them afterwards
  */
 export async function archiveAgain(target: AwsTarget, work: ParkedWork): Promise<void> {
   if (work.kind === 'record')
-    throw new CliFailure(ExitCode.incomplete, 'it is not a record of a row: see the runbook, "The archive is behind".');
+    throw new CliFailure(
+      ExitCode.incomplete,
+      'it is not the record of a row: see the runbook, "The archive is behind".',
+    );
   const [archiver] = await stackOutputs(target, 'service', ['archiverFunction']);
   const [bucket] = await stackOutputs(target, 'data', ['archiveBucket']);
   const { client, tables, pacing } = await openTables(target);
@@ -35,7 +38,7 @@ export async function archiveAgain(target: AwsTarget, work: ParkedWork): Promise
   };
   const bounds = { fromMs: work.sinceMs, untilMs: work.untilMs };
   const lambda = new LambdaClient(target);
-  // Of very many rows, one look names a part. Each look has other rows than the one before it.
+  // If very many rows are missing, one read returns a part of them. Each read returns other rows.
   for (let before: string | undefined; ; ) {
     const { rows, broken } = await missingRows(tools, bounds, systemClock.nowMs());
     for (const Records of lateRecords(rows))
@@ -49,7 +52,7 @@ export async function archiveAgain(target: AwsTarget, work: ParkedWork): Promise
     if (place !== undefined)
       throw new CliFailure(ExitCode.incomplete, `the archiver did not archive ${place}: see the log of ${archiver}.`);
     if (broken.length === 0) return;
-    const because = `${broken[0]} does not hold: see the runbook, "The Ledger was changed".`;
+    const because = `${broken[0]} is broken: see the runbook, "The Ledger was changed".`;
     throw new CliFailure(ExitCode.incomplete, because);
   }
 }

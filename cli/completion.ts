@@ -17,7 +17,7 @@ export function addCompletion(program: Command, session: Session): void {
     });
 }
 
-/** What may follow, by what was typed: the names of commands, and then options. */
+/** Possible completions by the typed words: names of commands, and then options. */
 function wordsOf(program: Command): ReadonlyMap<string, readonly string[]> {
   const options = (command: Command) => command.options.flatMap(({ long }) => long ?? []);
   const follow = (command: Command) => [...command.commands.map((each) => each.name()), ...options(command)];
@@ -66,5 +66,5 @@ function fish(words: ReadonlyMap<string, readonly string[]>): string {
 function readShell(text: string): Shell {
   const shell = SHELLS.find((each) => each === text);
   if (shell !== undefined) return shell;
-  throw new InvalidArgumentError(`${text} is not a shell that is known: ${SHELLS.join(', ')}.`);
+  throw new InvalidArgumentError(`${text} is not a supported shell: ${SHELLS.join(', ')}.`);
 }

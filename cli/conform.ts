@@ -13,10 +13,10 @@ import { type Answered, type Asked, type Callbacks, conform, POINTS } from './co
 import { CliFailure, ExitCode } from './failure.ts';
 import { readCountOf, type Session, table } from './session.ts';
 
-/** As Payonce waits for a processor. Milliseconds. */
+/** Time limit of a call, as in Payonce. Milliseconds. */
 const TIMEOUT_MS = 10_000;
 const MOST_SECONDS = 3_600;
-/** As API Gateway admits for Payonce. */
+/** Maximum size of a callback, as in API Gateway. Bytes. */
 const MOST_CALLBACK_BYTES = 10_485_760;
 const SCHEMES = schemeNames(PROCESSORS);
 
@@ -38,20 +38,20 @@ export function addConform(program: Command, session: Session): void {
   program
     .command('conform <url>')
     .description(
-      'examines whether a processor of your own speaks the protocol of processorUrl (docs/processor-protocol.md); it makes charges: use it in test mode',
+      'examines whether a processor of your own implements the protocol of processorUrl (docs/processor-protocol.md); it makes charges: use it in test mode',
     )
     .option(
       '--signing-key <whsec>',
-      'the secret that signs the calls, as the secret ProcessorSigningKey has it',
+      'the secret that signs the calls, in the form of the secret ProcessorSigningKey',
       readKey,
     )
-    .option('--secret <text>', 'instead of a signature: a bearer token, as the sandbox wants it')
-    .option('--source <source>', 'a source that is charged at once', 'tok_ok')
+    .option('--secret <text>', 'instead of a signature: a bearer token, as for the sandbox')
+    .option('--source <source>', 'a source that is charged immediately', 'tok_ok')
     .option('--declined <source>', 'a source that is declined', 'tok_declined')
     .option('--disputed <source>', 'a source that is disputed after the charge')
     .option(
       '--lag <seconds>',
-      'how long a look-up by key may take to find a charge; the default is a strong look-up',
+      'maximum time for a look-up by key to find a charge; the default is a strong look-up',
       readCountOf(MOST_SECONDS),
     )
     .option(
@@ -61,11 +61,11 @@ export function addConform(program: Command, session: Session): void {
     )
     .option('--callback-secret <text>', 'the secret that signs the callbacks')
     .addOption(
-      new Option('--callback-scheme <name>', 'how they are signed, as the setting callbackScheme says')
+      new Option('--callback-scheme <name>', 'the signature scheme, as in the setting callbackScheme')
         .choices(SCHEMES)
         .default('sandbox'),
     )
-    .option('--patience <seconds>', 'how long callbacks may take', readCountOf(MOST_SECONDS), 60)
+    .option('--patience <seconds>', 'maximum time for callbacks', readCountOf(MOST_SECONDS), 60)
     .action(async (given: string, options: Options) => {
       const url = readUrl(given);
       const receiver = await receiverOf(options);
@@ -88,7 +88,7 @@ export function addConform(program: Command, session: Session): void {
         if (failed.length > 0)
           throw new CliFailure(
             ExitCode.incomplete,
-            `${failed.length} of ${data.length} points do not hold: ${failed.map(({ point }) => point).join(', ')}.`,
+            `${failed.length} of ${data.length} points failed: ${failed.map(({ point }) => point).join(', ')}.`,
           );
       } finally {
         receiver?.close();
@@ -148,7 +148,7 @@ async function receiverOf({ callbackPort, callbackScheme, callbackSecret, patien
 /** Receives callbacks at a port of loopback. @throws Error when the port is taken */
 export async function listenForCallbacks(receive: Receive, port: number): Promise<Server> {
   const server = createServer((request, response) => {
-    // A request that is aborted has no answer.
+    // An aborted request has no answer.
     answerCallback(request, receive).then(
       (status) => response.writeHead(status).end(),
       () => response.destroy(),
@@ -161,7 +161,7 @@ export async function listenForCallbacks(receive: Receive, port: number): Promis
   return server;
 }
 
-/** Names of hosts are not judged: a tunnel has one of its own, and callbacks are signed. */
+/** Host names are not checked, because a tunnel has its own and callbacks are signed. */
 async function answerCallback(request: IncomingMessage, receive: Receive): Promise<number> {
   if (isFromPage(request.headers)) return 403;
   const chunks: Buffer[] = [];
@@ -176,7 +176,7 @@ async function answerCallback(request: IncomingMessage, receive: Receive): Promi
 
 type Receive = (headers: NodeJS.Dict<string[]>, body: Buffer) => Promise<number>;
 
-/** What receives callbacks, as Payonce does: the status for each. @param scheme one that `callbackScheme` can name */
+/** Receives callbacks like Payonce, and returns the status for each. @param scheme a value of `callbackScheme` */
 export async function callbackReceiver(
   scheme: string,
   secret: string,

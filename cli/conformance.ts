@@ -3,28 +3,31 @@ import { errorAnswer } from '../lambdas/processors/sandbox/sandbox-answers.ts';
 import type { SandboxEvent } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { chargeAnswer, listAnswer, refundAnswer } from '../lambdas/processors/sandbox/sandbox-charge.ts';
 
-/** The conformance suite of the processor protocol (docs/processor-protocol.md). Each point says what a processor must do. */
+/**
+ * The conformance suite of the processor protocol (docs/processor-protocol.md). Each point is a requirement for a
+ * processor.
+ */
 
 export interface Answered {
   readonly status: number;
-  /** Parsed; undefined for what is no JSON. */
+  /** Parsed; undefined for text that is not JSON. */
   readonly body: unknown;
 }
 
 export interface Asked {
   readonly key?: string;
   readonly body?: object;
-  /** Without the signature that each call has. */
+  /** Omits the signature of the call. */
   readonly unsigned?: true;
 }
 
-/** The processor, and what is known of it. */
+/** The processor and its declared properties. */
 export interface Subject {
   readonly ask: (method: 'GET' | 'POST', path: string, asked?: Asked) => Promise<Answered>;
   readonly freshKey: () => string;
-  /** A source that is charged at once, and one that is declined. */
+  /** A source that is charged immediately, and one that is declined. */
   readonly sources: { readonly ok: string; readonly declined: string; readonly disputed?: string };
-  /** How long after an answer a look-up finds its charge. Milliseconds; 0 is a strong look-up. */
+  /** Maximum time after an answer until a look-up finds its charge. Milliseconds; 0 is a strong look-up. */
   readonly lagMs: number;
   readonly wait: (milliseconds: number) => Promise<void>;
   /** Whether calls are signed, so that one without a signature must be refused. */
@@ -34,25 +37,25 @@ export interface Subject {
 }
 
 export interface Callbacks {
-  /** The genuine callbacks about a charge so far, in order. A callback whose signature is wrong is not among them. */
+  /** The genuine callbacks about a charge so far, in order. Callbacks with an invalid signature are excluded. */
   readonly about: (charge: string) => readonly SandboxEvent[];
   /** Answers the first callback about a payment with 500. */
   readonly refuseFirst: (payment: string) => void;
-  /** How long callbacks may take. Milliseconds. */
+  /** Maximum time for callbacks. Milliseconds. */
   readonly patienceMs: number;
 }
 
 export interface Point {
   readonly name: string;
   readonly must: string;
-  /** @returns why it cannot be examined; @throws {@link Failure} when the processor does otherwise */
+  /** @returns the reason why it cannot be examined; @throws {@link Failure} when the processor deviates */
   readonly examine: (subject: Subject) => Promise<string | undefined>;
 }
 
 export interface Finding {
   readonly point: string;
   readonly result: 'passed' | 'failed' | 'skipped';
-  /** What was seen, or why the point was skipped. */
+  /** The observation, or the reason why the point was skipped. */
   readonly seen: string | null;
 }
 
@@ -101,7 +104,7 @@ async function charged(subject: Subject, changes: object = {}, source = subject.
 const read = async ({ ask }: Subject, id: string): Promise<Charge> =>
   parse(chargeAnswer, await ask('GET', `/charges/${id}`), 200);
 
-/** A list that has the charges, at the latest when the look-up must know them. */
+/** A list that contains the charges, at the latest when the look-up must find them. */
 async function listed(subject: Subject, query: string, isComplete: (ids: readonly string[]) => boolean) {
   for (let waited = 0; ; waited += POLL_MS) {
     const { data } = parse(listAnswer, await subject.ask('GET', `/charges?${query}`), 200);
@@ -156,7 +159,7 @@ export const POINTS: readonly Point[] = [
   },
   {
     name: 'charge',
-    must: 'POST /charges charges what was asked for',
+    must: 'POST /charges charges the requested amount',
     examine: async (subject) => {
       const { charge, body } = await charged(subject);
       hold(charge.status === 'succeeded', `the charge is ${charge.status}`);
@@ -287,7 +290,7 @@ export const POINTS: readonly Point[] = [
   },
   {
     name: 'capture',
-    must: 'an authorized charge is captured once, in part if asked; another body under the key is refused',
+    must: 'an authorized charge is captured once, in part if requested; another body under the key is refused',
     examine: async (subject) => {
       const { charge } = await charged(subject, { capture: 'manual' });
       hold(
@@ -333,8 +336,8 @@ export const POINTS: readonly Point[] = [
         (events) => events.filter(({ type }) => type === 'charge.succeeded').length > 1,
       );
       const succeeded = came.filter(({ type }) => type === 'charge.succeeded');
-      hold(succeeded.length > 1, `the refused callback came ${succeeded.length} times`);
-      hold(new Set(succeeded.map(({ id }) => id)).size === 1, 'it came again with another id');
+      hold(succeeded.length > 1, `the refused callback arrived ${succeeded.length} times`);
+      hold(new Set(succeeded.map(({ id }) => id)).size === 1, 'it arrived again with another id');
       hold(succeeded[0]?.data.payment === charge.metadata['payment'], 'it does not name the payment');
       return passed;
     },
@@ -351,7 +354,7 @@ export const POINTS: readonly Point[] = [
         events.some(({ type }) => type === 'dispute.opened'),
       );
       const named = came.find(({ type }) => type === 'dispute.opened')?.data.dispute;
-      hold(named !== undefined, 'no callback tells of it');
+      hold(named !== undefined, 'no callback reports it');
       const { disputes } = await read(subject, charge.id);
       hold(
         disputes.some(({ id, status }) => id === named && status === 'open'),
@@ -372,7 +375,7 @@ async function arrived(
   return about(charge);
 }
 
-/** Examines every point, whatever the points before it have shown. */
+/** Examines every point, whatever the results of earlier points. */
 export async function conform(subject: Subject, report: (point: string) => void): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   for (const { name, examine } of POINTS) {

@@ -9,10 +9,10 @@ export function addCost(program: Command, session: Session): void {
   program
     .command('cost')
     .description('shows the monthly bill of a deployment by line, from the templates of this clone and list prices')
-    .option('-c, --context <name=value...>', 'a setting, as for cdk deploy', settingOf, {})
+    .option('-c, --context <name=value...>', 'a setting, as in cdk deploy', settingOf, {})
     .option(
       '--payments <count>',
-      'payments a month, each with a reference, a callback, its event and a webhook',
+      'payments per month, each with a reference, a callback, its event and a webhook',
       payments,
       0,
     )

@@ -10,7 +10,7 @@ import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { systemClock, systemEntropy } from '../lambdas/kernel/platform/platform.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 
-/** A deployment, and the endpoint, region and credentials of AWS clients. Without these: those of the process. */
+/** A deployment, and the endpoint, region and credentials of AWS clients. The process's own if absent. */
 export interface AwsTarget {
   /** The setting `payonce:environment` of the deployment. @default the deployment without one */
   readonly environment?: string;

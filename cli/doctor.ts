@@ -18,14 +18,14 @@ import { TENANT } from './operator-api.ts';
 import { runProbes } from './probes.ts';
 import { type Session, table } from './session.ts';
 
-/** What a deployment has that can be unsafe. */
+/** The parts of a deployment that can be unsafe. */
 export interface Examined {
-  /** As the activity log records them. */
+  /** The settings in the form of the activity log. */
   readonly settings: Readonly<Record<string, string>>;
   /** Keys of all tenants, and of operators, which have no mode. */
   readonly keys: readonly (Pick<ApiKeySummary, 'id' | 'revokedAtMs' | 'expiresAtMs'> &
     Partial<Pick<ApiKeySummary, 'mode'>>)[];
-  /** By their names. */
+  /** Secrets by name. */
   readonly secrets: readonly { readonly name: string; readonly text: string }[];
   readonly nowMs: number;
 }
@@ -37,7 +37,7 @@ export interface Finding {
     | 'sandbox_with_live_keys'
     | 'empty_secret'
     | 'key_without_expiry';
-  /** What it is about: the secret, the key, the stack. */
+  /** The subject: the secret, the key, the stack. */
   readonly about: string;
   readonly detail: string;
 }
@@ -50,7 +50,7 @@ export function examine({ settings, keys, secrets, nowMs }: Examined): readonly 
     ...live.map(({ id }) => ({
       check: 'sandbox_with_live_keys' as const,
       about: id,
-      detail: 'The sandbox is deployed beside a live key. Deploy production without payonce:sandbox.',
+      detail: 'The sandbox is deployed although a live key exists. Deploy production without payonce:sandbox.',
     })),
     ...secrets
       .filter(({ text }) => /^\s*(?:\{\s*\}|"")?\s*$/.test(text))
@@ -69,14 +69,14 @@ export function examine({ settings, keys, secrets, nowMs }: Examined): readonly 
   ];
 }
 
-/** What settings leave out. */
+/** Finds settings that leave a deployment unsafe. */
 export function examineSettings(settings: Examined['settings']): readonly Finding[] {
   const isLive = Object.keys(settings).some((name) => name.includes('.live.'));
   const { archive, archiveYears } = settings;
   const hasNone = archive === 'false';
   if (!isLive || !(hasNone || archiveYears === '0')) return [];
   const detail = hasNone
-    ? 'Live payments have no copy outside of the tables. Deploy with payonce:archive=true (docs/audit.md), for a trial with payonce:archiveYears=0.'
+    ? 'Live payments have no copy outside the tables. Deploy with payonce:archive=true (docs/audit.md), for a trial with payonce:archiveYears=0.'
     : 'Rows of live payments are locked for one day only. Deploy with more payonce:archiveYears.';
   return [{ check: 'live_without_archive', about: hasNone ? 'archive' : 'archiveYears', detail }];
 }
@@ -85,7 +85,7 @@ export function examineSettings(settings: Examined['settings']): readonly Findin
 export function addDoctor(program: Command, session: Session): void {
   program
     .command('doctor')
-    .description('names what is wrong or unsafe in the account and the deployment, before and after "cdk deploy"')
+    .description('reports errors and unsafe settings of the account and the deployment, before and after "cdk deploy"')
     .option('-c, --context <name=value...>', 'before a deploy: a setting, as for cdk deploy', settingOf, {})
     .option('--probe', 'also probe what only a real account can show (docs/first-deploy.md)', false)
     .option(
@@ -146,9 +146,9 @@ interface DoctorOptions {
   readonly url?: string;
 }
 
-/** The settings that the next deploy would have. @throws CliFailure for an invalid setting */
+/** The settings of the next deploy. @throws CliFailure for an invalid setting */
 async function settingsOf(context: DoctorOptions['context']): Promise<Examined['settings']> {
-  // Without the CDK, as in an installed package, only what is given is known.
+  // Without the CDK, as in an installed package, only the given settings are known.
   const synth = await import('../lib/synthesized.ts').catch(() => undefined);
   if (synth === undefined)
     return Object.fromEntries(Object.entries(context).map(([name, value]) => [name.replace('payonce:', ''), value]));
@@ -159,7 +159,7 @@ async function settingsOf(context: DoctorOptions['context']): Promise<Examined['
   }
 }
 
-/** A live key in the variable makes no payment. */
+/** A live key in the variable is not used for payments. */
 function ownTestKey(): string | undefined {
   const key = process.env[TENANT.variable]?.trim();
   return key?.startsWith('sk_test_') === true ? key : undefined;

@@ -84,7 +84,7 @@ async function deployment(session: Session) {
         about: [id],
         occurredAtMs: systemClock.nowMs(),
       });
-      // Afterwards: an attempt that begins now sends, and gets back, nothing of the details.
+      // Done afterwards: an attempt that begins now neither sends nor receives any of the details.
       const transitions = isOrderId(id)
         ? await orders.listOrderTransitions(id, { afterSequence: 0, limit: LONGEST_ORDER_CHAIN })
         : ((await readChain(store, id))?.transitions ?? []);

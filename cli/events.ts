@@ -6,7 +6,7 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { republishRange } from './republishing.ts';
 import { isoTime, readSeconds, type Session } from './session.ts';
 
-/** Younger events may still be in delivery. Milliseconds. */
+/** Age below which events may still be in delivery. Milliseconds. */
 const ON_ITS_WAY_MS = 5 * 60_000;
 /** Unix seconds. */
 interface Range {

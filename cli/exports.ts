@@ -11,7 +11,7 @@ import { type AskApi, addAccess, askerOf, OPERATOR, readAnswer, TENANT } from '.
 import { isoTime, readCountOf, type Session, table } from './session.ts';
 
 const MOST = 100;
-/** A writer takes minutes for a million rows. Milliseconds. */
+/** Maximum wait. A writer takes minutes for a million rows. Milliseconds. */
 const LONGEST_WAIT_MS = 60 * 60_000;
 const LOOK_AGAIN_MS = 1_000;
 
@@ -52,20 +52,20 @@ interface Asked extends Following {
 export function addExports(program: Command, session: Session): void {
   const group = program
     .command('exports')
-    .description('makes CSV files of the rows of a tenant, with its key or with that of an operator');
+    .description('creates CSV files of the rows of a tenant, with its key or the key of an operator');
 
   const create = group
     .command('create')
-    .description('asks for a file; each call makes another one')
+    .description('requests a file; each call creates another one')
     .requiredOption('--kind <kind>', 'entries, payments, refunds, disputes or events')
     .requiredOption('--from <day>', 'the first day in UTC, for example 2026-02-01')
     .requiredOption('--to <day>', 'the last day in UTC')
     .option('--currency <code>', 'only rows in this currency')
-    .option('--account <account>', 'of entries: only those on this account')
-    .option('--status <status>', 'of payments, refunds and disputes: only those in this status')
-    .option('--type <type>', 'of events: only those of this type')
-    .option('--amount-from <amount>', 'of payments: only those of this amount or more, in the currency of --currency')
-    .option('--amount-to <amount>', 'of payments: only those of this amount or less, in the currency of --currency');
+    .option('--account <account>', 'for entries: only those on this account')
+    .option('--status <status>', 'for payments, refunds and disputes: only those in this status')
+    .option('--type <type>', 'for events: only those of this type')
+    .option('--amount-from <amount>', 'for payments: only those of this amount or more, in the currency of --currency')
+    .option('--amount-to <amount>', 'for payments: only those of this amount or less, in the currency of --currency');
   addFollowing(create);
   create.action(async (asked: Asked) => {
     const ask = askerFor(session, create);
@@ -112,14 +112,14 @@ function addOwner(command: Command): void {
     .addOption(new Option('--mode <mode>', 'of the tenant').choices(['test', 'live']).default('test'));
 }
 
-/** With the key of the tenant, or for one as an operator. */
+/** Calls with the key of the tenant, or as an operator for a tenant. */
 function askerFor(session: Session, command: Command): AskApi {
   const { tenant, mode } = command.opts<{ readonly tenant?: string; readonly mode: string }>();
   if (tenant === undefined) return askerOf(session, command, TENANT);
   return askerOf(session, command, OPERATOR, { 'payonce-tenant': `${tenant}/${mode}` });
 }
 
-/** Shows an export, at once or when it has ended. @throws CliFailure when it failed or has no file to save */
+/** Shows an export, immediately or when it has ended. @throws CliFailure when it failed or has no file to save */
 async function follow(session: Session, ask: AskApi, asked: unknown, { wait, output }: Following): Promise<void> {
   const { id } = readAnswer(exported, asked);
   const isAwaited = wait === true || output !== undefined;
@@ -145,10 +145,10 @@ async function endOf(ask: AskApi, asked: unknown, report: (progress: string) => 
   return document;
 }
 
-/** Saves the file. Under its name there is always a whole file. */
+/** Saves the file atomically, so that there is never a partial file under its name. */
 async function save({ id, url, bytes }: Exported, output: string): Promise<void> {
   if (typeof url !== 'string')
-    throw new CliFailure(ExitCode.notFound, `The file of ${id} was removed: ask for another export.`);
+    throw new CliFailure(ExitCode.notFound, `The file of ${id} was removed: request another export.`);
   const part = `${output}.part`;
   try {
     const { ok, status, body } = await fetch(url, { redirect: 'error' });
@@ -156,7 +156,10 @@ async function save({ id, url, bytes }: Exported, output: string): Promise<void>
     const file = createWriteStream(part, { mode: 0o600 });
     await pipeline(body, file);
     if (file.bytesWritten !== bytes)
-      throw new CliFailure(ExitCode.incomplete, `${file.bytesWritten} of ${bytes} bytes came: save the file again.`);
+      throw new CliFailure(
+        ExitCode.incomplete,
+        `${file.bytesWritten} of ${bytes} bytes were received: save the file again.`,
+      );
     await rename(part, output);
   } finally {
     await rm(part, { force: true });

@@ -5,7 +5,7 @@ import { sentenceOf } from '../local/sentence.mjs';
 /** The exit codes, documented in docs/cli.md. */
 export const ExitCode = {
   done: 0,
-  /** Done in part. The result names what remains. */
+  /** Done in part. The result lists the remaining work. */
   incomplete: 1,
   /** Unknown command or option, or an invalid value. */
   usage: 2,

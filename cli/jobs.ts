@@ -6,10 +6,10 @@ import { type AskApi, addAccess, askerOf, readAnswer } from './operator-api.ts';
 import { isoTime, readCountOf, readSeconds, type Session, table } from './session.ts';
 
 const MOST_RUNS = 100;
-/** A run has pages of at most a minute, and most runs have one. Milliseconds. */
+/** Maximum wait. A run has pages of at most a minute, and most runs have one. Milliseconds. */
 const LONGEST_WAIT_MS = 15 * 60_000;
 const LOOK_AGAIN_MS = 1_000;
-/** What a run is before its end. */
+/** Statuses of a run before its end. */
 const UNFINISHED = new Set(['accepted', 'running']);
 
 /** `payonce jobs`. */

@@ -55,12 +55,12 @@ export function addKeys(program: Command, session: Session): void {
     .command('create')
     .description('creates an API key and shows it once')
     .requiredOption('--tenant <id>', 'the tenant that owns the key', readTenant)
-    .requiredOption('--name <text>', 'what the key is for, for example "web shop"', readName)
+    .requiredOption('--name <text>', 'the purpose of the key, for example "web shop"', readName)
     .addOption(new Option('--mode <mode>', 'of the key').choices(['test', 'live']).default('test'))
     .option('--scopes <list>', `comma-separated: ${ALL_SCOPES.join(', ')}`, readScopes, ALL_SCOPES)
     .option(
       '--expires-in <days>',
-      'the key is refused after so many days; the default is that it does not expire',
+      'number of days after which the key is refused; by default, it does not expire',
       readDays,
     )
     .action(async (options: NewKeyOptions) => {
@@ -74,7 +74,7 @@ export function addKeys(program: Command, session: Session): void {
   keys
     .command('roll <key>')
     .description(
-      'replaces a key, given itself or its id, by a new one, which is shown once; the old one ends after the overlap',
+      'replaces a key, given by itself or its id, with a new one, which is shown once; the old one expires after the overlap',
     )
     .option(
       '--overlap <hours>',
@@ -90,7 +90,7 @@ export function addKeys(program: Command, session: Session): void {
 
   keys
     .command('revoke <key>')
-    .description('revokes a key, given itself or its id; it is refused everywhere within ten seconds')
+    .description('revokes a key, given by itself or its id; all functions refuse it within ten seconds')
     .action(async (text: string) => {
       const revoked = await (await open()).revokeKey(readKey(text));
       if (!revoked) throw noSuchKey();
@@ -133,7 +133,7 @@ export function addOperators(program: Command, session: Session): void {
     )
     .option(
       '--expires-in <days>',
-      'the key is refused after so many days; the default is that it does not expire',
+      'number of days after which the key is refused; by default, it does not expire',
       readDays,
     )
     .action(async (operator: string, { role, expiresIn }: { role: Role; expiresIn?: number }) => {

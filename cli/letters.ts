@@ -28,7 +28,7 @@ export function addLetters(program: Command, session: Session): void {
   letters
     .command('redrive')
     .description(
-      'makes the calls again, each with its own key, so that each takes effect once; calls that fail again remain',
+      'repeats the calls, each with its own key, so that each takes effect once; calls that fail again remain',
     )
     .option('--most <n>', `how many, 1 to ${MOST_LETTERS}`, readCountOf(MOST_LETTERS), MOST_LETTERS)
     .action(async ({ most }: { most: number }) => {
@@ -39,7 +39,7 @@ export function addLetters(program: Command, session: Session): void {
     });
 }
 
-/** Makes the calls of dead letters again, and records that an operator did. */
+/** Repeats the calls of dead letters, and records the operator's action. */
 export async function redriveLetters(
   session: Session,
   most: number = MOST_LETTERS,
@@ -55,12 +55,12 @@ async function order(
   request: LetterOrder,
 ): Promise<readonly LetterReport[]> {
   const target = await session.aws();
-  const otherwise = 'set --function, or deploy with a shop: without one, no vendor is called.';
+  const otherwise = 'set --function, or deploy with a shop: no vendor is called without one.';
   const [functionName] =
     named === undefined
       ? await stackOutputs(target, 'service', ['deadLettersFunction'], otherwise)
       : ([named] as const);
-  // One attempt: a second invocation beside the first would find only the letters that the first has not received.
+  // One attempt: a second concurrent invocation would find only the dead letters that the first has not received.
   const requestHandler = { requestTimeout: REDRIVE_TIMEOUT_MINUTES * 60_000 };
   const client = new LambdaClient({ ...target, maxAttempts: 1, requestHandler });
   const { letters } = await invoke<Partial<LetterAnswer>>(client, functionName, request);

@@ -42,7 +42,7 @@ export function addLimits(program: Command, session: Session): void {
 
   ofKind('set', 'gives a tenant a limit of its own')
     .requiredOption('--rate <number>', 'requests per second', readNumber)
-    .requiredOption('--burst <number>', 'requests at once after a pause', readNumber)
+    .requiredOption('--burst <number>', 'maximum burst of requests after a pause', readNumber)
     .action(async ({ kind, rate, burst, ...of }: OfTenant & RateLimit & { kind: LimitKind }) => {
       await (await open()).set({ tenantId: of.tenant, mode: of.mode, kind }, { rate, burst }).catch(ofUnknownTenant);
       show([{ kind, own: { rate, burst } }], of);

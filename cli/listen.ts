@@ -10,11 +10,11 @@ import { CliFailure, ExitCode, endingOf } from './failure.ts';
 import { type AskApi, addAccess, askerOf, locate, Refusal, readAnswer, TENANT } from './operator-api.ts';
 import { isoTime, readSeconds, type Session } from './session.ts';
 
-/** Interval of the looks at the events API. Milliseconds. */
+/** Polling interval of the events API. Milliseconds. */
 const LOOK_AGAIN_MS = 2_000;
-/** An event can come into the list after later ones: for as long, each look reads what was read before. Seconds. */
+/** Time for which an event can appear in the list after later ones, which each poll reads again. Seconds. */
 const COMES_LATE_SECONDS = 15 * 60;
-/** As Payonce waits for the receiver of a webhook. Milliseconds. */
+/** Time limit of the receiver, as for webhooks of Payonce. Milliseconds. */
 const ANSWER_MS = 10_000;
 const PAGE = 100;
 const MOST_PAGES = 100;
@@ -44,11 +44,11 @@ export function addListen(program: Command, session: Session): void {
   const command = program
     .command('listen')
     .description(
-      'posts each event to a program on this machine, signed as webhooks are, until it is stopped; goes on where it was stopped',
+      'posts each event to a program on this machine, signed like webhooks, until it is stopped; continues where it was stopped',
     )
     .requiredOption(
       '--forward-to <address>',
-      'where the program listens, for example http://localhost:3000/hooks',
+      'the address of the program, for example http://localhost:3000/hooks',
       readAddress,
     )
     .option('--from <seconds>', 'the first time, in Unix seconds; the default is now', readSeconds)
@@ -72,10 +72,10 @@ export function addListen(program: Command, session: Session): void {
     );
     for (let looks = 1; ; looks += 1) {
       const failed = await forwardAll(ask, session, forwardTo, state).catch((error: unknown) => {
-        // The first look shows wrong settings at once.
+        // The first poll reports invalid settings immediately.
         if (once || looks === 1 || !isPassing(error)) throw error;
         const { sentence = '' } = endingOf(error);
-        session.tell({ failed: sentence }, `${sentence} Looking again.`);
+        session.tell({ failed: sentence }, `${sentence} Retrying.`);
         return 0;
       });
       write(file, state);
@@ -87,13 +87,13 @@ export function addListen(program: Command, session: Session): void {
   });
 }
 
-/** Whether the API may answer the next look: it is away, busy, or limits the rate. */
+/** Whether the API may answer the next poll: it is unavailable, busy, or limits the rate. */
 function isPassing(error: unknown): boolean {
   if (error instanceof Refusal) return error.status === 429 || error.status >= 500;
   return endingOf(error).exitCode === ExitCode.unreachable;
 }
 
-/** Delivers what was not delivered, the oldest first. @returns how many were not accepted */
+/** Delivers undelivered events, oldest first. @returns the number of events that were not accepted */
 async function forwardAll(ask: AskApi, session: Session, to: string, state: Progress): Promise<number> {
   const seen = await eventsSince(ask, state.since);
   const open = seen.filter(({ id }) => state.delivered[id] === undefined).toReversed();
@@ -104,7 +104,7 @@ async function forwardAll(ask: AskApi, session: Session, to: string, state: Prog
     else left.push(each.created);
     session.tell({ event: each.id, type: each.type, accepted, result }, `${each.type}  ${each.id}  ${result}`);
   }
-  // What failed, and what may still come late, is read again.
+  // Failed events, and events that may still appear late, are read again.
   const [newest] = seen;
   const since = newest === undefined ? state.since : Math.min(newest.created - COMES_LATE_SECONDS, ...left);
   state.since = Math.max(state.since, since);
@@ -155,7 +155,7 @@ async function forward(to: string, secret: string, given: Event): Promise<{ acce
   }
 }
 
-/** One for each receiver, so that two of them do not take each other's events. */
+/** One file for each receiver, so that two of them do not consume each other's events. */
 function stateFile(directory: string, of: string): string {
   makeDirectory(directory);
   return join(directory, `listen-${createHash('sha256').update(of).digest('hex').slice(0, 16)}.json`);

@@ -12,7 +12,7 @@ export interface ApiAccess {
   readonly key: string;
 }
 
-/** Whose key a command needs. */
+/** The owner of the key that a command needs. */
 export interface Caller {
   readonly variable: string;
   /** For people. */

@@ -45,7 +45,7 @@ export function addOrders(program: Command, session: Session): void {
 
   orders
     .command('show <id>')
-    .description('shows an order as it is now')
+    .description('shows the current state of an order')
     .action(async (id: string) => {
       const document = await ask('GET', `/v1/orders/${encodeURIComponent(id)}`);
       session.show(document, lines([readAnswer(order, document)]));

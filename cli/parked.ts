@@ -29,7 +29,9 @@ const entries = z.object({
 
 /** `payonce parked`. */
 export function addParked(program: Command, session: Session): void {
-  const parked = program.command('parked').description('lists what waits, with an operator’s key');
+  const parked = program
+    .command('parked')
+    .description('lists unfinished work and parked messages, with an operator’s key');
   addAccess(parked);
   const ask = askerOf(session, parked);
   parked

@@ -66,7 +66,7 @@ export function addPayments(program: Command, session: Session): void {
     session.show(document, paymentLines(readAnswer(payments, document).data));
   });
 
-  const show = group.command('show <id>').description('shows a payment as it is now');
+  const show = group.command('show <id>').description('shows the current state of a payment');
   addAccess(show, TENANT);
   const askShow = askerOf(session, show, TENANT);
   show.action(async (id: string) => {
@@ -81,7 +81,7 @@ export function addPayments(program: Command, session: Session): void {
 function addTimeline(group: Command, session: Session): void {
   const history = group
     .command('timeline <id>')
-    .description('shows all that happened to a payment, with the operator’s key');
+    .description('shows the timeline of a payment, with the operator’s key');
   addAccess(history);
   const ask = askerOf(session, history);
   history.action(async (id: string) => {
@@ -100,7 +100,7 @@ function addTimeline(group: Command, session: Session): void {
   });
 }
 
-/** An entry in a line: its plain fields, and who caused it. */
+/** Formats an entry as a line: its scalar fields and its cause. */
 function lineOf({ at, kind, sequence, caused_by: cause, object: _object, ...rest }: z.infer<typeof entry>): string[] {
   const by = Object.values(cause ?? {}).filter((part) => typeof part === 'string');
   const fields = Object.entries(rest).flatMap(([name, value]) =>
@@ -117,9 +117,9 @@ function lineOf({ at, kind, sequence, caused_by: cause, object: _object, ...rest
 function addDecide(group: Command, session: Session): void {
   const decide = group
     .command('decide <id>')
-    .description('records the outcome of a payment in review, which an operator found out, with the operator’s key')
+    .description('records the outcome of a payment in review, as determined by an operator, with the operator’s key')
     .requiredOption('--outcome <outcome>', 'succeeded or failed')
-    .requiredOption('--reason <text>', 'how it is known')
+    .requiredOption('--reason <text>', 'the evidence for the outcome')
     .option('--change <id>', 'the refund, capture or cancellation to decide; without it, the payment itself')
     .option('--charge <id>', 'the charge at the processor, for a success without one')
     .option('--amount <amount>', 'the captured amount, for example 6.00; the default is the requested amount')

@@ -3,14 +3,14 @@ import { DescribeContinuousBackupsCommand, DescribeTimeToLiveCommand, DynamoDBCl
 import { GetFunctionRecursionConfigCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { type AwsTarget, stackOutputs } from './deployment.ts';
 
-/** What only a real account can show: a document of AWS says it, and the local AWS may do otherwise. */
+/** A check that needs a real account: AWS documents the behavior, and the local AWS may deviate. */
 export interface Probe {
   readonly id: string;
-  /** What the probe must show. */
+  /** The expected result. */
   readonly mustShow: string;
-  /** The page of AWS's documentation that says so. */
+  /** The page of AWS's documentation that describes it. */
   readonly source: string;
-  /** @returns what was seen. Undefined without an API key. @throws Error when it is something else */
+  /** @returns the observation; undefined without an API key. @throws Error when it differs from the expected result */
   readonly run: (context: ProbeContext) => Promise<string | undefined>;
 }
 
@@ -40,7 +40,7 @@ export const PROBES: readonly Probe[] = [
     run: async (context) => {
       const { status } = (await pay(context, randomUUID())) ?? {};
       if (status === undefined) return undefined;
-      // A processor that does not know the source declines it. That, too, is committed.
+      // A processor that does not know the source declines it, which is committed, too.
       return expected(`HTTP ${status}`, [201, 202, 402].includes(status));
     },
   },
@@ -87,7 +87,7 @@ export const PROBES: readonly Probe[] = [
   {
     id: 'recursive-loops',
     mustShow:
-      'Lambda lets the functions go on that send messages to themselves: it would stop them after about sixteen.',
+      'Recursive-loop detection is disabled for functions that send messages to themselves; otherwise, Lambda stops them after about 16 messages.',
     source: 'https://docs.aws.amazon.com/lambda/latest/dg/invocation-recursion.html',
     run: async ({ target }) => {
       const names = await stackOutputs(target, 'service', [
@@ -150,7 +150,7 @@ export const PROBES: readonly Probe[] = [
   },
 ];
 
-/** Runs all probes, one after another. */
+/** Runs all probes in sequence. */
 export async function runProbes(context: ProbeContext): Promise<readonly ProbeResult[]> {
   const results: ProbeResult[] = [];
   for (const { id, run } of PROBES) {

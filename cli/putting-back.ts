@@ -30,10 +30,10 @@ interface Chosen {
 export function addPutBack(tables: Command, session: Session): void {
   tables
     .command('mend')
-    .description('puts the original of one row of the Ledger back, from the archive or from a restored table')
+    .description('restores the original of one row of the Ledger, from the archive or from a restored table')
     .argument('<row>', 'the id of a payment or an order, a slash, and the sequence: pay_…/2', readRow)
     .option('--from-table <name>', 'a restored table (tables restore --only ledger); the default is the archive')
-    .requiredOption('--reason <text>', 'why; it is in the activity log, and must name no payer')
+    .requiredOption('--reason <text>', 'the reason, for the activity log; it must not name a payer')
     .action((row: Row, chosen: Chosen) => putBack(session, row, chosen));
 }
 
@@ -61,7 +61,10 @@ async function putBack(session: Session, { id, chain, sort }: Row, { fromTable, 
   session.show({ id, row: sort, outcome: kind }, [told]);
 }
 
-/** The archive of the deployment, read from the time of the chain's first row on, and whole when the row is not in that. */
+/**
+ * The archive of the deployment, read from the time of the chain's first row, or completely if the row is not found
+ * there.
+ */
 async function archiveOf(target: AwsTarget, ledger: LedgerRows, { chain, sort }: Row) {
   const bucket = await stackOutput(target, 'data', 'archiveBucket');
   if (bucket === undefined)

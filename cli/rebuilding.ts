@@ -14,8 +14,8 @@ import { isoTime, type Session } from './session.ts';
 const MOST_SHOWN = 50;
 
 /**
- * Records are restored to so long before the newest row: the archive may lack rows of other payments that are older, which a batch has
- * that was not written.
+ * Time before the newest row to which records are restored: the archive may lack older rows of other payments, in a
+ * batch that was not written. Milliseconds.
  */
 const BEFORE_NEWEST_MS = 10 * 60_000;
 
@@ -27,9 +27,9 @@ interface Chosen {
 export function addRebuild(tables: Command, session: Session): void {
   tables
     .command('rebuild')
-    .description('makes a Ledger from the archive alone, in a new table, and prints the setting that adopts it')
-    .argument('<table>', 'the name of the new table; that of an interrupted command goes on')
-    .option('--archive-bucket <name>', 'this bucket; the default is that of the deployment')
+    .description('creates a Ledger from the archive only, in a new table, and prints the setting that adopts it')
+    .argument('<table>', 'the name of the new table; an interrupted command continues with the same name')
+    .option('--archive-bucket <name>', 'this bucket; the default is the bucket of the deployment')
     .action((table: string, chosen: Chosen) => rebuild(session, table, chosen));
 }
 
@@ -49,8 +49,8 @@ async function rebuild(session: Session, table: string, chosen: Chosen): Promise
     if (found === undefined) await create(dynamo, table);
     else refuseForeign(found);
     await active(tools, table);
-    // Before the Stream: what is rebuilt is not published or archived again.
-    const told = ({ written, there }: CopiedRows): void => report(`${written} rows written, ${there} were there`);
+    // Before the Stream is enabled, so that rebuilt rows are not published or archived again.
+    const told = ({ written, there }: CopiedRows): void => report(`${written} rows written, ${there} existed`);
     const ended = await copyRows({ client, table, pacing }, new S3Objects(s3Client(target), bucket), told);
     await configure(tools, 'ledger', table, true);
     return ended;
@@ -63,13 +63,13 @@ async function rebuild(session: Session, table: string, chosen: Chosen): Promise
     registry: Math.ceil(newestMs / 1_000),
   };
   session.show({ ...copied, restoredTables: restored, restoreTo }, [
-    `${copied.written} rows written, ${copied.there} were there.`,
+    `${copied.written} rows written, ${copied.there} existed.`,
     ...different.slice(0, MOST_SHOWN).map((place) => `different  ${place}`),
     ...unreadable.slice(0, MOST_SHOWN).map((place) => `unreadable  ${place}`),
     `Verify it: payonce verify --table ${table}`,
     `The newest row is of ${isoTime(newestMs)}. Records of keys must be older than the Ledger, and queues and personal data newer:`,
     ...Object.entries(restoreTo).map(([other, to]) => `payonce tables restore --only ${other} --to ${to}`),
-    'Then deploy with this setting, together with those of all tables that were adopted:',
+    'Then deploy with this setting, together with the settings of all adopted tables:',
     `-c 'payonce:restoredTables=${JSON.stringify(restored)}'`,
   ]);
   const bad = different.length + unreadable.length;
@@ -82,7 +82,7 @@ const range = (AttributeName: string) => ({ AttributeName, KeyType: 'RANGE' as c
 const { name: IndexName, partitionKey, sortKey } = LedgerTable.recentOutcomesIndex;
 const KEYS = [hash(KeyAttribute.partition), range(KeyAttribute.sort)];
 
-/** As the construct `Ledger` declares it. */
+/** Creates the table as declared by the construct `Ledger`. */
 async function create(client: DynamoDBClient, TableName: string): Promise<void> {
   await client.send(
     new CreateTableCommand({

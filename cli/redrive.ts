@@ -63,7 +63,7 @@ async function redriveVendors(
   try {
     const letters: LetterReport[] = [];
     const staying = () => letters.filter(({ state }) => state === 'stays');
-    // A run takes so many. One that leaves a letter would find it again.
+    // A run processes a limited number. A run that leaves a dead letter would find it again.
     do letters.push(...(await redriveLetters(session, undefined, redriver)));
     while (letters.length > 0 && letters.length % MOST_LETTERS === 0 && staying().length === 0);
     const stay = staying();
@@ -112,7 +112,7 @@ async function redriveQueues(target: AwsTarget, report: (text: string) => void):
   return results;
 }
 
-/** The batches that the archiver gave up. A deployment without an archive has none. */
+/** Redrives the batches that the archiver gave up. A deployment without an archive has none. */
 async function redriveArchive(target: AwsTarget, report: (text: string) => void): Promise<readonly RedrivenQueue[]> {
   const parked = await stackOutput(target, 'service', 'parkedArchiveQueue');
   if (parked === undefined) return [];

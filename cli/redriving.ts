@@ -10,11 +10,11 @@ import { CliFailure } from './failure.ts';
 export interface Redriven {
   /** Messages that were processed and deleted. */
   readonly done: number;
-  /** Messages that remain in the queue, or whose work waits there as another message. */
+  /** Messages that remain in the queue, or whose work waits there as a new message. */
   readonly failed: number;
 }
 
-/** The work of a message could not be done, and waits in the queue as another message. */
+/** The work of a message failed, and waits in the queue as a new message. */
 export class ParkedAgain extends CliFailure {}
 
 /** Visibility timeout during the work. Seconds. */

@@ -2,7 +2,7 @@ import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
 import type { RepublishAnswer, RepublishRequest } from '../lambdas/events/contract.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 
-/** The number of consecutive runs without progress after which the bus is considered unavailable. */
+/** Number of consecutive runs without progress after which the bus counts as unavailable. */
 const MAX_STANDSTILLS = 5;
 
 /**

@@ -18,7 +18,7 @@ export const RESTORABLE = ['idempotency', 'ledger', 'registry', 'views'] as cons
 export type Restorable = (typeof RESTORABLE)[number];
 
 export interface RestoreRequest {
-  /** The tables in use, by what they hold. */
+  /** The tables in use, by role. */
   readonly tables: Readonly<Record<Restorable, string>>;
   readonly only: readonly Restorable[];
   /** The moment of the Ledger, from which {@link MARGIN_SECONDS} is counted. Unix seconds. */
@@ -26,11 +26,12 @@ export interface RestoreRequest {
 }
 
 /**
- * How much later than the Ledger a table is restored. A copy has a moment of its own, and can contain a part of a transaction (Amazon
- * DynamoDB developer guide, "Using on-demand backup and restore"). A record without its transition would answer for something that does
- * not exist, and an order without its contacts cannot go on; a record that is missing, and an entry without its transition, are mended by
- * `payonce tables recover`. So the records are older than the Ledger, and what goes with its transitions is newer. A write takes less
- * than five seconds with all of its attempts, and clocks of AWS differ by less; a minute is more than both.
+ * Offset of the restore of a table from the restore of the Ledger. Each copy has its own moment, and can contain a part
+ * of a transaction (Amazon DynamoDB developer guide, "Using on-demand backup and restore"). A record without its
+ * transition would answer for a nonexistent effect, and an order without its contacts cannot continue; `payonce tables
+ * recover` repairs missing records, and entries without a transition. Therefore, records are restored to an earlier
+ * moment than the Ledger, and rows that accompany its transitions to a later one. A write takes less than five seconds
+ * with all of its attempts, and clocks of AWS differ by less; a minute exceeds both. Seconds.
  */
 const MARGIN_SECONDS: Readonly<Record<Restorable, number>> = { idempotency: -60, ledger: 0, registry: 60, views: 0 };
 
@@ -43,17 +44,18 @@ export interface RestoreTools {
 /** The value of the setting `restoredTables`. */
 export type Restored = Partial<Record<Restorable | 'ledgerStream', string>>;
 
-/** Interval of the looks at a table. Milliseconds. */
+/** Polling interval of a table. Milliseconds. */
 const LOOK_AGAIN_MS = 10_000;
-/** A day: AWS states no limit for a restore, and most take less than an hour. */
+/** Maximum number of polls, for a day: AWS documents no limit for a restore, and most take less than an hour. */
 const MAX_LOOKS = 8_640;
 
 /**
- * Restores tables to a moment, each with its margin, and gives the new tables the settings that DynamoDB does not restore (Amazon DynamoDB API reference,
- * RestoreTableToPointInTime): Stream, time to live, point-in-time recovery, and deletion protection. Each step can be repeated: a new
- * table that exists is not restored again, so an interrupted command goes on.
+ * Restores tables to a moment, each with its margin, and gives the new tables the settings that DynamoDB does not
+ * restore (Amazon DynamoDB API reference, RestoreTableToPointInTime): Stream, time to live, point-in-time recovery, and
+ * deletion protection. Each step can be repeated: a new table that exists is not restored again, so an interrupted
+ * command can continue.
  *
- * @throws CliFailure when a table to restore does not exist any more, or is itself a copy of this moment
+ * @throws CliFailure when a table to restore no longer exists, or is itself a copy of this moment
  */
 export async function restoreTables(
   tools: RestoreTools,
@@ -88,7 +90,7 @@ export async function restoreTables(
   return restored;
 }
 
-/** A name that says the moment, and contains the name of the first table. */
+/** A name that contains the moment and the name of the first table. */
 function restoredName(source: string, toSeconds: number): string {
   return `${source.replace(/-r\d{1,10}$/, '')}-r${toSeconds}`;
 }
@@ -96,7 +98,7 @@ function restoredName(source: string, toSeconds: number): string {
 function inUse(name: string): CliFailure {
   return new CliFailure(
     ExitCode.refused,
-    `${name} was restored to this moment and is in use: choose another moment, after it was made.`,
+    `${name} was restored to this moment and is in use: choose a later moment than its creation.`,
   );
 }
 
@@ -126,7 +128,7 @@ export async function active({ client, wait, report }: RestoreTools, name: strin
   throw new CliFailure(ExitCode.incomplete, `${name} is not restored after a day: run the command again.`);
 }
 
-/** As the templates declare the tables (lib/constructs): a setting that a table has is left. */
+/** Configures tables as declared in the templates (lib/constructs). Existing settings of a table are not changed. */
 export async function configure(
   tools: RestoreTools,
   kind: Restorable,
@@ -147,7 +149,7 @@ export async function configure(
     const recovery = { PointInTimeRecoveryEnabled: true };
     await client.send(new UpdateContinuousBackupsCommand({ TableName, PointInTimeRecoverySpecification: recovery }));
   }
-  // Last: a Ledger with a Stream is complete.
+  // Done last, because a Ledger with a Stream counts as complete.
   if (kind === 'ledger' && StreamSpecification?.StreamEnabled !== true) {
     const stream = { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' } as const;
     await client.send(new UpdateTableCommand({ TableName, StreamSpecification: stream }));

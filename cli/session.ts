@@ -43,7 +43,7 @@ export class Session {
     return this.#program.opts<Options>();
   }
 
-  /** The name of the deployment, by itself or by one of its stacks. */
+  /** The name of the deployment, as given or derived from one of its stacks. */
   get #environment(): string | undefined {
     const { environment, stack } = this.#options;
     if (stack === undefined) return environment;
@@ -58,7 +58,7 @@ export class Session {
     if (environment !== undefined && environment !== found)
       throw new CliFailure(
         ExitCode.usage,
-        `The stack ${stack} is not of the environment ${environment}: use one of the two options.`,
+        `The stack ${stack} does not belong to the environment ${environment}: use one of the two options.`,
       );
     return found;
   }
@@ -76,7 +76,7 @@ export class Session {
     if (state.isKept())
       throw new CliFailure(
         ExitCode.unreachable,
-        `The local stack in ${directory} runs and does not answer. Try again later, or stop it with "npm stop".`,
+        `The local stack in ${directory} runs but does not answer. Try again later, or stop it with "npm stop".`,
       );
     throw new CliFailure(ExitCode.notFound, `No local stack runs in ${directory}: start it with "npm start".`);
   }
@@ -93,12 +93,12 @@ export class Session {
     return accessTo(local);
   }
 
-  /** Where commands keep what they must know the next time. */
+  /** The directory in which commands keep their state. */
   get directory(): string {
     return this.#options.directory;
   }
 
-  /** Tells of one of many things that happen: a line, with `--json` of JSON. */
+  /** Reports one of several events: a line of text, or of JSON with `--json`. */
   tell(document: object, line: string): void {
     const { json = false } = this.#options;
     this.#surroundings.print(json ? JSON.stringify(document) : line);

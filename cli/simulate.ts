@@ -30,7 +30,7 @@ export function addSimulate(program: Command): void {
       'with --mutants: rows of histories with seeds of their own; the median is reported',
       whole,
     )
-    .option('--processes <count>', 'with --mutants: faults at the same time; by default as many as cores', whole)
+    .option('--processes <count>', 'with --mutants: number of concurrent faults; by default the number of cores', whole)
     .option('--write', 'write the result to docs/proof')
     .action(async ({ mutants, ...options }: Readonly<Record<string, string | true>>) => {
       const file = mutants === undefined ? SIMULATOR : MUTANTS;

@@ -20,13 +20,13 @@ import { addRebuild } from './rebuilding.ts';
 import { RESTORABLE, type Restorable, restoreTables } from './restoring.ts';
 import { isoTime, readCountOf, readSeconds, type Session } from './session.ts';
 
-/** The Views are rebuilt from the Ledger. */
+/** Tables that are restored by default. The Views are rebuilt from the Ledger instead. */
 const TOGETHER: readonly Restorable[] = ['idempotency', 'ledger', 'registry'];
 const MAX_SEGMENTS = 64;
 /** Maximum number of ids that are printed. The JSON document contains all. */
 const MOST_SHOWN = 50;
 
-/** What the Ledger does not imply: what to do about it, and what is lost. */
+/** State that the Ledger does not imply: actions to take, and losses. */
 const LEFT = [
   'Webhook deliveries: run "payonce events republish" for the events since a day before the moment, once the functions run.',
   'E-mails that were sent since the moment can be sent again; the mail service has no idempotency keys.',
@@ -37,7 +37,7 @@ const LEFT = [
 export function addTables(program: Command, session: Session): void {
   const tables = program
     .command('tables')
-    .description('restores tables to a moment, recovers what was unfinished, and puts a row of the Ledger back');
+    .description('restores tables to a moment, recovers unfinished work, and restores a row of the Ledger');
 
   tables
     .command('restore')
@@ -69,7 +69,7 @@ export function addTables(program: Command, session: Session): void {
   tables
     .command('recover')
     .description(
-      'after a restore: removes rows of lost transactions, names lost keys, and writes entries, references and commissions that the Ledger implies',
+      'after a restore: removes rows of lost transactions, lists lost keys, and writes entries, references and commissions that the Ledger implies',
     )
     .option('--segments <count>', 'segments of each table that are read concurrently', readCountOf(MAX_SEGMENTS), 4)
     .action(({ segments }: { segments: number }) => recover(session, segments));
@@ -78,7 +78,7 @@ export function addTables(program: Command, session: Session): void {
   addPutBack(tables, session);
 }
 
-/** A repeated command walks again. It removes what is left over, and writes only what is missing. */
+/** A repeated command walks again, removes remaining rows, and writes only missing ones. */
 async function recover(session: Session, segments: number): Promise<void> {
   const { client, tables, pacing } = await openTables(await session.aws());
   const store = new DynamoDbStore(client, tables, pacing);
@@ -125,7 +125,7 @@ async function recover(session: Session, segments: number): Promise<void> {
   if (bad > 0) throw new CliFailure(ExitCode.incomplete, `${bad} payments and orders cannot be read or are broken.`);
 }
 
-/** The processor may have done what the key asked for; a repeated request, or the books, tell. */
+/** The processor may have executed the request of the key, which a repeated request or the books will show. */
 function lineOfLost({ operationId, kind, writtenAtMs }: LostOperation): string {
   return `lost        ${operationId} (${kind} of ${isoTime(writtenAtMs)})`;
 }

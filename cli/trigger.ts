@@ -9,17 +9,17 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { type AskApi, addAccess, askerOf, Refusal, readAnswer, TENANT } from './operator-api.ts';
 import type { Session } from './session.ts';
 
-/** The bank disputes two seconds after the charge. */
+/** Maximum number of polls. The bank disputes two seconds after the charge. */
 const MOST_LOOKS = 60;
 const LOOK_AGAIN_MS = 500;
 
-/** What makes an event happen: a payment or an order of the sandbox, and what follows. */
+/** A scenario that causes an event: a payment or an order at the sandbox, and the following steps. */
 interface Scenario {
   readonly path: '/v1/payments' | '/v1/orders';
   readonly body: Readonly<Record<string, unknown>>;
   /** A change of the payment, after its path. */
   readonly change?: 'cancel' | 'refunds' | 'capture';
-  /** What the bank does then: a control of the sandbox, for the newest refund or dispute of the charge. */
+  /** The action of the bank: a control of the sandbox, for the newest refund or dispute of the charge. */
   readonly bank?: { readonly part: 'refunds' | 'disputes'; readonly control: 'fail' | 'close'; readonly body: object };
 }
 
@@ -31,7 +31,7 @@ const paid = (source: string, more: Readonly<Record<string, unknown>> = {}, chan
   ...(change === undefined ? {} : { change }),
 });
 
-/** By the sources of the sandbox (docs/architecture.md). */
+/** Scenarios that use the sources of the sandbox (docs/architecture.md). */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'payment.processing': paid('tok_async'),
   'payment.requires_action': paid('tok_action'),
@@ -57,14 +57,14 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
 };
 
 const made = z.looseObject({ id: z.string(), status: z.string(), payment: z.string().optional() });
-/** The problem that answers what failed has it. An order has its payment, too, by its id. */
+/** Also contained in the problem after a failure. An order contains the id of its payment. */
 const ended = z.union([z.looseObject({ order: made }), z.looseObject({ payment: made })]);
 
 /** `payonce trigger`. */
 export function addTrigger(program: Command, session: Session): void {
   const command = program
     .command('trigger <event>')
-    .description(`makes an event happen in test mode, at the sandbox: ${Object.keys(SCENARIOS).join(', ')}`)
+    .description(`causes an event in test mode, at the sandbox: ${Object.keys(SCENARIOS).join(', ')}`)
     .option(
       '--set <path=value...>',
       'a field of the payment or the order, for example metadata.order=42',
@@ -99,7 +99,7 @@ async function play(ask: AskApi, { path, body, change }: Scenario, set: Fields):
   return ask('POST', `${path}/${readAnswer(made, created).id}/${change}`, change === 'refunds' ? {} : undefined);
 }
 
-/** Uses a control of the sandbox, as soon as the charge has what it is for. */
+/** Uses a control of the sandbox, as soon as the charge has the refund or dispute. */
 async function control(session: Session, payment: string, bank: Scenario['bank']): Promise<void> {
   if (bank === undefined) return;
   const { url, secret } = await sandboxOf(session);
@@ -155,7 +155,7 @@ function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** `metadata.order=42`: metadata are texts, and all else is JSON where it can be. */
+/** Parses `metadata.order=42`: metadata are strings, and other values are JSON if possible. */
 function readField(text: string, before: Fields): Fields {
   const [, path = '', value = ''] = /^([a-z_]+(?:\.[A-Za-z0-9_-]+)*)=(.*)$/s.exec(text) ?? [];
   if (path === '') throw new InvalidArgumentError(`${text} is not a field like metadata.order=42.`);

@@ -52,15 +52,15 @@ export function addVerify(program: Command, session: Session): void {
   program
     .command('verify')
     .description('verifies the chains of the Ledger, and compares the Ledger with the archive in both directions')
-    .option('--from <seconds>', 'only what happened at this time or later, in Unix seconds', readSeconds)
-    .option('--to <seconds>', 'only what happened before this time, in Unix seconds', readSeconds)
+    .option('--from <seconds>', 'only rows of this time or later, in Unix seconds', readSeconds)
+    .option('--to <seconds>', 'only rows before this time, in Unix seconds', readSeconds)
     .option('--payment <id>', 'only this payment or order')
-    .option('--table <name>', 'this Ledger table; the default is that of the deployment')
+    .option('--table <name>', 'this Ledger table; the default is the table of the deployment')
     .option('--archive-only', 'the archive alone, without the Ledger')
-    .option('--archive-bucket <name>', 'this bucket; the default is that of the deployment, if it has an archive')
+    .option('--archive-bucket <name>', 'this bucket; the default is the bucket of the deployment, if it has an archive')
     .option('--signed-by <file>', 'the public key of the manifests (PEM): each must have its signature')
     .option('--lock <mode:years>', 'the weakest lock that is accepted, for example compliance:7', readLock)
-    .option('--state <file>', 'where progress is kept, so that an interrupted command goes on')
+    .option('--state <file>', 'the file of the progress, from which an interrupted command continues')
     .action((chosen: Chosen) => verify(session, chosen));
 }
 
@@ -101,7 +101,7 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
   });
   parts.close();
   progress.remove();
-  // The list of objects is of no one payment.
+  // The list of objects does not belong to a single payment.
   const listed =
     objects === undefined || chain !== undefined
       ? undefined
@@ -117,19 +117,19 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
   const counted = listed === undefined ? counts : { ...counts, manifests: listed.manifests, objects: listed.objects };
   session.show({ ...counted, findings: all, changes, further }, [
     `${ledger === undefined ? counts.lines : counts.rows} rows of ${counts.chains} chains verified.`,
-    ...(listed === undefined ? [] : [`${listed.objects} objects of ${listed.manifests} manifests are there.`]),
+    ...(listed === undefined ? [] : [`${listed.objects} objects of ${listed.manifests} manifests exist.`]),
     ...changes.slice(0, MOST_SHOWN).map(changeLine),
     ...all.slice(0, MOST_SHOWN).map(findingLine),
-    ...(found === 0 ? ['All chains hold.'] : []),
+    ...(found === 0 ? ['All chains are valid.'] : []),
   ]);
   if (found > 0)
     throw new CliFailure(
       ExitCode.incomplete,
-      `${found} places do not hold: see the runbook, "The Ledger was changed".`,
+      `${found} violations were found: see the runbook, "The Ledger was changed".`,
     );
 }
 
-/** The bucket itself: what protects its objects, and whether each has one version. */
+/** Checks the bucket itself: the configuration that protects its objects, and whether each has one version. */
 async function bucketFindings(
   target: AwsTarget,
   bucket: string,
@@ -161,7 +161,7 @@ function signatureOf(file: string): (text: string, signature: string) => boolean
   }
 }
 
-/** The rows to verify, and about how many there are. */
+/** The rows to verify, and their approximate number. */
 async function chosenLedger(target: AwsTarget, chosen: Chosen, bounds: Bounds, chain: string | undefined) {
   const { client, tables, pacing } = await openTables(target);
   const table = chosen.table ?? tables.ledger;
@@ -197,14 +197,14 @@ class Progress {
     mkdirSync(dirname(file), { recursive: true });
   }
 
-  /** @throws CliFailure when the file is of another request */
+  /** @throws CliFailure when the file belongs to another request */
   read(): RowsState {
     if (!existsSync(this.file)) return ROWS_BEGIN;
     try {
       const { request, state } = JSON.parse(readFileSync(this.file, 'utf8')) as { request: string; state: RowsState };
       if (request === this.#request) return state;
     } catch {
-      // Told below.
+      // Reported below.
     }
     const why = 'does not contain progress of this verification: delete it to start from the beginning.';
     throw new CliFailure(ExitCode.settings, `${this.file} ${why}`);
@@ -231,7 +231,7 @@ function rateOf(expected: number | undefined, beganAtMs: number): (state: RowsSt
   };
 }
 
-/** A change by hand is told, and is no finding: the row may have been put back. */
+/** Formats a manual change, which is reported but not a finding: the row may have been restored. */
 function changeLine({ chain, sort, change, atMs, object, line }: ChangeLine): string {
   const what = change === 'REMOVE' ? 'removed' : 'changed';
   return `${what} by hand  chain=${chain}  sort=${sort}  at=${isoTime(atMs)}  object=${object}  line=${line}`;

@@ -42,7 +42,7 @@ export function addViews(program: Command, session: Session): void {
     )
     .option(
       '--settle <seconds>',
-      `seconds for which a difference may last until its events are projected, 0 to ${LONGEST_SETTLE_SECONDS}`,
+      `maximum seconds until the events behind a difference are projected, 0 to ${LONGEST_SETTLE_SECONDS}`,
       readSettle,
       25,
     )

@@ -96,7 +96,7 @@ describe('payonce exports', () => {
     const { exitCode, sentence } = await ending('create', '--kind', 'entries', ...DAYS, '--output', file);
     expect({ exitCode, sentence }).toEqual({
       exitCode: ExitCode.incomplete,
-      sentence: expect.stringMatching(/^20 of \d+ bytes came/),
+      sentence: expect.stringMatching(/^20 of \d+ bytes were received/),
     });
     expect([existsSync(file), existsSync(`${file}.part`)]).toEqual([false, false]);
   });

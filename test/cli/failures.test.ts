@@ -188,7 +188,7 @@ describe('payonce', () => {
     ['trigger payment.completed --set amount', 'amount is not a field like metadata.order=42.'],
     ['conform processor.example', 'processor.example is not a URL, for example https://processor.example.'],
     ['conform https://processor.example --callback-port 8080', 'With --callback-port, set --callback-secret'],
-    ['completion powershell', 'powershell is not a shell that is known: bash, zsh, fish.'],
+    ['completion powershell', 'powershell is not a supported shell: bash, zsh, fish.'],
     ['payments decide pay_a --outcome failed', "required option '--reason <text>' not specified"],
     ['tenants list --all', "unknown option '--all'"],
   ])('"%s" is refused', async (words, sentence) => {
