@@ -21,21 +21,22 @@ const busEvent = z.object({
   }),
 });
 
-/** Loops that receive and publish. */
+/** Number of loops that receive and publish. */
 const LANES = 4;
 /** The maximum of SQS. */
 const BATCH = 10;
-/** SQS waits this long for a message. Seconds. */
+/** Long-polling wait of SQS. Seconds. */
 const LONG_POLL_SECONDS = 20;
-/** JetStream stores an event within milliseconds. Milliseconds. */
+/** Time limit of a publication. JetStream stores an event within milliseconds. Milliseconds. */
 const PUBLISH_TIMEOUT_MS = 5_000;
 const CONNECTED_POLL_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 
 /**
- * Carries events of the bus from the bridge's queue to subjects of NATS. An event is deleted from the queue after JetStream has
- * confirmed that it is stored. If the bridge ends between the two, SQS delivers the event again, and JetStream drops it by its
- * `Nats-Msg-Id`, the id of the event, if its duplicate window is longer than the queue's visibility timeout.
+ * Carries events of the bus from the bridge's queue to subjects of NATS. An event is deleted from the queue after
+ * JetStream has confirmed that it is stored. If the bridge ends between the two, SQS redelivers the event, and
+ * JetStream discards it by its `Nats-Msg-Id`, the id of the event, if its duplicate window is longer than the queue's
+ * visibility timeout.
  */
 export class EventBridge {
   readonly #jetstream: JetStreamClient;
@@ -58,7 +59,7 @@ export class EventBridge {
     this.#health = health;
   }
 
-  /** Runs until `stop`, and then ends what is under way. */
+  /** Runs until `stop`, and then finishes the calls in progress. */
   async run(stop: AbortSignal): Promise<void> {
     await Promise.all(Array.from({ length: LANES }, () => this.#lane(stop)));
   }
@@ -66,14 +67,15 @@ export class EventBridge {
   async #lane(stop: AbortSignal): Promise<void> {
     let failures = 0;
     while (!stop.aborted) {
-      // Nothing is received that cannot be published now. A flush would not do: without a connection it may never end.
+      // Events are received only while they can be published. A flush does not show this, because it may never end
+      // without a connection.
       if (!this.#health.isConnected) {
         await pause(CONNECTED_POLL_MS, stop);
         continue;
       }
       const isDone = await this.#batch(stop);
       failures = isDone ? 0 : failures + 1;
-      // An event that could not be stored stays in the queue. Its next delivery is not hurried.
+      // An event that could not be stored stays in the queue. Its redelivery is not accelerated.
       if (!isDone) await pause(Math.min(500 * 2 ** failures, LONGEST_WAIT_MS), stop);
     }
   }
@@ -121,7 +123,7 @@ export class EventBridge {
     this.#direction.succeeded();
   }
 
-  /** A message that is no event of the bus goes to the dead-letter queue with the reason. */
+  /** Sends a message that is not an event of the bus to the dead-letter queue with the reason. */
   async #park(body: string): Promise<void> {
     const text = (value: string) => ({ DataType: 'String', StringValue: value });
     await this.#sqs.send(

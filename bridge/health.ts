@@ -73,7 +73,8 @@ export async function serveHealth(health: Health, port: number): Promise<Server>
 }
 
 function refusalOf({ method = '', url, headers }: IncomingMessage): number | undefined {
-  // Another domain could be one that its owner has bound to this address (DNS rebinding). A probe names an address or a service.
+  // Refuses other domains, whose owners could have bound them to this address (DNS rebinding). A probe uses an address
+  // or a service name.
   const [, ipv6, name = ''] = /^(?:\[(.+)\]|([^:]*))(?::\d+)?$/.exec(headers.host ?? '') ?? [];
   const isNamedByProbe = isIP(ipv6 ?? name) > 0 || /^[\w-]*$/.test(ipv6 ?? name);
   if (isFromPage(headers) || !isNamedByProbe) return 403;

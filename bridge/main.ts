@@ -1,4 +1,4 @@
-/** The bridge between NATS JetStream and Payonce. A process of its own, because Lambda has no event source for NATS. */
+/** The bridge between NATS JetStream and Payonce. A separate process, because Lambda has no event source for NATS. */
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SQSClient } from '@aws-sdk/client-sqs';
@@ -18,7 +18,7 @@ import { type BridgeSettings, readBridgeSettings } from './settings.ts';
 const CALLS = { requestTimeout: 5_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 };
 /** SQS waits up to 20 seconds for a message. Milliseconds. */
 const LONG_POLLS = { requestTimeout: 25_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 };
-/** Time for the last acknowledgements at a stop. What is not heard is delivered again. Milliseconds. */
+/** Time for the last acknowledgements at a stop. Unacknowledged messages are redelivered. Milliseconds. */
 const FAREWELL_MS = 3_000;
 
 async function run(settings: BridgeSettings): Promise<void> {
@@ -47,7 +47,7 @@ async function run(settings: BridgeSettings): Promise<void> {
     const sqs = new SQSClient({ maxAttempts: 3, requestHandler: LONG_POLLS });
     works.push(new EventBridge(nats, sqs, events, directions.events, health).run(ending));
   }
-  // The library never gives up a connection, so an end is a fault that a new process can mend.
+  // The library never gives up a connection, so its end is a fault that a new process can fix.
   works.push(untilClosed(nats, ending));
   try {
     await Promise.all(works);
@@ -62,12 +62,12 @@ function optionsOf({ servers, login, tls }: BridgeSettings['nats']): ConnectionO
   return {
     name: 'payonce-bridge',
     servers: [...servers],
-    // A server that is away, or refuses the login while it is changed, comes back.
+    // A server that is unavailable, or refuses the login while it is changed, recovers.
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,
     ignoreAuthErrorAbort: true,
     reconnectTimeWait: 1_000,
-    // A connection without an answer for 20 seconds is made anew.
+    // A connection without an answer for 20 seconds is re-established.
     pingInterval: 10_000,
     maxPingOut: 2,
     ...(tls === undefined ? {} : { tls }),

@@ -14,29 +14,35 @@ import type { BridgeSettings } from './settings.ts';
 type RequestSettings = NonNullable<BridgeSettings['requests']>;
 
 /**
- * Bytes of a payload that are sent. As base64 these are 240,000 characters: with its attributes a message stays below 262,144 bytes, the
- * limit of SQS queues made before August 2025 (Amazon SQS developer guide, "Message quotas"). A longer payload is no payment request. The
- * handler parks its beginning as too large.
+ * Maximum number of bytes of a payload that are sent. As base64 these are 240,000 characters, so that a message with
+ * its attributes stays below 262,144 bytes, the limit of SQS queues made before August 2025 (Amazon SQS developer
+ * guide, "Message quotas"). A longer payload is not a payment request; the handler parks its beginning as too large.
  */
 const LONGEST_SENT_BYTES = 180_000;
-/** All characters that SQS takes (Amazon SQS API reference, "SendMessage"). */
+/** All characters that SQS accepts (Amazon SQS API reference, "SendMessage"). */
 const TAKEN_BY_SQS = /^[\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]+$/u;
-/** A message that the queue did not take comes again after 1, 2, 4 … seconds. The longest of these waits. Milliseconds. */
+/**
+ * Maximum redelivery delay of a message that the queue did not accept; the delay doubles from one second on.
+ * Milliseconds.
+ */
 const LONGEST_WAIT_MS = 30_000;
-/** Unacknowledged messages of the consumer, over all processes of the bridge. Those that wait to come again count. */
+/**
+ * Unacknowledged messages of the consumer, over all processes of the bridge. Messages that wait for redelivery count.
+ */
 const MAX_ACK_PENDING = 1_000;
 /** A message is reported as in work this many times within the ack wait. */
 const SIGNS_OF_WORK = 3;
 
 /**
- * Carries messages from a stream of NATS JetStream to the queue of payment requests. A message is acknowledged after the queue has taken
- * it:
+ * Carries messages from a stream of NATS JetStream to the queue of payment requests. A message is acknowledged after
+ * the queue has accepted it:
  *
  *     JetStream ──deliver──▶ bridge ──SendMessage──▶ SQS
  *     JetStream ◀───ack───── bridge ◀──────200────── SQS
  *
- * If the bridge ends between the answer of SQS and the acknowledgement, JetStream delivers the message again. The queue then has it twice,
- * and the handler of payment requests charges once, because the key of the payment is in the message.
+ * If the bridge ends between the answer of SQS and the acknowledgement, JetStream delivers the message again. The queue
+ * then has it twice, and the handler of payment requests charges once, because the key of the payment is in the
+ * message.
  */
 export class RequestBridge {
   readonly #nats: NatsConnection;
@@ -52,7 +58,7 @@ export class RequestBridge {
   }
 
   /**
-   * Runs until `stop`, and then ends what is under way.
+   * Runs until `stop`, and then finishes the calls in progress.
    *
    * @throws Error when the stream or its consumer does not exist or cannot be used
    */
@@ -60,7 +66,7 @@ export class RequestBridge {
     const { stream, consumer, inFlight } = this.#settings;
     await this.#makeConsumer();
     const durable = await jetstream(this.#nats).consumers.get(stream, consumer);
-    // The client asks for more messages when those it has are taken from the iteration.
+    // The client requests more messages as the iteration consumes them.
     const messages = await durable.consume({ max_messages: inFlight, abort_on_missing_resource: true });
     stop.addEventListener('abort', () => void messages.close());
     if (stop.aborted) await messages.close();
@@ -68,7 +74,7 @@ export class RequestBridge {
     if (!stop.aborted) throw new Error(`the consumer ${consumer} of the stream ${stream} ended`);
   }
 
-  /** Messages that were not taken by the queue are delivered again without end: `max_deliver` is unlimited. */
+  /** Messages that the queue did not accept are redelivered without limit: `max_deliver` is unlimited. */
   async #makeConsumer(): Promise<void> {
     const { stream, consumer, subjects, ackWaitSeconds } = this.#settings;
     const manager = await jetstreamManager(this.#nats);
@@ -115,7 +121,7 @@ export class RequestBridge {
     }
   }
 
-  /** What the server does not hear, it settles itself: it delivers the message again. */
+  /** If the server does not receive it, the message is redelivered. */
   #tell(say: () => void): void {
     try {
       say();

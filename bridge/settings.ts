@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import { queueUrl, readVariables, type Variables } from '../lambdas/kernel/platform/variables.ts';
 
-/** How the bridge shows the NATS server who it is. */
+/** The login of the bridge at the NATS server. */
 type NatsLogin =
   | { readonly kind: 'none' }
   | { readonly kind: 'token'; readonly token: string }
@@ -15,22 +15,22 @@ export interface BridgeSettings {
   readonly nats: {
     readonly servers: readonly string[];
     readonly login: NatsLogin;
-    /** Given: the connection is encrypted or not made. */
+    /** If set, only encrypted connections are made. */
     readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
   };
-  /** From a stream to the queue of payment requests. */
+  /** Carries messages from a stream to the queue of payment requests. */
   readonly requests?: {
     readonly queueUrl: string;
     readonly stream: string;
     /** The name of the durable consumer. All processes of one bridge share it. */
     readonly consumer: string;
     readonly subjects: readonly string[];
-    /** The server delivers a message again that was not acknowledged for this long. Seconds. */
+    /** Time after which the server redelivers an unacknowledged message. Seconds. */
     readonly ackWaitSeconds: number;
-    /** Messages that are sent to the queue concurrently, and the bound of those in memory. */
+    /** Maximum number of messages that are sent to the queue concurrently, and held in memory. */
     readonly inFlight: number;
   };
-  /** From the queue of the bus to subjects `<prefix>.<tenant>.<name of the event>`. */
+  /** Carries events from the queue of the bus to subjects `<prefix>.<tenant>.<name of the event>`. */
   readonly events?: { readonly queueUrl: string; readonly parkingQueueUrl: string; readonly prefix: string };
   readonly healthPort: number;
 }

@@ -18,7 +18,7 @@ export const ASSETS_BUCKET = `cdk-hnb659fds-assets-${ACCOUNT}-${REGION}`;
 /** Log file in the directory of a run: the output of the CLI after a failure. */
 const LOG = 'cdk.log';
 
-/** File in an assembly for the local AWS: the key of the sources that it was made from. */
+/** File in an assembly for the local AWS with the key of its sources. */
 const ASSEMBLY_KEY = 'payonce-deploy.key';
 
 export interface CdkRun {
@@ -29,7 +29,7 @@ export interface CdkRun {
   readonly report: (line: string) => void;
 }
 
-/** What to deploy: a CDK program with its context, or a synthesized assembly. */
+/** The app to deploy: a CDK program with its context, or a synthesized assembly. */
 export interface CdkApp {
   /** @default the program of `cdk.json` */
   readonly command?: string;
@@ -37,7 +37,7 @@ export interface CdkApp {
   readonly context: Readonly<Record<string, string>>;
 }
 
-/** The tenant that `npm start` makes. The settings name it before it exists. */
+/** The tenant that `npm start` creates. The settings name it before it exists. */
 export const LOCAL_TENANT = 'ten_local';
 
 /** Payonce, synthesized for the local AWS. */
@@ -46,14 +46,15 @@ export const PAYONCE: CdkApp = {
     'payonce:sandbox': 'true',
     // The emulator's CloudFormation does not support event archives.
     'payonce:eventArchive': 'false',
-    // What was paid is in the archive at once.
+    // Payments are archived immediately.
     'payonce:archive': 'true',
     'payonce:archiveBatchSeconds': '0',
     // Relay and projector take a tenth of a second here. A short period shows the effect of stopping one of them.
     'payonce:eventsLostAfterSeconds': '20',
-    // To try approvals. Nothing else here has such amounts.
+    // Allows approvals to be tried; no other example uses such amounts.
     'payonce:approvalAbove': '{"*":5000000}',
-    // Events can ask for payments of one tenant. No broker of Kafka is at the address; tests invoke the function with its batches.
+    // Events can request payments of one tenant. There is no Kafka broker at the address; tests invoke the function
+    // with batches.
     'payonce:paymentRequests': JSON.stringify({
       senders: [
         { tenant: LOCAL_TENANT, mode: 'test' },
@@ -62,14 +63,14 @@ export const PAYONCE: CdkApp = {
       ],
       kafka: { cluster: 'arn:aws:kafka:us-east-1:000000000000:cluster/local/1' },
     }),
-    // The example of docs/services.md, at the port where it listens. A day's run is missed while it is not running.
+    // The example of docs/services.md, at its port. Its daily run is missed while it is not running.
     'payonce:jobTargets': JSON.stringify({
       membership: {
         url: 'http://127.0.0.1:8787',
         jobs: [
           {
             id: 'release-commission-locks',
-            why: 'Releases commission locks whose time has come.',
+            why: 'Releases commission locks that are due.',
             schedule: 'cron(20 3 * * ? *)',
             every: 86_400,
             path: '/v1/admin/commission-locks/release-expired',
@@ -95,7 +96,7 @@ export async function bootstrap(run: CdkRun): Promise<void> {
 }
 
 /**
- * Synthesizes the assembly for a local AWS, with the functions' code. Several local AWS can share it.
+ * Synthesizes the assembly for a local AWS, with the functions' code. Several instances can share it.
  *
  * @param withRules also apply the CDK's own rules and fail on warnings, with every finding on the standard error.
  *   @default the rule packs only, whose violations fail any synth
@@ -143,7 +144,7 @@ export function keyOfAssembly({ command = '' }: CdkApp): string | undefined {
 const contextOf = ({ context }: CdkApp): readonly string[] =>
   Object.entries(context).flatMap(([name, value]) => ['--context', `${name}=${value}`]);
 
-/** Deploys every stack as to AWS, and returns their outputs. */
+/** Deploys every stack as on AWS, and returns their outputs. */
 export async function deploy(run: CdkRun, app: CdkApp = PAYONCE): Promise<StackOutputs> {
   const outputs = join(run.directory, 'outputs.json');
   const assembly = join(run.directory, 'cdk.out');
@@ -172,7 +173,8 @@ export async function deploy(run: CdkRun, app: CdkApp = PAYONCE): Promise<StackO
 /** @throws StartFailure with the CLI's last line about the failure and the path of its log */
 async function cdk(run: Omit<CdkRun, 'access'>, parameters: readonly string[], own: NodeJS.ProcessEnv): Promise<void> {
   const environment = {
-    // The CDK's own rules for templates take more than half of a synth, so only a synth that asks for them applies them.
+    // The CDK's own rules for templates take more than half of a synth, so only a synth that requests them applies
+    // them.
     CDK_VALIDATION: 'false',
     ...own,
     // Works offline: no version check and no telemetry.

@@ -3,9 +3,11 @@ import { type Dirent, existsSync, lstatSync, readdirSync, readFileSync } from 'n
 import { join, sep } from 'node:path';
 import { PROJECT } from './directories.ts';
 
-/** Increased when the same sources shall be deployed again, for example when snapshots contain something else. */
+/**
+ * Incremented when the same sources must be deployed again, for example after a change of the contents of snapshots.
+ */
 const FORMAT = 1;
-/** Folders of the project that no deployed file and no program of a deploy is made from. A new folder is an input. */
+/** Folders of the project that do not affect a deploy. A new folder counts as an input. */
 const NO_INPUTS: ReadonlySet<string> = new Set([
   'bench',
   'cdk.out',
@@ -21,15 +23,15 @@ const NO_INPUTS: ReadonlySet<string> = new Set([
 ]);
 /** Documents, logs, and the databases of the examples. */
 const NO_INPUT_FILE = /\.(md|log|db|db-\w+)$/;
-/** What `npm` has installed. */
+/** The list of packages that npm has installed. */
 const INSTALLED = '.package-lock.json';
 
 /**
- * The hash of everything that decides what a deploy to the local AWS makes: the sources of functions, console, stacks and
- * emulator, the settings, the packages, and Node. Deploys with the same key make the same.
+ * The hash of all inputs of a deploy to the local AWS: the sources of functions, console, stacks and emulator, the
+ * settings, the packages, and Node. Deploys with the same key have the same result.
  *
  * @param node the version of Node
- * @returns undefined when it cannot be known, because the sources or the packages contain a link
+ * @returns undefined when it cannot be computed, because the sources or the packages contain a link
  */
 export function deployKey(project: string = PROJECT, node: string = process.version): string | undefined {
   const hash = createHash('sha256');
@@ -47,7 +49,7 @@ export function deployKey(project: string = PROJECT, node: string = process.vers
   return addPackages(hash, join(project, 'node_modules')) ? hash.digest('hex') : undefined;
 }
 
-/** The files of the project that decide what a deploy makes, besides the packages; undefined when one of them is a link. */
+/** The files of the project that affect a deploy, without the packages; undefined when one of them is a link. */
 export function inputFiles(project: string = PROJECT): readonly string[] | undefined {
   const found: string[] = [];
   const isComplete = entriesOf(project)
@@ -64,19 +66,19 @@ function isInput(entry: Dirent): boolean {
 
 /** @returns whether all could be read */
 function collect(project: string, path: string, entry: Dirent, found: string[]): boolean {
-  // What a file manager leaves in a folder.
+  // Files that file managers leave in folders.
   if (entry.name === '.DS_Store') return true;
   if (entry.isFile()) found.push(path);
   if (!entry.isDirectory()) return entry.isFile();
-  // What Python has compiled.
+  // Files compiled by Python.
   if (entry.name === '__pycache__') return true;
   return entriesOf(join(project, path)).every((each) => collect(project, join(path, each.name), each, found));
 }
 
 /**
- * Packages are too large to read at each start: a file that was edited has another size or time.
+ * Packages are too large to read at each start; an edited file has another size or time.
  *
- * @returns whether all are known. A link leads to files that change without a trace here.
+ * @returns whether all are known. The target of a link can change unnoticed.
  */
 function addPackages(hash: Hash, packages: string): boolean {
   const installed = join(packages, INSTALLED);
@@ -99,7 +101,7 @@ function addPackages(hash: Hash, packages: string): boolean {
 const entriesOf = (directory: string): readonly Dirent[] =>
   readdirSync(directory, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** As JSON, so that no two lists of values are the same text. */
+/** Encoded as JSON, so that different lists of values have different texts. */
 function add(hash: Hash, ...values: readonly (string | number)[]): void {
   hash.update(`${JSON.stringify(values)}\n`);
 }

@@ -3,16 +3,20 @@ import { dirname, join, resolve } from 'node:path';
 
 export const PROJECT = resolve(import.meta.dirname, '..');
 
-/** Directory of all files of a local run, in the clone, or where a command of the package is called. Git ignores it. */
+/**
+ * Directory of all files of a local run: in the clone, or in the working directory of a command of the package. Git
+ * ignores it.
+ */
 export const PAYONCE_DIRECTORY = join(existsSync(join(PROJECT, 'local')) ? PROJECT : process.cwd(), '.payonce');
 
 /** Programs of the project's packages, including its Node. */
 export const BINARIES = join(PROJECT, 'node_modules', '.bin');
 
 /**
- * Makes a directory, and those above it. Node's own `recursive` never returns below a directory that takes none, as /proc.
+ * Creates a directory and its parents. Node's own `recursive` never returns below a directory that accepts none, such
+ * as /proc.
  *
- * @throws Error of the file system when it cannot be made
+ * @throws Error of the file system when it cannot be created
  */
 export function makeDirectory(path: string): void {
   const parent = dirname(path);

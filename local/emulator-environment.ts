@@ -4,10 +4,13 @@ import { BINARIES } from './directories.ts';
 export const REGION = 'us-east-1';
 export const ACCOUNT = '000000000000';
 
-/** Where the emulator of a run is, and the access key id that it demands. */
+/** The address of the emulator of a run, and the access key id that it requires. */
 export interface EmulatorAccess {
   readonly awsEndpoint: string;
-  /** The administrator's. A secret of the run: the emulator verifies no signature, so it is all that a caller needs. */
+  /**
+   * The access key id of the administrator. A secret of the run: the emulator does not verify signatures, so this id is
+   * all that a caller needs.
+   */
   readonly accessKeyId: string;
 }
 

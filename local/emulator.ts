@@ -8,7 +8,7 @@ import { StartFailure } from './failure.ts';
 import { freePort } from './free-port.ts';
 import { detachKept, startKept, stopKept } from './kept-process.ts';
 
-/** A cold start on a busy machine takes some seconds. After a minute the start has failed. Milliseconds. */
+/** Time limit of a start. A cold start on a busy machine takes some seconds. Milliseconds. */
 const READY_WITHIN_MS = 60_000;
 const POLL_MS = 100;
 /** Runs the emulator with the extensions of this project. */
@@ -18,7 +18,7 @@ const FUNCTION_ADDRESSES = join(import.meta.dirname, 'function-addresses.cjs');
 /** Subdirectory of an emulator's directory, with the state that is kept after a stop. */
 export const STATE_DIRECTORY = 'state';
 
-/** Another process can take a port after it was found free. */
+/** Maximum number of ports to try, because another process can take a port after it was found free. */
 const MOST_PORTS = 5;
 
 interface EmulatorOptions {
@@ -39,7 +39,7 @@ export interface Emulator {
   readonly keeperPid: number;
   /** Aborted when the emulator has ended, for any reason. */
   readonly ended: AbortSignal;
-  /** Lets the emulator run on after this process. */
+  /** Lets the emulator continue after this process. */
   detach(): void;
   /**
    * Saves its state while it runs.
@@ -63,7 +63,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
 
 class PortTaken extends StartFailure {}
 
-/** @throws PortTaken when another process was faster, StartFailure for any other reason */
+/** @throws PortTaken when another process has taken the port, StartFailure for any other reason */
 async function startAt(options: EmulatorOptions): Promise<Emulator> {
   const { directory, port } = options;
   const logFile = join(directory, 'emulator.log');

@@ -7,13 +7,13 @@ import {
 } from '@aws-sdk/client-lambda';
 
 const LOOK_EVERY_MS = 100;
-/** Lambda needs up to two minutes for a change of a mapping. */
+/** Maximum number of polls: Lambda needs up to two minutes for a change of a mapping. */
 const MAX_LOOKS = 3_000;
 
 /**
- * Stops what invokes a function with the records of streams and queues, or lets it go on. Waits until it is so.
+ * Disables or enables the event source mappings of a function, and waits for the change.
  *
- * @throws Error when nothing invokes the function so
+ * @throws Error when the function has none
  */
 export async function switchEventSources(
   lambda: LambdaClient,

@@ -1,8 +1,9 @@
-// Loaded by each function's process before its code: it sends calls of the stacks' REST APIs to the emulator of this run.
+// Loaded by each function's process before its code: it sends calls of the stacks' REST APIs to the emulator of this
+// run.
 //
-// On AWS a function calls `https://<api>.execute-api.<region>.amazonaws.com/<stage>`, the address in the template. The emulator
-// serves the API under a path of its own, over plain HTTP. Functions keep the address of the template, because payments are
-// pinned to the address of their processor: the emulator's port can be another one at the next start.
+// On AWS a function calls `https://<api>.execute-api.<region>.amazonaws.com/<stage>`, the address in the template. The
+// emulator serves the API under another path, over plain HTTP. Functions keep the address of the template, because
+// payments are pinned to the address of their processor: the emulator's port can be another one at the next start.
 const API = /^https:\/\/([a-z0-9]+)\.execute-api\.[a-z0-9.-]+\/(\w+)/;
 const { AWS_ENDPOINT_URL } = process.env;
 const { fetch } = globalThis;

@@ -1,8 +1,8 @@
 /**
  * Runs a command and ends all of its processes with it. The command and everything that it starts, including the Lambda
- * workers, are one process group. The keeper ends the group when it gets a termination signal, when the command ends, or when
- * the pipe to the parent closes (also if the parent is killed). After the word "detach" on the pipe it runs on alone. If the
- * command ends by itself, its exit code is the keeper's.
+ * workers, are one process group. The keeper ends the group when it gets a termination signal, when the command ends,
+ * or when the pipe to the parent closes (also if the parent is killed). After the word "detach" on the pipe, it
+ * continues on its own. If the command ends by itself, its exit code is the keeper's.
  *
  *   node keeper.ts <directory> <command> <arguments…>
  */

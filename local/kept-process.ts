@@ -32,7 +32,7 @@ export function startKept({ command, environment, directory, output }: KeptComma
   return keeper;
 }
 
-/** Lets a kept command run on after this process. */
+/** Lets a kept command continue after this process. */
 export function detachKept(keeper: ChildProcess): void {
   keeper.stdin?.write('detach\n');
   keeper.stdin?.end();

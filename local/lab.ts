@@ -6,20 +6,20 @@ import { isolatedEnvironment } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
 import { detachKept, startKept, stopKept } from './kept-process.ts';
 
-/** It builds its page first. A minute is for a busy machine. Milliseconds. */
+/** Time limit of a start, which builds the page first. A minute allows for a busy machine. Milliseconds. */
 const READY_WITHIN_MS = 60_000;
 const POLL_MS = 100;
 const PROGRAM = join(PROJECT, 'demo', 'lab', 'run.ts');
 const LOG = 'lab.log';
 
-/** The page on which a person causes troubles at a naive shop and at Payonce. */
+/** The page on which a user causes failures at a naive shop and at Payonce. */
 export interface RunningLab {
   readonly url: string;
   readonly keeperPid: number;
 }
 
 /**
- * Starts the lab beside the local AWS of a directory, in a process of its own, so that it runs on after a detached start.
+ * Starts the lab for the local AWS of a directory, in a separate process, so that it continues after a detached start.
  *
  * @param wanted the port to take when it is free
  * @throws StartFailure when it does not start

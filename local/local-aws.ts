@@ -61,7 +61,7 @@ export interface LocalAws extends LocalKeys, EmulatorAccess {
   /** Without a trailing slash. */
   readonly apiUrl: string;
   readonly sandboxUrl: string;
-  /** Every caller of the sandbox but the payer must show it. */
+  /** The secret that every caller of the sandbox except the payer must send. */
   readonly sandboxSecret: string;
   readonly tables: {
     readonly idempotency: string;
@@ -84,10 +84,10 @@ export interface RunningLocalAws {
 }
 
 /**
- * Starts the emulator with the stacks on it, and stops everything on failure. The stacks come from the state of an earlier run or
- * from a snapshot when these have been deployed from the same sources. Otherwise the CDK CLI deploys them.
+ * Starts the emulator with the stacks on it, and stops everything on failure. The stacks are loaded from the state of
+ * an earlier run or from a snapshot if these were deployed from the same sources. Otherwise, the CDK CLI deploys them.
  *
- * @throws StartFailure with what to do
+ * @throws StartFailure with the action to take
  */
 export async function startLocalAws(options: LocalAwsOptions): Promise<RunningLocalAws> {
   const { report, snapshots = new Snapshots(), redeploy = false } = options;
@@ -125,7 +125,7 @@ type Connected = Omit<LocalAws, 'keeperPid'>;
  * Connects the stacks that are in the state already.
  *
  * @returns undefined when they must be deployed
- * @throws Error when the state is of a snapshot and they do not work
+ * @throws Error when the state is from a snapshot and the stacks do not work
  */
 async function reuse(
   { keys, report }: LocalAwsOptions,
@@ -263,7 +263,7 @@ const NO_POLICY = JSON.stringify({ Version: '2012-10-17', Statement: [] });
 /** Removes the queues' policies, which refuse requests without TLS: the emulator has none. */
 export async function openQueuesToPlainHttp(access: EmulatorAccess): Promise<void> {
   const client = new SQSClient(accessTo(access));
-  // The policy would also refuse its removal. This header tells the emulator that TLS was terminated before it.
+  // The policy would also refuse its removal. This header informs the emulator that TLS was terminated in front of it.
   client.middlewareStack.add(
     (next) => (call) => {
       (call.request as { headers: Record<string, string> }).headers['x-forwarded-proto'] = 'https';
@@ -301,7 +301,7 @@ export async function tenantWithKeys(
   const id = asTenant(LOCAL_TENANT);
   const stored = [...(await administration.listApiKeys(id)), ...(await administration.listOperatorKeys())];
   const nowMs = Date.now();
-  // A key that was rolled ends soon.
+  // A rolled key expires soon.
   const valid = stored.filter((key) => key.rolledTo === undefined && !hasEnded(key, nowMs));
   const isValid = (key = ''): key is string => valid.some(({ keyHash }) => keyHash === hashOfApiKey(key));
   await administration.createTenant('Local', id);

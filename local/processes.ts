@@ -35,7 +35,7 @@ function fromProcFileSystem(): readonly RunningProcess[] {
         const commandLine = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
         return [{ pid: Number(name), group: Number(group), commandLine }];
       } catch {
-        // The process ended meanwhile.
+        // The process has ended since.
         return [];
       }
     });

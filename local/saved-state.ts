@@ -12,7 +12,10 @@ import type { Snapshots } from './snapshots.ts';
 
 /** State that ends with its run. */
 const TEMPORARY = 'temporary-state';
-/** Which deploy the saved state contains. It is beside the emulator's files, which are saved before it is written. */
+/**
+ * Names the deploy that the saved state contains. Stored next to the emulator's files, which are saved before it is
+ * written.
+ */
 const STAMP = 'payonce-deploy.json';
 
 const stamp = z.object({
@@ -32,17 +35,17 @@ interface SavedStateOptions {
   readonly redeploy: boolean;
 }
 
-/** The state with which an emulator starts, and which deploy it contains. */
+/** The state with which an emulator starts, and the deploy that it contains. */
 export class SavedState {
   readonly directory: string;
-  /** Where it comes from. */
+  /** Its origin. */
   readonly origin: 'earlier-run' | 'snapshot' | 'none';
-  /** The key of what the run shall have deployed; undefined when it cannot be known. */
+  /** The key of the deploy that the run requires; undefined when it cannot be computed. */
   readonly #key: string | undefined;
   readonly #snapshots: Snapshots;
   readonly #redeploy: boolean;
 
-  /** Prepares the state of a run. Only while none runs in its directory. */
+  /** Prepares the state of a run. Call it only while none is active in its directory. */
   constructor({ directory, persist, app, snapshots, redeploy }: SavedStateOptions) {
     this.directory = join(directory, persist ? STATE_DIRECTORY : TEMPORARY);
     if (!persist) rmSync(this.directory, { recursive: true, force: true });
@@ -56,7 +59,7 @@ export class SavedState {
     else this.origin = 'none';
   }
 
-  /** The outputs of the stacks; undefined unless they are those that the run shall have, and unchanged since their deploy. */
+  /** The outputs of the stacks; undefined unless they belong to the required deploy and are unchanged since. */
   async currentOutputs(access: EmulatorAccess): Promise<StackOutputs | undefined> {
     const deployed = this.#stamp();
     if (this.#redeploy || this.#key === undefined || deployed?.key !== this.#key) return undefined;
@@ -89,7 +92,7 @@ export class SavedState {
     this.#snapshots.keep(key, this.directory);
   }
 
-  /** Deletes a state that came from a snapshot, and the snapshot. */
+  /** Deletes a state that was loaded from a snapshot, and the snapshot. */
   discardSnapshot(): void {
     if (this.origin !== 'snapshot' || this.#key === undefined) return;
     this.#snapshots.drop(this.#key);
@@ -105,7 +108,10 @@ export class SavedState {
   }
 }
 
-/** The emulator, which makes the state, is always that of the sources. So is an assembly only if they have not changed since. */
+/**
+ * The emulator, which writes the state, always belongs to the current sources. An assembly does so only if they have
+ * not changed since.
+ */
 function keyOf(app: CdkApp | undefined): string | undefined {
   const key = deployKey();
   return app === undefined || keyOfAssembly(app) === key ? key : undefined;
@@ -113,7 +119,7 @@ function keyOf(app: CdkApp | undefined): string | undefined {
 
 interface DeployedStack {
   readonly name: string;
-  /** Another one after each deploy that changes the stack; undefined unless its last deploy is complete. */
+  /** Changes with each deploy that changes the stack; undefined unless its last deploy is complete. */
   readonly version: string | undefined;
   readonly outputs: Readonly<Record<string, string>>;
 }

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { LocalAws } from './local-aws.ts';
 import { sentenceOf } from './sentence.mjs';
 
-/** Payment and run take some three seconds. A minute is for a busy machine. Milliseconds. */
+/** Time limit. Payment and run take some three seconds; a minute allows for a busy machine. Milliseconds. */
 const ENDED_WITHIN_MS = 60_000;
 const POLL_MS = 250;
 const JOB = 'resolve';
@@ -30,10 +30,10 @@ export async function selfCheck(aws: Target, withinMs = ENDED_WITHIN_MS): Promis
 }
 
 async function checkPayment({ apiUrl, apiKey }: Target, untilMs: number): Promise<void> {
-  const description = 'Made by npm start, to see that payments and callbacks work';
+  const description = 'Made by npm start, to check that payments and callbacks work';
   const payment = { amount: 100, currency: 'EUR', source: 'tok_async', description };
   const begun = await ask(`${apiUrl}/v1/payments`, apiKey, untilMs, payment);
-  if (begun.httpStatus !== 202) throw new Error(`A payment gets the answer ${describe(begun)}.`);
+  if (begun.httpStatus !== 202) throw new Error(`A payment was answered with ${describe(begun)}.`);
   const last = await untilEnded(`${apiUrl}/v1/payments/${begun.id}`, apiKey, untilMs);
   if (last.status === 'processing')
     throw new Error(`The payment ${begun.id} is still processing: no callback of the processor completed it.`);
@@ -43,7 +43,7 @@ async function checkPayment({ apiUrl, apiKey }: Target, untilMs: number): Promis
 async function checkJob({ apiUrl, operatorKey }: Target, untilMs: number): Promise<void> {
   const runs = `${apiUrl}/v1/admin/jobs/${JOB}/runs`;
   const begun = await ask(runs, operatorKey, untilMs, {});
-  if (begun.httpStatus !== 202) throw new Error(`A run of the job ${JOB} gets the answer ${describe(begun)}.`);
+  if (begun.httpStatus !== 202) throw new Error(`A run of the job ${JOB} was answered with ${describe(begun)}.`);
   const last = await untilEnded(`${runs}/${begun.id}`, operatorKey, untilMs);
   if (last.status !== 'succeeded') throw new Error(`The run ${begun.id} did not succeed: ${describe(last)}.`);
 }

@@ -3,14 +3,14 @@
 import { existsSync } from 'node:fs';
 import { debuglog, types } from 'node:util';
 
-/** The oldest Node that runs the project's TypeScript as it is. The install brings one. */
+/** The oldest Node that runs the project's TypeScript without compilation. The install provides one. */
 const NODE_MAJOR = 24;
 /** Limit of a sentence. Longer text is code or data. */
 const MOST_CHARACTERS = 600;
 
 const debug = debuglog('payonce');
 
-/** @returns why the project cannot run here and what to do; undefined when it can */
+/** @returns the reason why the project cannot run here and the action to take; undefined when it can */
 export function refusal() {
   const version = process.versions.node;
   if (!existsSync(new URL('../node_modules/.bin/cdk', import.meta.url)))

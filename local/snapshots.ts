@@ -17,9 +17,9 @@ import * as z from 'zod';
 import { makeDirectory, PAYONCE_DIRECTORY } from './directories.ts';
 import { runningProcesses } from './processes.ts';
 
-/** Another version of this program cannot read a snapshot of another format. */
+/** The format of snapshots. A version of this program reads only its own. */
 const FORMAT = 1;
-/** How many snapshots are kept, each of about 15 MB. */
+/** Maximum number of snapshots, each of about 15 MB. */
 const MAX_KEPT = 3;
 const FILES = 'files';
 const MANIFEST = 'manifest.json';
@@ -42,10 +42,10 @@ export class Snapshots {
   }
 
   /**
-   * Copies a snapshot to `target`. A snapshot that is not complete and unchanged is deleted.
+   * Copies a snapshot to `target`. An incomplete or changed snapshot is deleted.
    *
    * @param target a directory that does not exist
-   * @returns whether it is there now
+   * @returns whether it was restored
    */
   restore(key: string, target: string): boolean {
     const partial = `${target}.partial`;
@@ -60,7 +60,7 @@ export class Snapshots {
     return true;
   }
 
-  /** Keeps a copy of `source`, unless there is one of the same key. Deletes the oldest ones. */
+  /** Keeps a copy of `source`, unless one with the same key exists. Deletes the oldest ones. */
   keep(key: string, source: string): void {
     makeDirectory(this.#directory);
     chmodSync(this.#directory, 0o700);
@@ -81,7 +81,7 @@ export class Snapshots {
   drop(key: string): void {
     const partial = this.#partial();
     try {
-      // At once: no other process finds a half of it.
+      // Renamed atomically, so that no other process finds a partial copy.
       renameSync(this.#of(key), partial);
     } catch {
       return;

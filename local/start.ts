@@ -28,7 +28,7 @@ const options = new Command('npm start --')
   .option('--fresh', 'begin with empty tables and new keys', false)
   .option('--deploy', 'deploy the stacks, even if their sources have not changed', false)
   .option('--port <number>', 'the port to take when it is free', String(USUAL_PORT))
-  .option('--directory <path>', 'where its files go', PAYONCE_DIRECTORY)
+  .option('--directory <path>', 'the directory of its files', PAYONCE_DIRECTORY)
   .parse()
   .opts<Options>();
 
@@ -42,7 +42,7 @@ async function start({ detach, port, ...others }: Options): Promise<void> {
   );
   console.log(announcement(aws));
   if (emulator === undefined) return;
-  if (faults.length > 0) console.error(`Payonce runs, but not all of it works.\n${faults.join('\n')}\n`);
+  if (faults.length > 0) console.error(`Payonce runs, but parts of it do not work.\n${faults.join('\n')}\n`);
   if (detach) {
     if (faults.length > 0) process.exitCode = 1;
     console.log('Payonce runs in the background. "npm stop" stops it.');
@@ -62,7 +62,7 @@ interface Begun {
   /** Undefined when Payonce is already running. */
   readonly emulator?: Emulator;
   readonly detachLab?: () => void;
-  /** What does not work, in sentences. */
+  /** Sentences about parts that do not work. */
   readonly faults: readonly string[];
 }
 
@@ -96,7 +96,7 @@ async function bringUpOrFind(state: StateFile, { fresh, ...others }: BringUp): P
   }
 }
 
-/** The lab reads the state file, so it starts last. Payonce is of use without it. */
+/** The lab reads the state file, so it starts last. Payonce can be used without it. */
 async function addLab(
   { aws, emulator }: RunningLocalAws,
   state: StateFile,

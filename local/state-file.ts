@@ -9,7 +9,7 @@ import { isKept } from './kept-process.ts';
 import type { LocalAws, LocalKeys } from './local-aws.ts';
 import { type RunningProcess, runningProcesses } from './processes.ts';
 
-/** A busy machine answers late. Milliseconds. */
+/** Time limit of an answer on a busy machine. Milliseconds. */
 const ANSWERS_WITHIN_MS = 15_000;
 const POLL_MS = 250;
 
@@ -63,7 +63,7 @@ export class StateFile {
     if (holder !== process.pid && runningProcesses().some(isStarting)) {
       throw new StartFailure(`Process ${holder} is starting Payonce. Wait until it has finished.`);
     }
-    // A killed process has left its claim behind.
+    // A killed process left its claim.
     rmSync(this.#claim, { force: true });
     try {
       writeFileSync(this.#claim, String(process.pid), { flag: 'wx' });
@@ -81,7 +81,10 @@ export class StateFile {
     return readJson(this.#local, localAws);
   }
 
-  /** The running local AWS; undefined if its processes have ended, or it does not answer in time (`isKept` tells which). */
+  /**
+   * The running local AWS; undefined if its processes have ended, or it does not answer in time (`isKept` distinguishes
+   * the two).
+   */
   async running(withinMs = ANSWERS_WITHIN_MS): Promise<LocalAws | undefined> {
     const untilMs = Date.now() + withinMs;
     for (;;) {

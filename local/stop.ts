@@ -4,14 +4,14 @@ import { isKept, stopKept } from './kept-process.ts';
 import { StateFile } from './state-file.ts';
 
 const { directory } = new Command('npm stop --')
-  .description('Ends what "npm start" began.')
-  .option('--directory <path>', 'where its files are', PAYONCE_DIRECTORY)
+  .description('Stops the processes of "npm start".')
+  .option('--directory <path>', 'the directory of its files', PAYONCE_DIRECTORY)
   .parse()
   .opts<{ readonly directory: string }>();
 
 const state = new StateFile(directory);
 const { keeperPid: pid = 0, lab } = state.read() ?? {};
-// While the local AWS runs, so that the lab can take its naive shop away.
+// Stopped while the local AWS runs, so that the lab can remove its naive shop.
 await stopKept(lab?.keeperPid ?? 0);
 if (isKept(pid)) {
   await stopKept(pid);

@@ -73,7 +73,8 @@ ${content}
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': POLICY,
       'cache-control': 'no-store',
-      // Browsers then send the page's own `Origin` with its form, which the local AWS demands, and no address to others.
+      // Browsers then send the page's own `Origin` with its form, which the local AWS requires, and no referrer to
+      // other sites.
       'referrer-policy': 'same-origin',
       'x-content-type-options': 'nosniff',
     },

@@ -28,7 +28,7 @@ export interface KeyClaim {
 
 export interface BookedCharge {
   readonly charge: Charge;
-  /** Incremented by each change. A change is conditioned on the version that it read. */
+  /** Incremented by each change. A change is conditional on the version that it read. */
   readonly version: number;
 }
 

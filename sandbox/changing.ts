@@ -25,15 +25,15 @@ export interface ChangeOptions {
 }
 
 /**
- * Changes a charge by the decision of `decide`. The idempotency record is the operation under the request's key, written in
- * the same transaction; without a key it is the charge's version. A change is conditioned on the version that was read, so
- * two refunds of 70 out of 100 cannot both be written:
+ * Changes a charge by the decision of `decide`. The idempotency record is the operation under the request's key,
+ * written in the same transaction; without a key it is the charge's version. A change is conditional on the version
+ * that was read, so two refunds of 70 out of 100 cannot both be written:
  *
  *   A: read v1 → decide        change v1 → changed (v2)
  *   B:          read v1 → decide                   change v1 → conflict   read v2 → decide → refused
  *
- * Deliveries are enqueued before the change is written. A process that dies in between leaves a task without an event, never
- * an event without a task.
+ * Deliveries are enqueued before the change is written. A process that dies in between leaves a task without an event,
+ * never an event without a task.
  */
 export function change(
   world: SandboxWorld,

@@ -32,7 +32,7 @@ export type Decision = Change | NoChange | Refusal;
 /** The first state of a charge. */
 export type Beginning = 'succeed' | 'decline' | 'wait' | 'ask';
 
-/** The outcome of a pending charge. `succeed_short`: it takes half of the amount, as a bank may that approves a part. */
+/** The outcome of a pending charge. `succeed_short`: charges half of the amount, like a bank that approves a part. */
 export type Ending = 'succeed' | 'succeed_short' | 'decline' | 'refuse';
 
 const FAILURES = {

@@ -7,7 +7,10 @@ import type { Callback, SandboxWorld } from './world.ts';
 /** Milliseconds. An event that is not answered in time is sent again, as by real processors. */
 const DELIVERY_TIMEOUT_MS = 10_000;
 
-/** With the waits between them, more than two hours: longer than outages in tests and demonstrations. */
+/**
+ * Maximum number of attempts. With the waits between them, more than two hours, which exceeds outages in tests and
+ * demonstrations.
+ */
 const MAX_DELIVERY_ATTEMPTS = 20;
 
 /** Sends an event. If it is not answered 2xx, it is sent again after a growing wait. */
@@ -32,7 +35,7 @@ export async function deliver(world: SandboxWorld, task: DeliverTask): Promise<v
 }
 
 /**
- * Posts copies of an event at once, and records the result. Nothing is sent while no address is configured.
+ * Posts copies of an event concurrently, and records the result. Nothing is sent while no address is configured.
  *
  * @returns whether any copy was answered 2xx
  */

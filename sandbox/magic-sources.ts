@@ -125,7 +125,7 @@ export function magicSource(source: string): MagicSource | undefined {
   return MAGIC_SOURCES.get(source);
 }
 
-/** Answers as told. @param honest the answer that matches the books; undefined if nothing was made */
+/** Answers as configured. @param honest the answer that matches the books; undefined if nothing was made */
 export async function answered(
   wait: (milliseconds: number) => Promise<void>,
   how: Answer,
@@ -136,7 +136,7 @@ export async function answered(
   }
   if (how.kind === 'error') {
     const headers = how.retryAfterSeconds === undefined ? {} : { 'retry-after': String(how.retryAfterSeconds) };
-    return errorReply(how.status, how.code, 'The sandbox was told to answer like this.', headers);
+    return errorReply(how.status, how.code, 'The sandbox was configured to answer like this.', headers);
   }
   if (honest === undefined) {
     throw new Error('an honest answer needs a result');

@@ -9,8 +9,8 @@ export interface RefundRequest {
 }
 
 /**
- * Refunds a captured charge, in full or in part. What an open or lost dispute has taken is not refunded, because the payer would
- * get the money twice (Stripe, error code `charge_disputed`).
+ * Refunds a captured charge, in full or in part. Money taken by an open or lost dispute is not refunded, because the
+ * payer would receive it twice (Stripe, error code `charge_disputed`).
  */
 export function refund(
   charge: Charge,

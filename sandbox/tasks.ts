@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** The maximum number of copies of one event that are sent at once. */
+/** Maximum number of copies of one event that are sent concurrently. */
 export const MAX_COPIES = 10;
 
 /** An event to post. */
@@ -9,7 +9,7 @@ const deliverTask = z.strictObject({
   eventId: z.string(),
   /** Begins at 1. */
   attempt: z.int().positive(),
-  /** The number of copies to send at once. */
+  /** Number of copies to send concurrently. */
   copies: z.int().min(1).max(MAX_COPIES),
   /** Sends the event even if it was delivered before, because a resend was requested. */
   again: z.boolean(),

@@ -7,7 +7,9 @@ export interface SandboxWorld {
   readonly books: Books;
   readonly tasks: Tasks;
   readonly callbacks: Callbacks;
-  /** One of them is required by every request but those of the payer's page. @default none: all callers are in this process */
+  /**
+   * Every request except those of the payer's page requires one of them. @default none: all callers are in this process
+   */
   readonly secrets?: () => Promise<readonly string[]>;
   /** Posts a callback. @returns whether it was answered 2xx in time; false for every failure. @default over HTTP */
   readonly post?: (callback: Callback) => Promise<boolean>;

@@ -38,7 +38,7 @@ test.each<[fault: string, change: typeof answers, sentences: readonly string[]]>
   [
     'a payment is refused',
     { 'POST /v1/payments': [503, { status: 503, code: 'temporarily_unavailable' }] },
-    ['A payment gets the answer 503 temporarily_unavailable.'],
+    ['A payment was answered with 503 temporarily_unavailable.'],
   ],
   [
     'no callback arrives',
@@ -53,7 +53,7 @@ test.each<[fault: string, change: typeof answers, sentences: readonly string[]]>
   [
     'jobs are not accepted',
     { 'POST /v1/admin/jobs/resolve/runs': [503, {}] },
-    ['A run of the job resolve gets the answer 503.'],
+    ['A run of the job resolve was answered with 503.'],
   ],
   [
     'the run does not end, and no payment can be read',
