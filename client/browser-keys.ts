@@ -5,13 +5,15 @@ import type { KeyStore, StoredOperation } from './key-store.ts';
 const ROWS = 'operations';
 
 /**
- * Keeps operations in IndexedDB, for all tabs and workers of one origin. A row is stored and read in one transaction, which is on the
- * disk when it ends: it outlives a reload, a crash of the browser, and a loss of power. The rows of a private window end with it.
+ * Keeps operations in IndexedDB, for all tabs and workers of one origin. A row is stored and read in one transaction,
+ * which is on the disk when it ends: it outlives a reload, a crash of the browser, and a loss of power. The rows of a
+ * private window end with it.
  *
- * `localStorage` is no such store: Chromium writes it to the disk some seconds later, and nothing in it is put if absent.
+ * `localStorage` does not suffice: Chromium writes it to disk some seconds later, and it has no atomic put-if-absent.
  *
  * @param database the name of the IndexedDB database @default 'payonce'
- * @throws PayonceError from its functions: `invalid_key_store` when the browser stores nothing, for example because the disk is full
+ * @throws PayonceError from its functions: `invalid_key_store` when the browser stores nothing, for example because the
+ *   disk is full
  */
 export function browserKeys(database = 'payonce'): KeyStore {
   return {
@@ -22,7 +24,10 @@ export function browserKeys(database = 'payonce'): KeyStore {
   };
 }
 
-/** Reads and writes one row. Transactions of other tabs come before or after it. @returns the row as it is on the disk now */
+/**
+ * Reads and writes one row. Transactions of other tabs are serialized before or after it. @returns the row that is now
+ * on disk
+ */
 async function change(
   database: string,
   operation: string,
@@ -40,7 +45,7 @@ async function change(
   }
 }
 
-/** For each change, because a browser may close a connection at any time. */
+/** Opened for each change, because a browser may close a connection at any time. */
 function open(database: string): Promise<IDBDatabase> {
   const opening = indexedDB.open(database, 1);
   return new Promise((resolve, reject) => {
@@ -62,7 +67,7 @@ function commit(
     const reading = rows.get(operation) as IDBRequest<StoredOperation | undefined>;
     reading.addEventListener('success', () => {
       row = next(reading.result);
-      // Also a row that exists, so that it is on the disk in any case.
+      // Also written for an existing row, so that it is on disk in any case.
       rows.put(row);
     });
     transaction.addEventListener('complete', () => {

@@ -21,12 +21,13 @@ export interface ClientOptions {
   /** The address of the API with its stage, for example `https://pay.example.com/v1` without `/v1`. */
   readonly url: string;
   /**
-   * A tenant's API key. It is a secret and belongs into no browser: there, `url` is an address of your own server, which adds it.
+   * A tenant's API key. It is a secret: never ship it to a browser. There, `url` must be an address of your own server,
+   * which adds it.
    *
    * @default none is sent
    */
   readonly apiKey?: string;
-  /** Where keys and bodies are stored before they are sent: `fileKeys`, `memoryKeys`, or two functions of yours. */
+  /** The store of keys and bodies before they are sent: `fileKeys`, `memoryKeys`, or two functions of yours. */
   readonly keys: KeyStore;
   /** @default the system's */
   readonly surroundings?: Partial<Surroundings>;
@@ -35,8 +36,8 @@ export interface ClientOptions {
 export type Client = ReturnType<typeof createClient>;
 
 /**
- * A client of Payonce's API that cannot charge twice: each change has a name of the caller's (`operation`), and is stored with its
- * key before it is sent.
+ * A client of Payonce's API that cannot charge twice: each change has a name chosen by the caller (`operation`), and is
+ * stored with its key before it is sent.
  *
  * @throws TypeError for a URL that is not http or https
  */
@@ -65,7 +66,7 @@ export function createClient({ url, apiKey, keys, surroundings }: ClientOptions)
   };
 }
 
-/** Every change is made by `POST`, but for the deletion of an endpoint. */
+/** Every change is made by `POST`, except for the deletion of an endpoint. */
 const post = (path: string, params?: object) => ({ method: 'POST', path, ...(params === undefined ? {} : { params }) });
 
 function payments(changes: Operations, reading: Reading) {
@@ -73,16 +74,17 @@ function payments(changes: Operations, reading: Reading) {
   return {
     /** Its status can be `processing` or `requires_action`: see `wait`. @throws ProblemError `payment_failed` with the payment */
     create: (params: Schemas['CreatePayment'], once: Once) => changes.run<Payment>(post('/v1/payments', params), once),
-    /** @param params all that is authorized, unless an amount is given */
+    /** @param params the full authorized amount, unless an amount is given */
     capture: (id: string, params: Schemas['CapturePayment'], once: Once) =>
       changes.run<Payment>(post(`${at(id)}/capture`, params), once),
     cancel: (id: string, once: Once) => changes.run<Payment>(post(`${at(id)}/cancel`), once),
-    /** @param params all that is left, unless an amount is given */
+    /** @param params the remaining amount, unless an amount is given */
     refund: (id: string, params: Schemas['RefundPayment'], once: Once) =>
       changes.run<Refund>(post(`${at(id)}/refunds`, params), once),
     retrieve: (id: string, limits?: Limits) => reading.get<Payment>(at(id), limits),
     /**
-     * Waits while the payment is `processing`. In `requires_action` and `needs_review` it waits for a person, and is returned.
+     * Waits while the payment is `processing`. A payment in `requires_action` or `needs_review` waits for a person, and
+     * is returned.
      *
      * @throws UnfinishedError after `timeoutMs`, by default two minutes
      */
@@ -149,17 +151,17 @@ function webhookEndpoints(changes: Operations, reading: Reading) {
   };
 }
 
-/** An id as a part of a path: nothing in it leads to another path. */
+/** An id as a part of a path, escaped so that it cannot lead to another path. */
 function segment(id: string): string {
   if (typeof id !== 'string' || id === '' || id === '.' || id === '..')
-    throw new TypeError(`an id must be a text such as pay_…, and is ${JSON.stringify(id)}`);
+    throw new TypeError(`an id must be a string such as pay_…, but is ${JSON.stringify(id)}`);
   return encodeURIComponent(id);
 }
 
 function addressOf(url: string): string {
   const { search, hash } = new URL(url);
   if (!/^https?:\/\/[^\s\\/?#@]+(?:\/[^\s\\]*)?$/i.test(url) || search !== '' || hash !== '')
-    throw new TypeError(`url must be an http or https address without a query, and is ${url}`);
+    throw new TypeError(`url must be an http or https address without a query, but is ${url}`);
   return url.replace(/(?<!\/)\/+$/, '');
 }
 

@@ -2,17 +2,19 @@ import type { components } from './api-types.ts';
 
 /** Problem details of the API (RFC 9457). */
 export type Problem = components['schemas']['Problem'];
-/** Stable. An API that is newer than this client may answer with further codes. */
+/** Stable. A newer API may answer with codes that this client does not know. */
 export type ProblemCode = Problem['code'];
 
 /**
- * What a caller does about a problem:
+ * The action of a caller after a problem:
  *
- * - `new_operation`: the answer is final for this operation. A further attempt needs another operation, because it is another payment.
- * - `read_object`: the operation had its effect before, and its answer is no longer stored. Read the object that the problem names.
+ * - `new_operation`: the answer is final for this operation. A further attempt needs another operation, because it is
+ *   another payment.
+ * - `read_object`: the operation already took effect, and its answer is no longer stored. Read the object that the
+ *   problem names.
  * - `same_operation`: nothing was stored. The same operation can succeed later.
- * - `correct`: the request was refused, and nothing was stored. The same operation can succeed when its cause is gone: a missing
- *   scope, a setting, the state of the payment. A request with another body needs another operation.
+ * - `correct`: the request was refused, and nothing was stored. The same operation can succeed once the cause is fixed:
+ *   a missing scope, a setting, the state of the payment. A request with another body needs another operation.
  */
 export type WayOn = 'new_operation' | 'read_object' | 'same_operation' | 'correct';
 
@@ -20,7 +22,7 @@ const FINAL = 'new_operation';
 const LATER = 'same_operation';
 const CORRECT = 'correct';
 
-/** The way on after each code. A new code of the API does not compile without one. */
+/** The action after each code. A new code of the API does not compile without one. */
 const WAYS: Readonly<Record<ProblemCode, WayOn>> = {
   payment_failed: FINAL,
   payment_canceled: FINAL,
@@ -92,7 +94,10 @@ const WAYS: Readonly<Record<ProblemCode, WayOn>> = {
   balance_too_large: CORRECT,
 };
 
-/** Problems that pass within a request's time. The client sends the same key and body again by itself. */
+/**
+ * Problems that are resolved within the duration of a request. The client retries with the same key and body
+ * automatically.
+ */
 const PASSING: ReadonlySet<string> = new Set<ProblemCode>([
   'idempotency_key_in_progress',
   'rate_limited',
@@ -102,7 +107,7 @@ const PASSING: ReadonlySet<string> = new Set<ProblemCode>([
   'timeout',
 ]);
 
-/** Whether the problem can be gone at the next attempt, with the same key and body. An unknown code of a server's error can. */
+/** Whether the next attempt with the same key and body can succeed. This includes unknown codes of server errors. */
 export function isPassing({ code, status }: Pick<Problem, 'code' | 'status'>): boolean {
   return PASSING.has(code) || (!isKnown(code) && status >= 500);
 }
@@ -116,7 +121,7 @@ function isKnown(code: string): code is ProblemCode {
   return Object.hasOwn(WAYS, code);
 }
 
-/** Codes of errors that the client finds without the API's help. */
+/** Codes of errors that the client detects itself. */
 export type ClientCode =
   | 'invalid_operation'
   | 'operation_changed'
@@ -126,13 +131,13 @@ export type ClientCode =
   | 'unfinished'
   | 'invalid_webhook';
 
-/** All errors that the client throws by itself. A caller's own `AbortSignal` and key store throw what they throw. */
+/** The base of all errors of the client. Errors of the caller's `AbortSignal` and key store are thrown unchanged. */
 export class PayonceError extends Error {
   override readonly name: string = 'PayonceError';
   readonly code: ProblemCode | ClientCode;
   /**
-   * Whether this operation may have taken effect, now or in an earlier process. Call again with the same operation to find out:
-   * that never makes a second effect.
+   * Whether this operation may have taken effect, now or in an earlier process. Call again with the same operation to
+   * find out, which never causes a second effect.
    */
   readonly mayHaveTakenEffect: boolean;
 
@@ -147,7 +152,7 @@ export class PayonceError extends Error {
   }
 }
 
-/** The API's own answer that the request has no success. */
+/** The API's answer that the request did not succeed. */
 export class ProblemError extends PayonceError {
   override readonly name = 'ProblemError';
   declare readonly code: ProblemCode;
@@ -177,10 +182,10 @@ export function isProblem<Code extends ProblemCode>(
   return error instanceof ProblemError && (codes as readonly ProblemCode[]).includes(error.code);
 }
 
-/** The object had no outcome yet when the time to wait had ended. */
+/** The object had no outcome at the end of the wait. */
 export class UnfinishedError<Item> extends PayonceError {
   override readonly name = 'UnfinishedError';
-  /** As it was read last. */
+  /** The object as last read. */
   readonly object: Item;
 
   constructor(object: Item, waitedMs: number) {

@@ -4,12 +4,12 @@ import { dirname, join, resolve } from 'node:path';
 import { type KeyStore, type StoredOperation, storedIn } from './key-store.ts';
 
 /**
- * Keeps each operation in a file of its own, for one machine with any number of processes. A row is on the disk, with the name of its
- * file, before it is used: a crash of the process or of the machine leaves the whole row or none.
+ * Keeps each operation in a file of its own, for one machine with any number of processes. A row and the name of its
+ * file are on disk before the row is used, so a crash of the process or the machine leaves the whole row or none.
  *
- * Files contain what is sent and answered: they are readable by their owner only. The folder must be on a local disk.
+ * Files contain requests and answers, and are readable only by their owner. The folder must be on a local disk.
  *
- * @param folder is made if it does not exist
+ * @param folder created if it does not exist
  */
 export function fileKeys(folder: string): KeyStore {
   const root = resolve(folder);
@@ -20,14 +20,14 @@ export function fileKeys(folder: string): KeyStore {
       const file = fileOf(request.operation);
       const draft = await writeDraft(root, request);
       try {
-        // Of two processes at once, one makes the name. A rename would take the name from the other one.
+        // Of two concurrent processes, one creates the name. A rename would overwrite the file of the other.
         await link(draft, file);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       } finally {
         await rm(draft, { force: true });
       }
-      // Also for a row that exists: its writer may have died before the name was on the disk.
+      // Also for an existing row, whose writer may have died before the name was on disk.
       await syncFolder(root);
       return storedIn(await readFile(file, 'utf8'));
     },
@@ -38,7 +38,7 @@ export function fileKeys(folder: string): KeyStore {
   };
 }
 
-/** @returns the name of a file that is whole and on the disk */
+/** @returns the name of a complete file on disk */
 async function writeDraft(root: string, row: StoredOperation): Promise<string> {
   const draft = join(root, `.${randomUUID()}.draft`);
   const file = await open(draft, 'wx', 0o600);
@@ -51,7 +51,7 @@ async function writeDraft(root: string, row: StoredOperation): Promise<string> {
   return draft;
 }
 
-/** A new folder is lost with its rows unless the folder above it is on the disk, too. */
+/** Creates a folder. A new folder is lost with its rows unless its parent is on disk, too. */
 async function makeFolder(root: string): Promise<void> {
   const first = await mkdir(root, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -59,7 +59,7 @@ async function makeFolder(root: string): Promise<void> {
 }
 
 async function syncFolder(folder: string): Promise<void> {
-  // Windows opens no folders. There, the file system's journal keeps the order of names.
+  // Windows does not open folders. There, the file system's journal keeps the order of names.
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');
   try {

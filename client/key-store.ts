@@ -1,8 +1,8 @@
 import { PayonceError } from './errors.ts';
 
-/** What is sent under a key: the same text at each attempt. */
+/** The request of a key, the same text for every attempt. */
 export interface StoredRequest {
-  /** The caller's own name for what happens once. */
+  /** The caller's own name for the operation that takes effect once. */
   readonly operation: string;
   /** The `Idempotency-Key`. */
   readonly key: string;
@@ -11,39 +11,40 @@ export interface StoredRequest {
   readonly path: string;
   /** JSON; null for a request without a body. */
   readonly body: string | null;
-  /** Of the API key; null when the client has none that shows it. */
+  /** The mode of the API key; null when the client has no key that shows it. */
   readonly mode: 'test' | 'live' | null;
 }
 
 /** The final answer to a request. */
 export interface StoredAnswer {
   readonly status: number;
-  /** JSON, as it was answered. */
+  /** JSON, as received. */
   readonly body: string;
 }
 
 export interface StoredOperation extends StoredRequest {
-  /** Absent while there is none. */
+  /** Absent while there is no answer. */
   readonly answer?: StoredAnswer;
 }
 
 type Awaitable<Value> = Value | Promise<Value>;
 
 /**
- * Where operations are kept. A store of one's own is two functions, for example over a column of the order's own row. Both may run in
- * a transaction of the caller's. What they throw stops the operation, and is thrown to its caller.
+ * The store of operations. A custom store consists of two functions, for example over a column of the order's own row.
+ * Both may run in a transaction of the caller. An error that they throw stops the operation and is passed to its
+ * caller.
  */
 export interface KeyStore {
   /**
-   * Stores the request unless there is one of this operation: of two at once, one is stored. It must be durable before this returns,
-   * because the request is sent then.
+   * Stores the request unless there is one for this operation; of two concurrent requests, one is stored. It must be
+   * durable before this returns, because the request is then sent.
    *
-   * @returns what is stored now
+   * @returns the stored operation
    */
   putIfAbsent(request: StoredRequest): Awaitable<StoredOperation>;
   /**
-   * Stores the answer beside the request. It can come more than once for an operation, with the same bytes. After a throw, the same
-   * operation gets the answer again.
+   * Stores the answer with the request. It can be called more than once for an operation, with the same bytes. After an
+   * error, the same operation receives the answer again.
    */
   keepAnswer(request: StoredRequest, answer: StoredAnswer): Awaitable<void>;
 }
@@ -62,9 +63,9 @@ export function memoryKeys(): KeyStore {
 }
 
 /**
- * Reads a row that was stored as JSON, for stores of one's own.
+ * Reads a row that was stored as JSON, for custom stores.
  *
- * @param answer as JSON @default there is none
+ * @param answer as JSON @default none
  * @throws PayonceError `invalid_key_store` for anything else
  */
 export function storedIn(request: string | null | undefined, answer?: string | null): StoredOperation {
@@ -82,7 +83,7 @@ function objectIn(text: string | null | undefined): object {
   }
 }
 
-/** Whether a store gave back what was put. */
+/** Whether a store returned a valid operation. */
 export function isOperation(value: unknown): value is StoredOperation {
   if (typeof value !== 'object' || value === null) return false;
   const { operation, key, method, path, body, mode, answer } = value as Partial<Record<keyof StoredOperation, unknown>>;

@@ -12,8 +12,8 @@ import type { Surroundings } from './surroundings.ts';
 /** A call that takes effect once. */
 export interface Once extends Limits {
   /**
-   * Your own name for what happens once, for example `order_42`. Calls of this name send the same key and body, in this process and
-   * in later ones, and get the same answer. 1 to 200 characters.
+   * Your own name for the operation that takes effect once, for example `order_42`. Calls of this name send the same
+   * key and body, in this process and in later ones, and get the same answer. 1 to 200 characters.
    */
   readonly operation: string;
 }
@@ -22,7 +22,7 @@ const LONGEST_NAME = 200;
 
 type Change = Pick<StoredRequest, 'method' | 'path'> & { readonly params?: object };
 
-/** Store the key and the body, send, keep the answer: in this order, whatever process does the next step. */
+/** Stores the key and the body, sends, and stores the answer, in this order, whichever process does the next step. */
 export class Operations {
   readonly #keys: KeyStore;
   readonly #sender: Sender;
@@ -60,11 +60,11 @@ export class Operations {
 
 function checked(stored: unknown, operation: string): StoredOperation {
   if (isOperation(stored) && stored.operation === operation) return stored;
-  const message = `The key store gave back no row of the operation ${operation}. Nothing was sent.`;
+  const message = `The key store returned no row of the operation ${operation}. Nothing was sent.`;
   throw new PayonceError('invalid_key_store', message);
 }
 
-/** Names fields, and shows no values: they can be personal. */
+/** The error for a changed request. It names fields without their values, which can be personal. */
 function changed(operation: string, fields: readonly string[]): PayonceError {
   const message =
     `The operation ${operation} was begun with another ${fields.join(', ')}. Nothing was sent. ` +
@@ -84,7 +84,7 @@ function settled(answer: Answer, mayHaveTakenEffect = false): object {
   return answer.value;
 }
 
-/** What differs between two requests. The order of fields does not matter, as it does not to the API. */
+/** The differences between two requests. As for the API, the order of fields does not matter. */
 function differences(stored: StoredRequest, offered: StoredRequest): readonly string[] {
   const rest = (['mode', 'method', 'path'] as const).filter((each) => stored[each] !== offered[each]);
   if (stored.body === offered.body) return rest;
@@ -94,7 +94,7 @@ function differences(stored: StoredRequest, offered: StoredRequest): readonly st
   return [...rest, ...names.filter((name) => left.get(name) !== right.get(name))];
 }
 
-/** The fields of a body, each as text in which the order of fields is always the same. */
+/** The fields of a body, each as text with a canonical order of fields. */
 function fieldsOf(body: string): ReadonlyMap<string, string> {
   const value = JSON.parse(body) as object;
   return new Map(Object.entries(value).map(([name, inner]) => [name, JSON.stringify(sorted(inner))]));

@@ -3,7 +3,7 @@ import { PayonceError, ProblemError, UnfinishedError } from './errors.ts';
 import type { Limits, Sender } from './sender.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** A page of a list. Some lists name the place of the next page, and in others it begins after the last object. */
+/** A page of a list. Some lists name the start of the next page; in others it begins after the last object. */
 interface Page<Item> {
   readonly data: readonly Item[];
   readonly has_more: boolean;
@@ -12,9 +12,9 @@ interface Page<Item> {
 
 type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** Longer than the first outcomes of a payer's bank take. Milliseconds. */
+/** Default wait. Exceeds the time in which a payer's bank usually decides. Milliseconds. */
 const WAIT_MS = 120_000;
-/** More than fit into any wait of some minutes. */
+/** Maximum number of reads; more than fit into any wait of some minutes. */
 const MAX_LOOKS = 1_000;
 
 /** Requests that change nothing when they are repeated. */
@@ -50,7 +50,7 @@ export class Reading {
       if (!page.has_more) return;
       const next = page.next_cursor ?? placeOf(page.data.at(-1));
       if (next === undefined || next === cursor)
-        throw new PayonceError('unexpected_answer', `The list ${path} has more, and does not say where.`);
+        throw new PayonceError('unexpected_answer', `The list ${path} has more pages, but does not name the next one.`);
       cursor = next;
     }
   }

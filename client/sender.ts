@@ -11,15 +11,18 @@ export interface Sent {
   readonly key?: string;
 }
 
-/** How long a call may take. */
+/** Time limits of a call. */
 export interface Limits {
   /** All attempts and the pauses between them. Milliseconds. @default 60,000 */
   readonly timeoutMs?: number;
-  /** Ends the call with the signal's reason. What was sent may still take effect: the same operation finds out. */
+  /**
+   * Ends the call with the signal's reason. A sent request may still take effect; call with the same operation to find
+   * out.
+   */
   readonly signal?: AbortSignal;
 }
 
-/** What the API answered, other than that it should be asked again. */
+/** An answer of the API that does not require a retry. */
 export type Answer =
   | { readonly kind: 'success'; readonly status: number; readonly text: string; readonly value: object }
   | { readonly kind: 'problem'; readonly status: number; readonly text: string; readonly problem: Problem };
@@ -36,16 +39,16 @@ const TIMEOUT_MS = 60_000;
 const ATTEMPT_MS = 30_000;
 /** More than fit into any timeout of some minutes. The loop ends even if the clock stands still. */
 const MAX_ATTEMPTS = 100;
-/** Without an answer of the API: of a gateway or a proxy before it. */
+/** Statuses of a gateway or a proxy in front of the API. */
 const PASSING_STATUS = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 export interface SenderOptions {
-  /** With the stage, and without a slash at its end. */
+  /** With the stage, without a trailing slash. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Sends one request until it is answered: the same bytes under the same key each time. */
+/** Sends one request until it is answered, with the same bytes and the same key each time. */
 export class Sender {
   readonly #options: SenderOptions;
   readonly #around: Surroundings;
@@ -55,7 +58,9 @@ export class Sender {
     this.#around = around;
   }
 
-  /** @throws PayonceError `no_answer` when the time is up, `unexpected_answer` for what is no answer of the API */
+  /**
+   * @throws PayonceError `no_answer` when the time is up, `unexpected_answer` for an answer that is not from the API
+   */
   async send(request: Sent, { timeoutMs = TIMEOUT_MS, signal }: Limits): Promise<Answered> {
     const untilMs = this.#around.nowMs() + timeoutMs;
     let sentBefore = false;
@@ -105,7 +110,7 @@ export class Sender {
     const body = objectIn(text);
     if (status >= 200 && status < 300) {
       if (typeof body?.['object'] === 'string') return { kind: 'success', status, text, value: body };
-      // A cut-off answer, or the page of a proxy.
+      // A truncated answer, or the page of a proxy.
       return { kind: 'again', why: new Error(`the answer ${status} has no object`), received: true };
     }
     const seconds = parseRetryAfter(headers.get('retry-after'), this.#around.nowMs());
@@ -119,7 +124,7 @@ export class Sender {
     const why = new Error(`the answer ${status} is not of the API`);
     if (PASSING_STATUS.has(status)) return { kind: 'again', why, received: true, ...later };
     const message =
-      `The address answered ${status}, which is no answer of Payonce. Is ${this.#options.url} the address of its API, ` +
+      `The address answered ${status}, which is not an answer of Payonce. Is ${this.#options.url} the address of its API, ` +
       'with its stage?';
     throw new PayonceError('unexpected_answer', message, { mayHaveTakenEffect: true });
   }

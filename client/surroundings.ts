@@ -1,4 +1,4 @@
-/** What the client takes from where it runs: Node 20 and later, and browsers. Tests give others. */
+/** The environment of the client: Node 20 and later, and browsers. Replaced in tests. */
 export interface Surroundings {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** Unix milliseconds. */

@@ -4,9 +4,12 @@ import { PayonceError } from './errors.ts';
 export type WebhookEvent = components['schemas']['Event'];
 
 export interface WebhookOptions {
-  /** The endpoint's `whsec_…`. After a rotation, the new one and the one before it. */
+  /** The endpoint's `whsec_…`. After a rotation, the new and the previous one. */
   readonly secrets: readonly string[];
-  /** How old, or how far ahead of this machine's clock, a webhook may be. @default 300, as Standard Webhooks has it */
+  /**
+   * Maximum difference between the time of a webhook and this machine's clock, in either direction. @default 300, as in
+   * Standard Webhooks
+   */
   readonly toleranceSeconds?: number;
   /** Unix milliseconds. @default now */
   readonly nowMs?: number;
@@ -14,7 +17,7 @@ export interface WebhookOptions {
 
 type HeaderValues = Pick<Headers, 'get'> | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** No name for it is a type both in Node and in browsers. */
+/** No name of this type exists both in Node and in browsers. */
 type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
 const TOLERANCE_SECONDS = 300;
@@ -22,7 +25,7 @@ const TOLERANCE_SECONDS = 300;
 /**
  * Verifies a webhook (Standard Webhooks) and reads its event. It is delivered at least once: process each `id` once.
  *
- * @param body the body as it was received: not JSON that was parsed and written again
+ * @param body the body exactly as received, not JSON that was parsed and serialized again
  * @param headers of the request: `Headers`, or Node's, in any case
  * @throws PayonceError `invalid_webhook`
  */
@@ -33,9 +36,10 @@ export async function verifyWebhook(
 ): Promise<WebhookEvent> {
   const header = headerReader(headers);
   const [id, timestamp, signatures] = [header('webhook-id'), header('webhook-timestamp'), header('webhook-signature')];
-  // It separates the signed parts: with one in the id, a signature would fit several ids, times and bodies.
+  // The full stop separates the signed parts. With one in the id, a signature would match several ids, times and
+  // bodies.
   if (id.includes('.')) throw invalid('webhook-id has a full stop');
-  if (!/^\d{1,12}$/.test(timestamp)) throw invalid('webhook-timestamp is no time in Unix seconds');
+  if (!/^\d{1,12}$/.test(timestamp)) throw invalid('webhook-timestamp is not a time in Unix seconds');
   if (Math.abs(nowMs / 1000 - Number(timestamp)) > toleranceSeconds)
     throw invalid(`it was signed more than ${toleranceSeconds} seconds before or after this machine's time`);
   const received = typeof body === 'string' ? new TextEncoder().encode(body) : body;
@@ -45,7 +49,7 @@ export async function verifyWebhook(
   const given = signatures.split(' ').flatMap((each) => (each.startsWith('v1,') ? [bytesOf(each.slice(3))] : []));
   const known = given.filter((each) => each !== undefined);
   const checks = keys.flatMap((key) => known.map((signature) => crypto.subtle.verify('HMAC', key, signature, signed)));
-  if (!(await Promise.all(checks)).includes(true)) throw invalid('no signature is of a given secret');
+  if (!(await Promise.all(checks)).includes(true)) throw invalid('no signature matches a given secret');
   return JSON.parse(new TextDecoder().decode(received)) as WebhookEvent;
 }
 
@@ -74,7 +78,7 @@ async function keyOf(secret: string): Promise<Key> {
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
 }
 
-/** @returns undefined for what is no base64 */
+/** @returns undefined for text that is not base64 */
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));

@@ -1,6 +1,6 @@
 /**
- * Makes the package: `npm run package` writes `dist/payonce-<version>.tgz`, which others install. Nothing is published.
- * The packages that the code needs are part of its bundles, so the package has no dependencies.
+ * Builds the package: `npm run package` writes `dist/payonce-<version>.tgz`, which other projects install. Nothing is
+ * published. The packages that the code needs are part of its bundles, so the package has no dependencies.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const { values } = parseArgs({ options: { directory: { type: 'string', default: 
 const DESTINATION = resolve(values.directory);
 const FOLDER = join(DESTINATION, 'package');
 
-/** Files that go into the package as they are. */
+/** Files that are copied into the package unchanged. */
 const COPIED: Readonly<Record<string, string>> = {
   'package/payonce.mjs': 'bin/payonce.mjs',
   'cdk.json': 'cdk.json',
@@ -57,7 +57,7 @@ async function makeCode(): Promise<void> {
   ]);
 }
 
-/** The declarations that the doors lead to. Those of the rest of the project stay behind. */
+/** Writes the declarations that are reachable from the entry points, without the rest of the project. */
 function makeTypes(): void {
   const all = join(DESTINATION, 'types');
   execFileSync(join(BINARIES, 'tsc'), ['-p', 'package', '--outDir', all], { cwd: PROJECT, stdio: 'inherit' });
@@ -75,7 +75,7 @@ function makeTypes(): void {
   rmSync(all, { recursive: true });
 }
 
-/** Its files are copied, so that no source map names it. */
+/** Packages whose files are copied, so that no source map names them. */
 const COPIED_PACKAGES = ['swagger-ui-dist'];
 
 /** The licences of the packages whose code is in the package, by its source maps. */

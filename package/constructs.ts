@@ -1,4 +1,7 @@
-/** `payonce`: the constructs. `Payonce` is a whole deployment. The stacks, and the rooms of which the service stack consists, are for apps that put them together in another way. */
+/**
+ * `payonce`: the constructs. `Payonce` is a whole deployment. The stacks, and the rooms that make up the service stack,
+ * are for apps that combine them differently.
+ */
 export { type EventName, EventNames } from '../lambdas/events/contract.ts';
 export { ArchiveStack, type ArchiveStackProps } from '../lib/archive-stack.ts';
 export { Callbacks, type CallbacksProps } from '../lib/callbacks.ts';

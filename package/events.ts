@@ -12,7 +12,7 @@ export { type EventOf, EventSchemas, type ReadEvent, readEvent } from '../lambda
 /** A consumer, and the table with its records. */
 export interface EventHandlerOptions<Name extends EventName>
   extends Pick<OnceOptions, 'table' | 'client' | 'retentionHours'> {
-  /** The events that its rule selects, as `addConsumer` names them. */
+  /** The events that its rule selects, by their names in `addConsumer`. */
   readonly events: readonly Name[];
   /** The handler name, in lower case with hyphens. It never changes, because records contain it. */
   readonly handler: string;
@@ -23,8 +23,9 @@ export interface EventHandlerOptions<Name extends EventName>
 }
 
 /**
- * The handler of a queue with events of Payonce's bus. Each event takes effect once, whatever is delivered twice. A message that fails, or
- * that no schema of these events fits, is delivered again alone, and at last waits in the dead-letter queue.
+ * The handler of a queue with events of Payonce's bus. Each event takes effect once, however often it is delivered. A
+ * message that fails, or that matches no schema of these events, is redelivered alone, and finally moves to the
+ * dead-letter queue.
  *
  * @throws Error when an option is not valid
  */
@@ -38,7 +39,7 @@ export function createEventHandler<const Name extends EventName>({
   const read = (given: BusEvent): EventOf<Name> => {
     const name = events.find((each) => typeOfEvent(each) === given.event.type);
     if (name === undefined)
-      throw new Error(`${handler} does not take ${given.event.type}: its rule selects more than its handler.`);
+      throw new Error(`${handler} does not handle ${given.event.type}: its rule selects more than its handler.`);
     const known = readEvent(name, given);
     if (known.kind === 'event') return known.event;
     throw new Error(`${given.event.id} is ${known.kind}: ${known.detail}`);

@@ -1,4 +1,4 @@
-/** Licences that ask for no more than a notice. Not here: copyleft, licences of one's own, and none. */
+/** Licences that require no more than a notice. Excluded are copyleft, proprietary and missing licences. */
 const ALLOWED: ReadonlySet<string> = new Set([
   'MIT',
   'MIT-0',
@@ -13,7 +13,7 @@ const ALLOWED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether code with this licence may be in what is deployed or packed.
+ * Whether code with this licence may be deployed or packaged.
  *
  * @param license an SPDX expression. Of alternatives, one is enough; one with `AND` needs all of its parts.
  */

@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 
-/** What the package says about itself, beside the names and versions of package.json. */
+/** The manifest of the package, in addition to the names and versions of package.json. */
 
-/** The doors by their names after `payonce`, each with its source. */
+/** The entry points by their names after `payonce`, each with its source. */
 export const DOORS = {
   '.': 'package/constructs',
   './client': 'package/client',
@@ -13,12 +13,12 @@ export const DOORS = {
   './webhooks': 'package/webhooks',
 } as const;
 
-/** The doors whose code runs in browsers and has no dependency. */
+/** The entry points whose code runs in browsers and has no dependency. */
 export const EVERYWHERE: readonly string[] = ['package/client', 'client/browser-keys', 'package/webhooks'];
 
-/** The packages that the types of some doors name. Nobody needs one without having it. */
+/** The packages that the types of some entry points name. Only apps that already have them need them. */
 const OF_TYPES = ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', '@types/aws-lambda', 'hono', 'zod'];
-/** The packages that an app with the constructs has. */
+/** The packages that an app with the constructs needs. */
 const OF_CONSTRUCTS = ['aws-cdk-lib', 'constructs'];
 
 interface Project {

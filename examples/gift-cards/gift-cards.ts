@@ -10,9 +10,9 @@ import { Webhook } from 'standardwebhooks';
 
 export interface GiftCardsOptions {
   readonly database: DatabaseSync;
-  /** `whsec_` and the value of the secret `ProcessorSigningKey`: who may call. */
+  /** `whsec_` and the value of the secret `ProcessorSigningKey`, which authenticates callers. */
   readonly signingKey: string;
-  /** Where Payonce takes callbacks, and `whsec_` with a value of the secret `ProcessorCallbackSecret`. */
+  /** The address of Payonce for callbacks, and `whsec_` with a value of the secret `ProcessorCallbackSecret`. */
   readonly callbacks: { readonly url: string; readonly secret: string };
   readonly livemode: boolean;
 }
@@ -74,7 +74,7 @@ const refusal = (status: 400 | 402 | 404 | 422, code: string, message: string, m
 
 // --------------------------------------------------------------------------------------------------------------- charges
 
-/** The rows of cards and of charges, and the callbacks that tell of charges. */
+/** The rows of cards and of charges, and the callbacks that report charges. */
 function rowsIn(database: DatabaseSync) {
   database.exec(SCHEMA);
   return {
@@ -82,12 +82,12 @@ function rowsIn(database: DatabaseSync) {
       const row = database.prepare('SELECT card, charge FROM charges WHERE id = ?').get(id);
       return row && { card: String(row['card']), charge: JSON.parse(String(row['charge'])) as Charge };
     },
-    /** Takes from the balance of a card. @returns whether the card had it */
+    /** Deducts from the balance of a card. @returns whether the balance sufficed */
     take: (card: string, amount: number, currency: string): boolean =>
       database
         .prepare('UPDATE cards SET balance = balance - ?1 WHERE id = ?2 AND currency = ?3 AND balance >= ?1')
         .run(amount, card, currency).changes === 1,
-    /** @throws Error when the card is gone, so that the change is not made */
+    /** @throws Error when the card no longer exists, so that the change is not made */
     giveBack: (card: string, amount: number) => {
       const { changes } = database.prepare('UPDATE cards SET balance = balance + ? WHERE id = ?').run(amount, card);
       if (changes !== 1) throw new Error(`there is no card ${card}`);
@@ -170,7 +170,10 @@ const CHANGES: Readonly<Record<string, (rows: Rows, card: string, charge: Charge
   },
 };
 
-/** One effect and one answer for each key. What was refused with 400 or 404 did nothing, and does not use up its key. */
+/**
+ * One effect and one answer for each key. A call that was refused with 400 or 404 has no effect and does not use up its
+ * key.
+ */
 function once(database: DatabaseSync, key: string, request: string, work: () => Answer): Answer {
   database.exec('BEGIN IMMEDIATE');
   try {
@@ -223,7 +226,7 @@ async function postCallbacks(database: DatabaseSync, { url, secret }: GiftCardsO
 
 // --------------------------------------------------------------------------------------------------------------- routes
 
-/** The service, and what posts its callbacks: call it every second. */
+/** The service, and a function that posts its callbacks; call it every second. */
 export function giftCards({ database, signingKey, callbacks, livemode }: GiftCardsOptions) {
   const rows = rowsIn(database);
   const caller = new Webhook(signingKey);

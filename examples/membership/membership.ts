@@ -17,7 +17,7 @@ import { admitJobs, createOnce, type JobVariables, type OnceVariables } from '..
 export interface MembershipOptions {
   readonly table: string;
   readonly client: DynamoDBDocumentClient;
-  /** The values of the secret that the deployment made for the target `membership`. */
+  /** The values of the secret that the deployment created for the target `membership`. */
   readonly jobSecrets: () => Promise<readonly string[]>;
   readonly nowMs: () => number;
   /** Seconds. @default the engine's */
@@ -32,7 +32,7 @@ interface Lock {
 
 /** Locks in one transaction, with two writes for each. */
 const LOCKS_AT_ONCE = 20;
-/** A run releases at most this many, and the next run goes on. */
+/** Maximum number of parts per run. The next run continues. */
 const MOST_PARTS = 50;
 
 export function membership({ table, client, jobSecrets, nowMs, leaseSeconds }: MembershipOptions) {
@@ -65,7 +65,7 @@ export function membership({ table, client, jobSecrets, nowMs, leaseSeconds }: M
     },
   );
 
-  /** The oldest locks whose time has come. The index may lag, so the writes have conditions. */
+  /** The oldest locks that are due. The index may lag, so the writes have conditions. */
   async function expiredLocks(): Promise<readonly Lock[]> {
     const { Items = [] } = await client.send(
       new QueryCommand({

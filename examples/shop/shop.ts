@@ -15,7 +15,7 @@ export interface ShopOptions {
   readonly database: DatabaseSync;
   readonly apiUrl: string;
   readonly apiKey: string;
-  /** Of the webhook endpoint: the current one, and the one before it while both sign. */
+  /** The secrets of the webhook endpoint: the current one, and the previous one while both sign. */
   readonly webhookSecrets: readonly string[];
 }
 
@@ -51,7 +51,9 @@ function purchasesIn(database: DatabaseSync) {
       const { request: stored, answer } = find(request.operation) ?? {};
       return storedIn(stored, answer);
     },
-    /** The answer and what it means are one write. A webhook may have said more since, so it is written once. */
+    /**
+     * Writes the answer and its meaning together. A webhook may have reported more since, so it is written only once.
+     */
     keepAnswer: ({ operation }: StoredRequest, answer: StoredAnswer) => {
       const value = JSON.parse(answer.body) as Partial<Order> & { readonly order?: Order };
       const { id, status } = value.order ?? value;
@@ -67,11 +69,11 @@ export function shop({ database, apiUrl, apiKey, webhookSecrets }: ShopOptions) 
   const client = createClient({ url: apiUrl, apiKey, keys: purchases });
   const app = new Hono();
 
-  /** Pays a purchase, or gets the answer that it has. */
+  /** Pays a purchase, or returns its stored answer. */
   async function pay({ id, sku, source }: Purchase): Promise<void> {
     const params = { ...PRICE, source, items: [{ sku, quantity: 1 }], email: 'ada@example.com' };
     await client.orders.create(params, { operation: id }).catch((error: unknown) => {
-      // The row says what became of it. Without an answer it stays open, and `resume` goes on.
+      // The row contains the outcome. Without an answer, it stays open and `resume` continues.
       if (!(error instanceof PayonceError)) throw error;
       console.error(error.message);
     });
@@ -115,7 +117,7 @@ export function shop({ database, apiUrl, apiKey, webhookSecrets }: ShopOptions) 
     // `order.completed` and `order.canceled` end a purchase; the order may be in review, or reopened, before.
     const order = event.data.object as Order;
     if (order.object !== 'order') return c.body(null, 204);
-    // Events come more than once, and in any order: only a newer one counts.
+    // Events can arrive more than once, and in any order; only a newer one counts.
     database
       .prepare('UPDATE purchases SET status = ?, sequence = ? WHERE order_id = ? AND sequence < ?')
       .run(STATUS[order.status] ?? 'pending', event.sequence, order.id, event.sequence);
@@ -124,7 +126,7 @@ export function shop({ database, apiUrl, apiKey, webhookSecrets }: ShopOptions) 
     return known === undefined ? c.text('not known yet', 503) : c.body(null, 204);
   });
 
-  /** Goes on with what a crash or an outage left open: call it at the start, and every minute. */
+  /** Continues purchases that a crash or an outage left open; call it at the start, and every minute. */
   async function resume(): Promise<void> {
     for (const purchase of database.prepare('SELECT * FROM purchases WHERE answer IS NULL').all())
       await pay(purchase as unknown as Purchase);
