@@ -28,7 +28,7 @@ export const DemoEnvironment = {
 /** The parameter with the callback address of the naive shop's processor. */
 export const SHOP_CALLBACK_PARAMETER = '/payonce-demo/callback-address';
 
-/** Where the naive shop takes callbacks, below its address. */
+/** The path of the naive shop for callbacks, below its address. */
 export const SHOP_CALLBACK_PATH = '/callbacks';
 
 /** Concurrent requests of the naive shop: enough for a race, few enough for a laptop. Throttled callers retry. */

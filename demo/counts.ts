@@ -4,26 +4,26 @@ import type { EventKind } from './contract.ts';
 import type { Side } from './side.ts';
 import type { Counts } from './verdict.ts';
 
-/** What to count: the results of one kind for one payment. */
+/** The subject to count: the results of one kind for one payment. */
 export interface Subject {
   readonly payment: string;
   readonly kind: EventKind;
   /** Deliveries of its event before the count is valid. @default 1 */
   readonly deliveries?: number;
-  /** What each count must be. A count of 0 cannot be waited for. @default 1 */
+  /** The expected value of each count. A count of 0 cannot be waited for. @default 1 */
   readonly expected?: 0;
 }
 
 const LOOK_EVERY_MS = 250;
 /** Counts that are unchanged for this long are final: an event reaches its consumer within a second. Milliseconds. */
 const QUIET_MS = 2_500;
-/** For counts that must be 0: nothing shows that an event is not still on its way. Milliseconds. */
+/** Quiet time for counts that must be 0, because an event may still be in transit. Milliseconds. */
 const QUIET_WITHOUT_ANY_MS = 4 * QUIET_MS;
 
 /**
  * Counts at the owners of the data after all counts are stable.
  *
- * @param endedMs when the failure ended, by the clock of `performance`
+ * @param endedMs end of the failure, by the clock of `performance`
  */
 export async function countAtRest(side: Side, subject: Subject, endedMs: number): Promise<Counts> {
   const begunMs = performance.now();
@@ -45,7 +45,7 @@ export async function countAtRest(side: Side, subject: Subject, endedMs: number)
   }
 }
 
-/** @throws Error when the trouble did not happen, so that the counts would prove nothing */
+/** @throws Error when the failure did not happen, so that the counts would prove nothing */
 function lateCounts({ counts, deliveries }: Found, subject: Subject): Counts {
   if (counts.events > 0 && deliveries < (subject.deliveries ?? 1)) {
     throw new Error(`the event of ${subject.payment} was not delivered again`);
@@ -58,7 +58,7 @@ interface Found {
   readonly deliveries: number;
 }
 
-/** Counts at the owners of the data now. */
+/** The current counts at the owners of the data. */
 export async function count(side: Side, { payment, kind }: Subject): Promise<Found> {
   const receipts = (await side.config.receipts(payment)).filter((receipt) => receipt.kind === kind);
   const deliveries = receipts.flatMap((receipt) => (receipt.row === 'delivery' ? [receipt.eventId] : []));

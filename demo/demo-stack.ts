@@ -47,7 +47,7 @@ export class DemoStack extends Stack {
   readonly callbackSecret: ProcessorSecret;
 
   constructor(scope: Construct, id: string, props: DemoStackProps) {
-    super(scope, id, { description: 'Payonce: a naive shop to put beside it' });
+    super(scope, id, { description: 'Payonce: a naive shop for comparison' });
     bundleEach(new Map(FUNCTIONS.map((name) => [name, `demo/functions/${name}.ts`])), OUTPUT);
     process.once('exit', () => rmSync(OUTPUT, { recursive: true, force: true }));
     this.callbackSecret = new ProcessorSecret(this, 'CallbackSecret', {

@@ -44,7 +44,7 @@ export interface DeployedDemo {
 }
 
 /**
- * Deploys the naive shop and both consumers beside Payonce with the CDK CLI, as on AWS.
+ * Deploys the naive shop and both consumers next to Payonce with the CDK CLI, as on AWS.
  *
  * @throws StartFailure when the running stack is older than this code, or the CLI fails
  */
@@ -124,7 +124,7 @@ async function introduce(aws: LocalAws, { shopFunction, shopUrl, shopProcessorUr
   );
 }
 
-/** Whether the stacks of the demonstration are there. */
+/** Whether the stacks of the demonstration exist. */
 export async function demoIsDeployed(aws: LocalAws): Promise<boolean> {
   const names = (await stacksOf(aws)).map(({ StackName: name }) => name);
   return Object.values(DemoStackName).every((name) => names.includes(name));

@@ -12,7 +12,7 @@ import { withSides } from './sides.ts';
 import { exitCode, type Finding, plainTable } from './verdict.ts';
 
 const PAGE = resolve(import.meta.dirname, '..', 'docs', 'demo.md');
-/** Differs from the default port and from those of tests and benchmarks. If it is taken, another is used. */
+/** Differs from the default port and from the ports of tests and benchmarks. If it is taken, another is used. */
 const DEMO_PORT = 14_866;
 
 const { write } = new Command('npm run demo --')
@@ -58,12 +58,12 @@ async function onLocalAws<Result>(use: (aws: LocalAws) => Promise<Result>): Prom
 
 async function demonstrate(aws: LocalAws): Promise<readonly Finding[]> {
   const begunMs = performance.now();
-  progress('deploying the naive shop and two consumers beside Payonce');
+  progress('deploying the naive shop and two consumers next to Payonce');
   const demo = await deployDemo(aws, join(directory, 'demo'), () => undefined);
   try {
     return await withSides(aws, demo, (sides) => sideBySide(sides, SCENARIOS, progress));
   } finally {
-    progress(`done after ${Math.round((performance.now() - begunMs) / 1_000)} s; taking the naive shop away`);
+    progress(`done after ${Math.round((performance.now() - begunMs) / 1_000)} s; removing the naive shop`);
     await removeDemo(aws);
   }
 }

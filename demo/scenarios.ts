@@ -13,11 +13,11 @@ export interface Scenario {
   readonly id: string;
   readonly trouble: string;
   readonly moves: Finding['moves'];
-  /** What each count must be: 0 when the processor refuses. @default 1 */
+  /** The expected value of each count: 0 when the processor refuses. @default 1 */
   readonly expected?: 0;
   /** Order of the start: the scenarios with the longest waits start first. @default 3 */
   readonly turn?: 1 | 2;
-  /** Whether it is left out of `npm run demo`, because it takes long or has no effect to count. @default false */
+  /** Whether it is excluded from `npm run demo`, because it takes long or has no effect to count. @default false */
   readonly isOnlyInLab?: true;
   /**
    * Causes the failure and returns what to count. Its later effects can continue in the background.
@@ -28,7 +28,7 @@ export interface Scenario {
 }
 
 const LOOK_EVERY_MS = 20;
-/** Ten minutes: longer than any wait on a busy machine. */
+/** Maximum number of polls: ten minutes, longer than any wait on a busy machine. */
 const MAX_LOOKS = 30_000;
 /** A slow charge takes seconds, and the next look at it is 20 ms away. */
 const MAX_ATTEMPTS = 100;
@@ -178,8 +178,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     id: 'lost-acknowledgement',
-    trouble:
-      'the acknowledgement of a Kafka consumer is lost, and the event that asks for a payment is delivered again',
+    trouble: 'the acknowledgement of a Kafka consumer is lost, and the event that requests a payment is redelivered',
     moves: 'charge',
     provoke: async (side) => {
       const eventId = randomUUID();
@@ -202,7 +201,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     id: 'dispute-during-refund',
-    trouble: 'the processor refunds without an answer, the payer disputes the charge meanwhile, and the client retries',
+    trouble: 'the processor refunds without an answer, the payer then disputes the charge, and the client retries',
     moves: 'refund',
     turn: 2,
     provoke: (side, name) =>
@@ -226,7 +225,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
 ];
 
-/** The troubles of the lab: those of the demonstration, and those that take longer. */
+/** The scenarios of the lab: those of the demonstration, and slower ones. */
 export const LAB_SCENARIOS: readonly Scenario[] = [
   ...SCENARIOS,
   {

@@ -14,15 +14,15 @@ const LAST_TURN = 3;
 
 interface Provoked {
   readonly subject: Subject;
-  /** When the failure and what followed it ended, by the clock of `performance`. */
+  /** Resolves with the end of the failure and of its consequences, by the clock of `performance`. */
   readonly ended: Promise<number>;
 }
 
 /**
  * Runs every scenario on both sides, waits until all counts are stable, and returns them.
  *
- * @param report hears each step in words
- * @param caused hears what will be counted on a side, once the failure was caused there
+ * @param report called with a description of each step
+ * @param caused called with the subject to count on a side, once the failure was caused there
  */
 export async function sideBySide(
   sides: Sides,

@@ -15,14 +15,14 @@ export interface SideConfig {
   /** Without a trailing slash; both have the same paths. */
   readonly apiUrl: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Where its processor sends callbacks. */
+  /** The address for callbacks of its processor. */
   readonly callbackUrl: string;
   /** Its account at the processor. */
   readonly processorUrl: string;
   readonly processorHeaders: Readonly<Record<string, string>>;
   readonly paymentsFunction: string;
   readonly receiptsFunction: string;
-  /** Results that have not appeared so long after the failure are counted as missing. Milliseconds. */
+  /** Time after the failure at which absent results count as missing. Milliseconds. */
   readonly givenUpAfterMs: number;
   /** The payment id for an idempotency key, known before the payment exists. */
   readonly paymentOf: (key: string) => string;
@@ -30,9 +30,9 @@ export interface SideConfig {
   readonly postings: (payment: string, kind: EventKind) => Promise<number>;
   /** Deliveries to its consumer, and the consumer's effects. */
   readonly receipts: (payment: string) => Promise<readonly Receipt[]>;
-  /** The payment that an event of Kafka asks for. */
+  /** The payment that a Kafka event requests. */
   readonly paymentOfEvent: (eventId: string) => string;
-  /** Invokes its consumer with a batch of Kafka, as Lambda does. */
+  /** Invokes its consumer with a Kafka batch, as Lambda does. */
   readonly consume: (eventId: string) => Promise<void>;
   /** Stops the process that publishes events while payments are saved, before it publishes theirs. Then it starts again. */
   readonly withoutPublisher: (save: () => Promise<void>) => Promise<void>;
@@ -75,7 +75,7 @@ export class Side {
     return this.untilAnswered(key, () => this.pay(key, body));
   }
 
-  /** Retries with the same key while the answer asks for a retry or no answer arrives. */
+  /** Retries with the same key while the answer requests a retry or no answer arrives. */
   async untilAnswered(key: string, ask: () => Promise<Answer>): Promise<Answer> {
     for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
       const answer = await ask();
@@ -110,7 +110,7 @@ export class Side {
     await this.#control('POST', `/control/charges/${charge.id}/dispute`, {});
   }
 
-  /** The next call that charges, or that changes a charge, gets no answer, but the processor does it. */
+  /** Lets the next call that charges, or that changes a charge, take effect without an answer. */
   async withSilentProcessor<Result>(
     calls: 'failures' | 'change-failures',
     use: () => Promise<Result>,
@@ -124,7 +124,7 @@ export class Side {
     }
   }
 
-  /** Somebody who knows a charge, but no secret, sends a callback about it. */
+  /** Sends a callback of an attacker who knows a charge, but no secret. */
   async forgeCallback(charge: Charge): Promise<void> {
     const { livemode, metadata } = charge;
     const data = { charge: charge.id, payment: metadata['payment'] ?? null };

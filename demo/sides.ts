@@ -66,7 +66,7 @@ function naiveSide(target: Target, client: DynamoDBDocumentClient, demo: Deploye
     processorHeaders: {},
     paymentsFunction: demo.shopFunction,
     receiptsFunction: demo.naiveReceiptsFunction,
-    // It loses events, so each wait for one ends here.
+    // It loses events, so each wait for an event ends here.
     givenUpAfterMs: 60_000,
     paymentOf: (key) => key,
     paymentOfEvent: (eventId) => eventId,
@@ -95,7 +95,10 @@ function naiveSide(target: Target, client: DynamoDBDocumentClient, demo: Deploye
 /** The tenant and mode of the topic's sender on the local AWS (local/cdk.ts). */
 const LOCAL_SENDER = { tenantId: tenant('ten_local'), mode: 'test' } as const;
 
-/** As Lambda invokes a function with a batch of a topic (AWS Lambda developer guide, "Using Lambda with Amazon MSK", example event). */
+/**
+ * Invokes a function as Lambda does for a batch of a topic (AWS Lambda developer guide, "Using Lambda with Amazon MSK",
+ * example event).
+ */
 async function invokeWithBatch(target: Target, FunctionName: string, eventId: string): Promise<void> {
   const request = {
     event_id: eventId,
@@ -155,7 +158,7 @@ function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: Payo
       }
     },
     publishAgain: async (payment) => {
-      // Republishing covers a range of time: that of the payment alone, because others use the stack, too.
+      // Republishes only the range of time of the payment, because others use the stack, too.
       const rows = await rowsOf(client, aws.tables.ledger, ledgerPartition(payment as PaymentId));
       const times = rows.map((row) => parseTransition(row).occurredAtMs);
       const range = { sinceMs: Math.min(...times), untilMs: Math.max(...times) + 1 };

@@ -13,9 +13,9 @@ export interface Counts {
 /** One row of the table: a scenario and the counts of both sides. */
 export interface Finding {
   readonly trouble: string;
-  /** What is counted at the processor. */
+  /** The objects to count at the processor. */
   readonly moves: 'charge' | 'refund';
-  /** What each count must be: 0 when the processor refuses. @default 1 */
+  /** The expected value of each count: 0 when the processor refuses. @default 1 */
   readonly expected?: 0;
   readonly naive: Counts;
   readonly payonce: Counts;
@@ -27,7 +27,7 @@ export function isExact(counts: Counts, finding: Pick<Finding, 'expected'>): boo
   return Object.values(counts).every((count) => count === expected);
 }
 
-/** In words: `once`, `nothing` where the processor refuses, or every count that differs. */
+/** A description: `once`, `nothing` where the processor refuses, or every count that differs. */
 export function verdict(counts: Counts, finding: Pick<Finding, 'moves' | 'expected'>): string {
   const { moves } = finding;
   const expected = finding.expected ?? 1;

@@ -75,7 +75,7 @@ async function makeCharge(key: string, order: Order) {
   return callProcessor('/charges', { ...order, capture: 'automatic', metadata });
 }
 
-/** Charges each record of a batch. The offset says what was processed; it is committed when this returns. */
+/** Charges each record of a batch. The offset records the progress; it is committed when this returns. */
 async function consume({ records }: MSKEvent): Promise<APIGatewayProxyResult> {
   for (const { value } of Object.values(records).flat()) {
     const text = Buffer.from(value, 'base64').toString('utf8');
@@ -107,7 +107,7 @@ async function refund(payment: string, { amount }: Pick<Order, 'amount'>): Promi
   const [first] = postings.filter(({ kind }) => kind === 'payment.completed');
   if (first === undefined) return reply(404, { error: 'there is no such payment' });
   const refunded = postings.reduce((sum, { kind, amountMinor }) => sum + (kind === first.kind ? 0 : amountMinor), 0);
-  if (amount > first.amountMinor - refunded) return reply(409, { error: 'so much is not left' });
+  if (amount > first.amountMinor - refunded) return reply(409, { error: 'the remaining amount is too small' });
   const posting = { kind: 'refund.completed', chargeId: first.chargeId, amountMinor: amount } as const;
   await client.send(new PutCommand({ TableName, Item: postingRow(payment, posting) }));
   await publish(payment, posting.kind, {});

@@ -6,36 +6,36 @@ import { type Counts, cells, type Finding, isExact, verdict } from '../verdict.t
 
 type SideName = keyof Sides;
 
-/** Hears what happens in a run. */
+/** Is notified about the progress of a run. */
 export interface Watch {
   /** In words. */
   readonly step: (text: string) => void;
-  /** The trouble was caused on this side, with this payment. */
+  /** The failure was caused on this side, with this payment. */
   readonly caused: (name: SideName, payment: string) => void;
   readonly counted: (name: SideName, counts: Counts) => void;
 }
 
-/** Causes one trouble on both sides. @throws Error when it could not be caused */
+/** Causes one failure on both sides. @throws Error when it could not be caused */
 export type Runner = (scenario: Scenario, watch: Watch) => Promise<Finding>;
 
-/** Why a run does not begin. */
+/** The reason why a run does not begin. */
 export interface LabRefusal {
   readonly status: 404 | 409;
   readonly code: 'unknown_trouble' | 'lab_is_busy';
   readonly detail: string;
 }
 
-/** The page shows the last runs. Earlier ones are forgotten. */
+/** Maximum number of runs that the page shows. Earlier ones are discarded. */
 const MOST_RUNS = 20;
 
 export interface LabOptions {
   readonly scenarios: readonly Scenario[];
   readonly runner: Runner;
-  /** The address of the console, without a slash at the end. */
+  /** The address of the console, without a trailing slash. */
   readonly consoleUrl: string;
 }
 
-/** Runs one trouble at a time, and remembers what happened. */
+/** Runs one scenario at a time, and keeps the results. */
 export class Lab {
   readonly #options: LabOptions;
   #runs: readonly LabRun[] = [];
@@ -54,11 +54,13 @@ export class Lab {
     return this.#runs.find((run) => run.id === id);
   }
 
-  /** Begins a run, which continues in the background. A run that fails is told as failed, and the next one can begin. */
+  /**
+   * Begins a run, which continues in the background. A failed run is reported as failed, and the next one can begin.
+   */
   begin(troubleId: string): LabRun | LabRefusal {
     const scenario = this.#options.scenarios.find(({ id }) => id === troubleId);
     if (scenario === undefined) {
-      const detail = `trouble is ${JSON.stringify(troubleId)}, which is no id of GET /lab.`;
+      const detail = `trouble is ${JSON.stringify(troubleId)}, which is not an id of GET /lab.`;
       return { status: 404, code: 'unknown_trouble', detail };
     }
     const busy = this.#runs.find(({ state }) => state === 'running');

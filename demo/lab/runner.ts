@@ -10,7 +10,7 @@ import type { Runner, Watch } from './lab.ts';
 
 const LOOK_EVERY_MS = 500;
 
-/** Runs troubles on a local AWS. The naive shop is deployed when the first one is run. */
+/** Runs scenarios on a local AWS. The naive shop is deployed for the first one. */
 export class LabRunner {
   readonly #aws: LocalAws;
   readonly #directory: string;
@@ -22,7 +22,7 @@ export class LabRunner {
 
   /**
    * @param directory of the CDK's files
-   * @param demo the naive shop, if somebody else deployed it. @default it is deployed here
+   * @param demo the naive shop, if it is already deployed. @default it is deployed here
    */
   constructor(aws: LocalAws, directory: string, demo?: DeployedDemo) {
     this.#aws = aws;
@@ -32,14 +32,14 @@ export class LabRunner {
     this.#ended.promise.catch(() => undefined);
   }
 
-  /** The counts are those of `npm run demo`: the same function finds them. */
+  /** The counts equal those of `npm run demo`, because the same function computes them. */
   readonly run: Runner = (scenario, watch) => {
     const finding = this.#run(scenario, watch);
     this.#running = finding.catch(() => undefined);
     return finding;
   };
 
-  /** Ends the run, if there is one, and takes the naive shop away, if it was deployed here. */
+  /** Ends the run, if there is one, and removes the naive shop, if it was deployed here. */
   async end(): Promise<void> {
     this.#ended.reject(new Error('the lab was stopped'));
     await this.#running;
@@ -64,9 +64,9 @@ export class LabRunner {
   }
 
   async #deployed({ step }: Watch): Promise<DeployedDemo> {
-    // `npm run demo` takes the naive shop away when it is done.
+    // `npm run demo` removes the naive shop when it is done.
     if (this.#demo !== undefined && (await demoIsDeployed(this.#aws))) return this.#demo;
-    step('deploying the naive shop and two consumers beside Payonce');
+    step('deploying the naive shop and two consumers next to Payonce');
     let deploying = '';
     this.#demo = await deployDemo(this.#aws, this.#directory, (line) => {
       const [, stack = deploying] = /^(Payonce\w+) \|/.exec(line) ?? [];
@@ -77,7 +77,7 @@ export class LabRunner {
   }
 }
 
-/** Counts both sides again and again, for the eyes of a person. */
+/** Counts both sides repeatedly, for display. */
 class LiveCounts {
   readonly #sides: Sides;
   readonly #watch: Watch;
@@ -101,7 +101,7 @@ class LiveCounts {
   async #loop(name: keyof Sides, subject: Subject): Promise<void> {
     const { signal } = this.#ended;
     while (!signal.aborted) {
-      // A look that fails is no finding. The final counts do not come from here.
+      // A failed count is not a result. The final counts are computed elsewhere.
       const found = await count(this.#sides[name], subject).catch(() => undefined);
       if (found !== undefined && !signal.aborted) this.#watch.counted(name, found.counts);
       await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);

@@ -13,15 +13,15 @@ import { LabRunner } from './runner.ts';
 import { labServer } from './server.ts';
 
 interface LabServerOptions {
-  /** Of its own: it is deleted at the end. */
+  /** A separate directory, which is deleted at the end. */
   readonly directory: string;
   /** The port to take when it is free. */
   readonly port: number;
-  /** The naive shop, if it is deployed. @default it is deployed when the first trouble is run, and taken away at the end */
+  /** The naive shop, if it is deployed. @default it is deployed for the first scenario, and removed at the end */
   readonly demo?: DeployedDemo;
 }
 
-/** Serves the lab of a running local AWS. @returns what ends it */
+/** Serves the lab of a running local AWS. @returns a function that stops it */
 export async function serveLab(
   aws: LocalAws,
   { directory, port: wanted, demo }: LabServerOptions,

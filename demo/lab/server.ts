@@ -19,10 +19,10 @@ interface Refusal {
  *   GET  /                 the page; its files are below /assets
  *   GET  /lab              LabState: the troubles and the last runs
  *   POST /lab/runs         { "trouble": "<id>" } → 202 LabRun | 404 unknown_trouble | 409 lab_is_busy
- *   GET  /lab/runs/{id}    LabRun, to be asked again while its state is `running`
+ * GET  /lab/runs/{id}    LabRun, to be polled while its state is `running`
  *
- * Another page of the same browser can do nothing here: the host must be one of loopback, against names that are bound to it
- * later (DNS rebinding), a request of a page must come from the lab's own, and another site can only link to the page.
+ * Other pages in the same browser cannot use it: the host must be a loopback host, to prevent DNS rebinding; requests
+ * of pages must have the lab's own origin; and other sites can only link to the page.
  *
  * @param folder of the built page
  * @param port on which it is served
