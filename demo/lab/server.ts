@@ -19,7 +19,7 @@ interface Refusal {
  *   GET  /                 the page; its files are below /assets
  *   GET  /lab              LabState: the troubles and the last runs
  *   POST /lab/runs         { "trouble": "<id>" } → 202 LabRun | 404 unknown_trouble | 409 lab_is_busy
- * GET  /lab/runs/{id}    LabRun, to be polled while its state is `running`
+ *   GET  /lab/runs/{id}    LabRun, to be polled while its state is `running`
  *
  * Other pages in the same browser cannot use it: the host must be a loopback host, to prevent DNS rebinding; requests
  * of pages must have the lab's own origin; and other sites can only link to the page.

@@ -56,7 +56,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  * enqueues the run for its worker, unless the run has ended. The worker does the work.
  *
  *   A (clock)    ── record A + run T ✓ ── enqueue ✓
- * B (operator) ────── record B ✓, run T exists and is unchanged ── enqueue ✓ (the worker finds the run in progress)
+ *   B (operator) ────── record B ✓, run T exists and is unchanged ── enqueue ✓ (the worker finds the run in progress)
  *   A again      ────────── record A: replay ── enqueue, unless T has ended
  *
  * @throws RetryableError when the caller must retry; the retry enqueues an accepted run

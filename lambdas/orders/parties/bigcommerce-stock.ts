@@ -33,8 +33,8 @@ interface Adjustment {
  * never sent again.
  *
  *   claim ── send ── answer                    adjusted, or refused
- * claim ── send ── ✗                         dead letter; the order counts as refused and returns the money claim ──
- * send ── (crash) ── claim: before  dead letter; as above
+ *   claim ── send ── ✗                         dead letter; the order counts as refused and returns the money
+ *   claim ── send ── (crash) ── claim: before  dead letter; as above
  *
  * Every adjustment has the order's id as its reason, which the store shows in the history of its inventory. An order
  * with an order number of the store is also noted there.

@@ -45,7 +45,7 @@ interface ReferralOptions extends ShopOptions {
  * again under its key. The sending claim outlives a worker that is killed after its send:
  *
  *   worker   claim ── send ✓ (killed)
- * later                     claim: before ── send: 429, 429, … ── given up: unknown, not failed
+ *   later                     claim: before ── send: 429, 429, … ── given up: unknown, not failed
  */
 export function createShopReferrals(options: ReferralOptions): ReferralProgram {
   const { policy, claims, clock, givenUp = 'throw' } = options;

@@ -40,7 +40,7 @@ const MAX_STEPS = 60;
  * Drives an order as far as it can go now. Each call is announced by a transition before it is made. The result of a
  * call and the announcement of the next call are one write.
  *
- * driver  reserve? ── reserved ── append T5 ✗ ── read ── decide again: released, because the order was given up
+ *   driver  reserve? ── reserved ── append T5 ✗ ── read ── decide again: released, because the order was given up
  *   rival      └─ append T5: given up ─┘
  *
  * @throws NothingBegun as {@link callForOrder}
@@ -186,7 +186,7 @@ export function raiseAlarms({ alarm }: Pick<OrderTools, 'alarm'>, drafts: readon
  * which the next driver must release.
  *
  *   fenced  reserve? ──────────────────── reserved ── commit: fenced ── append: release pending
- * owner      └─ refused, returned, canceled ───┘
+ *   owner      └─ refused, returned, canceled ───┘
  */
 export async function keepLearnt(
   tools: AppendTools,

@@ -188,7 +188,7 @@ async function askForPayment(
  * Reads the charge of a payment that an operator decided about. Callbacks during the review changed nothing, so the
  * chain may lack refunds and disputes that the processor had reported.
  *
- * processor  disputed ── callback: in review ✗ ──────────────── down ── up
+ *   processor  disputed ── callback: in review ✗ ──────────────── down ── up
  *   operator                                   └─ decided: paid          │
  *   order                                                  └─ waits ─────┴─ read: disputed ── no goods
  *

@@ -26,8 +26,8 @@ export interface MismatchViewTools {
  * Stores the result of a look in the view. Repeated or concurrent calls have a single effect: the row is replaced only
  * if it is unchanged since it was read, and a look that started before the stored one is ignored.
  *
- * hourly   look (differ) ────────────────────────── put ✗ the row is from a later look
- * nightly         look (differ) ── put
+ *   hourly   look (differ) ────────────────────────── put ✗ the row is from a later look
+ *   nightly         look (differ) ── put
  *
  * @param mismatch undefined when the two agree
  * @param nowMs start of the look

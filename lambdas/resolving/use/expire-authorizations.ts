@@ -33,9 +33,9 @@ const MAX_ATTEMPTS = 10;
  * like a merchant's cancellation, under a key that is derived from the payment:
  *
  *   job       due ── reads: authorized ── void.pending n + 1 ✓ ── void ── canceled (expired)
- * merchant  ──────────────────────── capture.pending n + 1 ✗ ── refused: a cancellation is in progress
+ *   merchant  ──────────────────────── capture.pending n + 1 ✗ ── refused: a cancellation is in progress
  *
- * job       due ── reads: authorized ── void.pending n + 1 ✗ ── left: a capture is in progress
+ *   job       due ── reads: authorized ── void.pending n + 1 ✗ ── left: a capture is in progress
  *   merchant  ── capture.pending n + 1 ✓ ── capture ── succeeded
  */
 export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<Hold> {
