@@ -530,7 +530,7 @@ export interface components {
         RefundPayment: {
             /**
              * Format: int64
-             * @description In minor units. Defaults to the amount that is left.
+             * @description In minor units. Defaults to the remaining amount.
              * @example 300
              */
             amount?: number;
@@ -592,7 +592,7 @@ export interface components {
              */
             referrer?: string;
             /**
-             * @description The affiliate who gets a commission, 10 % of the amount that you keep, rounded down, once the order is completed and its lock period is over.
+             * @description The affiliate who receives a commission: 10 % of the amount that you keep, rounded down, once the order is completed and its lock period is over.
              * @example aff_7
              */
             affiliate?: string;
@@ -761,7 +761,7 @@ export interface components {
                 [key: string]: unknown;
             }) | null;
             /**
-             * @description Why the payment was canceled. Present only while the status is `canceled`.
+             * @description The reason for the cancellation. Present only while the status is `canceled`.
              * @enum {string}
              */
             cancellation_reason?: "requested" | "expired" | "abandoned";
@@ -770,7 +770,7 @@ export interface components {
             metadata: {
                 [key: string]: string;
             };
-            /** @description As requested. Omitted when the page that is set for the deployment is used. */
+            /** @description As requested. Omitted when the default page of the deployment is used. */
             return_url?: string;
             /**
              * @description `description`, `metadata` and `return_url` were erased. Omitted otherwise.
@@ -781,7 +781,7 @@ export interface components {
             disputes?: components["schemas"]["Dispute"][];
             /**
              * Format: int64
-             * @description How many annotations operators made (`GET /v1/annotations?payment=…`). Omitted while there are none.
+             * @description Number of annotations by operators (`GET /v1/annotations?payment=…`). Omitted while there are none.
              */
             annotations?: number;
             /**
@@ -814,13 +814,13 @@ export interface components {
             /** @example EUR */
             currency: string;
             /**
-             * @description The payer’s bank has the money while the status is `open` or `lost`. `won` means that it came back.
+             * @description The payer’s bank holds the money while the status is `open` or `lost`. `won` means that the money was returned.
              * @enum {string}
              */
             status: "open" | "won" | "lost";
             /**
              * Format: int64
-             * @description When Payonce recorded it. Unix time in seconds.
+             * @description Time at which Payonce recorded it. Unix time in seconds.
              * @example 1772366400
              */
             created: number;
@@ -866,7 +866,7 @@ export interface components {
             amount_left?: number;
             /**
              * Format: int64
-             * @description What the processor shows as captured, held or refunded, in minor units.
+             * @description The amount that the processor shows as captured, held or refunded, in minor units.
              */
             processor_amount?: number;
             /**
@@ -911,7 +911,7 @@ export interface components {
              * @enum {string}
              */
             status: "pending" | "succeeded" | "failed";
-            /** @description The reason that you gave. */
+            /** @description The reason given in the request. */
             reason: string | null;
             /**
              * @description The reason was erased.
@@ -968,7 +968,7 @@ export interface components {
              * @description As requested. Omitted when the order names none.
              */
             shop_order?: number;
-            /** @description As requested. Omitted when the page that is set for the deployment is used. */
+            /** @description As requested. Omitted when the default page of the deployment is used. */
             return_url?: string;
             /**
              * @description `email`, `referrer`, `affiliate` and `return_url` were erased. Omitted otherwise.
@@ -981,7 +981,7 @@ export interface components {
             reservation: string | null;
             notifications: {
                 /**
-                 * @description The confirmation. `none`: the order was canceled before it was due. `delayed`: it could not be sent yet, and is retried. `unknown`: it may have been sent, and is not sent again automatically. `failed`: it was refused, or all retries failed; an operator may still send it. `capped`: its recipient had got as many e-mails from you on that day as are allowed. It never reverses the order.
+                 * @description The confirmation. `none`: the order was canceled before it was due. `delayed`: it could not be sent yet, and is retried. `unknown`: it may have been sent, and is not sent again automatically. `failed`: it was refused, or all retries failed; an operator may still send it. `capped`: its recipient had reached the daily limit of e-mails from you. It never reverses the order.
                  * @enum {string}
                  */
                 email: "none" | "pending" | "sent" | "delayed" | "failed" | "capped" | "unknown";
@@ -993,7 +993,7 @@ export interface components {
              * @enum {string}
              */
             referral: "none" | "pending" | "credited" | "failed" | "no_referral_program" | "unknown";
-            /** @description Why the order cannot be fulfilled and is reversed. */
+            /** @description The reason why the order cannot be fulfilled and is reversed. */
             failure: ({
                 code: string;
                 message: string;
@@ -1017,11 +1017,11 @@ export interface components {
             object: "payment_request";
             livemode: boolean;
             /**
-             * @description `completed`: it has its outcome, a decline included. `failed`: nothing was sent to the processor, and the next delivery tries again.
+             * @description `completed`: it has an outcome, including a decline. `failed`: nothing was sent to the processor, and the next delivery retries.
              * @enum {string}
              */
             status: "pending" | "completed" | "failed";
-            /** @description When the status last changed, in Unix seconds. Null when its record has expired, after 7 days. */
+            /** @description Time of the last change of the status, in Unix seconds. Null when its record has expired, after 7 days. */
             changed: number | null;
             /** @example pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp */
             payment: string;
@@ -1048,18 +1048,18 @@ export interface components {
             object: "charge";
             /** @description The name of the processor. */
             processor: string;
-            /** @description Whether the request of this payment made it. */
+            /** @description Whether the request of this payment made the charge. */
             own: boolean;
             /** @enum {string} */
             status: "pending" | "requires_action" | "authorized" | "succeeded" | "declined" | "voided";
             /**
              * Format: int64
-             * @description The amount that was asked for, in minor units.
+             * @description The requested amount, in minor units.
              */
             amount: number;
             /**
              * Format: int64
-             * @description What was captured, in minor units.
+             * @description The captured amount, in minor units.
              */
             amount_captured: number;
             currency: string;
@@ -1116,7 +1116,7 @@ export interface components {
             object: "list";
             /** @description Oldest first. */
             data: components["schemas"]["Transition"][];
-            /** @description Whether a page with `starting_after` the last sequence holds more. */
+            /** @description Whether there are more after the last sequence of this page. */
             has_more: boolean;
         } & {
             [key: string]: unknown;
@@ -1185,9 +1185,9 @@ export interface components {
         }) | ({
             /** @constant */
             type: "event";
-            /** @description The `event_id` of the event that asked for the payment. */
+            /** @description The `event_id` of the event that requested the payment. */
             event_id: string;
-            /** @description The sender of the event, as the deployment knows it. */
+            /** @description The sender of the event, by its name in the settings of the deployment. */
             sender: string;
         } & {
             [key: string]: unknown;
@@ -1363,7 +1363,7 @@ export interface components {
         };
         Event: {
             /**
-             * @description The same however often the event is delivered.
+             * @description The same for every delivery of the event.
              * @example evt_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp000002mfzwizlttq
              */
             id: string;
@@ -1385,11 +1385,11 @@ export interface components {
             created: number;
             /**
              * Format: int64
-             * @description The event’s place among those of its payment or order. Order events by it, never by arrival.
+             * @description The event’s place among the events of its payment or order. Order events by it, never by arrival.
              */
             sequence: number;
             livemode: boolean;
-            /** @description The `event_id` of the event that asked for the payment. Omitted for a payment that was requested over HTTP. */
+            /** @description The `event_id` of the event that requested the payment. Omitted for a payment that was requested over HTTP. */
             causation_id?: string;
             data: {
                 /** @description The payment, order, refund or dispute at that time. */
@@ -1422,7 +1422,7 @@ export interface components {
             events: string[];
             description: string | null;
             enabled: boolean;
-            /** @description Why nothing is sent: `requested`, `gone` (it answered 410), or `failing` (for three days). */
+            /** @description The reason why nothing is sent: `requested`, `gone` (it answered 410), or `failing` (for three days). */
             disabled: ({
                 /** @enum {string} */
                 reason: "requested" | "gone" | "failing";
@@ -1435,7 +1435,7 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
-            /** @description Until when the secret before it still signs. */
+            /** @description The time until which the previous secret still signs. */
             previous_secret_expires: number | null;
             /**
              * Format: int64
@@ -1456,7 +1456,7 @@ export interface components {
             events: string[];
             description: string | null;
             enabled: boolean;
-            /** @description Why nothing is sent: `requested`, `gone` (it answered 410), or `failing` (for three days). */
+            /** @description The reason why nothing is sent: `requested`, `gone` (it answered 410), or `failing` (for three days). */
             disabled: ({
                 /** @enum {string} */
                 reason: "requested" | "gone" | "failing";
@@ -1469,7 +1469,7 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
-            /** @description Until when the secret before it still signs. */
+            /** @description The time until which the previous secret still signs. */
             previous_secret_expires: number | null;
             /**
              * Format: int64
@@ -1541,7 +1541,7 @@ export interface components {
             event: string;
             type: string;
             /**
-             * @description `canceled` when its endpoint was switched off or deleted first.
+             * @description `canceled` when its endpoint was disabled or deleted first.
              * @enum {string}
              */
             status: "pending" | "delivered" | "failed" | "canceled";
@@ -1555,7 +1555,7 @@ export interface components {
                 /** Format: int64 */
                 duration_ms: number;
                 status: number | null;
-                /** @description Why there was no answer, for example `timeout`. */
+                /** @description The reason why there was no answer, for example `timeout`. */
                 error: string | null;
             } & {
                 [key: string]: unknown;
@@ -1592,11 +1592,11 @@ export interface operations {
                 status?: "processing" | "requires_action" | "requires_capture" | "succeeded" | "failed" | "canceled" | "needs_review";
                 /** @description Only payments with this `reference`, including failed ones. */
                 reference?: string;
-                /** @description Only the payment of this charge, by the books of the processor, with returned charges. Not together with `reference`. These reads have a limit of their own, a tenth of that of others. */
+                /** @description Only the payment of this charge, by the books of the processor, with returned charges. Not together with `reference`. These reads have a separate limit, a tenth of the limit of other reads. */
                 charge_id?: string;
                 /** @description Only those of this requested amount, in minor units of any currency. It needs `created_from` and `created_to`, at most 31 days after `created_from`. */
                 amount?: number;
-                /** @description Only payments with this address as `receipt_email` in their `metadata`; the case of letters is ignored. */
+                /** @description Only payments with this address as `receipt_email` in their `metadata`; case-insensitive. */
                 email?: string;
                 /** @description Unix seconds, inclusive. */
                 created_from?: number;
@@ -1610,7 +1610,7 @@ export interface operations {
                 ending_before?: string;
             };
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path?: never;
@@ -1671,7 +1671,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -1720,7 +1720,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -1747,7 +1747,7 @@ export interface operations {
             query?: {
                 /** @description Maximum number of transitions. Default: 100. */
                 limit?: number;
-                /** @description The sequence of the last transition that you have: the page begins after it. */
+                /** @description The sequence of the last transition of the previous page. The page begins after it. */
                 starting_after?: number;
             };
             header?: never;
@@ -2071,7 +2071,7 @@ export interface operations {
                 ending_before?: string;
             };
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path?: never;
@@ -2118,7 +2118,7 @@ export interface operations {
             query?: {
                 /** @description Only orders with this status. */
                 status?: "processing" | "completed" | "canceled" | "needs_review";
-                /** @description Only orders with this address; the case of letters is ignored. */
+                /** @description Only orders with this address; case-insensitive. */
                 email?: string;
                 /** @description Unix seconds, inclusive. */
                 created_from?: number;
@@ -2269,7 +2269,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path?: never;
@@ -2319,7 +2319,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -2400,7 +2400,7 @@ export interface operations {
             header: {
                 /** @description Identifies this rotation. A request that is repeated with the same key and body gets the same answer, and nothing happens twice. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
                 "Idempotency-Key": string;
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -2432,7 +2432,7 @@ export interface operations {
             header: {
                 /** @description Identifies this replay. A request that is repeated with the same key and body gets the same answer, and nothing happens twice. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
                 "Idempotency-Key": string;
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -2467,7 +2467,7 @@ export interface operations {
                 starting_after?: string;
             };
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -2493,7 +2493,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -2521,7 +2521,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -2551,7 +2551,7 @@ export interface operations {
             header: {
                 /** @description Identifies this test event. A request that is repeated with the same key and body gets the same answer, and nothing happens twice. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
                 "Idempotency-Key": string;
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -2579,7 +2579,7 @@ export interface operations {
             header: {
                 /** @description Identifies this attempt. A request that is repeated with the same key and body gets the same answer, and nothing happens twice. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
                 "Idempotency-Key": string;
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {

@@ -775,7 +775,7 @@ export interface components {
     schemas: {
         CreateExport: {
             /**
-             * @description What the rows are.
+             * @description The kind of the rows.
              * @enum {string}
              */
             kind: "entries" | "payments" | "refunds" | "disputes" | "events";
@@ -796,28 +796,28 @@ export interface components {
              */
             currency?: "AED" | "AFN" | "ALL" | "AMD" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BGN" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHF" | "CLP" | "CNY" | "COP" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "UYU" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAF" | "XCD" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG";
             /**
-             * @description Of `entries`: only those on this account.
+             * @description For `entries`: only those on this account.
              * @enum {string}
              */
             account?: "processor_clearing" | "merchant_payable" | "refunds" | "fees" | "disputes" | "late_receipts" | "corrections";
             /**
-             * @description Of `payments`, `refunds` and `disputes`: only those with this status, which must be one of theirs.
+             * @description For `payments`, `refunds` and `disputes`: only those with this status, which must be one of theirs.
              * @enum {string}
              */
             status?: "processing" | "requires_action" | "requires_capture" | "succeeded" | "failed" | "canceled" | "needs_review" | "open" | "won" | "lost";
             /**
-             * @description Of `events`: only those of this type.
+             * @description For `events`: only those of this type.
              * @enum {string}
              */
             type?: "payment.processing" | "payment.requires_action" | "payment.authorized" | "payment.completed" | "payment.failed" | "payment.canceled" | "payment.review_required" | "refund.completed" | "refund.failed" | "dispute.opened" | "dispute.closed" | "order.placed" | "order.reopened" | "order.completed" | "order.canceled" | "order.review_required";
             /**
              * Format: int64
-             * @description Of `payments`: only those of this amount or more, in minor units of any currency.
+             * @description For `payments`: only those of this amount or more, in minor units of any currency.
              */
             amount_from?: number;
             /**
              * Format: int64
-             * @description Of `payments`: only those of this amount or less, in minor units of any currency.
+             * @description For `payments`: only those of this amount or less, in minor units of any currency.
              */
             amount_to?: number;
         };
@@ -839,7 +839,7 @@ export interface components {
             reverses?: number;
             /** @description A new set of postings whose debits equal its credits. Not together with `reverses`. */
             postings?: components["schemas"]["CorrectionLeg"][];
-            /** @description Answers what would be posted and the balances of the payment before and after it. Nothing is written, and `Idempotency-Key` is neither needed nor used up. */
+            /** @description Returns the postings that would be made, and the balances of the payment before and after. Nothing is written, and `Idempotency-Key` is neither needed nor used up. */
             dry_run?: boolean;
         } & (unknown | unknown);
         CorrectionLeg: {
@@ -879,18 +879,18 @@ export interface components {
             reason: string;
             /** @description Decides without the processor’s books. Refused while they can be read, and recorded with the decision. The books of a processor without a look-up cannot be read. */
             override?: boolean;
-            /** @description Answers what would be posted and the balances of the payment before and after it. Nothing is written, and `Idempotency-Key` is neither needed nor used up. */
+            /** @description Returns the postings that would be made, and the balances of the payment before and after. Nothing is written, and `Idempotency-Key` is neither needed nor used up. */
             dry_run?: boolean;
         };
         AnnotatePayment: {
             /**
-             * @description What is wrong with the record, or what explains it. Stored until it is erased.
+             * @description The error in the record, or its explanation. Stored until it is erased.
              * @example Charged for the wrong order; see ticket 4711
              */
             reason: string;
             /**
              * Format: int32
-             * @description The sequence of the transition that it is about. Default: the payment as a whole.
+             * @description The sequence of the annotated transition. Default: the payment as a whole.
              */
             annotates?: number;
         };
@@ -903,21 +903,21 @@ export interface components {
             /** @enum {string} */
             mode: "test" | "live";
             /**
-             * @description What the key is for.
+             * @description The purpose of the key.
              * @example Web shop
              */
             name: string;
             scopes: ("payments:read" | "payments:write" | "events:read" | "webhooks:read" | "webhooks:write" | "ledger:read" | "exports:read" | "exports:write")[];
             /**
              * Format: int32
-             * @description After so many days the key is refused. By default, it does not expire.
+             * @description Number of days after which the key is refused. By default, it does not expire.
              */
             expires_in_days?: number;
         };
         RollKey: {
             /**
              * Format: int32
-             * @description How long the old key stays valid; 0 ends it at once. Default: 24.
+             * @description How long the old key stays valid; 0 revokes it immediately. Default: 24.
              */
             overlap_hours?: number;
         };
@@ -938,9 +938,9 @@ export interface components {
             mode: "test" | "live";
             /** @enum {string} */
             kind: "payments" | "reads" | "processor_reads" | "admin";
-            /** @description Requests per second. Null, with `burst`: the limit of the deployment again. */
+            /** @description Requests per second. Null, together with `burst`, restores the limit of the deployment. */
             rate: number | null;
-            /** @description Requests at once after a pause. */
+            /** @description Maximum burst of requests after a pause. */
             burst: number | null;
         };
         Verdict: Record<string, never>;
@@ -1070,7 +1070,7 @@ export interface components {
                 [key: string]: unknown;
             }) | null;
             /**
-             * @description Why the payment was canceled. Present only while the status is `canceled`.
+             * @description The reason for the cancellation. Present only while the status is `canceled`.
              * @enum {string}
              */
             cancellation_reason?: "requested" | "expired" | "abandoned";
@@ -1079,7 +1079,7 @@ export interface components {
             metadata: {
                 [key: string]: string;
             };
-            /** @description As requested. Omitted when the page that is set for the deployment is used. */
+            /** @description As requested. Omitted when the default page of the deployment is used. */
             return_url?: string;
             /**
              * @description `description`, `metadata` and `return_url` were erased. Omitted otherwise.
@@ -1090,7 +1090,7 @@ export interface components {
             disputes?: components["schemas"]["Dispute"][];
             /**
              * Format: int64
-             * @description How many annotations operators made (`GET /v1/annotations?payment=…`). Omitted while there are none.
+             * @description Number of annotations by operators (`GET /v1/annotations?payment=…`). Omitted while there are none.
              */
             annotations?: number;
             /**
@@ -1123,13 +1123,13 @@ export interface components {
             /** @example EUR */
             currency: string;
             /**
-             * @description The payer’s bank has the money while the status is `open` or `lost`. `won` means that it came back.
+             * @description The payer’s bank holds the money while the status is `open` or `lost`. `won` means that the money was returned.
              * @enum {string}
              */
             status: "open" | "won" | "lost";
             /**
              * Format: int64
-             * @description When Payonce recorded it. Unix time in seconds.
+             * @description Time at which Payonce recorded it. Unix time in seconds.
              * @example 1772366400
              */
             created: number;
@@ -1175,7 +1175,7 @@ export interface components {
             amount_left?: number;
             /**
              * Format: int64
-             * @description What the processor shows as captured, held or refunded, in minor units.
+             * @description The amount that the processor shows as captured, held or refunded, in minor units.
              */
             processor_amount?: number;
             /**
@@ -1223,7 +1223,7 @@ export interface components {
              * @enum {string}
              */
             status: "pending" | "succeeded" | "failed";
-            /** @description The reason that you gave. */
+            /** @description The reason given in the request. */
             reason: string | null;
             /**
              * @description The reason was erased.
@@ -1280,7 +1280,7 @@ export interface components {
              * @description As requested. Omitted when the order names none.
              */
             shop_order?: number;
-            /** @description As requested. Omitted when the page that is set for the deployment is used. */
+            /** @description As requested. Omitted when the default page of the deployment is used. */
             return_url?: string;
             /**
              * @description `email`, `referrer`, `affiliate` and `return_url` were erased. Omitted otherwise.
@@ -1293,7 +1293,7 @@ export interface components {
             reservation: string | null;
             notifications: {
                 /**
-                 * @description The confirmation. `none`: the order was canceled before it was due. `delayed`: it could not be sent yet, and is retried. `unknown`: it may have been sent, and is not sent again automatically. `failed`: it was refused, or all retries failed; an operator may still send it. `capped`: its recipient had got as many e-mails from you on that day as are allowed. It never reverses the order.
+                 * @description The confirmation. `none`: the order was canceled before it was due. `delayed`: it could not be sent yet, and is retried. `unknown`: it may have been sent, and is not sent again automatically. `failed`: it was refused, or all retries failed; an operator may still send it. `capped`: its recipient had reached the daily limit of e-mails from you. It never reverses the order.
                  * @enum {string}
                  */
                 email: "none" | "pending" | "sent" | "delayed" | "failed" | "capped" | "unknown";
@@ -1305,7 +1305,7 @@ export interface components {
              * @enum {string}
              */
             referral: "none" | "pending" | "credited" | "failed" | "no_referral_program" | "unknown";
-            /** @description Why the order cannot be fulfilled and is reversed. */
+            /** @description The reason why the order cannot be fulfilled and is reversed. */
             failure: ({
                 code: string;
                 message: string;
@@ -1342,18 +1342,18 @@ export interface components {
             object: "charge";
             /** @description The name of the processor. */
             processor: string;
-            /** @description Whether the request of this payment made it. */
+            /** @description Whether the request of this payment made the charge. */
             own: boolean;
             /** @enum {string} */
             status: "pending" | "requires_action" | "authorized" | "succeeded" | "declined" | "voided";
             /**
              * Format: int64
-             * @description The amount that was asked for, in minor units.
+             * @description The requested amount, in minor units.
              */
             amount: number;
             /**
              * Format: int64
-             * @description What was captured, in minor units.
+             * @description The captured amount, in minor units.
              */
             amount_captured: number;
             currency: string;
@@ -1439,9 +1439,9 @@ export interface components {
         }) | ({
             /** @constant */
             type: "event";
-            /** @description The `event_id` of the event that asked for the payment. */
+            /** @description The `event_id` of the event that requested the payment. */
             event_id: string;
-            /** @description The sender of the event, as the deployment knows it. */
+            /** @description The sender of the event, by its name in the settings of the deployment. */
             sender: string;
         } & {
             [key: string]: unknown;
@@ -1482,7 +1482,7 @@ export interface components {
         VolumeList: {
             /** @constant */
             object: "list";
-            /** @description Oldest first, then by currency. What has no events is left out. */
+            /** @description Oldest first, then by currency. Types without events are omitted. */
             data: components["schemas"]["Volume"][];
             /** @constant */
             has_more: false;
@@ -1559,7 +1559,7 @@ export interface components {
              * @example 6120
              */
             bytes: number;
-            /** @description Why there is no file. Ask for a shorter range after `too_large`, and for the same again after the others. */
+            /** @description The reason why there is no file. After `too_large`, request a shorter range; otherwise, repeat the request. */
             failure: ("not_readable" | "too_large" | "upload_lost") | null;
             /** @description The id of the API key, or the name of the operator. */
             requested_by: string;
@@ -1628,7 +1628,7 @@ export interface components {
              * @example 6120
              */
             bytes: number;
-            /** @description Why there is no file. Ask for a shorter range after `too_large`, and for the same again after the others. */
+            /** @description The reason why there is no file. After `too_large`, request a shorter range; otherwise, repeat the request. */
             failure: ("not_readable" | "too_large" | "upload_lost") | null;
             /** @description The id of the API key, or the name of the operator. */
             requested_by: string;
@@ -1642,7 +1642,7 @@ export interface components {
             ended: number | null;
             /** @description The file is kept for 7 days. Unix time in seconds. */
             file_expires: number | null;
-            /** @description A link to the file that works without a key, for 15 minutes. Read the export again for another one. */
+            /** @description A link to the file that works without a key, for 15 minutes. Read the export again for a new link. */
             url: string | null;
             /** @description Unix time in seconds. */
             url_expires: number | null;
@@ -1654,7 +1654,7 @@ export interface components {
             object: "list";
             /** @description Oldest first; then by payment, sequence and place in the set. */
             data: components["schemas"]["LedgerEntry"][];
-            /** @description Whether a page with `starting_after` the last id holds more. */
+            /** @description Whether there are more after the last id of this page. */
             has_more: boolean;
         } & {
             [key: string]: unknown;
@@ -1668,7 +1668,7 @@ export interface components {
             payment: string;
             /**
              * Format: int64
-             * @description Of the transition that posted it.
+             * @description The sequence of the transition that posted it.
              */
             sequence: number;
             /**
@@ -1762,7 +1762,7 @@ export interface components {
             needs_approval: boolean;
             /** @description Debits equal credits in every currency. */
             postings: components["schemas"]["Posting"][];
-            /** @description The balances of this payment alone, in minor units, in the direction of each account. */
+            /** @description The balances of this payment only, in minor units, in the direction of each account. */
             balances: ({
                 /**
                  * @description `processor_clearing`: money that the processor holds for you. `merchant_payable`: money captured for you. `refunds`, `fees`, `disputes`: its parts refunded, deducted by the processor, withdrawn by banks. `late_receipts`: money of unexpected charges, owed to the payer. `corrections`: the contra account of operators’ corrections.
@@ -1857,7 +1857,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description What was asked for, with the fields of the request. */
+        /** @description The request of an operator, with its fields. */
         ApprovalRequest: ({
             /** @constant */
             type: "correction";
@@ -1878,7 +1878,7 @@ export interface components {
         });
         /** @description What an approval appends: exactly this, or it is refused. */
         ApprovalEffect: {
-            /** @description The id that the correction or the decision has once it is made. */
+            /** @description The id that the correction or the decision will have. */
             id: string;
             /** @enum {string} */
             type: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.authorized" | "payment.completed" | "payment.failed" | "payment.canceled" | "payment.review_required" | "payment.late_success" | "payment.fee_reported" | "capture.pending" | "capture.failed" | "void.pending" | "void.failed" | "refund.pending" | "refund.completed" | "refund.failed" | "dispute.opened" | "dispute.closed" | "ledger.corrected" | "payment.annotated";
@@ -1920,7 +1920,7 @@ export interface components {
              */
             details_erased?: true;
             operator: string;
-            /** @description The sequence of the transition that it is about; null when it is about the payment as a whole. */
+            /** @description The sequence of the annotated transition; null when the annotation concerns the payment as a whole. */
             annotates: number | null;
             /**
              * Format: int64
@@ -1955,12 +1955,12 @@ export interface components {
             currency: string;
             /**
              * Format: int64
-             * @description By the processor’s list: captured, less refunds that succeeded, less disputes that are open or lost, over all charges with the payment’s id; before fees. Of `fees_differ`: its fees for the charge, its refunds and disputes. In minor units.
+             * @description By the processor’s list: captured, less refunds that succeeded, less disputes that are open or lost, over all charges with the payment’s id; before fees. For `fees_differ`: its fees for the charge, its refunds and disputes. In minor units.
              */
             processor_amount: number;
             /**
              * Format: int64
-             * @description By the Ledger: debits less credits of `processor_clearing` over all transitions of the payment, corrections included, fees left out. Of `fees_differ`: the fees that were posted. In minor units.
+             * @description By the Ledger: debits less credits of `processor_clearing` over all transitions of the payment, corrections included, fees excluded. For `fees_differ`: the posted fees. In minor units.
              */
             ledger_amount: number;
             /**
@@ -1971,11 +1971,11 @@ export interface components {
             /** @description The charges at the processor, in this currency. */
             charges: string[];
             /**
-             * @description `missing_in_ledger`: the Ledger has no posting. `missing_at_processor`: no charge there has captured money. `amounts_differ`: both have it, with different amounts. `charges_differ`: the amounts agree, and those of the charges named do not: their differences cancel each other out. `fees_differ`: the amounts agree, and the processor’s fees do not.
+             * @description `missing_in_ledger`: the Ledger has no posting. `missing_at_processor`: no charge there has captured money. `amounts_differ`: both have the money, with different amounts. `charges_differ`: the totals agree, but the amounts of the listed charges do not; their differences cancel each other out. `fees_differ`: the amounts agree, but the processor’s fees do not.
              * @enum {string}
              */
             kind: "missing_in_ledger" | "missing_at_processor" | "amounts_differ" | "charges_differ" | "fees_differ";
-            /** @description Whose books differ. */
+            /** @description The processor whose books differ. */
             processor: {
                 name: string;
                 /**
@@ -2027,7 +2027,7 @@ export interface components {
             /** @enum {string} */
             action: "api_key.created" | "api_key.rolled" | "api_key.revoked" | "limit.changed" | "correction.made" | "decision.made" | "annotation.made" | "approval.requested" | "approval.rejected" | "payment.erased" | "order.erased" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.deleted" | "webhooks.replay_requested" | "webhooks.resend_requested" | "webhooks.test_requested" | "export.requested" | "tenant.created" | "operator_key.created" | "operator_key.rolled" | "operator_key.revoked" | "job.run_requested" | "queue.redrive_requested" | "letters.redrive_started" | "events.redrive_started" | "events.republish_started" | "views.rebuild_started" | "tables.recovery_started" | "row.put_back" | "settings.seen";
             caused_by: components["schemas"]["Actor"];
-            /** @description The ids of what was acted on, the most specific first: a correction and its payment. */
+            /** @description The ids of the affected objects, most specific first: a correction and its payment. */
             about: string[];
             details: {
                 [key: string]: string;
@@ -2041,7 +2041,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description Who acted. `command`: the user of the command line of the deployment. `start`: a function that started. */
+        /** @description The actor. `command`: the user of the command line of the deployment. `start`: a function that started. */
         Actor: ({
             /** @constant */
             type: "request";
@@ -2090,7 +2090,7 @@ export interface components {
             id: string;
             /** @constant */
             object: "key";
-            /** @description What the key of a tenant is for, or the name of the operator. */
+            /** @description The purpose of a tenant’s key, or the name of the operator. */
             name: string;
             /** @description Null for the key of a tenant. */
             role: ("viewer" | "operator" | "approver" | "owner") | null;
@@ -2123,7 +2123,7 @@ export interface components {
             id: string;
             /** @constant */
             object: "key";
-            /** @description What the key of a tenant is for, or the name of the operator. */
+            /** @description The purpose of a tenant’s key, or the name of the operator. */
             name: string;
             /** @description Null for the key of a tenant. */
             role: ("viewer" | "operator" | "approver" | "owner") | null;
@@ -2148,7 +2148,7 @@ export interface components {
             revoked: number | null;
             /** @description The id of the key that has replaced it. */
             rolled_to: string | null;
-            /** @description The key itself, in the first answer only. It is not stored: a repeated request shows null. */
+            /** @description The key itself, in the first answer only. It is not stored, so a repeated request shows null. */
             secret: string | null;
         } & {
             [key: string]: unknown;
@@ -2168,7 +2168,7 @@ export interface components {
             /** @enum {string} */
             mode: "test" | "live";
             /**
-             * @description Each kind of request has a limit of its own.
+             * @description The kind of request. Each kind has a separate limit.
              * @enum {string}
              */
             kind: "payments" | "reads" | "processor_reads" | "admin";
@@ -2179,10 +2179,10 @@ export interface components {
             rate: number;
             /**
              * Format: int64
-             * @description Requests at once after a pause.
+             * @description Maximum burst of requests after a pause.
              */
             burst: number;
-            /** @description False when it is the limit of the deployment. */
+            /** @description Whether the tenant has a limit of its own; false for the limit of the deployment. */
             is_own: boolean;
         } & {
             [key: string]: unknown;
@@ -2221,7 +2221,7 @@ export interface components {
                 /** @enum {string} */
                 type: "payment.created" | "payment.processing" | "payment.requires_action" | "payment.authorized" | "payment.completed" | "payment.failed" | "payment.canceled" | "payment.review_required" | "payment.late_success" | "payment.fee_reported" | "capture.pending" | "capture.failed" | "void.pending" | "void.failed" | "refund.pending" | "refund.completed" | "refund.failed" | "dispute.opened" | "dispute.closed" | "ledger.corrected" | "payment.annotated";
                 /**
-                 * @description Of the payment after it.
+                 * @description The status of the payment after the transition.
                  * @enum {string}
                  */
                 status: "processing" | "requires_action" | "requires_capture" | "succeeded" | "failed" | "canceled" | "needs_review";
@@ -2269,7 +2269,7 @@ export interface components {
                 sequence: number | null;
                 operation: string;
                 from_owner: string;
-                /** @description It had sent nothing and gave the claim back. Otherwise its lease ended. */
+                /** @description Whether the owner had sent nothing and released the claim. Otherwise, its lease ended. */
                 was_released: boolean;
             } & {
                 [key: string]: unknown;
@@ -2288,7 +2288,7 @@ export interface components {
                 operation: string;
                 /** @enum {string} */
                 call: "send" | "look";
-                /** @description The kind of the processor’s answer, for example `succeeded`. `unheard`: the request may have taken effect. `not_sent`: it has not. `absent`, `unavailable`: of a look-up. */
+                /** @description The kind of the processor’s answer, for example `succeeded`. `unheard`: the request may have taken effect. `not_sent`: it has not. `absent`, `unavailable`: results of a look-up. */
                 heard: string;
                 /** Format: int64 */
                 duration_ms: number;
@@ -2324,7 +2324,7 @@ export interface components {
                 /** @description The transition that it belongs to. */
                 sequence: number | null;
                 operation: string;
-                /** @description The owner gave its claim back, because it had sent nothing. */
+                /** @description The owner released its claim, because it had sent nothing. */
                 was_released: boolean;
                 lease_until: string | null;
             } & {
@@ -2481,18 +2481,18 @@ export interface components {
             job: string | null;
             /** @description Whether its messages could not be handled and wait for an operator, because no function receives them. */
             is_kept: boolean;
-            /** @description To which queue or function a redrive passes its messages, so that their work is done again. Null when a redrive is not possible. */
+            /** @description The queue or function that processes redriven messages. Null when a redrive is not possible. */
             redrive_to: string | null;
-            /** @description Why a redrive is not possible, and what is done instead, for persons. Null when it is possible. */
+            /** @description The reason why a redrive is not possible, and the alternative, for people. Null when it is possible. */
             no_redrive_because: string | null;
             /**
              * Format: int64
-             * @description Counted up to some hundreds; the messages of Amazon SQS approximately.
+             * @description The number of entries, counted up to some hundreds; approximate for messages of Amazon SQS.
              */
             waiting: number;
-            /** @description Whether there are more than were counted. */
+            /** @description Whether there are more entries than were counted. */
             more_waiting: boolean;
-            /** @description Of those that were counted. Seconds. Null for messages: Amazon SQS states their age only to CloudWatch, which the dashboard shows. */
+            /** @description The age of the oldest counted entry. Seconds. Null for messages: Amazon SQS reports their age only to CloudWatch, which the dashboard shows. */
             oldest_age: number | null;
         } & {
             [key: string]: unknown;
@@ -2500,7 +2500,7 @@ export interface components {
         QueueEntryList: {
             /** @constant */
             object: "list";
-            /** @description By their places in the queue. */
+            /** @description In the order of the queue. */
             data: components["schemas"]["QueueEntry"][];
             has_more: boolean;
         } & {
@@ -2520,13 +2520,13 @@ export interface components {
             about: string | null;
             /** @description The operation, the charge, or the call to a vendor. */
             part: string | null;
-            /** @description Null when the row cannot be read. Unix seconds. */
+            /** @description Start of the entry. Null when the row cannot be read. Unix seconds. */
             since: number | null;
             /** @description Seconds. */
             age: number | null;
             /** @description Whether no job can end it. */
             needs_operator: boolean;
-            /** @description Why a message was given up, if its sender said so. */
+            /** @description The reason why a message was given up, if its sender gave one. */
             reason: string | null;
         } & {
             [key: string]: unknown;
@@ -2539,11 +2539,11 @@ export interface components {
              * @example holds
              */
             queue: string;
-            /** @description The queue or the function to which the messages are passed. */
+            /** @description The queue or the function that the messages are moved to. */
             to: string;
             /**
              * Format: int64
-             * @description Messages that waited when the request came, approximately.
+             * @description Approximate number of messages that were waiting when the request arrived.
              */
             waiting: number;
             /**
@@ -2562,7 +2562,7 @@ export interface components {
             operation: string;
             payment: string | null;
             /**
-             * @description `in_progress`: its owner works on it. `lease_ended`: its owner did not complete it in time; the next request, or the job `resolve`, takes it over. `released`: its owner gave it back, because it had sent nothing. `completed`: a repeated request gets the stored answer. `expired`: a repeated request is refused with `idempotency_key_expired`, and has no second effect.
+             * @description `in_progress`: its owner works on it. `lease_ended`: its owner did not complete it in time; the next request, or the job `resolve`, takes it over. `released`: its owner released it, because it had sent nothing. `completed`: a repeated request gets the stored answer. `expired`: a repeated request is refused with `idempotency_key_expired`, and has no second effect.
              * @enum {string}
              */
             state: "in_progress" | "lease_ended" | "released" | "completed" | "expired";
@@ -2594,7 +2594,7 @@ export interface components {
             } & {
                 [key: string]: unknown;
             })[];
-            /** @description Of the body and the query of the request. Another request under the key is refused. */
+            /** @description The fingerprint of the body and the query of the request. Another request under the key is refused. */
             fingerprint: ({
                 /** Format: int64 */
                 version: number;
@@ -2603,10 +2603,10 @@ export interface components {
                 [key: string]: unknown;
             }) | null;
             claimed: string | null;
-            /** @description When it was claimed, taken over, released or completed last. */
+            /** @description Time of the latest claim, takeover, release or completion. */
             changed: string | null;
             lease_until: string | null;
-            /** @description As it is stored: without personal data, which is read again for each repetition. Viewers get the status alone. */
+            /** @description The stored answer, without personal data, which is read again for each repetition. Viewers get only the status. */
             answer: ({
                 /** Format: int64 */
                 status: number;
@@ -2617,7 +2617,7 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
-            /** @description Null while it is open, and of a record that never expires. */
+            /** @description Null while it is open, and for a record that never expires. */
             expires: string | null;
         } & {
             [key: string]: unknown;
@@ -2625,7 +2625,7 @@ export interface components {
         Audit: {
             /** @constant */
             object: "audit";
-            /** @description The bucket of the archive. Null when the deployment has none: then nothing is verified by itself. */
+            /** @description The bucket of the archive. Null when the deployment has none; no verification then runs automatically. */
             archive: string | null;
             /** @description Of each kind. */
             verified: components["schemas"]["Verified"][];
@@ -2638,20 +2638,20 @@ export interface components {
         };
         Verified: {
             /**
-             * @description `day`: a day, verified in the night after it. `part`: a part of everything before the month. `asked`: a time that an operator asked for.
+             * @description `day`: a day, verified in the night after it. `part`: a part of everything before the month. `asked`: a range of time requested by an operator.
              * @enum {string}
              */
             kind: "day" | "part" | "asked";
-            /** @description The hour in which the last one was due. Null when none has been due yet. Unix seconds. */
+            /** @description The hour in which the last verification was due. Null when none has been due yet. Unix seconds. */
             due: number | null;
-            /** @description Whether none has ended since. */
+            /** @description Whether no verification has ended since. */
             overdue: boolean;
             /**
              * Format: int64
-             * @description Records that the auditor did not write, or that cannot be read.
+             * @description Number of records that the auditor did not write, or that cannot be read.
              */
             unreadable: number;
-            /** @description Newest first. Earlier ones that did not hold are shown longer than those that did. */
+            /** @description Newest first. Verifications with violations are shown longer than others. */
             verifications: components["schemas"]["Verification"][];
         } & {
             [key: string]: unknown;
@@ -2661,13 +2661,13 @@ export interface components {
             object: "verification";
             /**
              * Format: int64
-             * @description What happened at this time or later was verified. Unix seconds.
+             * @description Start of the verified range of time, inclusive. Unix seconds.
              * @example 1772366400
              */
             from: number;
             /**
              * Format: int64
-             * @description What happened before this time was verified. Unix seconds.
+             * @description End of the verified range of time, exclusive. Unix seconds.
              * @example 1772366400
              */
             to: number;
@@ -2684,11 +2684,11 @@ export interface components {
              */
             ended: number;
             /**
-             * @description `failed`: it ended without a result, and nothing is known of this time.
+             * @description `failed`: it ended without a result, so this range of time is not verified.
              * @enum {string}
              */
             verdict: "holds" | "differs" | "failed";
-            /** @description Why it failed; null otherwise. */
+            /** @description The reason of the failure; null otherwise. */
             failure: string | null;
             /** @description Rows of the Ledger; null when it failed. */
             rows: number | null;
@@ -2700,10 +2700,10 @@ export interface components {
             manifests: number | null;
             /**
              * Format: int64
-             * @description How many places do not hold.
+             * @description Number of violations.
              */
             findings: number;
-            /** @description The first 20 of them, each with the fields of its kind. `payonce verify` names all. */
+            /** @description The first 20 violations, each with the fields of its kind. `payonce verify` lists all. */
             first_findings: ({
                 kind: string;
             } & {
@@ -2718,16 +2718,16 @@ export interface components {
             /** Format: int64 */
             number: number;
             created: number | null;
-            /** @description How many objects it lists. */
+            /** @description Number of listed objects. */
             objects: number | null;
             /** @description The lines of these objects. The archive may repeat lines. */
             lines: number | null;
             /** @description SHA-256 in hexadecimal. */
             hash: string | null;
-            /** @description The hash of the manifest before it. */
+            /** @description The hash of the previous manifest. */
             previous: string | null;
             signed: boolean | null;
-            /** @description Why it cannot be read; all other fields are null then. */
+            /** @description The reason why it cannot be read; all other fields are then null. */
             failure: string | null;
         } & {
             [key: string]: unknown;
@@ -2745,10 +2745,10 @@ export interface components {
             id: string;
             /** @constant */
             object: "job";
-            /** @description Why it exists. */
+            /** @description The purpose of the job. */
             why: string;
             /**
-             * @description As EventBridge Scheduler writes it: `rate(…)` or `cron(…)`.
+             * @description In the syntax of EventBridge Scheduler: `rate(…)` or `cron(…)`.
              * @example cron(20 1 * * ? *)
              */
             schedule: string;
@@ -2759,11 +2759,11 @@ export interface components {
              * @enum {string}
              */
             overlap: "forbid" | "allow";
-            /** @description The service that does it, by its name in `payonce:jobTargets`; null for a job of Payonce. */
+            /** @description The service that runs it, by its name in `payonce:jobTargets`; null for a job of Payonce. */
             target: string | null;
             /** @description The run of the latest scheduled time. */
             last_run: components["schemas"]["JobRun"] | null;
-            /** @description Null before the first run of a rate, which counts from its latest run. */
+            /** @description Null before the first run of a `rate(…)`, which counts from the latest run. */
             next_run: number | null;
         } & {
             [key: string]: unknown;
@@ -2790,7 +2790,7 @@ export interface components {
             status: "accepted" | "running" | "succeeded" | "failed";
             /**
              * Format: int64
-             * @description When the run was accepted.
+             * @description Time at which the run was accepted.
              * @example 1772366400
              */
             created: number;
@@ -2815,11 +2815,11 @@ export interface components {
              * @description Failed items that crashed their worker repeatedly and were skipped.
              */
             skipped: number;
-            /** @description What these items are: the ids of the first ones. */
+            /** @description The ids of the first of these items. */
             skipped_items: string[];
-            /** @description What the other items are that failed: the ids of the first ones, or the queues that they are in. */
+            /** @description The ids of the first other items that failed, or their queues. */
             failed_items: string[];
-            /** @description Why the run failed, or why its target has not accepted it yet. */
+            /** @description The reason why the run failed, or why its target has not accepted it yet. */
             reason: string | null;
         } & {
             [key: string]: unknown;
@@ -2851,7 +2851,7 @@ export interface components {
             events: string[];
             description: string | null;
             enabled: boolean;
-            /** @description Why nothing is sent: `requested`, `gone` (it answered 410), or `failing` (for three days). */
+            /** @description The reason why nothing is sent: `requested`, `gone` (it answered 410), or `failing` (for three days). */
             disabled: ({
                 /** @enum {string} */
                 reason: "requested" | "gone" | "failing";
@@ -2864,7 +2864,7 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
-            /** @description Until when the secret before it still signs. */
+            /** @description The time until which the previous secret still signs. */
             previous_secret_expires: number | null;
             /**
              * Format: int64
@@ -2885,7 +2885,7 @@ export interface components {
             events: string[];
             description: string | null;
             enabled: boolean;
-            /** @description Why nothing is sent: `requested`, `gone` (it answered 410), or `failing` (for three days). */
+            /** @description The reason why nothing is sent: `requested`, `gone` (it answered 410), or `failing` (for three days). */
             disabled: ({
                 /** @enum {string} */
                 reason: "requested" | "gone" | "failing";
@@ -2898,7 +2898,7 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
-            /** @description Until when the secret before it still signs. */
+            /** @description The time until which the previous secret still signs. */
             previous_secret_expires: number | null;
             /**
              * Format: int64
@@ -2961,7 +2961,7 @@ export interface components {
             event: string;
             type: string;
             /**
-             * @description `canceled` when its endpoint was switched off or deleted first.
+             * @description `canceled` when its endpoint was disabled or deleted first.
              * @enum {string}
              */
             status: "pending" | "delivered" | "failed" | "canceled";
@@ -2975,7 +2975,7 @@ export interface components {
                 /** Format: int64 */
                 duration_ms: number;
                 status: number | null;
-                /** @description Why there was no answer, for example `timeout`. */
+                /** @description The reason why there was no answer, for example `timeout`. */
                 error: string | null;
             } & {
                 [key: string]: unknown;
@@ -3009,11 +3009,11 @@ export interface operations {
                 status?: "processing" | "requires_action" | "requires_capture" | "succeeded" | "failed" | "canceled" | "needs_review";
                 /** @description Only payments with this `reference`, including failed ones. */
                 reference?: string;
-                /** @description Only the payment of this charge, by the books of the processor, with returned charges. Not together with `reference`. These reads have a limit of their own, a tenth of that of others. */
+                /** @description Only the payment of this charge, by the books of the processor, with returned charges. Not together with `reference`. These reads have a separate limit, a tenth of the limit of other reads. */
                 charge_id?: string;
                 /** @description Only those of this requested amount, in minor units of any currency. It needs `created_from` and `created_to`, at most 31 days after `created_from`. */
                 amount?: number;
-                /** @description Only payments with this address as `receipt_email` in their `metadata`; the case of letters is ignored. */
+                /** @description Only payments with this address as `receipt_email` in their `metadata`; case-insensitive. */
                 email?: string;
                 /** @description Unix seconds, inclusive. */
                 created_from?: number;
@@ -3027,7 +3027,7 @@ export interface operations {
                 ending_before?: string;
             };
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path?: never;
@@ -3050,7 +3050,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -3076,7 +3076,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -3115,7 +3115,7 @@ export interface operations {
                 ending_before?: string;
             };
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path?: never;
@@ -3145,7 +3145,7 @@ export interface operations {
                 currency?: "AED" | "AFN" | "ALL" | "AMD" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BGN" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHF" | "CLP" | "CNY" | "COP" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "UYU" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAF" | "XCD" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG";
             };
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path?: never;
@@ -3173,7 +3173,7 @@ export interface operations {
                 starting_after?: string;
             };
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path?: never;
@@ -3198,7 +3198,7 @@ export interface operations {
             header: {
                 /** @description Identifies this export. A request that is repeated with the same key and body gets the same answer, and no second export is ever made. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
                 "Idempotency-Key": string;
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path?: never;
@@ -3225,7 +3225,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -3265,7 +3265,7 @@ export interface operations {
                 starting_after?: string;
             };
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path?: never;
@@ -3288,7 +3288,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -3313,11 +3313,11 @@ export interface operations {
     listBalances: {
         parameters: {
             query?: {
-                /** @description The balances as they were then: only entries before this time. Unix seconds. Default: all entries. */
+                /** @description The balances at this time: only entries before it. Unix seconds. Default: all entries. */
                 at?: number;
             };
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path?: never;
@@ -3830,7 +3830,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The approval, which is carried out. */
+            /** @description The approval, whose request was executed. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -3960,7 +3960,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was put back. */
+            /** @description The moved messages. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -3988,7 +3988,7 @@ export interface operations {
                 amount_to?: number;
                 /** @description Only payments in this currency. It needs `created_from` and `created_to`, at most 31 days after `created_from`. */
                 currency?: "AED" | "AFN" | "ALL" | "AMD" | "AOA" | "ARS" | "AUD" | "AWG" | "AZN" | "BAM" | "BBD" | "BDT" | "BGN" | "BHD" | "BIF" | "BMD" | "BND" | "BOB" | "BRL" | "BSD" | "BTN" | "BWP" | "BYN" | "BZD" | "CAD" | "CDF" | "CHF" | "CLP" | "CNY" | "COP" | "CRC" | "CUP" | "CVE" | "CZK" | "DJF" | "DKK" | "DOP" | "DZD" | "EGP" | "ERN" | "ETB" | "EUR" | "FJD" | "FKP" | "GBP" | "GEL" | "GHS" | "GIP" | "GMD" | "GNF" | "GTQ" | "GYD" | "HKD" | "HNL" | "HTG" | "HUF" | "IDR" | "ILS" | "INR" | "IQD" | "IRR" | "ISK" | "JMD" | "JOD" | "JPY" | "KES" | "KGS" | "KHR" | "KMF" | "KPW" | "KRW" | "KWD" | "KYD" | "KZT" | "LAK" | "LBP" | "LKR" | "LRD" | "LSL" | "LYD" | "MAD" | "MDL" | "MGA" | "MKD" | "MMK" | "MNT" | "MOP" | "MRU" | "MUR" | "MVR" | "MWK" | "MXN" | "MYR" | "MZN" | "NAD" | "NGN" | "NIO" | "NOK" | "NPR" | "NZD" | "OMR" | "PAB" | "PEN" | "PGK" | "PHP" | "PKR" | "PLN" | "PYG" | "QAR" | "RON" | "RSD" | "RUB" | "RWF" | "SAR" | "SBD" | "SCR" | "SDG" | "SEK" | "SGD" | "SHP" | "SLE" | "SOS" | "SRD" | "SSP" | "STN" | "SVC" | "SYP" | "SZL" | "THB" | "TJS" | "TMT" | "TND" | "TOP" | "TRY" | "TTD" | "TWD" | "TZS" | "UAH" | "UGX" | "USD" | "UYU" | "UZS" | "VED" | "VES" | "VND" | "VUV" | "WST" | "XAF" | "XCD" | "XOF" | "XPF" | "YER" | "ZAR" | "ZMW" | "ZWG";
-                /** @description Only payments with this address as `receipt_email` in their `metadata`. Not for viewers; the case of letters is ignored. */
+                /** @description Only payments with this address as `receipt_email` in their `metadata`. Not for viewers; case-insensitive. */
                 email?: string;
                 /** @description Unix seconds, inclusive. */
                 created_from?: number;
@@ -4025,11 +4025,11 @@ export interface operations {
                 key: string;
                 /** @description The path of the `POST` that it was sent to, with the ids in it. */
                 path: string;
-                /** @description Whose key it is. Needed for the paths of tenants, and for no other. */
+                /** @description The tenant that owns the key. Required for the paths of tenants, and not allowed for others. */
                 tenant?: string;
-                /** @description Of the API key of the request, for the paths of tenants. Default: `live`. */
+                /** @description The mode of the API key of the request, for the paths of tenants. Default: `live`. */
                 mode?: "test" | "live";
-                /** @description Whose key it is: the name of the operator, or the subject at the identity provider. Needed for the paths of operators, and for no other. */
+                /** @description The owner of the key: the name of the operator, or the subject at the identity provider. Required for the paths of operators, and not allowed for others. */
                 operator?: string;
             };
             header?: never;
@@ -4081,7 +4081,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was verified last. */
+            /** @description The latest verifications. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -4144,7 +4144,7 @@ export interface operations {
                 created_to?: number;
                 /** @description The maximum number of runs. Defaults to 10. */
                 limit?: number;
-                /** @description The `id` of the last run that you have. The page begins with the next older run. */
+                /** @description The `id` of the last run of the previous page. The page begins with the next older run. */
                 starting_after?: string;
             };
             header?: never;
@@ -4226,7 +4226,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path?: never;
@@ -4249,7 +4249,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -4277,7 +4277,7 @@ export interface operations {
             header: {
                 /** @description Identifies this rotation. A request that is repeated with the same key and body gets the same answer, and nothing happens twice. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
                 "Idempotency-Key": string;
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -4309,7 +4309,7 @@ export interface operations {
             header: {
                 /** @description Identifies this replay. A request that is repeated with the same key and body gets the same answer, and nothing happens twice. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
                 "Idempotency-Key": string;
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -4344,7 +4344,7 @@ export interface operations {
                 starting_after?: string;
             };
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -4370,7 +4370,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -4398,7 +4398,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -4428,7 +4428,7 @@ export interface operations {
             header: {
                 /** @description Identifies this test event. A request that is repeated with the same key and body gets the same answer, and nothing happens twice. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
                 "Idempotency-Key": string;
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {
@@ -4456,7 +4456,7 @@ export interface operations {
             header: {
                 /** @description Identifies this attempt. A request that is repeated with the same key and body gets the same answer, and nothing happens twice. 1 to 128 visible ASCII characters, raw or as a quoted string, for example a UUID. */
                 "Idempotency-Key": string;
-                /** @description Only of operators: the tenant and the mode that they ask for. API keys are sent without it. */
+                /** @description Only for operators: the tenant and the mode that they call for. API keys are sent without it. */
                 "Payonce-Tenant"?: string;
             };
             path: {

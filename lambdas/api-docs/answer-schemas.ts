@@ -12,7 +12,7 @@ import { MISMATCH_KINDS } from '../reconciliation/domain/compare-books.ts';
 import { MISMATCH_ID } from '../reconciliation/domain/mismatch-view.ts';
 import { LIMIT_KINDS } from '../tenants/limits.ts';
 
-/** What the API answers, for its documents. Objects are open: a client must pass over fields that it does not know. */
+/** Schemas of the API's answers, for its documents. Objects are open: a client must ignore unknown fields. */
 
 const partList = (part: z.ZodType) =>
   z.looseObject({
@@ -57,8 +57,10 @@ export const causedBy = z
     }),
     z.looseObject({
       type: z.literal('event'),
-      event_id: z.string().meta({ description: 'The `event_id` of the event that asked for the payment.' }),
-      sender: z.string().meta({ description: 'The sender of the event, as the deployment knows it.' }),
+      event_id: z.string().meta({ description: 'The `event_id` of the event that requested the payment.' }),
+      sender: z
+        .string()
+        .meta({ description: 'The sender of the event, by its name in the settings of the deployment.' }),
     }),
     z.looseObject({ type: z.literal('run'), run_id: z.string().meta({ description: 'The run of a job.' }) }),
   ])
@@ -91,7 +93,7 @@ export const transitionList = z
   .looseObject({
     object: z.literal('list'),
     data: z.array(transition).meta({ description: 'Oldest first.' }),
-    has_more: z.boolean().meta({ description: 'Whether a page with `starting_after` the last sequence holds more.' }),
+    has_more: z.boolean().meta({ description: 'Whether there are more after the last sequence of this page.' }),
   })
   .meta({ id: 'TransitionList' });
 
@@ -108,7 +110,7 @@ export const ledgerEntry = z
     id: z.string().meta({ description: 'Opaque; for `starting_after`.' }),
     object: z.literal('ledger_entry'),
     payment: paymentId,
-    sequence: z.int().min(1).meta({ description: 'Of the transition that posted it.' }),
+    sequence: z.int().min(1).meta({ description: 'The sequence of the transition that posted it.' }),
     type: z.enum(TRANSITION_TYPES).meta({ description: 'Of that transition.' }),
     account,
     direction: z.enum(['debit', 'credit']),
@@ -122,7 +124,7 @@ export const ledgerEntryList = z
   .looseObject({
     object: z.literal('list'),
     data: z.array(ledgerEntry).meta({ description: 'Oldest first; then by payment, sequence and place in the set.' }),
-    has_more: z.boolean().meta({ description: 'Whether a page with `starting_after` the last id holds more.' }),
+    has_more: z.boolean().meta({ description: 'Whether there are more after the last id of this page.' }),
   })
   .meta({ id: 'LedgerEntryList' });
 
@@ -189,7 +191,8 @@ export const annotation = z
     details_erased: reasonErased,
     operator: z.string(),
     annotates: z.int().nullable().meta({
-      description: 'The sequence of the transition that it is about; null when it is about the payment as a whole.',
+      description:
+        'The sequence of the annotated transition; null when the annotation concerns the payment as a whole.',
     }),
     created: unixSeconds,
   })
@@ -215,8 +218,10 @@ export const decision = z
     operator: z.string(),
     override: z
       .boolean()
-      .meta({ description: 'Whether it was made without the processor’s books, which could not be read.' }),
-    postings: z.array(posting).meta({ description: 'What it posted. Debits equal credits in every currency.' }),
+      .meta({ description: 'Whether the decision was made without the processor’s books, which could not be read.' }),
+    postings: z
+      .array(posting)
+      .meta({ description: 'The postings of the decision. Debits equal credits in every currency.' }),
     created: unixSeconds,
   })
   .meta({ id: 'Decision' });
@@ -249,7 +254,7 @@ export const key = z
   .looseObject({
     id: z.string().regex(KEY_ID).meta({ example: 'key_k3jx5aqhz4m2nrb7' }),
     object: z.literal('key'),
-    name: z.string().meta({ description: 'What the key of a tenant is for, or the name of the operator.' }),
+    name: z.string().meta({ description: 'The purpose of a tenant’s key, or the name of the operator.' }),
     role: z.enum(ROLES).nullable().meta({ description: 'Null for the key of a tenant.' }),
     tenant: z.string().nullable().meta({ description: 'Null for the key of an operator.' }),
     mode: z.enum(['test', 'live']).nullable(),
@@ -266,7 +271,7 @@ export const key = z
 export const keyWithSecret = key
   .extend({
     secret: z.string().nullable().meta({
-      description: 'The key itself, in the first answer only. It is not stored: a repeated request shows null.',
+      description: 'The key itself, in the first answer only. It is not stored, so a repeated request shows null.',
     }),
   })
   .meta({ id: 'KeyWithSecret' });
@@ -280,10 +285,12 @@ export const limit = z
     object: z.literal('limit'),
     tenant: z.string(),
     mode: z.enum(['test', 'live']),
-    kind: z.enum(LIMIT_KINDS).meta({ description: 'Each kind of request has a limit of its own.' }),
+    kind: z.enum(LIMIT_KINDS).meta({ description: 'The kind of request. Each kind has a separate limit.' }),
     rate: z.int().meta({ description: 'Requests per second.' }),
-    burst: z.int().meta({ description: 'Requests at once after a pause.' }),
-    is_own: z.boolean().meta({ description: 'False when it is the limit of the deployment.' }),
+    burst: z.int().meta({ description: 'Maximum burst of requests after a pause.' }),
+    is_own: z
+      .boolean()
+      .meta({ description: 'Whether the tenant has a limit of its own; false for the limit of the deployment.' }),
   })
   .meta({ id: 'Limit' });
 
@@ -311,7 +318,7 @@ export const dryRun = z
           after: z.int(),
         }),
       )
-      .meta({ description: 'The balances of this payment alone, in minor units, in the direction of each account.' }),
+      .meta({ description: 'The balances of this payment only, in minor units, in the direction of each account.' }),
   })
   .meta({ id: 'DryRun' });
 
@@ -329,22 +336,22 @@ export const mismatch = z
     processor_amount: z.int().meta({
       description:
         'By the processor’s list: captured, less refunds that succeeded, less disputes that are open or lost, over all ' +
-        'charges with the payment’s id; before fees. Of `fees_differ`: its fees for the charge, its refunds and disputes. ' +
+        'charges with the payment’s id; before fees. For `fees_differ`: its fees for the charge, its refunds and disputes. ' +
         'In minor units.',
     }),
     ledger_amount: z.int().meta({
       description:
         'By the Ledger: debits less credits of `processor_clearing` over all transitions of the payment, corrections ' +
-        'included, fees left out. Of `fees_differ`: the fees that were posted. In minor units.',
+        'included, fees excluded. For `fees_differ`: the posted fees. In minor units.',
     }),
     difference: z.int().meta({ description: '`processor_amount` less `ledger_amount`.' }),
     charges: z.array(z.string()).meta({ description: 'The charges at the processor, in this currency.' }),
     kind: z.enum(MISMATCH_KINDS).meta({
       description:
         '`missing_in_ledger`: the Ledger has no posting. `missing_at_processor`: no charge there has captured money. ' +
-        '`amounts_differ`: both have it, with different amounts. ' +
-        '`charges_differ`: the amounts agree, and those of the charges named do not: their differences cancel each other out. ' +
-        '`fees_differ`: the amounts agree, and the processor’s fees do not.',
+        '`amounts_differ`: both have the money, with different amounts. ' +
+        '`charges_differ`: the totals agree, but the amounts of the listed charges do not; their differences cancel each other out. ' +
+        '`fees_differ`: the amounts agree, but the processor’s fees do not.',
     }),
     processor: z
       .object({
@@ -352,7 +359,7 @@ export const mismatch = z
         mode: z.enum(['test', 'live']).meta({ description: 'The mode of its books.' }),
         account: z.string().meta({ description: 'At the processor.' }),
       })
-      .meta({ description: 'Whose books differ.' }),
+      .meta({ description: 'The processor whose books differ.' }),
     status: z.enum(['suspected', 'confirmed']).meta({
       description:
         '`suspected`: seen once; it disappears at the next comparison if the payment was just changing. `confirmed`: the books ' +
@@ -381,7 +388,7 @@ export const actor = z
   .meta({
     id: 'Actor',
     description:
-      'Who acted. `command`: the user of the command line of the deployment. `start`: a function that started.',
+      'The actor. `command`: the user of the command line of the deployment. `start`: a function that started.',
   });
 
 export const activity = z
@@ -393,7 +400,7 @@ export const activity = z
     caused_by: actor,
     about: z
       .array(z.string())
-      .meta({ description: 'The ids of what was acted on, the most specific first: a correction and its payment.' }),
+      .meta({ description: 'The ids of the affected objects, most specific first: a correction and its payment.' }),
     details: z.record(z.string(), z.string()),
     created: unixSeconds,
   })
@@ -428,7 +435,7 @@ export const problem = z
       .optional()
       .meta({ description: 'The time from which an operator may decide the change; Unix seconds.' }),
     amount_left: shownAmount('What is left').optional(),
-    processor_amount: shownAmount('What the processor shows as captured, held or refunded').optional(),
+    processor_amount: shownAmount('The amount that the processor shows as captured, held or refunded').optional(),
     processor_currency: z
       .string()
       .optional()

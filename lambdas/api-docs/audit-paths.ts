@@ -13,21 +13,21 @@ const counted = (what: string) =>
 const verification = z
   .looseObject({
     object: z.literal('verification'),
-    from: unixSeconds.meta({ description: 'What happened at this time or later was verified. Unix seconds.' }),
-    to: unixSeconds.meta({ description: 'What happened before this time was verified. Unix seconds.' }),
+    from: unixSeconds.meta({ description: 'Start of the verified range of time, inclusive. Unix seconds.' }),
+    to: unixSeconds.meta({ description: 'End of the verified range of time, exclusive. Unix seconds.' }),
     began: unixSeconds,
     ended: unixSeconds,
     verdict: z
       .enum(['holds', 'differs', 'failed'])
-      .meta({ description: '`failed`: it ended without a result, and nothing is known of this time.' }),
-    failure: z.string().nullable().meta({ description: 'Why it failed; null otherwise.' }),
+      .meta({ description: '`failed`: it ended without a result, so this range of time is not verified.' }),
+    failure: z.string().nullable().meta({ description: 'The reason of the failure; null otherwise.' }),
     rows: counted('Rows of the Ledger'),
     lines: counted('Lines of the archive'),
     objects: counted('Objects that manifests list'),
     manifests: counted('Manifests'),
-    findings: z.int().meta({ description: 'How many places do not hold.' }),
+    findings: z.int().meta({ description: 'Number of violations.' }),
     first_findings: z.array(z.looseObject({ kind: z.string() })).meta({
-      description: 'The first 20 of them, each with the fields of its kind. `payonce verify` names all.',
+      description: 'The first 20 violations, each with the fields of its kind. `payonce verify` lists all.',
     }),
   })
   .meta({ id: 'Verification' });
@@ -36,15 +36,17 @@ const verified = z
   .looseObject({
     kind: z.enum(VERIFIED).meta({
       description:
-        '`day`: a day, verified in the night after it. `part`: a part of everything before the month. `asked`: a time that an operator asked for.',
+        '`day`: a day, verified in the night after it. `part`: a part of everything before the month. `asked`: a range of time requested by an operator.',
     }),
     due: unixSeconds.nullable().meta({
-      description: 'The hour in which the last one was due. Null when none has been due yet. Unix seconds.',
+      description: 'The hour in which the last verification was due. Null when none has been due yet. Unix seconds.',
     }),
-    overdue: z.boolean().meta({ description: 'Whether none has ended since.' }),
-    unreadable: z.int().meta({ description: 'Records that the auditor did not write, or that cannot be read.' }),
+    overdue: z.boolean().meta({ description: 'Whether no verification has ended since.' }),
+    unreadable: z
+      .int()
+      .meta({ description: 'Number of records that the auditor did not write, or that cannot be read.' }),
     verifications: z.array(verification).meta({
-      description: 'Newest first. Earlier ones that did not hold are shown longer than those that did.',
+      description: 'Newest first. Verifications with violations are shown longer than others.',
     }),
   })
   .meta({ id: 'Verified' });
@@ -54,12 +56,15 @@ const manifest = z
     object: z.literal('manifest'),
     number: z.int(),
     created: unixSeconds.nullable(),
-    objects: z.int().nullable().meta({ description: 'How many objects it lists.' }),
+    objects: z.int().nullable().meta({ description: 'Number of listed objects.' }),
     lines: z.int().nullable().meta({ description: 'The lines of these objects. The archive may repeat lines.' }),
     hash: z.string().nullable().meta({ description: 'SHA-256 in hexadecimal.' }),
-    previous: z.string().nullable().meta({ description: 'The hash of the manifest before it.' }),
+    previous: z.string().nullable().meta({ description: 'The hash of the previous manifest.' }),
     signed: z.boolean().nullable(),
-    failure: z.string().nullable().meta({ description: 'Why it cannot be read; all other fields are null then.' }),
+    failure: z
+      .string()
+      .nullable()
+      .meta({ description: 'The reason why it cannot be read; all other fields are then null.' }),
   })
   .meta({ id: 'Manifest' });
 
@@ -67,7 +72,8 @@ export const audit = z
   .looseObject({
     object: z.literal('audit'),
     archive: z.string().nullable().meta({
-      description: 'The bucket of the archive. Null when the deployment has none: then nothing is verified by itself.',
+      description:
+        'The bucket of the archive. Null when the deployment has none; no verification then runs automatically.',
     }),
     verified: z.array(verified).meta({ description: 'Of each kind.' }),
     manifests_overdue: z.boolean().meta({ description: 'Whether the newest manifest is more than three hours old.' }),
@@ -79,12 +85,12 @@ export const auditPaths: ZodOpenApiPathsObject = {
   '/v1/admin/audit': {
     get: reading({
       operationId: 'getAudit',
-      summary: 'Show what was verified last',
+      summary: 'Show the latest verifications',
       description:
-        'The last verifications of the Ledger and its archive, with what they found, and the newest manifests, as they are in the bucket of the archive. ' +
-        'It verifies nothing itself: `payonce verify` does.',
+        'The latest verifications of the Ledger and its archive, with their findings, and the newest manifests, from the bucket of the archive. ' +
+        'It does not verify anything itself; use `payonce verify`.',
       role: 'viewer',
-      answers: { 200: { description: 'What was verified last.', schema: audit } },
+      answers: { 200: { description: 'The latest verifications.', schema: audit } },
     }),
   },
 };

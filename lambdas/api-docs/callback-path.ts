@@ -11,14 +11,14 @@ const callback = z
 
 export const received = z.looseObject({ received: z.literal(true) }).meta({ id: 'Received' });
 
-/** Where processors send their events, for the operator who configures a processor. */
+/** The address for events of processors, for the operator who configures a processor. */
 export const callbackPath: ZodOpenApiPathsObject = {
   '/callbacks/{processor}/{mode}': {
     post: {
       operationId: 'receiveCallback',
       summary: 'Receive an event of a processor',
       description:
-        'For payment processors, which sign their requests; it takes no API key. An event can arrive twice, late and out of order; it ' +
+        'For payment processors, which sign their requests; no API key is needed. An event can arrive twice, late and out of order; it ' +
         'takes effect once. It is acknowledged after it is stored. The processor must repeat a request that is not answered with 200.',
       security: [],
       requestParams: {
@@ -36,7 +36,7 @@ export const callbackPath: ZodOpenApiPathsObject = {
       },
       responses: {
         200: {
-          description: 'The event is stored, now or before.',
+          description: 'The event is stored, by this or an earlier delivery.',
           headers: z.object({ 'Request-Id': requestId }),
           content: { 'application/json': { schema: received, examples: shown('receiveCallback', '200') } },
         },

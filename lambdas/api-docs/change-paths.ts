@@ -70,7 +70,7 @@ export const changePaths: ZodOpenApiPathsObject = {
     get: reading({
       operationId: 'listCaptures',
       summary: 'List the captures of a payment',
-      description: 'Those that were requested with this API, in the order of their recording.',
+      description: 'Captures that were requested with this API, in the order of their recording.',
       scope: Scopes.paymentsRead,
       path,
       answers: { 200: { description: 'The captures.', schema: capturesOfPayment } },
@@ -90,7 +90,7 @@ export const changePaths: ZodOpenApiPathsObject = {
     get: reading({
       operationId: 'listCancellations',
       summary: 'List the cancellations of a payment',
-      description: 'Those that were requested with this API or by Payonce, in the order of their recording.',
+      description: 'Cancellations that were requested with this API or by Payonce, in the order of their recording.',
       scope: Scopes.paymentsRead,
       path,
       answers: { 200: { description: 'The cancellations.', schema: cancellationsOfPayment } },
@@ -115,7 +115,7 @@ export const refundPaths: ZodOpenApiPathsObject = {
       operationId: 'createRefund',
       summary: 'Refund a payment',
       description:
-        'Refunds the amount that is left or a part of it. A payment can have several refunds. Together they never exceed the captured ' +
+        'Refunds the remaining amount or a part of it. A payment can have several refunds. Together they never exceed the captured ' +
         'amount: pending refunds and disputed amounts count as refunded.',
       scope: Scopes.paymentsWrite,
       path,
@@ -178,7 +178,7 @@ export const disputePaths: ZodOpenApiPathsObject = {
     get: reading({
       operationId: 'listDisputes',
       summary: 'List disputes',
-      description: `The disputes of all payments, newest first, each as it is now. ${LAGS}`,
+      description: `The disputes of all payments, newest first, each in its current state. ${LAGS}`,
       scope: Scopes.paymentsRead,
       role: 'viewer',
       query: disputesQuery,

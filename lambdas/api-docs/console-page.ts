@@ -2,13 +2,15 @@ import * as z from 'zod';
 import { type ConsoleSignIn, Environment } from '../kernel/contract/environment.ts';
 import { jsonOf, readVariables } from '../kernel/platform/variables.ts';
 
-/** A file of the console that Vite built. Its name contains a hash of its content, so a cache may keep it for ever. */
+/**
+ * A file of the console that Vite built. Its name contains a hash of its content, so a cache may keep it permanently.
+ */
 const HASHED = /^[\w-]+\.(?<ending>js|css)$/;
 const TYPES = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' } as const;
 
 /**
- * The page and what it reads first. The page loads nothing but our own files. It calls the API beside them, and the identity
- * provider, if there is one.
+ * Headers of the page and of the files that it reads first. The page loads only files of this origin. It calls the API
+ * at the same origin, and the identity provider, if there is one.
  */
 export function headersOfConsole(signIn: ConsoleSignIn | undefined) {
   const policy = [
@@ -42,7 +44,7 @@ const variables = z.object({
   ).optional(),
 });
 
-/** @throws Error when the variable is not as the stack sets it */
+/** @throws Error when the variable does not have the value that the stack sets */
 export function consoleSignIn(environment: Readonly<Record<string, string | undefined>>): ConsoleSignIn | undefined {
   return readVariables(variables, environment)[Environment.consoleSignIn];
 }

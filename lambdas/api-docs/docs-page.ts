@@ -1,6 +1,6 @@
 /**
- * The page that renders the API's description. All it needs comes from this function; all addresses are relative, so
- * that it works under every host, stage and prefix.
+ * The page that renders the API's description. All of its files are served by this function, and all addresses are
+ * relative, so that it works under every host, stage and prefix.
  *
  * @param base from the page's own address to its assets: `docs/` for `/docs`, empty for `/docs/`
  */
@@ -24,7 +24,7 @@ export function docsPage(base: 'docs/' | ''): string {
 `;
 }
 
-/** A file of its own, because the page allows no inline script. */
+/** A separate file, because the page allows no inline script. */
 export const START_SCRIPT = `const element = document.getElementById('api');
 SwaggerUIBundle({
   domNode: element,
@@ -34,7 +34,7 @@ SwaggerUIBundle({
 });
 `;
 
-/** Nothing but our own files; the renderer sets styles on elements and draws its icons from data addresses. */
+/** Allows only files of this origin; the renderer sets styles on elements and draws its icons from data addresses. */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

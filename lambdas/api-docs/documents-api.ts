@@ -8,7 +8,7 @@ import { FOR_EVER, headersOfConsole, typeOfAsset } from './console-page.ts';
 import { CONTENT_SECURITY_POLICY, docsPage, START_SCRIPT } from './docs-page.ts';
 import { openApiDocument } from './openapi.ts';
 
-/** Reads a file that lies beside the function's code. */
+/** Reads a file that is packaged with the function's code. */
 export type ReadAsset = (name: string) => Promise<string>;
 
 interface Content {
@@ -20,17 +20,18 @@ const HTML = 'text/html; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 
 /**
- * The documents change only with a deploy. A cache asks again after an hour, and then by entity tag. Their coding varies
+ * The documents change only with a deploy. A cache revalidates after an hour, by entity tag. Their coding varies
  * because the gateway compresses for callers that accept it.
  */
 const CACHED = { 'cache-control': 'public, max-age=3600', vary: 'Accept-Encoding' };
 const OF_PAGE = { 'content-security-policy': CONTENT_SECURITY_POLICY, 'referrer-policy': 'no-referrer' };
 
 /**
- * The API's description, the page that shows it, and the console for operators; needs no key, knows no secret, reads no table.
+ * Serves the API's description, the page that shows it, and the console for operators. It needs no key, knows no secret
+ * and reads no table.
  *
  * @param listAssets lists the names of the files in `console/assets`
- * @param signIn how operators sign in to the console with a provider; absent when they have keys
+ * @param signIn the sign-in of operators to the console with a provider; absent when they use keys
  */
 export function documentsApi(
   readAsset: ReadAsset,
@@ -87,7 +88,8 @@ export function documentsApi(
     const known = names(request.header('if-none-match'), entityTag);
     const answer = {
       status: known ? 304 : 200,
-      // The same with 304: a cache replaces the headers that it stored with those that it gets (RFC 9111, section 3.2).
+      // A 304 has the same headers, because a cache replaces its stored headers with the received ones (RFC 9111,
+      // section 3.2).
       headers: {
         'content-type': document.type,
         ...CACHED,

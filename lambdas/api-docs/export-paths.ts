@@ -30,7 +30,7 @@ const listed = z.looseObject({
   bytes: z.int().meta({ description: 'Bytes of the file so far.', example: 6_120 }),
   failure: z.enum(['not_readable', 'too_large', 'upload_lost']).nullable().meta({
     description:
-      'Why there is no file. Ask for a shorter range after `too_large`, and for the same again after the others.',
+      'The reason why there is no file. After `too_large`, request a shorter range; otherwise, repeat the request.',
   }),
   requested_by: z.string().meta({ description: 'The id of the API key, or the name of the operator.' }),
   created: z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 }),
@@ -45,8 +45,7 @@ export const listedExport = listed.meta({ id: 'Export' });
 export const shownExport = listed
   .extend({
     url: z.string().nullable().meta({
-      description:
-        'A link to the file that works without a key, for 15 minutes. Read the export again for another one.',
+      description: 'A link to the file that works without a key, for 15 minutes. Read the export again for a new link.',
     }),
     url_expires: z.int().nullable().meta({ description: 'Unix time in seconds.' }),
   })
@@ -68,7 +67,7 @@ export const exportPaths: ZodOpenApiPathsObject = {
       description:
         'Writes all rows of a kind and a range of days to one file (RFC 4180, UTF-8). The rows are `entries` of the ledger, `payments` and `disputes` by ' +
         'the day on which they were created, and outcomes of `refunds` and `events` by the day on which they occurred; oldest first. Amounts are given as decimals and ' +
-        'in minor units. A text that a spreadsheet would take for a formula begins with an apostrophe. The file is written in ' +
+        'in minor units. A text that a spreadsheet would read as a formula begins with an apostrophe. The file is written in ' +
         `the background. A tenant has at most ${MAX_OPEN_EXPORTS} unfinished exports in each mode.`,
       scope: Scopes.exportsWrite,
       role: 'operator',

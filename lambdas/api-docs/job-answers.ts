@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { RUN_STATUSES } from '../jobs/domain/job-run.ts';
 import { RUN_ID } from '../jobs/http/job-schemas.ts';
 
-/** What the routes of jobs answer. */
+/** Schemas of the answers about jobs. */
 
 const time = z.int().meta({ description: 'Unix time in seconds.', example: 1_772_366_400 });
 const count = z.int().min(0);
@@ -20,7 +20,7 @@ export const jobRun = z
       description:
         '`succeeded` when all items were processed, even if some failed: the next run retries those. For a job of another service: when it accepted the run.',
     }),
-    created: time.meta({ description: 'When the run was accepted.' }),
+    created: time.meta({ description: 'Time at which the run was accepted.' }),
     started: time.nullable(),
     ended: time.nullable(),
     duration: z.number().min(0).nullable().meta({ description: 'From its beginning to its end, in seconds.' }),
@@ -30,14 +30,14 @@ export const jobRun = z
     skipped: count.meta({
       description: 'Failed items that crashed their worker repeatedly and were skipped.',
     }),
-    skipped_items: z.array(z.string()).meta({ description: 'What these items are: the ids of the first ones.' }),
+    skipped_items: z.array(z.string()).meta({ description: 'The ids of the first of these items.' }),
     failed_items: z.array(z.string()).meta({
-      description: 'What the other items are that failed: the ids of the first ones, or the queues that they are in.',
+      description: 'The ids of the first other items that failed, or their queues.',
     }),
     reason: z
       .string()
       .nullable()
-      .meta({ description: 'Why the run failed, or why its target has not accepted it yet.' }),
+      .meta({ description: 'The reason why the run failed, or why its target has not accepted it yet.' }),
   })
   .meta({ id: 'JobRun' });
 
@@ -45,19 +45,19 @@ export const job = z
   .looseObject({
     id: z.string(),
     object: z.literal('job'),
-    why: z.string().meta({ description: 'Why it exists.' }),
+    why: z.string().meta({ description: 'The purpose of the job.' }),
     schedule: z.string().meta({
-      description: 'As EventBridge Scheduler writes it: `rate(…)` or `cron(…)`.',
+      description: 'In the syntax of EventBridge Scheduler: `rate(…)` or `cron(…)`.',
       example: 'cron(20 1 * * ? *)',
     }),
     time_zone: z.string().nullable().meta({ description: 'An IANA name; a rate has none.' }),
     overlap: z.enum(['forbid', 'allow']).meta({ description: 'Whether two of its runs may be in progress at once.' }),
     target: z.string().nullable().meta({
-      description: 'The service that does it, by its name in `payonce:jobTargets`; null for a job of Payonce.',
+      description: 'The service that runs it, by its name in `payonce:jobTargets`; null for a job of Payonce.',
     }),
     last_run: jobRun.nullable().meta({ description: 'The run of the latest scheduled time.' }),
     next_run: time.nullable().meta({
-      description: 'Null before the first run of a rate, which counts from its latest run.',
+      description: 'Null before the first run of a `rate(…)`, which counts from the latest run.',
     }),
   })
   .meta({ id: 'Job' });

@@ -43,7 +43,7 @@ const WAITS =
   'The amount is above the limit of the deployment, so nothing was posted: a second person must approve it.';
 
 const SECRET_ONCE =
-  'A repeated request shows `null` instead: if the first answer was lost, revoke the key and make another one.';
+  'A repeated request shows `null` instead: if the first answer was lost, revoke the key and create another one.';
 
 /** Entries, balances, corrections, decisions, annotations, mismatches and the activity log. */
 export const ledgerPaths: ZodOpenApiPathsObject = {
@@ -52,7 +52,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       operationId: 'listLedgerEntries',
       summary: 'List ledger entries',
       description:
-        'Every leg of every posting, oldest first. The list is made from events and lags by about a second; the entries of one ' +
+        'Every leg of every posting, oldest first. The list is derived from events and lags by about a second; the entries of one ' +
         '`payment` do not lag. A page reads at most some 20,000 postings to find those in `currency`: when they are rarer, the answer is ' +
         '`invalid_request` for `currency`, and a shorter range of days or a smaller `limit` helps.',
       scope: Scopes.ledgerRead,
@@ -79,7 +79,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       description:
         'The sums of all entries, by account and currency. `balance` is given in the direction of the account (`normal_balance`). Over ' +
         'all accounts of a currency, `debit` and `credit` have the same sum. The amount that can be paid out is `merchant_payable` ' +
-        'less `refunds`, `fees` and `disputes`. The balances are made from events and lag by about a second. `at` shows them as they were; ' +
+        'less `refunds`, `fees` and `disputes`. The balances are derived from events and lag by about a second. `at` selects an earlier time; ' +
         'an entry is never added to the past, except by an event that is delivered late. It reads one row for each closed day before `at`, ' +
         'and the entries of the day of `at` and of days that are not closed.',
       scope: Scopes.ledgerRead,
@@ -153,10 +153,10 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       operationId: 'resolvePayment',
       summary: 'Decide a payment that needs review',
       description:
-        'Records the outcome that an operator found out, with the operator’s name. A success posts the requested amount, or `amount`; a ' +
-        'failure posts nothing. With `change`, the decision is about a capture, cancellation or refund whose outcome cannot be determined. ' +
-        'A decision is compared with the books of the payment’s processor as they are now, and once more when a second person approves it: the charge must be of this payment, ' +
-        'and captured, held or refunded as the decision says. A failed payment keeps no money, so it is not compared: what the processor captured is returned to the payer.',
+        'Records the outcome that an operator has determined, with the operator’s name. A success posts the requested amount, or `amount`; a ' +
+        'failure posts nothing. With `change`, the decision concerns a capture, cancellation or refund whose outcome cannot be determined. ' +
+        'A decision is compared with the current books of the payment’s processor, and again when a second person approves it: the charge must belong to this payment ' +
+        'and be captured, held or refunded as stated in the decision. A failed payment keeps no money, so it is not compared: captured money is returned to the payer.',
       role: 'operator',
       path: z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) }),
       key: ['decision', 'nothing is posted twice'],
@@ -212,7 +212,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       operationId: 'listMismatches',
       summary: 'List differences between the Ledger and the processor',
       description:
-        'The open differences of all tenants, and charges that belong to no known payment. Scheduled comparisons find them: every hour ' +
+        'The open differences of all tenants, and charges that belong to no known payment. Scheduled comparisons detect them: every hour ' +
         'over the last day, every night over the last week. To compare now, start a run of the job `reconcile-recent`, which compares the ' +
         '25 hours before the minute in which it was started.',
       role: 'viewer',
@@ -223,7 +223,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
   '/v1/admin/activity': {
     get: reading({
       operationId: 'listActivity',
-      summary: 'List what operators did',
+      summary: 'List actions of operators',
       description:
         'In the deployment: tenants, keys of operators, runs of jobs. With `tenant`: its API keys, corrections, decisions, annotations, erasures, webhook ' +
         'endpoints and replays. An entry of a tenant is written together with its action, or neither is. The entries are a hash chain and are never changed.',
@@ -267,7 +267,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
     post: keyed({
       operationId: 'rollKey',
       summary: 'Replace a key of a tenant',
-      description: `Makes a key with the same name, scopes and lifetime. The old one stays valid for \`overlap_hours\`. A key is replaced once. ${SECRET_ONCE}`,
+      description: `Creates a key with the same name, scopes and lifetime. The old one stays valid for \`overlap_hours\`. A key is replaced once. ${SECRET_ONCE}`,
       role: 'owner',
       path: z.object({ id: key.shape.id.meta({ description: 'The id of the key.' }) }),
       key: ['replacement', 'no second key is made'],
@@ -281,7 +281,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
     patch: setting({
       operationId: 'revokeKey',
       summary: 'Revoke a key',
-      description: 'By its id, also without the key itself. It is refused everywhere within ten seconds.',
+      description: 'Revokes a key by its id; the key itself is not needed. All functions refuse it within ten seconds.',
       role: 'owner',
       path: z.object({ id: key.shape.id.meta({ description: 'The id of the key.' }) }),
       body: { schema: revokeKeyBody },
@@ -302,7 +302,7 @@ export const ledgerPaths: ZodOpenApiPathsObject = {
       operationId: 'setLimit',
       summary: 'Change a request limit of a tenant',
       description:
-        'Gives the tenant a limit of its own, or the limit of the deployment again. Each process applies it with its next batch of tokens, within a second while requests are refused.',
+        'Gives the tenant a limit of its own, or restores the limit of the deployment. Each process applies it with its next batch of tokens, within a second while requests are refused.',
       role: 'owner',
       key: ['change', 'it does not undo a later change'],
       expires: false,

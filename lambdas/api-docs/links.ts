@@ -13,18 +13,18 @@ interface Placed {
   readonly operation: Described;
 }
 
-/** Operations whose answer has the id of an object of another collection than their path names. */
+/** Operations whose answer contains the id of an object of a collection that differs from their path. */
 const COLLECTION_OF: Readonly<Record<string, string>> = {
   replayWebhooks: 'replays',
   testWebhook: 'deliveries',
   resendWebhook: 'deliveries',
 };
-/** Not every id of the collection is accepted. */
+/** Operations that do not accept every id of their collection. */
 const WITHOUT_LINK = ['redriveQueue'];
 
 /**
- * Adds a link (OpenAPI 3.1, "Link Object") from each answer that shows an id to the operations that take it: from a new refund and
- * from lists of refunds to `GET /v1/refunds/{id}`. Only operations of the same kind of key are linked.
+ * Adds a link (OpenAPI 3.1, "Link Object") from each answer that shows an id to the operations that accept it: from a
+ * new refund and from lists of refunds to `GET /v1/refunds/{id}`. Only operations of the same kind of key are linked.
  */
 export function withLinks(paths: ZodOpenApiPathsObject): ZodOpenApiPathsObject {
   const all = Object.entries(paths).flatMap(([path, methods]) =>
@@ -59,7 +59,10 @@ function linked(from: Placed, all: readonly Placed[]): Described {
   return { ...operation, responses };
 }
 
-/** Where an answer has the id: of the object, or of the first one of a list. @returns undefined when it has none */
+/**
+ * The location of the id in an answer: the id of the object, or of the first object of a list. @returns undefined when
+ * it has none
+ */
 function idOf({ method, operation }: Placed): string | undefined {
   const [answer] = Object.entries(operation.responses ?? {}).flatMap(([status, each]) =>
     status.startsWith('2')

@@ -4,9 +4,10 @@ import { order } from '../orders/http/order-object.ts';
 import { dispute, payment, shownAmount } from '../payments/http/payment-objects.ts';
 import { MOST_EXAMINED } from '../views/use/list-page.ts';
 
-/** What the lists answer that are shown newest first. */
+/** Schemas of the answers of lists that are shown newest first. */
 
-export const LAGS = 'The list is made from events and lags by about a second; objects that are read by id do not lag.';
+export const LAGS =
+  'The list is derived from events and lags by about a second; objects that are read by id do not lag.';
 
 const hasMore = z.boolean().meta({
   description: 'Whether there are more in the requested direction: older ones, or newer ones with `ending_before`.',
@@ -38,7 +39,7 @@ const minor = (what: string) =>
     .min(0)
     .meta({ description: `${what}, in minor units.` });
 
-/** Refunds and disputes as the processor has them. */
+/** Refunds and disputes in the processor's form. */
 const atProcessor = z.array(z.looseObject({ id: z.string(), status: z.string(), amount: minor('The amount') }));
 
 export const charge = z
@@ -46,10 +47,10 @@ export const charge = z
     id: z.string().meta({ description: 'The id at the processor.', example: 'ch_k3jx5aqhz4m2' }),
     object: z.literal('charge'),
     processor: z.string().meta({ description: 'The name of the processor.' }),
-    own: z.boolean().meta({ description: 'Whether the request of this payment made it.' }),
+    own: z.boolean().meta({ description: 'Whether the request of this payment made the charge.' }),
     status: z.enum(['pending', 'requires_action', 'authorized', 'succeeded', 'declined', 'voided']),
-    amount: minor('The amount that was asked for'),
-    amount_captured: minor('What was captured'),
+    amount: minor('The requested amount'),
+    amount_captured: minor('The captured amount'),
     currency: z.string(),
     fee: minor('The processor’s fees for the charge, its refunds and disputes, in its currency').nullable(),
     other_fees: z
@@ -81,7 +82,7 @@ export const event = z
       .string()
       .regex(/^evt_(ord_)?[a-z2-7]{32}\d{6}[a-z2-7]{10}$/)
       .meta({
-        description: 'The same however often the event is delivered.',
+        description: 'The same for every delivery of the event.',
         example: 'evt_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp000002mfzwizlttq',
       }),
     object: z.literal('event'),
@@ -89,12 +90,12 @@ export const event = z
     version: z.literal(EVENT_VERSION).meta({ description: 'The version of the event’s format.' }),
     created: z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 }),
     sequence: z.int().min(1).meta({
-      description: 'The event’s place among those of its payment or order. Order events by it, never by arrival.',
+      description: 'The event’s place among the events of its payment or order. Order events by it, never by arrival.',
     }),
     livemode: z.boolean(),
     causation_id: z.string().exactOptional().meta({
       description:
-        'The `event_id` of the event that asked for the payment. Omitted for a payment that was requested over HTTP.',
+        'The `event_id` of the event that requested the payment. Omitted for a payment that was requested over HTTP.',
     }),
     data: z.looseObject({
       object: z
@@ -120,7 +121,7 @@ const volume = z
 export const volumeList = z
   .looseObject({
     object: z.literal('list'),
-    data: z.array(volume).meta({ description: 'Oldest first, then by currency. What has no events is left out.' }),
+    data: z.array(volume).meta({ description: 'Oldest first, then by currency. Types without events are omitted.' }),
     has_more: z.literal(false),
   })
   .meta({ id: 'VolumeList' });

@@ -6,7 +6,7 @@ import { KEY_STATES } from '../operators/use/read-key-record.ts';
 import { LAGS, paymentList } from './list-schemas.ts';
 import { reading } from './operations.ts';
 
-/** What operators look up. */
+/** Look-ups by operators. */
 
 const moment = z.iso.datetime().meta({ description: 'RFC 3339, with milliseconds.' });
 
@@ -20,7 +20,7 @@ export const keyRecord = z
     state: z.enum(KEY_STATES).meta({
       description:
         '`in_progress`: its owner works on it. `lease_ended`: its owner did not complete it in time; the next request, or the job `resolve`, takes it over. ' +
-        '`released`: its owner gave it back, because it had sent nothing. `completed`: a repeated request gets the stored answer. ' +
+        '`released`: its owner released it, because it had sent nothing. `completed`: a repeated request gets the stored answer. ' +
         '`expired`: a repeated request is refused with `idempotency_key_expired`, and has no second effect.',
     }),
     owner: z.string().nullable().meta({ description: 'The attempt that holds or completed it.' }),
@@ -31,9 +31,12 @@ export const keyRecord = z
     fingerprint: z
       .looseObject({ version: z.int(), sha256: z.string().regex(/^[0-9a-f]{64}$/) })
       .nullable()
-      .meta({ description: 'Of the body and the query of the request. Another request under the key is refused.' }),
+      .meta({
+        description:
+          'The fingerprint of the body and the query of the request. Another request under the key is refused.',
+      }),
     claimed: moment.nullable(),
-    changed: moment.nullable().meta({ description: 'When it was claimed, taken over, released or completed last.' }),
+    changed: moment.nullable().meta({ description: 'Time of the latest claim, takeover, release or completion.' }),
     lease_until: moment.nullable(),
     answer: z
       .looseObject({
@@ -44,9 +47,9 @@ export const keyRecord = z
       .nullable()
       .meta({
         description:
-          'As it is stored: without personal data, which is read again for each repetition. Viewers get the status alone.',
+          'The stored answer, without personal data, which is read again for each repetition. Viewers get only the status.',
       }),
-    expires: moment.nullable().meta({ description: 'Null while it is open, and of a record that never expires.' }),
+    expires: moment.nullable().meta({ description: 'Null while it is open, and for a record that never expires.' }),
   })
   .meta({ id: 'IdempotencyRecord' });
 
@@ -58,7 +61,7 @@ export const lookPaths: ZodOpenApiPathsObject = {
     get: reading({
       operationId: 'searchPayments',
       summary: 'Search the payments of a tenant',
-      description: `Newest first. A page examines at most 1,000 payments; with more behind it, it can be short, and \`next_cursor\` continues. Viewers get \`description\` and \`metadata\` empty. ${LAGS}`,
+      description: `Newest first. A page examines at most 1,000 payments; it can then be short, and \`next_cursor\` continues. Viewers get \`description\` and \`metadata\` empty. ${LAGS}`,
       role,
       query: searchQuery,
       answers: { 200: { description: 'A page of payments.', schema: paymentList } },

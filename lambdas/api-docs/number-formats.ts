@@ -3,8 +3,8 @@ import type { CreateDocumentOptions } from 'zod-openapi';
 const INT32 = 2 ** 31;
 
 /**
- * Gives each number the format of its range (OpenAPI Format Registry: `int32`, `int64`, `double`). Generators of clients in Go, Java or
- * Rust choose the type by the format, and without one take 32 bits, which amounts and times exceed.
+ * Gives each number the format of its range (OpenAPI Format Registry: `int32`, `int64`, `double`). Generators of
+ * clients in Go, Java or Rust choose the type by the format, and default to 32 bits, which amounts and times exceed.
  */
 export const numberFormats: NonNullable<CreateDocumentOptions['override']> = ({ jsonSchema }) => {
   const { type, const: only, minimum = -INT32 - 1, maximum = INT32 } = jsonSchema;

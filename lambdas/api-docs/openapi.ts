@@ -33,7 +33,7 @@ const GROUPS = [
   ['Callbacks', 'Events of processors.', callbackPath],
 ] as const;
 
-/** The API's description (OpenAPI 3.1), made from the schemas that check the requests. */
+/** The API's description (OpenAPI 3.1), generated from the schemas that validate the requests. */
 export const openApiDocument = createDocument(
   {
     openapi: '3.1.1',
@@ -42,7 +42,7 @@ export const openApiDocument = createDocument(
       version: '1',
       description:
         'Payments that take effect exactly once. Amounts are integers in minor units; times are Unix seconds; errors are ' +
-        'problem details (RFC 9457) with a stable `code`. Clients must ignore fields that they do not know.',
+        'problem details (RFC 9457) with a stable `code`. Clients must ignore unknown fields.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     // Relative to the address of this document, so that it holds for every host and stage.
@@ -54,7 +54,8 @@ export const openApiDocument = createDocument(
         apiKey: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An API key of a tenant, for example `sk_test_…`. A revoked key can work for 10 more seconds.',
+          description:
+            'An API key of a tenant, for example `sk_test_…`. A revoked key can remain valid for 10 more seconds.',
         },
         operator: {
           type: 'http',

@@ -25,18 +25,21 @@ interface Answer {
 }
 
 interface Operation {
-  /** Clients are generated from it: it does not change. */
+  /** The id never changes, because clients are generated from it. */
   readonly operationId: keyof typeof captured.operations;
   readonly summary: string;
   readonly description: string;
-  /** Of the API key of a tenant. */
+  /** The scope that an API key of a tenant needs. */
   readonly scope?: Scope;
-  /** Of an operator: of a route of operators, or of a route that operators may call for a tenant. At least one of both is given. */
+  /**
+   * The minimum role of an operator: for a route of operators, or for a route that operators may call for a tenant. At
+   * least one of `scope` and `role` is set.
+   */
   readonly role?: Role;
   readonly path?: z.ZodObject;
   readonly query?: z.ZodObject;
   readonly answers: Readonly<Partial<Record<200 | 201 | 202, Answer>>>;
-  /** Beside those of all routes. */
+  /** Problems in addition to those of all routes. */
   readonly problems?: readonly ProblemCode[];
 }
 
@@ -52,9 +55,9 @@ interface KeyedOperation extends Operation {
   readonly body?: Body;
   /** The answer has a `Location`. @default false */
   readonly located?: boolean;
-  /** The route calls a processor, and takes `Prefer: wait`. @default false */
+  /** The route calls a processor, and accepts `Prefer: wait`. @default false */
   readonly waits?: boolean;
-  /** The body can ask for a dry run, which needs no key. @default false */
+  /** The body can request a dry run, which needs no key. @default false */
   readonly dryRuns?: boolean;
   /** Answers are deleted after their retention. @default true */
   readonly expires?: boolean;
@@ -63,7 +66,7 @@ interface KeyedOperation extends Operation {
 /** Captured from the handlers by `npm run docs:tables` (`test/api-docs/capture-examples.ts`). */
 const examples: Readonly<Record<string, Readonly<Record<string, Examples>>>> = captured.operations;
 
-/** The problems of a new payment that no processor gets. */
+/** The problems of a new payment that no processor accepts. */
 export const NO_PROCESSOR = ['livemode_not_available', 'no_processor_for_payment', 'no_processor_configured'] as const;
 
 /** An operation that reads. */
@@ -109,7 +112,7 @@ function keyOf({ key: [thing, promise, more = ''], dryRuns = false }: KeyedOpera
   return idempotencyKey(thing, promise, `${more} Required unless \`dry_run\` is true.`).optional();
 }
 
-/** An operation that sets fields. Repeating it changes nothing, so it takes no key. */
+/** An operation that sets fields. Repeating it changes nothing, so it needs no key. */
 export function setting(operation: Operation & { readonly body: Body }): ZodOpenApiOperationObject {
   const { body, problems = [] } = operation;
   return {
@@ -120,7 +123,7 @@ export function setting(operation: Operation & { readonly body: Body }): ZodOpen
   };
 }
 
-/** @param headers beside the one of operators */
+/** @param headers in addition to the header of operators */
 function params(
   operation: Operation,
   query: Pick<Operation, 'query'>,

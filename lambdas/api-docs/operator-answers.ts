@@ -9,7 +9,7 @@ import { PAYMENT_STATUSES, TRANSITION_TYPES } from '../payments/domain/payment.t
 import { shownAmount, unixSeconds } from '../payments/http/payment-objects.ts';
 import { actor, causedBy, posting, transitionSubject } from './answer-schemas.ts';
 
-/** What the routes of operators answer, for the API documents. */
+/** Schemas of the answers to operators, for the API documents. */
 
 const person = z
   .looseObject({
@@ -28,7 +28,7 @@ export const operatorSelf = z
   })
   .meta({ id: 'OperatorSelf' });
 
-/** Problems of a decision that its processor’s books do not show. */
+/** Problems of a decision that its processor’s books do not confirm. */
 export const NOT_AS_SHOWN = [
   'charge_unknown_at_processor',
   'amount_differs_from_processor',
@@ -56,14 +56,14 @@ export const approval = z
           override: z.boolean(),
         }),
       ])
-      .meta({ id: 'ApprovalRequest', description: 'What was asked for, with the fields of the request.' }),
+      .meta({ id: 'ApprovalRequest', description: 'The request of an operator, with its fields.' }),
     amount: shownAmount('The amount that was compared with the limit'),
     currency: z.string(),
     reason: z.string().nullable(),
     details_erased: z.literal(true).optional().meta({ description: 'Present after the reason was erased.' }),
     effect: z
       .looseObject({
-        id: z.string().meta({ description: 'The id that the correction or the decision has once it is made.' }),
+        id: z.string().meta({ description: 'The id that the correction or the decision will have.' }),
         type: z.enum(TRANSITION_TYPES),
         payment_status: z.enum(PAYMENT_STATUSES).meta({ description: 'The status of the payment after it.' }),
         postings: z.array(posting).meta({ description: 'Debits equal credits in every currency.' }),
@@ -129,20 +129,22 @@ const queue = z
         'Whether its messages could not be handled and wait for an operator, because no function receives them.',
     }),
     redrive_to: z.string().nullable().meta({
-      description:
-        'To which queue or function a redrive passes its messages, so that their work is done again. Null when a redrive is not possible.',
+      description: 'The queue or function that processes redriven messages. Null when a redrive is not possible.',
     }),
     no_redrive_because: z.string().nullable().meta({
-      description: 'Why a redrive is not possible, and what is done instead, for persons. Null when it is possible.',
+      description:
+        'The reason why a redrive is not possible, and the alternative, for people. Null when it is possible.',
     }),
     waiting: z
       .int()
       .min(0)
-      .meta({ description: 'Counted up to some hundreds; the messages of Amazon SQS approximately.' }),
-    more_waiting: z.boolean().meta({ description: 'Whether there are more than were counted.' }),
+      .meta({
+        description: 'The number of entries, counted up to some hundreds; approximate for messages of Amazon SQS.',
+      }),
+    more_waiting: z.boolean().meta({ description: 'Whether there are more entries than were counted.' }),
     oldest_age: z.int().nullable().meta({
       description:
-        'Of those that were counted. Seconds. Null for messages: Amazon SQS states their age only to CloudWatch, which the dashboard shows.',
+        'The age of the oldest counted entry. Seconds. Null for messages: Amazon SQS reports their age only to CloudWatch, which the dashboard shows.',
     }),
   })
   .meta({ id: 'Queue' });
@@ -152,8 +154,11 @@ export const redrive = z
   .looseObject({
     object: z.literal('redrive'),
     queue: queueId,
-    to: z.string().meta({ description: 'The queue or the function to which the messages are passed.' }),
-    waiting: z.int().min(1).meta({ description: 'Messages that waited when the request came, approximately.' }),
+    to: z.string().meta({ description: 'The queue or the function that the messages are moved to.' }),
+    waiting: z
+      .int()
+      .min(1)
+      .meta({ description: 'Approximate number of messages that were waiting when the request arrived.' }),
     created: unixSeconds,
   })
   .meta({ id: 'Redrive' });
@@ -165,13 +170,18 @@ const queueEntry = z
     queue: queueId,
     about: z.string().nullable().meta({ description: 'The payment or the order; null when it is not known.' }),
     part: z.string().nullable().meta({ description: 'The operation, the charge, or the call to a vendor.' }),
-    since: unixSeconds.nullable().meta({ description: 'Null when the row cannot be read. Unix seconds.' }),
+    since: unixSeconds
+      .nullable()
+      .meta({ description: 'Start of the entry. Null when the row cannot be read. Unix seconds.' }),
     age: z.int().nullable().meta({ description: 'Seconds.' }),
     needs_operator: z.boolean().meta({ description: 'Whether no job can end it.' }),
-    reason: z.string().nullable().meta({ description: 'Why a message was given up, if its sender said so.' }),
+    reason: z
+      .string()
+      .nullable()
+      .meta({ description: 'The reason why a message was given up, if its sender gave one.' }),
   })
   .meta({ id: 'QueueEntry' });
-export const queueEntryList = listOf(queueEntry, 'By their places in the queue.').meta({ id: 'QueueEntryList' });
+export const queueEntryList = listOf(queueEntry, 'In the order of the queue.').meta({ id: 'QueueEntryList' });
 export const queuePath = z.object({
   id: queueId.meta({
     description: `One of ${ofWork.map((name) => `\`${name}\``).join(', ')}, or the name of a queue of messages with \`is_kept\`. The messages of others cannot be listed, because a function receives them.`,
@@ -190,7 +200,7 @@ export const redrivePath = z.object({
 const timelineKinds = {
   transition: {
     type: z.enum(TRANSITION_TYPES),
-    status: z.enum(PAYMENT_STATUSES).meta({ description: 'Of the payment after it.' }),
+    status: z.enum(PAYMENT_STATUSES).meta({ description: 'The status of the payment after the transition.' }),
     caused_by: causedBy,
     subject: transitionSubject,
     postings: z.array(posting),
@@ -201,21 +211,21 @@ const timelineKinds = {
     from_owner: z.string(),
     was_released: z
       .boolean()
-      .meta({ description: 'It had sent nothing and gave the claim back. Otherwise its lease ended.' }),
+      .meta({ description: 'Whether the owner had sent nothing and released the claim. Otherwise, its lease ended.' }),
   },
   call: {
     operation: z.string(),
     call: z.enum(['send', 'look']),
     heard: z.string().meta({
       description:
-        'The kind of the processor’s answer, for example `succeeded`. `unheard`: the request may have taken effect. `not_sent`: it has not. `absent`, `unavailable`: of a look-up.',
+        'The kind of the processor’s answer, for example `succeeded`. `unheard`: the request may have taken effect. `not_sent`: it has not. `absent`, `unavailable`: results of a look-up.',
     }),
     duration_ms: z.int(),
   },
   answer: { operation: z.string(), http_status: z.int() },
   open: {
     operation: z.string(),
-    was_released: z.boolean().meta({ description: 'The owner gave its claim back, because it had sent nothing.' }),
+    was_released: z.boolean().meta({ description: 'The owner released its claim, because it had sent nothing.' }),
     lease_until: z.iso.datetime().nullable(),
   },
   callback: { event_id: z.string().meta({ description: 'Of the processor.' }) },
@@ -262,8 +272,8 @@ export const timeline = z
           entryOf('callback', 'A callback of the processor was accepted.'),
           entryOf('event', 'An event that is published.'),
           entryOf('delivery', 'An attempt to deliver a webhook.'),
-          entryOf('alarm', 'An alarm that rang.'),
-          entryOf('act', 'What an operator did that is not a transition.'),
+          entryOf('alarm', 'An alarm that was raised.'),
+          entryOf('act', 'An action of an operator that is not a transition.'),
         ]),
       )
       .meta({ description: 'Oldest first.' }),

@@ -22,12 +22,12 @@ import {
 
 const approvalPath = z.object({ id: approval.shape.id.meta({ description: 'The id of the approval.' }) });
 
-/** What operators do for the deployment. */
+/** Operations of operators on the deployment. */
 export const operatorPaths: ZodOpenApiPathsObject = {
   '/v1/admin/me': {
     get: reading({
       operationId: 'getMe',
-      summary: 'Show who is calling',
+      summary: 'Show the caller',
       description: 'The name, the identity and the role of the operator whose key or token is sent.',
       role: 'viewer',
       answers: { 200: { description: 'The operator.', schema: operatorSelf } },
@@ -36,10 +36,10 @@ export const operatorPaths: ZodOpenApiPathsObject = {
   '/v1/admin/payments/{id}/timeline': {
     get: reading({
       operationId: 'getTimeline',
-      summary: 'Show what happened to a payment',
+      summary: 'Show the timeline of a payment',
       description:
-        'In the order of time: transitions, claims and takeovers, calls to the processor with what was heard, callbacks, events, attempts of webhooks, alarms and acts of operators. ' +
-        'A page covers some transitions and all that belongs to them. Claims and calls are shown until their key is forgotten, and deliveries for 90 days. The calls of a process that crashed are not known.',
+        'In chronological order: transitions, claims and takeovers, calls to the processor with their answers, callbacks, events, attempts of webhooks, alarms and actions of operators. ' +
+        'A page covers some transitions and everything that belongs to them. Claims and calls are shown until the record of their key expires, and deliveries for 90 days. The calls of a crashed process are not known.',
       role: 'viewer',
       path: z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) }),
       query: timelineQuery,
@@ -51,7 +51,7 @@ export const operatorPaths: ZodOpenApiPathsObject = {
       operationId: 'listApprovals',
       summary: 'List approvals',
       description:
-        'The corrections and decisions above the limit of the deployment (`approvalAbove`), of all tenants: those that wait for a second person, and those that did.',
+        'The corrections and decisions above the limit of the deployment (`approvalAbove`), of all tenants, that wait or waited for a second person.',
       role: 'viewer',
       query: approvalsQuery,
       answers: { 200: { description: 'A page of approvals.', schema: approvalList } },
@@ -70,14 +70,14 @@ export const operatorPaths: ZodOpenApiPathsObject = {
   '/v1/admin/approvals/{id}/approve': {
     post: setting({
       operationId: 'approveRequest',
-      summary: 'Approve what another operator asked for',
+      summary: 'Approve the request of another operator',
       description:
-        'Carries it out, exactly once. It is judged again on the payment as it is now, with the same refusals as a request that does not wait. Never by the person who asked. ' +
+        'Executes the request, exactly once. It is decided again on the current payment, with the same refusals as a request that does not wait. The person who made the request cannot approve it. ' +
         'An approval ends once, so a repeated request has the same answer and needs no key.',
       role: 'approver',
       path: approvalPath,
       body: { schema: verdictBody, required: false },
-      answers: { 200: { description: 'The approval, which is carried out.', schema: approval } },
+      answers: { 200: { description: 'The approval, whose request was executed.', schema: approval } },
       problems: [
         'own_approval',
         'approval_ended',
@@ -92,8 +92,8 @@ export const operatorPaths: ZodOpenApiPathsObject = {
   '/v1/admin/approvals/{id}/reject': {
     post: setting({
       operationId: 'rejectRequest',
-      summary: 'Reject what another operator asked for',
-      description: 'It has no effect, and cannot be approved any more. A repeated request has the same answer.',
+      summary: 'Reject the request of another operator',
+      description: 'The request has no effect and can no longer be approved. A repeated request has the same answer.',
       role: 'approver',
       path: approvalPath,
       body: { schema: verdictBody, required: false },
@@ -116,7 +116,7 @@ export const operatorPaths: ZodOpenApiPathsObject = {
       operationId: 'listQueues',
       summary: 'List the queues of unfinished work',
       description:
-        'What waits, across all tenants: how many entries, and the age of the oldest one. First the queues of unfinished work, then the queues of messages.',
+        'The number of entries of each queue, across all tenants, and the age of the oldest one. The queues of unfinished work come first, followed by the queues of messages.',
       role: 'viewer',
       answers: { 200: { description: 'The queues.', schema: queueList } },
     }),
@@ -126,8 +126,8 @@ export const operatorPaths: ZodOpenApiPathsObject = {
       operationId: 'listQueueEntries',
       summary: 'List the entries of a queue',
       description:
-        'Each with its payment or order and its age. An entry that a job ends is gone from the list. Of the queues of messages, those that no function receives ' +
-        '(dead letters, parked records): in no order, without `starting_after`, at most as many as `limit` says, and hidden from a redrive while they are read.',
+        'Each entry has its payment or order and its age. An entry that a job ends leaves the list. For queues of messages, only messages that no function receives are listed ' +
+        '(dead letters, parked records): in no particular order, without `starting_after`, at most `limit`, and hidden from a redrive while they are read.',
       role: 'viewer',
       path: queuePath,
       query: queueQuery,
@@ -139,13 +139,13 @@ export const operatorPaths: ZodOpenApiPathsObject = {
       operationId: 'redriveQueue',
       summary: 'Redrive dead letters or parked records',
       description:
-        'Passes the messages that wait in a queue of dead letters, of parked records or of calls to vendors to the queue or the function that does their work again (`redrive_to`), each once by one request, for up to 15 seconds. ' +
-        'Each takes effect once. What fails again comes back, and waits for another request. A queue with `no_redrive_because` cannot be redriven.',
+        'Moves the messages in a queue of dead letters, of parked records or of calls to vendors to the queue or function that processes them again (`redrive_to`), each at most once per request, for up to 15 seconds. ' +
+        'Each takes effect once. A message that fails again returns to the queue and waits for another request. A queue with `no_redrive_because` cannot be redriven.',
       role: 'operator',
       path: redrivePath,
       key: ['redrive', 'only messages that waited at the first request are put back'],
       body: { schema: redriveBody, required: false },
-      answers: { 202: { description: 'What was put back.', schema: redrive } },
+      answers: { 202: { description: 'The moved messages.', schema: redrive } },
       problems: ['nothing_to_redrive'],
     }),
   },

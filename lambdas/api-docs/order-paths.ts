@@ -13,7 +13,7 @@ export const orderPaths: ZodOpenApiPathsObject = {
     get: reading({
       operationId: 'listOrders',
       summary: 'List orders',
-      description: `Newest first, each as it is now. ${LAGS}`,
+      description: `Newest first, each in its current state. ${LAGS}`,
       scope: Scopes.paymentsRead,
       query: ordersQuery,
       answers: { 200: { description: 'A page of orders.', schema: orderList } },
@@ -54,7 +54,7 @@ export const orderPaths: ZodOpenApiPathsObject = {
     get: reading({
       operationId: 'getOrder',
       summary: 'Retrieve an order',
-      description: 'The current state. It includes everything that was answered before.',
+      description: 'The current state. It includes everything that was returned before.',
       scope: Scopes.paymentsRead,
       path: z.object({ id: order.shape.id.meta({ description: 'The id of the order.' }) }),
       answers: { 200: { description: 'The order.', schema: order } },

@@ -20,10 +20,11 @@ export const paymentRequest = z
     livemode: z.boolean(),
     status: z.enum(REQUEST_STATUSES).meta({
       description:
-        '`completed`: it has its outcome, a decline included. `failed`: nothing was sent to the processor, and the next delivery tries again.',
+        '`completed`: it has an outcome, including a decline. `failed`: nothing was sent to the processor, and the next delivery retries.',
     }),
     changed: z.int().nullable().meta({
-      description: 'When the status last changed, in Unix seconds. Null when its record has expired, after 7 days.',
+      description:
+        'Time of the last change of the status, in Unix seconds. Null when its record has expired, after 7 days.',
     }),
     payment: payment.shape.id,
   })
@@ -73,7 +74,7 @@ export const paymentPaths: ZodOpenApiPathsObject = {
     get: reading({
       operationId: 'getPayment',
       summary: 'Retrieve a payment',
-      description: 'The current state. It includes everything that was answered before.',
+      description: 'The current state. It includes everything that was returned before.',
       scope: Scopes.paymentsRead,
       role: 'operator',
       path,
@@ -83,9 +84,9 @@ export const paymentPaths: ZodOpenApiPathsObject = {
   '/v1/payment_requests/{id}': {
     get: reading({
       operationId: 'getPaymentRequest',
-      summary: 'Retrieve an event that asked for a payment',
+      summary: 'Retrieve an event that requested a payment',
       description:
-        'What became of a `payment.requested.v1` of this tenant and mode. An event that has begun no payment is not found: it has not come, waits, or is parked.',
+        'The status of a `payment.requested.v1` of this tenant and mode. An event that has not begun a payment is not found: it has not arrived, waits, or is parked.',
       scope: Scopes.paymentsRead,
       path: z.object({
         id: z.uuid().meta({
@@ -99,10 +100,10 @@ export const paymentPaths: ZodOpenApiPathsObject = {
   '/v1/payments/{id}/charges': {
     get: reading({
       operationId: 'listCharges',
-      summary: 'List what the processor has for a payment',
+      summary: 'List the charges of a payment at the processor',
       description:
-        'What the books of the payment’s processor say at this moment, which the Ledger may not know yet. It changes nothing. ' +
-        'These reads have a limit of their own, a tenth of that of others.',
+        'The current books of the payment’s processor, which may be ahead of the Ledger. It changes nothing. ' +
+        'These reads have a separate limit, a tenth of the limit of other reads.',
       scope: Scopes.paymentsRead,
       role: 'operator',
       path,
@@ -153,9 +154,9 @@ export const reportPaths: ZodOpenApiPathsObject = {
       operationId: 'getVolumes',
       summary: 'Report counts and amounts by day',
       description:
-        'How many events of each type occurred on each day in each currency, and the sum of their amounts: the captured amount for ' +
+        'The number of events of each type on each day in each currency, and the sum of their amounts: the captured amount for ' +
         '`payment.completed`, otherwise the amount of the payment, order, refund or dispute. A payment of an order is counted under its ' +
-        'own events, too, so do not add outcomes of orders to outcomes of payments. The report is made from events and lags by about a second.',
+        'own events, too, so do not add outcomes of orders to outcomes of payments. The report is derived from events and lags by about a second.',
       scope: Scopes.ledgerRead,
       role: 'viewer',
       query: volumesQuery,

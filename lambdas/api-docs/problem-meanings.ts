@@ -1,6 +1,6 @@
 import type { ProblemCode } from '../http/problems.ts';
 
-/** When a problem occurs and what to do. Beside the documents, so that no other function loads the texts. */
+/** The causes of problems, and the action to take. Part of the documents, so that no other function loads the texts. */
 export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   invalid_json: 'The body is not one JSON object that every reader understands alike (RFC 8259, RFC 7493).',
   invalid_request: 'A field or parameter has a value out of range.',
@@ -16,8 +16,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   missing_idempotency_key: 'This route needs an Idempotency-Key header.',
   invalid_idempotency_key: 'A key is 1 to 128 visible ASCII characters, raw or quoted, and only one is given.',
   unauthorized: 'No valid API key was presented in the Authorization header.',
-  invalid_signature:
-    'The callback is not signed by its processor, or was signed too long ago. Nothing of it was stored.',
+  invalid_signature: 'The callback is not signed by its processor, or was signed too long ago. It was not stored.',
   payment_failed:
     'The payment failed without a charge. The answer contains the payment or its order, and is final for this key.',
   payment_canceled:
@@ -25,7 +24,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   capture_failed:
     'The processor refused the capture, and nothing was captured. Final for this key; while the payment can be captured, a new key can succeed.',
   cancellation_failed:
-    'The processor refused the cancellation, for example because the payment was captured meanwhile. Final for this key.',
+    'The processor refused the cancellation, for example because the payment has been captured since. Final for this key.',
   refund_failed:
     'The processor refused the refund; no money was returned. The answer contains the refund, and is final for this key.',
   insufficient_scope: 'The API key is valid, but lacks the scope that this route needs.',
@@ -33,7 +32,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   livemode_not_available:
     'The deployment calls processors in test mode only, or the sandbox plays the shop and the mailer of its orders. Nothing was begun. Use a test key.',
   own_approval:
-    'The operator has asked for what waits for approval, with this key or another. Another person must approve or reject it.',
+    'The caller made the request that waits for approval, with this key or another. Another person must approve or reject it.',
   testmode_not_available:
     'The shop and the mailer of orders are real, and an order of test mode must not reserve their goods. Nothing was begun. Use a live key.',
   forbidden: 'The firewall before the API refused the request.',
@@ -50,11 +49,11 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
     'This set of postings was reversed before. The reversing correction is a transition that can itself be reversed once.',
   approval_ended: 'The approval has expired, or has the other verdict of another person. Read it.',
   approval_outdated:
-    'The payment has changed since it was asked for, so that the request would now have another effect than the approval shows. Ask anew.',
-  nothing_to_redrive: 'No message waits in the queue, or another redrive has put them back.',
+    'The payment has changed since the request, so that the request would now have another effect than the approval shows. Send a new request.',
+  nothing_to_redrive: 'No message waits in the queue, or another redrive has moved them.',
   key_ended: 'Only a valid key that was not replaced before can be replaced. Replace its successor, or create a key.',
   last_owner_key:
-    'No other owner has a valid key that was not replaced, so nobody could manage keys by the API. Create one by the command line first, which may also revoke the last one.',
+    'No other owner has a valid key that was not replaced, so no operator could manage keys by the API. First create one with the command line, which may also revoke the last one.',
   reference_already_used:
     'Another payment uses this reference; references are compared byte by byte. It is free again after that payment has failed or was canceled.',
   payment_not_attempted: 'Nothing was sent to the processor, so there is no charge. Start again with a new key.',
@@ -71,19 +70,19 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   payment_not_refundable: 'Only a payment that has succeeded can be refunded. Nothing is stored against the key.',
   payment_not_in_review: 'Only a payment that needs review waits for an operator’s decision.',
   change_not_undecided:
-    'An operator can decide a change only when its outcome is undecidable, and only as the payment’s transitions allow.',
+    'An operator can decide a change only when its outcome cannot be determined, and only as the payment’s transitions allow.',
   charge_unknown_at_processor:
     'The processor’s books have no charge of this payment with that id. Nothing is stored against the key.',
   amount_differs_from_processor:
-    'The processor’s books show another amount or currency than the decision says. The answer states theirs (`processor_amount`, `processor_currency`). Nothing is stored against the key.',
+    'The processor’s books show another amount or currency than the decision. The answer contains the processor’s (`processor_amount`, `processor_currency`). Nothing is stored against the key.',
   processor_books_unreadable:
-    'A decision is compared with the processor’s books, which cannot be read now, or never: the processor has no look-up. Decide later, or with `override`.',
+    'A decision is compared with the processor’s books, which cannot be read now, or cannot be read at all because the processor has no look-up. Decide later, or with `override`.',
   override_not_allowed:
     'The processor’s books can be read, so the decision is compared with them. Decide without `override`.',
   change_in_progress: 'Another capture or cancellation of the payment is in progress. Retry after it has ended.',
-  too_many_refunds: 'The payment has the largest number of refunds that a payment can have.',
+  too_many_refunds: 'The payment has reached the maximum number of refunds.',
   amount_exceeds_left:
-    'The amount exceeds what can still be captured or refunded; pending refunds count. The answer states the remainder.',
+    'The amount exceeds the remainder that can be captured or refunded; pending refunds count. The answer contains the remainder.',
   body_too_large: 'The body is larger than the API accepts.',
   unsupported_media_type: 'The body must be application/json in UTF-8.',
   idempotency_key_payload_mismatch:
@@ -92,7 +91,8 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
     'No routing rule of the deployment matches the mode and the currency of the payment. Nothing was begun, and the key stays unused.',
   rate_limited: 'The request had no effect. Retry with the same key after Retry-After.',
   internal_error: 'The service failed. Retry with the same key: the request takes effect at most once.',
-  balance_too_large: 'A sum is beyond the integers that JSON carries exactly (2^53 - 1), and is not answered rounded.',
+  balance_too_large:
+    'A sum exceeds the integers that JSON carries exactly (2^53 - 1). It is not returned, because it would have to be rounded.',
   no_processor_configured:
     'The deployment calls no payment processor. Its operator must configure one; then the same key can succeed.',
   processor_unavailable: 'The payment processor cannot be reached now. Retry with the same key after Retry-After.',

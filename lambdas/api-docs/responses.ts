@@ -20,7 +20,7 @@ export const ALWAYS: readonly ProblemCode[] = [
   'timeout',
 ];
 
-/** Problems of every route that takes an idempotency key. */
+/** Problems of every route that accepts an idempotency key. */
 export const OF_KEY: readonly ProblemCode[] = [
   'missing_idempotency_key',
   'invalid_idempotency_key',
@@ -28,7 +28,7 @@ export const OF_KEY: readonly ProblemCode[] = [
   'idempotency_key_payload_mismatch',
 ];
 
-/** Problems of every route that takes a body. */
+/** Problems of every route that accepts a body. */
 export const OF_BODY: readonly ProblemCode[] = [
   'body_too_large',
   'unsupported_media_type',
@@ -76,9 +76,9 @@ export const preferenceApplied = z
   });
 
 /**
- * @param thing what the key names
- * @param promise what does not happen when it is sent again
- * @param more what else there is to know of it
+ * @param thing the object that the key identifies
+ * @param promise the effect that a repeated request does not have
+ * @param more additional sentences
  */
 export const idempotencyKey = (thing: string, promise: string, more = '') =>
   z
@@ -92,7 +92,7 @@ export const idempotencyKey = (thing: string, promise: string, more = '') =>
     });
 
 export const payonceTenant = z.string().regex(OWNER).optional().meta({
-  description: 'Only of operators: the tenant and the mode that they ask for. API keys are sent without it.',
+  description: 'Only for operators: the tenant and the mode that they call for. API keys are sent without it.',
   example: 'ten_desk/live',
 });
 
@@ -114,7 +114,7 @@ const rateLimit = z
   .optional()
   .meta({
     description:
-      'The limit that is used up: `r` requests are left, and more in `t` seconds (draft-ietf-httpapi-ratelimit-headers-11).',
+      'The exhausted limit: `r` requests are left, and more are available in `t` seconds (draft-ietf-httpapi-ratelimit-headers-11).',
     example: '"payments";r=0;t=1',
     header: { id: 'RateLimit' },
   });
@@ -150,7 +150,7 @@ const problemExamples = Object.fromEntries(
 
 type StatusCode = `${4 | 5}${string}`;
 
-/** One response for each status. It lists its codes and what they mean. */
+/** One response for each status, with its codes and their meanings. */
 export function problemResponses(named: readonly ProblemCode[]) {
   const codes = [...new Set(named)];
   const statuses = [...new Set(codes.map((code) => PROBLEMS[code].status))].sort((left, right) => left - right);
@@ -167,7 +167,7 @@ export function problemResponses(named: readonly ProblemCode[]) {
 
 const made = new Map<string, ReturnType<typeof makeResponse>>();
 
-/** The same object for the same codes, so that the document has it once. */
+/** Returns the same object for the same codes, so that the document contains it once. */
 function problemResponse(status: number, codes: readonly ProblemCode[]) {
   const name = codes.toSorted().join(' ');
   const response = made.get(name) ?? makeResponse(status, codes);
@@ -182,7 +182,7 @@ function makeResponse(status: number, codes: readonly ProblemCode[]) {
     description: codes.map((code) => `- \`${code}\`: ${MEANINGS[code]}`).join('\n'),
     headers: z.object({ 'Request-Id': requestId, ...PROBLEM_HEADERS[status] }),
     content: { 'application/problem+json': { schema: problem, examples } },
-    // A component, if it is the answer to one code alone.
+    // A component, if it is the answer to a single code.
     ...(first === undefined || others.length > 0 ? {} : { id: first }),
   };
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { REPLAY_ID } from '../webhooks/domain/webhook-replay.ts';
 
-/** What the webhook routes answer, for the API's documents. */
+/** Schemas of the answers about webhooks, for the API documents. */
 
 const unixSeconds = z.int().meta({ description: 'Unix time in seconds.', example: 1_772_366_400 });
 
@@ -19,9 +19,12 @@ const endpointFields = {
     .looseObject({ reason: z.enum(['requested', 'gone', 'failing']), at: unixSeconds })
     .nullable()
     .meta({
-      description: 'Why nothing is sent: `requested`, `gone` (it answered 410), or `failing` (for three days).',
+      description:
+        'The reason why nothing is sent: `requested`, `gone` (it answered 410), or `failing` (for three days).',
     }),
-  previous_secret_expires: unixSeconds.nullable().meta({ description: 'Until when the secret before it still signs.' }),
+  previous_secret_expires: unixSeconds
+    .nullable()
+    .meta({ description: 'The time until which the previous secret still signs.' }),
   created: unixSeconds,
   livemode: z.boolean(),
 };
@@ -55,13 +58,16 @@ export const webhookDelivery = z
     type: z.string(),
     status: z
       .enum(['pending', 'delivered', 'failed', 'canceled'])
-      .meta({ description: '`canceled` when its endpoint was switched off or deleted first.' }),
+      .meta({ description: '`canceled` when its endpoint was disabled or deleted first.' }),
     attempts: z.array(
       z.looseObject({
         at: unixSeconds,
         duration_ms: z.int(),
         status: z.int().nullable(),
-        error: z.string().nullable().meta({ description: 'Why there was no answer, for example `timeout`.' }),
+        error: z
+          .string()
+          .nullable()
+          .meta({ description: 'The reason why there was no answer, for example `timeout`.' }),
       }),
     ),
     last_answer: z.string().nullable().meta({ description: 'The first kilobyte of the latest answer.' }),

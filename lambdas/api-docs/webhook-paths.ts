@@ -24,7 +24,7 @@ const deliveryPath = path.extend({
   delivery: webhookDelivery.shape.id.meta({ description: 'The id of the delivery.' }),
 });
 
-/** Of operations on endpoints. An expired key is not refused: a request with it is a new one. */
+/** Common properties of operations on endpoints. An expired key is not refused: a request with it counts as new. */
 const OF_ENDPOINTS = { scope: Scopes.webhooksWrite, expires: false } as const;
 const PROMISE = 'nothing happens twice';
 
@@ -67,7 +67,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       operationId: 'updateWebhookEndpoint',
       summary: 'Update a webhook endpoint',
       description:
-        'Sets the given fields and keeps the others. It takes no key. Events that occurred while the endpoint was disabled can be replayed.',
+        'Sets the given fields and keeps the others. It needs no key. Events that occurred while the endpoint was disabled can be replayed.',
       scope: Scopes.webhooksWrite,
       path,
       body: { schema: updateEndpointBody },
@@ -78,7 +78,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       ...OF_ENDPOINTS,
       operationId: 'deleteWebhookEndpoint',
       summary: 'Delete a webhook endpoint',
-      description: 'No event is sent to it any more.',
+      description: 'No further event is sent to it.',
       path,
       key: ['deletion', PROMISE],
       answers: { 200: { description: 'The endpoint was deleted.', schema: deletedEndpoint } },
@@ -92,7 +92,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       operationId: 'rotateWebhookSecret',
       summary: 'Replace the secret of a webhook endpoint',
       description:
-        'The new secret signs immediately. The previous one signs beside it, in the same header, for `overlap_seconds`. At most four secrets sign at a time: a rotation that would end one before its overlap is refused.',
+        'The new secret signs immediately. The previous one also signs, in the same header, for `overlap_seconds`. At most four secrets sign at a time: a rotation that would revoke one before the end of its overlap is refused.',
       path,
       key: ['rotation', PROMISE],
       body: { schema: rotateSecretBody, required: false },
@@ -157,7 +157,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       operationId: 'testWebhook',
       summary: 'Send a test event',
       description:
-        'Sends an event of the type `webhook_endpoint.test` to this endpoint, signed and delivered as all others are, also if it wants other events only. It says nothing about a payment. There is one attempt, and the endpoint is not disabled because it fails, except by an answer of 410.',
+        'Sends an event of the type `webhook_endpoint.test` to this endpoint, signed and delivered like all others, even if the endpoint subscribes only to other events. It does not concern a payment. There is one attempt, whose failure does not disable the endpoint, except for an answer of 410.',
       path,
       key: ['test event', PROMISE],
       answers: { 202: { description: 'The delivery. The attempt follows.', schema: webhookDelivery } },

@@ -28,7 +28,7 @@ export interface Call<Tools, Who = Caller> {
   readonly receivedAtMs: number;
   /** Takes a place for a request that waits for another one of its tenant. @returns undefined when there is none */
   readonly enterWait: Waiting['enter'];
-  /** Filled as soon as values are known, so that the log has them even when the request fails. */
+  /** Filled as soon as values are known, so that they are logged even when the request fails. */
   readonly seen: Seen;
 }
 
@@ -46,7 +46,7 @@ export interface Seen {
   tenantId?: TenantId;
   operationId?: OperationId;
   paymentId?: string;
-  /** Why the outcome needs an operator. */
+  /** Reasons why the outcome needs an operator. */
   because?: readonly string[];
   /** Raises an alarm, once per request. Written at once, so that a later crash does not lose it. */
   readonly alarm: (what: AlarmMetric, about: string) => void;
@@ -61,11 +61,11 @@ export interface Handled {
 
 export interface RouteBy<Tools, Who> {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** As in the API documents, for example `/v1/payments/{id}`. */
+  /** The path in the form of the API documents, for example `/v1/payments/{id}`. */
   readonly path: string;
-  /** Of the routes of tenants. */
+  /** The scope that a tenant's key needs. */
   readonly scope?: Scope;
-  /** Whether a read asks the processor, which has a rate limit for all tenants. @default never */
+  /** Whether a read calls the processor, whose rate limit all tenants share. @default never */
   readonly asksProcessor?: (request: GatewayRequest) => boolean;
   readonly handle: (call: Call<Tools, Who>) => Promise<Handled>;
 }
@@ -73,7 +73,7 @@ export interface RouteBy<Tools, Who> {
 /** A route for callers with an API key of this scope. */
 export interface Route<Tools> extends RouteBy<Tools, Caller> {
   readonly scope: Scope;
-  /** Of operators who may ask for a tenant. @default none may */
+  /** Minimum operator role that may call this route for a tenant. @default not callable by operators */
   readonly role?: Role;
 }
 
@@ -91,12 +91,12 @@ export type Admit<Who, Entry> = (
   request: Pick<GatewayRequest, 'path' | 'header'>,
 ) => Promise<Admission<Who>>;
 
-/** A caller, for limits: operators have none. */
+/** A caller to whom limits may apply. Operators have no limits. */
 type Limited = Partial<Owner> & Pick<Caller, 'person'>;
 
 /** The tools of every API. Routes can need more. */
 export interface ApiTools {
-  /** Of tenants. Operators have none. */
+  /** Limits of tenants. Operators have none. */
   readonly limits?: Pick<TenantLimits, 'admit' | 'enterWait'>;
   readonly clock: { nowMs(): number };
   readonly digest: Pick<Digest, 'sha256'>;
@@ -107,13 +107,13 @@ export interface ApiTools {
 export interface TenantApiTools extends ApiTools {
   readonly keys: ApiKeyRegistry;
   readonly limits: Pick<TenantLimits, 'admit' | 'enterWait'>;
-  /** Of the APIs with routes that operators may call for a tenant. */
+  /** Needed by APIs with routes that operators may call for a tenant. */
   readonly operators?: OperatorsForTenants;
 }
 
 export type Handler = (event: GatewayEvent) => Promise<GatewayResult>;
 
-/** An API of these routes for callers with an API key. */
+/** An API with these routes for callers with an API key. */
 export function authenticatedApi<Tools>(routes: readonly Route<Tools>[], tools: Tools & TenantApiTools): Handler {
   return apiFor(byApiKey(tools), routes, tools);
 }
@@ -134,7 +134,7 @@ function byApiKey({
   };
 }
 
-/** An API of these routes for the callers that `admit` accepts. */
+/** An API with these routes for the callers that `admit` accepts. */
 export function apiFor<Tools, Who extends Limited, Entry extends RouteBy<Tools, Who>>(
   admit: Admit<Who, Entry>,
   routes: readonly Entry[],
@@ -258,7 +258,7 @@ async function dispatch<Tools, Who extends Limited, Entry extends RouteBy<Tools,
 
 /**
  * Counts the request against the limit of its tenant, before anything is claimed or stored for it. Operators have no
- * limit. If the limits cannot be read, requests are not refused: the tables that they need may be well.
+ * limit. If the limits cannot be read, requests are not refused, because the tables that they need may be available.
  */
 async function refuseOverLimit(
   { tools, request }: { readonly tools: ApiTools; readonly request: GatewayRequest },
@@ -278,7 +278,10 @@ async function refuseOverLimit(
     : { ...refusal(OVER_LIMIT, request, { headers: limitHeaders(kind, admitted) }), counts: ['rate_limited'] };
 }
 
-/** Without the places, no request waits. A place that is not given back is free again when its time is over. */
+/**
+ * Without a configured store of places, no request waits. A place that is not released becomes free when its time is
+ * over.
+ */
 async function placeToWait(
   { tools, request }: { readonly tools: ApiTools; readonly request: GatewayRequest },
   { tenantId, mode, person }: Limited,

@@ -4,7 +4,10 @@ import type { Caller } from '../tenants/authenticate.ts';
 import type { IdentifyOperator } from '../tenants/operators.ts';
 import type { IsTenant } from '../tenants/owners.ts';
 
-/** The header of an operator's request at a route of tenants: names the tenant and the mode, for example `ten_desk/live`. */
+/**
+ * The header of an operator's request at a route of tenants: it names the tenant and the mode, for example
+ * `ten_desk/live`.
+ */
 export const TENANT_HEADER = 'payonce-tenant';
 
 /** A tenant and a mode. */
@@ -22,7 +25,7 @@ type Admitted =
   | { readonly kind: 'insufficient_role'; readonly caller: Caller; readonly detail: string }
   | { readonly kind: 'authenticated'; readonly caller: Caller };
 
-/** Of the APIs with routes that operators may call for a tenant. */
+/** Tools of APIs with routes that operators may call for a tenant. */
 export interface OperatorsForTenants {
   readonly identify: IdentifyOperator;
   readonly isTenant: IsTenant;
@@ -40,7 +43,7 @@ export async function forTenant(
     tenant,
   }: {
     readonly operators: OperatorsForTenants | undefined;
-    /** Of the route. Without one, it takes no operators. */
+    /** The minimum role for the route. Without one, the route refuses operators. */
     readonly role: Role | undefined;
     /** The values of the header. */
     readonly tenant: readonly string[];

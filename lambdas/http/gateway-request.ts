@@ -64,7 +64,10 @@ function matchedPath({ resource, path, pathParameters }: GatewayEvent): string {
   return resource.replaceAll(PARAMETER, (_placeholder, name: string) => parameters[name] ?? '');
 }
 
-/** Every slash below the base path counts, a trailing or doubled one too. @param matched number of segments below the base path */
+/**
+ * Counts every slash below the base path, including trailing and doubled ones. @param matched number of segments below
+ * the base path
+ */
 function toRoot(path: string, matched: number): string {
   const below = path.split('/').slice(1);
   for (let ofBase = pieces(path).length - matched; ofBase > 0; ) if (below.shift() !== '') ofBase -= 1;

@@ -27,7 +27,7 @@ export function isPassing(error: unknown): error is RetryableError | AmbiguousEr
   return error instanceof RetryableError || error instanceof AmbiguousError;
 }
 
-/** The answer to a fault or a bug. It asks for a retry with the same key and shows no internals. */
+/** The answer to a fault or a bug. It requests a retry with the same key and shows no internals. */
 export function faultAnswer(error: unknown, requestId: string): Answer {
   if (!isPassing(error)) {
     const detail = 'The service failed. Retry with the same Idempotency-Key: the request takes effect at most once.';
@@ -41,9 +41,9 @@ export function faultAnswer(error: unknown, requestId: string): Answer {
 }
 
 /**
- * The answer in the gateway's format, with the headers of every answer. Answers name an object by its path from the root of the
- * API. The caller gets it relative to the address of its request, because only the caller knows the host, the stage and the
- * base path (docs/decisions/0060-relative-locations.md).
+ * The answer in the gateway's format, with the headers of every answer. Answers name an object by its path from the
+ * root of the API. The caller receives it relative to the address of its request, because only the caller knows the
+ * host, the stage and the base path (docs/decisions/0060-relative-locations.md).
  */
 export function gatewayResult(
   answer: Answer,

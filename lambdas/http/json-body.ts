@@ -29,7 +29,7 @@ export function readJsonObject(request: RequestBody): Parsed<JsonObject> {
   return isObject(parsed.value) ? valid(parsed.value) : refused('invalid_json', 'The body must be a JSON object.');
 }
 
-/** As {@link readJsonObject}, but an absent body is an empty object. */
+/** Like {@link readJsonObject}, but an absent body is an empty object. */
 export function readOptionalJsonObject(request: GatewayRequest): Parsed<JsonObject> {
   return bodyBytes(request) === 0 ? valid({}) : readJsonObject(request);
 }

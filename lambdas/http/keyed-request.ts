@@ -11,7 +11,7 @@ import { type JsonObject, readJsonObject } from './json-body.ts';
 import { type Parsed, problem, refused, valid } from './problems.ts';
 import { emptyQuery, validateBody, validateQuery } from './validate.ts';
 
-/** Reading and answering requests with an idempotency key, common to all routes that need one. */
+/** Reads and answers requests with an idempotency key, for all routes that need one. */
 
 /** A validated request with an idempotency key. */
 export interface KeyedRequest<Body> {
@@ -22,8 +22,8 @@ export interface KeyedRequest<Body> {
 }
 
 /**
- * Whose key it is. An operator who asks for a tenant has keys apart from those of the tenant and of other operators: a sent key has
- * no spaces.
+ * The key within the scope of its caller. The keys of an operator who calls for a tenant are separate from the keys of
+ * the tenant and of other operators: the stored key contains spaces, which a sent key cannot.
  */
 export function ownKey(
   { tenantId, mode, person }: Pick<Caller, 'tenantId' | 'mode' | 'person'>,
@@ -54,7 +54,7 @@ export function readKeyedRequest<Body>(
   return valid({ key: key.value, body, fingerprint });
 }
 
-/** The fingerprint of a body as it was sent. @param leftOut fields that are no part of it */
+/** The fingerprint of a body as it was sent. @param leftOut fields to exclude */
 export function fingerprintOfSent(
   digest: Digest,
   sent: JsonObject,

@@ -70,7 +70,7 @@ type Listed =
       readonly kind: 'found';
       readonly rows: readonly { readonly body: string }[];
       readonly hasMore: boolean;
-      /** While there are more: the id from which the next page continues. */
+      /** The id from which the next page continues. Absent on the last page. */
       readonly next?: string;
     };
 

@@ -22,7 +22,7 @@ export function byRole(identify: IdentifyOperator): Admit<Operator, Pick<Operato
   };
 }
 
-/** An API of these routes for operators. */
+/** An API with these routes for operators. */
 export function operatorApi<Tools>(
   routes: readonly OperatorRoute<Tools>[],
   tools: Tools & ApiTools,
@@ -31,12 +31,12 @@ export function operatorApi<Tools>(
   return apiFor(byRole(identify), routes, tools);
 }
 
-/** The paths below `/v1/admin` go to the API of operators, all others to that of tenants. */
+/** Routes paths below `/v1/admin` to the API of operators, and all others to the API of tenants. */
 export function byPath(operators: Handler, tenants: Handler): Handler {
   return (event: GatewayEvent) => (gatewayRequest(event).path[1] === 'admin' ? operators(event) : tenants(event));
 }
 
-/** The cause of what an operator's request changes. */
+/** The cause of the changes that an operator's request makes. */
 export function causedByOperator({
   request,
   caller,

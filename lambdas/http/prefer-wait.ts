@@ -4,7 +4,7 @@ import type { Waiting } from '../once/use/await-first.ts';
 /** The wait and the work must fit into the function's timeout. Seconds. */
 const LONGEST_WAIT_SECONDS = 8;
 
-/** Preferences are separated by commas outside quoted strings. A string that is not closed goes on to the end. */
+/** Preferences are separated by commas outside quoted strings. An unterminated string extends to the end. */
 const PREFERENCE = /(?:"(?:[^"\\]|\\[^]?)*(?:"|$)|[^,"])+/g;
 const WAIT = /^\s*wait\s*=\s*(?:(\d+)|"(\d+)")\s*(?:;|$)/i;
 
@@ -25,7 +25,7 @@ export function preferredWaitSeconds(values: readonly string[]): number | undefi
 
 /** The preference of one request. */
 export interface PreferredWait extends Waiting {
-  /** Adds `Preference-Applied` (RFC 7240, section 3) if the caller asked for a wait, and was not refused one. */
+  /** Adds `Preference-Applied` (RFC 7240, section 3) if the caller requested a wait and it was granted. */
   readonly applied: (answer: Answer) => Answer;
 }
 

@@ -1,18 +1,18 @@
 import * as z from 'zod';
 import { described, wholeNumber } from './validate.ts';
 
-/** Filters of few callers. They are not part of `lists.ts`, which functions load at their start. */
+/** Filters that few callers use. Not part of `lists.ts`, which functions load at their start. */
 
 const NEEDS_RANGE = 'needs `created_from` and `created_to`, at most 31 days after `created_from`.';
 
-/** A filter by an exact e-mail address. @param whose what has the address, for the description */
+/** A filter by an exact e-mail address. @param whose the objects that have the address, for the description */
 export const emailFilter = (whose: string) =>
   z
     .string()
     .regex(/^[\x21-\x3f\x41-\x7e]{1,64}@[\x21-\x3f\x41-\x7e]{1,189}$/, 'must be an e-mail address')
     .optional()
     .meta({
-      description: `Only ${whose}; the case of letters is ignored.`,
+      description: `Only ${whose}; case-insensitive.`,
       example: 'ada@example.com',
     });
 
@@ -28,7 +28,7 @@ interface Range {
   readonly created_to?: number | undefined;
 }
 
-/** Whether the range of time is one that a filter without an index may examine. */
+/** Whether the time range is short enough for a filter without an index. */
 export function hasShortRange({ created_from: from, created_to: to }: Range): boolean {
   return from !== undefined && to !== undefined && to - from <= LONGEST_RANGE_SECONDS;
 }

@@ -24,7 +24,7 @@ export function refuseSensitiveBody(body: JsonObject): Problem | undefined {
   const found = findInside(body, []);
   if (found === undefined) return undefined;
   const name = nameOf(found.path);
-  // Names that hold nothing by themselves can be a card number in a row.
+  // Names that are harmless one by one can form a card number in sequence.
   const isShown = name !== undefined && findSensitive(name) === undefined;
   return problem(`${found.kind}_not_allowed`, SENSITIVE_DETAIL[found.kind], isShown ? name : undefined);
 }
@@ -35,8 +35,8 @@ export function validateSearchedBody<Value>(schema: z.ZodType<Value>, body: Json
 }
 
 /**
- * Credentials, cookies, and headers of gateways and tracing: they contain random identifiers, some of which have the form of a card
- * number by chance. None of them is stored. `SECURITY.md` names them.
+ * Credentials, cookies, and headers of gateways and tracing: they contain random identifiers, which can have the form
+ * of a card number by chance. None of them is stored. `SECURITY.md` names them.
  */
 const IDENTIFIERS =
   /^(?:authorization$|cookie$|cloudfront-|x-(?:amz|forwarded|datadog|b3)|baggage$)|trac|span|(?:request|correlation)-?id/;
@@ -90,7 +90,7 @@ function validate<Value>(
   return refused('invalid_request', `${shown ?? 'The request'} ${allowed(issue, input)}.`, param);
 }
 
-/** Names inside an object can be the caller's own, as those of metadata. Only `param` repeats them. */
+/** Names inside an object can be chosen by the caller, as in metadata. Only `param` repeats them. */
 function isOwnName([field]: readonly PropertyKey[], input: JsonObject): boolean {
   const value = typeof field === 'string' && Object.hasOwn(input, field) ? input[field] : undefined;
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -203,7 +203,7 @@ export const freeText = (max: number, min: 0 | 1 = 0, subject = '') =>
 export const freeLines = (max: number) =>
   z
     .string('must be a string')
-    .refine((value) => LINES.test(value), 'must have no control characters but line breaks and tabs')
+    .refine((value) => LINES.test(value), 'must have no control characters other than line breaks and tabs')
     .refine((value) => value.length <= max || Array.from(value).length <= max, `must be at most ${max} characters`)
     .meta({ maxLength: max, pattern: LINES.source });
 

@@ -84,7 +84,7 @@ const KEY_OR_DRY_RUN: Rule = {
 };
 const OWNER_OF_KEY: Rule = {
   of: 'query',
-  described: /Needed for the paths of operators, and for no other/,
+  described: /Required for the paths of operators, and not allowed for others/,
   keep: ({ tenant, mode, operator, ...query }) =>
     String(query['path']).startsWith('/v1/admin/')
       ? { ...query, operator: operator ?? 'Ada Example' }
@@ -126,7 +126,7 @@ const EXPORTED: Rule = {
 };
 
 const BOTH_NULL: Rule = {
-  described: /Null, with `burst`/,
+  described: /Null, together with `burst`/,
   keep: (body) => (body['rate'] === null || body['burst'] === null ? { ...body, rate: null, burst: null } : body),
 };
 

@@ -147,7 +147,7 @@ describe('a payment that an event asks for', () => {
 
 describe('an event that cannot be taken is parked with its reason, and acknowledged', () => {
   const cases: readonly (readonly [string, Readonly<Record<string, unknown>>, string, string])[] = [
-    ['another amount under the same id', { amount: 1001 }, 'changed', 'another request was taken'],
+    ['another amount under the same id', { amount: 1001 }, 'changed', 'another request was accepted'],
     ['an account that is not its sender’s', { account_to: 'ten_other' }, 'wrong_account', 'account_to'],
     ['a field that no request has', { tenant: 'ten_other' }, 'malformed', 'unknown_field: tenant'],
     ['an id that is no UUID', { event_id: '17' }, 'malformed', 'event_id'],

@@ -7,7 +7,7 @@ import { type EventOf, readEvent } from './event-schemas.ts';
 import type { ConsumerTelemetry } from './event-telemetry.ts';
 import { afterFailure, eachMessage, type Left, type RemainingTime } from './message-batch.ts';
 
-/** A consumer: its events, and what it does with them. */
+/** A consumer: its events, and how it handles them. */
 export interface EventHandlerDefinition<Name extends EventName, Handle> {
   /** The events that its rule selects. */
   readonly events: readonly Name[];
@@ -26,8 +26,8 @@ export interface EventHandlerParts<Event, Handle> {
     event: Event,
   ) => Promise<{ readonly kind: 'done' | 'done_before' | 'busy' }>;
   /**
-   * Parks a message for operators, complete and with the reason. `unexpected`: the rule selects an event that the consumer does not
-   * name. `failed`: each try failed.
+   * Parks a message for operators, complete and with the reason. `unexpected`: the rule selects an event that the
+   * consumer does not list. `failed`: every attempt failed.
    */
   readonly parking: MessageParking;
   readonly telemetry: ConsumerTelemetry;
@@ -42,9 +42,9 @@ interface Came {
 }
 
 /**
- * The handler of every `EventConsumer`'s queue. The messages of a batch are independent: a failed message is delivered again
- * alone, an unreadable message is parked with the reason, and neither blocks the others. A message is parked for failures of this
- * program or a permanent refusal, never because it waits for the end of an outage.
+ * The handler of every `EventConsumer`'s queue. The messages of a batch are independent: a failed message is
+ * redelivered alone, an unreadable message is parked with the reason, and neither blocks the others. A message is
+ * parked for failures of this program or a permanent refusal, never during an outage.
  */
 export function createEventHandler<Name extends EventName, Handle>(
   { events, handler, key, handle }: EventHandlerDefinition<Name, Handle>,

@@ -22,7 +22,7 @@ const postings = z.array(
   }),
 );
 
-/** @param object what the event is about */
+/** @param object the object of the event */
 function publicEvent<Name extends EventName, Subject extends z.ZodType>(name: Name, object: Subject) {
   return z.object({
     tenant: z.string().transform((id) => id as TenantId),

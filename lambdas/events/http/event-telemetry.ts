@@ -13,7 +13,7 @@ interface Instrumented {
 /** The result of one message. */
 export interface ConsumedMessage {
   readonly came: 'done' | 'done_before' | 'parked' | 'busy' | 'failed';
-  /** When its transition was made. Unix milliseconds. Absent when it is not known. */
+  /** Time of its transition. Unix milliseconds. Absent when unknown. */
   readonly occurredAtMs?: number;
 }
 
@@ -56,7 +56,7 @@ interface RelayedBatch {
   readonly parked: number;
   readonly tampered: number;
   readonly againFrom?: string;
-  /** Events that the job will publish. */
+  /** Number of events that are left to the job. */
   readonly left: number;
   readonly oldestMs?: number;
 }
@@ -70,8 +70,8 @@ export interface RelayTelemetry extends Pick<Telemetry, 'fault' | 'run'> {
 export const RELAY = 'outbox-relay';
 
 /**
- * Reports the age of an event that another function put on the bus in the relay's place. A relay that does not run reports nothing, and
- * Lambda reports no age of the Stream's records then.
+ * Reports the age of an event that another function published in the relay's place. A relay that does not run reports
+ * nothing, and Lambda then reports no age of Stream records either.
  */
 export function lateEvents({ instruments }: Pick<Instrumented, 'instruments'>): (ageMs: number) => void {
   return (ageMs) =>

@@ -3,28 +3,29 @@ import { CONSUMER_TRIES, FAILURES } from '../../kernel/contract/events.ts';
 import { AmbiguousError, codeOf, RetryableError } from '../../kernel/faults.ts';
 import type { MessageParking } from '../use/ledger-stream.ts';
 
-/** Where a message is after its try has failed. */
+/** The location of a message after a failed attempt. */
 export type Left =
-  /** In the queue, as before: it waits for the end of an outage, or could not be moved. */
+  /** In the queue, unchanged: it waits for the end of an outage, or could not be moved. */
   | 'waits'
-  /** In the queue as another message, which counts the failure. */
+  /** In the queue as a new message, which counts the failure. */
   | 'again'
   | 'parked';
 
 export type RemainingTime = Pick<Context, 'getRemainingTimeInMillis'>;
 
-/** A message that was delivered this often and neither failed nor was done may have ended its process. */
+/** Number of deliveries without a result after which a message is suspected to have crashed its process. */
 const SUSPECT_RECEIVES = 3;
 
 /**
- * Counts a failure, and parks the message after `CONSUMER_TRIES` of them. The count is an attribute of the message: the receive count
- * of SQS also counts deliveries to a throttled function. An error that passes by itself, such as an outage, is no failure.
+ * Counts a failure, and parks the message after `CONSUMER_TRIES` of them. The count is an attribute of the message: the
+ * receive count of SQS also counts deliveries to a throttled function. A temporary error, such as an outage, does not
+ * count as a failure.
  *
  *   received ── failed 1 ── sent again ✓ ── acknowledged         one message
  *   received ── failed 1 ── sent again ✓ ── crashed              two messages, and consumers recognize the event
  *
- * @param error of this try
- * @param before the failures before this try
+ * @param error of this attempt
+ * @param before the failures before this attempt
  */
 export async function afterFailure(
   parking: Pick<MessageParking, 'again' | 'park'>,
@@ -50,15 +51,16 @@ export function failuresOf({ messageAttributes }: SQSRecord): number {
 }
 
 /**
- * Handles the messages of a batch concurrently. If one of them may have ended the process of earlier executions, they are handled one
- * after another, and each is acknowledged before the next begins, so that such a message does not take the others with it to the
- * dead letters. The order changes with each delivery. A message that must wait does not hold the others. They wait when the function could
- * end before the next message does: such an execution would look like a message that ends its process.
+ * Handles the messages of a batch concurrently. If one of them may have crashed earlier executions, they are handled in
+ * sequence, and each is acknowledged before the next begins, so that such a message does not send the others to the
+ * dead-letter queue. The order changes with each delivery. A message that must wait does not block the others. The
+ * remaining messages wait when the function could time out before the next one is done, because the timeout would look
+ * like a message that crashes its process.
  *
- *   a ── done ── acknowledged ── b ends the process        c, b ── c ── done ── acknowledged ── b ends the process
+ *   a ── done ── acknowledged ── b crashes the process       c, b ── c ── done ── acknowledged ── b crashes the process
  *
- * @param isLeft whether the message must be delivered again after it came to this
- * @param untried for messages that were not handled
+ * @param isLeft whether the message must be redelivered after this result
+ * @param untried the result of messages that were not handled
  * @param neededMs the longest time of one message. Milliseconds
  * @param context of Lambda @default the function has time for all
  */

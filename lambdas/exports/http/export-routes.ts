@@ -71,7 +71,7 @@ async function request(call: Call): Promise<Handled> {
       ...(most === undefined ? {} : { amountToMinor: most }),
     },
     fromMs: from.fromMs,
-    // Whole seconds, so that balances can be asked for at the same time.
+    // Whole seconds, so that balances can be requested for the same time.
     untilMs: Math.max(from.fromMs, Math.min(to.untilMs, Math.floor(receivedAtMs / 1000) * 1000)),
     requestedBy: caller.by.by === 'operator' ? caller.by.operator : caller.by.keyId,
     fingerprint,
@@ -108,7 +108,7 @@ const getExport: Route = {
     const asked = EXPORT_ID.test(id) ? await tools.exports.read({ tenantId, mode, id }) : undefined;
     if (asked === undefined) return refusal(problem('not_found', 'There is no such export.'), sent);
     const nowMs = tools.clock.nowMs();
-    // Its writer did not start, or has stopped. A further one that comes too early does nothing.
+    // Its writer did not start, or has stopped. A writer that is started too early does nothing.
     if (isLeft(asked, nowMs)) await tools.wake(asked).catch(tools.report);
     return found({ ...exportObject(asked), ...(await linkOf(tools, asked, nowMs)) });
   },

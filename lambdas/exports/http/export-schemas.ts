@@ -26,29 +26,31 @@ const amountOf = (bound: string) =>
     .min(1, 'must be at least 1')
     .max(LARGEST_AMOUNT, `must be at most ${LARGEST_AMOUNT}`)
     .optional()
-    .meta({ description: `Of \`payments\`: only those of this amount or ${bound}, in minor units of any currency.` });
+    .meta({ description: `For \`payments\`: only those of this amount or ${bound}, in minor units of any currency.` });
 
 export const exportBody = z
   .strictObject({
-    kind: z.enum(EXPORT_KINDS, `must be one of ${EXPORT_KINDS.join(', ')}`).meta({ description: 'What the rows are.' }),
+    kind: z
+      .enum(EXPORT_KINDS, `must be one of ${EXPORT_KINDS.join(', ')}`)
+      .meta({ description: 'The kind of the rows.' }),
     from: day('The first day, in UTC.'),
     to: day(`The last day, in UTC: at most ${MAX_DAYS} days with \`from\`.`),
     currency: currency.optional().meta({ description: 'Only rows in this currency.' }),
     account: z
       .enum(ACCOUNTS, `must be one of ${ACCOUNTS.join(', ')}`)
       .optional()
-      .meta({ description: 'Of `entries`: only those on this account.' }),
+      .meta({ description: 'For `entries`: only those on this account.' }),
     status: z
       .enum(ANY_STATUS, `must be one of ${ANY_STATUS.join(', ')}`)
       .optional()
       .meta({
         description:
-          'Of `payments`, `refunds` and `disputes`: only those with this status, which must be one of theirs.',
+          'For `payments`, `refunds` and `disputes`: only those with this status, which must be one of theirs.',
       }),
     type: z
       .enum(PUBLIC_EVENT_TYPES, `must be one of ${PUBLIC_EVENT_TYPES.join(', ')}`)
       .optional()
-      .meta({ description: 'Of `events`: only those of this type.' }),
+      .meta({ description: 'For `events`: only those of this type.' }),
     amount_from: amountOf('more'),
     amount_to: amountOf('less'),
   })

@@ -20,16 +20,17 @@ import type { IsTenant, Owner } from '../../tenants/owners.ts';
 import type { ParkedReason, RequestMessage, RequestQueue } from '../use/request-queue.ts';
 
 /**
- * Takes one event that asks for a payment. Every transport delivers it at least once: again when its acknowledgement was lost,
- * late, and beside other deliveries of it. Each delivery runs through the steps of `POST /v1/payments`, with the event's id as the
- * key, so the payer is charged once:
+ * Processes one payment request from an event. Every transport delivers it at least once: again when its
+ * acknowledgement was lost, late, and concurrently with other deliveries. Each delivery runs through the steps of `POST
+ * /v1/payments`, with the event's id as the key, so the payer is charged once:
  *
  *   naive   receive ── charge ── acknowledge ✗ lost ── receive ── charge again
  *   here    receive ── claim ── charge ── commit ── acknowledge ✗ lost ── receive ── claim: completed ── acknowledge
  *
- * Once this returns, the event is settled or is durable in a queue, and the transport acknowledges it. While the event is under way, its
- * record is pending, and other deliveries skip it and come again. When it throws, the world has failed: the record is failed, or the
- * claim of a crashed owner has a lease that ends, and the next delivery goes on from there.
+ * Once this returns, the event is settled or is durable in a queue, and the transport acknowledges it. While the event
+ * is in progress, its record is pending, and other deliveries skip it and are redelivered. When this throws, the
+ * environment has failed: the record is failed, or the claim of a crashed owner has a lease that ends, and the next
+ * delivery continues from there.
  */
 export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMessage): Promise<Taken> {
   const park = async (reason: ParkedReason, detail: string): Promise<Taken> => {
@@ -56,7 +57,7 @@ export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMes
   }
   const admitted = await admit(tools, owner);
   if (admitted.kind === 'limited') {
-    // Spread, so that a queue that waits for its tenant does not come all at once.
+    // Spread over time, so that messages that wait for a tenant do not all return at once.
     return later(Math.max(admitted.retryAfterMs, LIMITED_MS * (1 + tools.entropy.fraction())), { rate_limited: 1 });
   }
 
@@ -70,7 +71,7 @@ export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMes
     tools.telemetry.run('payment-request', counts, { sender, outcome: outcome.kind, payment: request.paymentId });
     return taken;
   };
-  const parkChanged = () => park('changed', `another request was taken as ${request.paymentId}`);
+  const parkChanged = () => park('changed', `another request was accepted as ${request.paymentId}`);
   switch (outcome.kind) {
     case 'first':
       return settled('done');
@@ -89,14 +90,14 @@ export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMes
   }
 }
 
-/** Each but an error means that the transport acknowledges the event. */
+/** Results that make the transport acknowledge the event, unlike an error. */
 export type Taken = 'done' | 'done_before' | 'parked' | 'waits';
 
 export interface IntakeTools extends NewPaymentTools {
-  /** By the senders' names. */
+  /** Senders by name. */
   readonly senders: ReadonlyMap<string, Owner>;
   readonly isTenant: IsTenant;
-  /** An event that is older has no payment, unless it has begun. Milliseconds. */
+  /** Maximum age of an event that may start a payment. Payments that have begun continue. Milliseconds. */
   readonly oldestMs: number;
   readonly limits: Pick<TenantLimits, 'admit'>;
   readonly requests: RequestQueue;
@@ -121,14 +122,17 @@ const requestBody = z.strictObject({
   timestamp: z.iso.datetime({ offset: true, error: 'must be a time of RFC 3339, for example 2026-03-01T12:00:00Z' }),
 });
 
-/** Fields that can differ between two deliveries of one request: the time, and the case of the letters of the id, which is the key. */
+/**
+ * Fields excluded from the fingerprint, because they can differ between two deliveries of one request: the time, and
+ * the case of the id, which is the key.
+ */
 const NOT_PRINTED = ['timestamp', 'event_id'];
 
 type ReadRequest =
   | { readonly kind: 'request'; readonly request: CreatePayment; readonly sentAtMs: number }
   | { readonly kind: 'refused'; readonly reason: ParkedReason; readonly detail: string };
 
-/** Reads an event by the rules of `POST /v1/payments`. Tenant and mode are those of its sender. */
+/** Reads an event by the rules of `POST /v1/payments`. Its sender determines tenant and mode. */
 function readRequest(
   { digest, clock }: Pick<IntakeTools, 'digest' | 'clock'>,
   { sender, sentAtMs }: RequestMessage,
@@ -155,11 +159,11 @@ function readRequest(
     receivedAtMs: clock.nowMs(),
     ...requestedPayment(body.value),
   } as const;
-  // A sender's clock that is fast must not extend the time.
+  // A sender's fast clock must not extend the time.
   return { kind: 'request', request, sentAtMs: Math.min(sentAtMs, Date.parse(timestamp)) };
 }
 
-/** The payload as the gateway would pass it, so that the same rules apply. */
+/** The payload in the form in which the gateway would pass it, so that the same rules apply. */
 function asBody(payload: Uint8Array): RequestBody {
   const header = () => ['application/json'];
   return { body: Buffer.from(payload).toString('base64'), isBase64Encoded: true, header };
@@ -169,15 +173,21 @@ function detailOf({ code, detail, param }: Problem): string {
   return [code, ...(param === undefined ? [] : [param]), detail].join(': ');
 }
 
-/** A message that was read and searched for sensitive content, once for all that follows. */
+/** A message that was parsed and searched for sensitive content once, for all later steps. */
 export interface ReadMessage {
-  /** Without what must not be stored: it has lost what is too long, and its payload if the rest has a card number or a secret. */
+  /**
+   * The message without content that must not be stored: text that is too long is cut, and the payload is removed if
+   * the rest contains a card number or a secret.
+   */
   readonly message: RequestMessage;
   /** The body that was sent. */
   readonly sent: Parsed<JsonObject>;
 }
 
-/** Reads and searches no more than may be kept: ten megabytes would take longer than the function has, at each delivery. */
+/**
+ * Reads and searches only as much as may be kept, because ten megabytes would exceed the time limit of the function at
+ * each delivery.
+ */
 export function readMessage(whole: RequestMessage): ReadMessage {
   const message = { ...whole, payload: whole.payload.subarray(0, MAX_BODY_BYTES + 1) };
   const without = { ...whole, payload: new Uint8Array() };
@@ -190,7 +200,7 @@ export function readMessage(whole: RequestMessage): ReadMessage {
   return found === undefined ? { message, sent } : { message: without, sent: { kind: 'refused', problem: found } };
 }
 
-/** What a reader of the payload could see in it, although it is not accepted as JSON. */
+/** The texts that a reader could see in the payload, even if it is not accepted as JSON. */
 function textsOf(payload: Uint8Array): readonly string[] {
   const bytes = Buffer.from(payload);
   const text = bytes.toString('utf8');
@@ -206,13 +216,16 @@ async function hasBegun({ store }: IntakeTools, { paymentId }: CreatePayment): P
   return (await store.readPayment(paymentId)) !== undefined;
 }
 
-/** The record with the fingerprint is gone, and the payment's chain has the terms. */
+/**
+ * Whether the request differs from the payment. The record with the fingerprint no longer exists, so the terms in the
+ * payment's chain are compared.
+ */
 async function isChanged({ store, digest }: IntakeTools, request: CreatePayment): Promise<boolean> {
   const chain = await store.readPayment(request.paymentId);
   return chain !== undefined && !isRequestedBy(digest, chain.first, request);
 }
 
-/** As for HTTP: if the limits cannot be read, requests are not held up. */
+/** Applies the limits as for HTTP: if they cannot be read, requests are not delayed. */
 async function admit({ limits, telemetry }: IntakeTools, owner: Owner): ReturnType<TenantLimits['admit']> {
   return limits.admit({ ...owner, kind: 'payments' }).catch((error: unknown) => {
     if (!isPassing(error)) throw error;
@@ -221,9 +234,9 @@ async function admit({ limits, telemetry }: IntakeTools, owner: Owner): ReturnTy
   });
 }
 
-/** The shortest wait of an event beyond the limit of its tenant. The longest is twice as long. Milliseconds. */
+/** Minimum wait of an event beyond the limit of its tenant. The maximum is twice as long. Milliseconds. */
 const LIMITED_MS = 10_000;
-/** A lease ends within its length. Clocks differ. Milliseconds. */
+/** Maximum wait for the end of a lease: its length, plus differences between clocks. Milliseconds. */
 const LONGEST_LEFT_MS = 60_000;
 
 function leftOf({ leaseExpiresAtMs }: Extract<CreatePaymentOutcome, { kind: 'in_progress' }>, nowMs: number): number {

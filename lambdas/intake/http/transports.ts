@@ -17,7 +17,10 @@ import { PAYMENT_REQUESTED, RequestAttribute, senderName } from '../contract.ts'
 import type { RequestMessage } from '../use/request-queue.ts';
 import { type IntakeTools, readMessage, takeRequest } from './take-request.ts';
 
-/** The transports of payment requests: each is read to the same message, and acknowledged once that is settled or durable. */
+/**
+ * The transports of payment requests. Each is parsed into the same message, and acknowledged once that message is
+ * settled or durable.
+ */
 
 export interface TransportTools extends Omit<IntakeTools, 'telemetry'>, Pick<MessageParking, 'acknowledge'> {
   /** The senders of the queues that have one sender each, by ARN. */
@@ -28,7 +31,7 @@ export interface TransportTools extends Omit<IntakeTools, 'telemetry'>, Pick<Mes
 type KafkaEvent = MSKEvent | SelfManagedKafkaEvent;
 type KafkaRecord = KafkaEvent['records'][string][number];
 
-/** A failed record of Kafka comes again from the queue. Seconds. */
+/** Redelivery delay of a failed Kafka record. Seconds. */
 const AGAIN_SECONDS = 30;
 
 /** The handler of all transports. */
@@ -39,7 +42,10 @@ export function paymentRequests(tools: TransportTools) {
 
 // -------------------------------------------------------------------------------------------------------------------- SQS
 
-/** The messages of a batch are independent: one that must wait is delivered again alone. Failures are counted on the message. */
+/**
+ * The messages of a batch are independent: a message that must wait is redelivered alone. Failures are counted on the
+ * message.
+ */
 async function takeFromQueue(
   tools: TransportTools,
   records: readonly SQSRecord[],
@@ -72,7 +78,7 @@ interface Settled extends ConsumedMessage {
   readonly left?: Left;
 }
 
-/** A message that failed comes again from the queue of Payonce, with its sender. */
+/** Redelivers a failed message from the queue of Payonce, with its sender. */
 function parkingOf(
   { requests }: Pick<TransportTools, 'requests'>,
   message: RequestMessage,
@@ -84,8 +90,8 @@ function parkingOf(
 }
 
 /**
- * Only Payonce, the bus and the bridge of NATS write to the queue without a sender of its own, so the attributes in it are true. The
- * attributes of other queues are their senders' and are not read.
+ * Only Payonce, the bus and the NATS bridge write to the queue without a sender of its own, so its attributes are
+ * trusted. The attributes in other queues are set by their senders and are not read.
  */
 function readQueued({ queues }: Pick<TransportTools, 'queues'>, record: SQSRecord): RequestMessage {
   const { body, attributes, eventSourceARN } = record;
@@ -122,11 +128,12 @@ function readOnBus(body: string, sentAtMs: number): RequestMessage {
 // ------------------------------------------------------------------------------------------------------------------ Kafka
 
 /**
- * Lambda reads the partitions in order. It repeats a batch whose execution fails until its records expire, and reads no record behind
- * it meanwhile; the answer is not read (AWS Lambda developer guide, "Configuring error handling controls for Kafka event sources":
- * partial answers need provisioned mode). So a record that cannot be settled now goes to the queue and comes again from there.
+ * Lambda reads the partitions in order. It repeats a failed batch until its records expire, and reads no later record
+ * during that time; the answer is not read (AWS Lambda developer guide, "Configuring error handling controls for Kafka
+ * event sources": partial answers need provisioned mode). Therefore, a record that cannot be settled now is sent to the
+ * queue and redelivered from there.
  *
- * @throws when neither the engine nor the queue takes a record; the whole batch comes again
+ * @throws when neither the engine nor the queue accepts a record; the whole batch is then redelivered
  */
 async function takeFromTopics(tools: TransportTools, { records }: KafkaEvent): Promise<undefined> {
   const settle = async (record: KafkaRecord): Promise<ConsumedMessage> => {
@@ -146,7 +153,7 @@ async function takeFromTopics(tools: TransportTools, { records }: KafkaEvent): P
 }
 
 function readInTopic({ topic, value, timestamp }: KafkaRecord): RequestMessage {
-  // A record without a value has none in the event, although the type says otherwise.
+  // A record without a value lacks the field in the event, contrary to its type.
   const payload = Buffer.from(value ?? '', 'base64');
   return { sender: senderName.topic(topic), payload, sentAtMs: timestamp };
 }

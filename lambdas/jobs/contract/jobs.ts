@@ -6,11 +6,14 @@ export interface JobEntry {
   readonly id: string;
   /** The purpose, in one line. */
   readonly why: string;
-  /** As EventBridge Scheduler writes it: `rate(5 minutes)`, `cron(15 2 * * ? *)` (EventBridge Scheduler user guide, "Schedule types"). */
+  /**
+   * In the syntax of EventBridge Scheduler: `rate(5 minutes)`, `cron(15 2 * * ? *)` (EventBridge Scheduler user guide,
+   * "Schedule types").
+   */
   readonly schedule: string;
   /** The longest interval between two scheduled times. An alarm reports a longer interval without a run. Seconds, at most a week. */
   readonly every: number;
-  /** The admin route that accepts a run of it. */
+  /** The admin route that accepts runs of this job. */
   readonly path: string;
   /** The scopes of the credential that requests the run. */
   readonly scopes: readonly string[];
@@ -18,7 +21,7 @@ export interface JobEntry {
   readonly overlap?: 'forbid' | 'allow';
   /** IANA name; only for `cron`. @default UTC */
   readonly timeZone?: string;
-  /** A run that takes longer has failed, and the next run continues its work. Seconds. @default an hour */
+  /** A run that takes longer counts as failed, and the next run continues its work. Seconds. @default an hour */
   readonly maxDuration?: number;
   /** The worker whose permissions it needs: `payments` moves money, `upkeep` does not. */
   readonly worker: JobWorkerName;
@@ -69,7 +72,7 @@ export const JOBS = [
   },
   {
     id: 'sweep-webhooks',
-    why: 'Enqueues webhook deliveries that are due or whose message was lost, and starts writers of exports that none is at work on.',
+    why: 'Enqueues webhook deliveries that are due or whose message was lost, and starts a writer for each export without one.',
     schedule: 'rate(1 minute)',
     every: 1 * MINUTES,
     path: runsOf('sweep-webhooks'),
@@ -79,7 +82,7 @@ export const JOBS = [
   },
   {
     id: 'republish-events',
-    why: 'Publishes events again that the projector has not seen, for example after an outage of the relay.',
+    why: 'Republishes events that the projector has not seen, for example after an outage of the relay.',
     schedule: 'rate(5 minutes)',
     every: 5 * MINUTES,
     path: runsOf('republish-events'),
@@ -118,7 +121,7 @@ export const JOBS = [
   },
   {
     id: 'purge-expired',
-    why: 'Deletes expired records that time to live has not deleted, and reports when it does not work.',
+    why: 'Deletes expired records that DynamoDB time to live has not deleted, and reports when time to live does not work.',
     schedule: 'cron(30 3 * * ? *)',
     every: 1 * DAYS,
     path: runsOf('purge-expired'),

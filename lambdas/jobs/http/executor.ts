@@ -14,7 +14,10 @@ const firing = z.object({
   scheduledTime: z.iso.datetime({ offset: true }),
 }) satisfies z.ZodType<JobFiring>;
 
-/** Requests the run of a firing. When it throws, Lambda retries the firing, which has the same run-id. */
+/**
+ * Requests the run for an invocation by the schedule. When it throws, Lambda retries the invocation, which has the same
+ * run-id.
+ */
 export function cronExecutor(tools: ExecutorTools): (event: unknown) => Promise<AskedForRun> {
   return async (event) => {
     try {
@@ -48,7 +51,7 @@ function readFiring(event: unknown): { readonly entry: JobEntry; readonly schedu
   return { entry, scheduledForMs: Date.parse(scheduledTime) };
 }
 
-/** The length of a given value in a message. Characters. */
+/** Maximum length of a given value in a message. Characters. */
 const LONGEST_SHOWN = 80;
 
 function shown(given: unknown): string {

@@ -31,7 +31,7 @@ import { DEFAULT_RUNS_PAGE, RUN_ID, runsQuery, startRunBody } from './job-schema
 type Tools = AcceptRunTools & Pick<JobsApiTools, 'listed'>;
 type Call = CallBy<Tools, JobsCaller>;
 type Route = OperatorRoute<Tools, JobsCaller> & JobRoute;
-/** A job of Payonce, or one that another service does. */
+/** A job of Payonce, or one that another service runs. */
 type Entry = JobEntry | ListedJob;
 
 export interface JobsApiTools extends AcceptRunTools, ApiTools {
@@ -39,7 +39,7 @@ export interface JobsApiTools extends AcceptRunTools, ApiTools {
   readonly clock: AcceptRunTools['clock'];
   readonly identify: IdentifyOperator;
   readonly verify: VerifyCredential;
-  /** The jobs that other services do. */
+  /** The jobs that other services run. */
   readonly listed: readonly ListedJob[];
 }
 
@@ -91,7 +91,7 @@ function jobObject(entry: Entry, last: JobRun | undefined, nowMs: number): Recor
     why,
     schedule,
     time_zone: read.schedule.kind === 'rate' ? null : (timeZone ?? 'UTC'),
-    // Each run of another service's job is called for, whatever became of the one before.
+    // Each run of another service's job is requested, whatever the result of the previous run.
     overlap: 'target' in entry ? 'allow' : (entry.overlap ?? 'forbid'),
     target: 'target' in entry ? entry.target : null,
     last_run: last === undefined ? null : jobRunObject(last),

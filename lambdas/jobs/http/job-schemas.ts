@@ -25,5 +25,5 @@ export const runsQuery = z.strictObject({
     .string()
     .regex(RUN_ID, 'must be the id of a run of this job')
     .optional()
-    .meta({ description: 'The `id` of the last run that you have. The page begins with the next older run.' }),
+    .meta({ description: 'The `id` of the last run of the previous page. The page begins with the next older run.' }),
 });

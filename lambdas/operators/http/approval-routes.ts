@@ -26,7 +26,7 @@ export const approvalsQuery = z.strictObject({
 
 export const verdictBody = z.strictObject({}).meta({ id: 'Verdict' });
 
-/** The requests of operators that wait for a second person, or waited. */
+/** The requests of operators that wait or waited for a second person. */
 export const APPROVAL_ROUTES: readonly OperatorRoute<DecisionTools>[] = [
   { method: 'GET', path: '/v1/admin/approvals', role: 'viewer', handle: listApprovals },
   { method: 'GET', path: '/v1/admin/approvals/{id}', role: 'viewer', handle: showApproval },
@@ -65,14 +65,17 @@ function isRefusal(outcome: ApprovalOutcome): outcome is ApprovalRefusal {
 const NOT_FOUND = problem('not_found', 'There is no such approval.');
 const REFUSALS: Readonly<Record<ApprovalRefusal['kind'], Problem>> = {
   approval_not_found: NOT_FOUND,
-  own_approval: problem('own_approval', 'You have asked for this. Another person must approve or reject it.'),
+  own_approval: problem('own_approval', 'You made this request. Another person must approve or reject it.'),
   approval_ended: problem('approval_ended', 'The approval has ended otherwise. Read it.'),
-  approval_expired: problem('approval_ended', 'The approval has expired. Ask anew.'),
+  approval_expired: problem('approval_ended', 'The approval has expired. Send a new request.'),
   approval_outdated: problem(
     'approval_outdated',
-    'The payment has changed, so that the request would now have another effect than the approval shows. Ask anew.',
+    'The payment has changed, so that the request would now have another effect than the approval shows. Send a new request.',
   ),
-  reason_erased: problem('approval_outdated', 'The reason was erased with the data of the payment. Ask anew.'),
+  reason_erased: problem(
+    'approval_outdated',
+    'The reason was erased with the data of the payment. Send a new request.',
+  ),
 };
 
 /** The request states the result of one approval, so repeating it has the same effect and needs no idempotency key. */

@@ -4,7 +4,7 @@ import type { Balance } from '../../views/use/ledger-reader.ts';
 import { directed } from '../../views/use/read-balances.ts';
 import type { Preview } from '../use/keyed-effect.ts';
 
-/** The answer to a dry run; amounts in minor units. The balances are those of the payment alone. */
+/** The answer to a dry run; amounts in minor units. The balances cover this payment only. */
 export function previewHandled({ draft, before, waits }: Preview): Handled {
   const earlier = before.transitions.flatMap(({ postings }) => postings);
   const after = balancesOf([...earlier, ...draft.postings]);

@@ -6,7 +6,7 @@ const PREFIX = 'ent_';
 /** Time, payment, sequence, leg, checksum. */
 const SPELLED =
   /^(?<at>0|[1-9]\d{0,14}) (?<payment>\S+) (?<sequence>[1-9]\d{0,5}) (?<leg>0|[1-9]\d{0,3}) (?<checksum>[0-9a-f]{12})$/;
-/** 48 bits reject invented ids. Independently of it, every read is limited to its owner. */
+/** 48 bits are enough to reject invented ids. In addition, every read is limited to its owner. */
 const CHECKSUM_BYTES = 6;
 
 /** The id of an entry, which is also a page cursor. Valid for its owner only. */

@@ -27,7 +27,7 @@ export const timelineQuery = z.strictObject({
   ),
 });
 
-/** All that happened to a payment, for operators. */
+/** The timeline of a payment, for operators. */
 export const getTimeline: OperatorRoute<{ readonly timeline: TimelineTools }> = {
   method: 'GET',
   path: '/v1/admin/payments/{id}/timeline',

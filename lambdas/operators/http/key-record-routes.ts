@@ -27,7 +27,7 @@ interface Tools {
 
 type Call = CallBy<Tools, Operator>;
 
-/** As it is, or as a quoted string. */
+/** The key itself, or as a quoted string. */
 const KEY = /^(?:[!#-~][!-~]{0,127}|"(?:[!#-[\]-~]|\\["\\]){1,128}")$/;
 
 const PATHS =
@@ -44,16 +44,16 @@ export const keyRecordQuery = z
       example: '/v1/payments',
     }),
     tenant: z.string().regex(TENANT_ID, 'must be the id of a tenant').optional().meta({
-      description: 'Whose key it is. Needed for the paths of tenants, and for no other.',
+      description: 'The tenant that owns the key. Required for the paths of tenants, and not allowed for others.',
       example: 'ten_desk',
     }),
     mode: z
       .enum(['test', 'live'], 'must be test or live')
       .optional()
-      .meta({ description: 'Of the API key of the request, for the paths of tenants. Default: `live`.' }),
+      .meta({ description: 'The mode of the API key of the request, for the paths of tenants. Default: `live`.' }),
     operator: freeText(200, 1).optional().meta({
       description:
-        'Whose key it is: the name of the operator, or the subject at the identity provider. Needed for the paths of operators, and for no other.',
+        'The owner of the key: the name of the operator, or the subject at the identity provider. Required for the paths of operators, and not allowed for others.',
     }),
   })
   .superRefine(({ path, tenant, mode, operator }, context) => {
@@ -96,13 +96,16 @@ async function showRecord(call: Call): Promise<Handled> {
 async function shown({ tools, request, caller }: Call, id: string): Promise<Handled> {
   const record = await readKeyRecord(tools.timeline, id, tools.clock.nowMs());
   if (record === undefined) {
-    const detail = 'There is no such record: the key was not used there, or its record is deleted.';
+    const detail = 'There is no such record: the key was not used at this path, or its record was deleted.';
     return refusal(problem('not_found', detail), request);
   }
   return found(recordObject(record, includesRole(caller.role, 'operator')));
 }
 
-/** @param showsBody viewers get the status of the stored answer alone: its body can hold what a merchant or a processor wrote */
+/**
+ * @param showsBody false for viewers, who get only the status of the stored answer, because its body can contain text
+ *   from a merchant or a processor
+ */
 function recordObject(record: KeyRecord, showsBody: boolean): Record<string, unknown> {
   const { operationId, state, paymentId, owner, earlier = [], calls = [], fingerprint, answer } = record;
   const { claimedAtMs, changedAtMs, leaseExpiresAtMs, expiresAtSeconds } = record;

@@ -44,7 +44,7 @@ export const createKeyBody = z
   .strictObject({
     tenant: ofTenant.meta({ description: 'The tenant that owns the key.' }),
     mode: ofMode,
-    name: freeText(100, 1).meta({ description: 'What the key is for.', example: 'Web shop' }),
+    name: freeText(100, 1).meta({ description: 'The purpose of the key.', example: 'Web shop' }),
     scopes: z
       .array(z.enum(ALL_SCOPES, `must be one of ${ALL_SCOPES.join(', ')}`), 'must be an array of scopes')
       .min(1, 'must have at least 1 scope')
@@ -54,7 +54,7 @@ export const createKeyBody = z
       .min(1, 'must be at least 1')
       .max(3650, 'must be at most 3650')
       .optional()
-      .meta({ description: 'After so many days the key is refused. By default, it does not expire.' }),
+      .meta({ description: 'Number of days after which the key is refused. By default, it does not expire.' }),
   })
   .meta({ id: 'CreateKey' });
 
@@ -65,7 +65,7 @@ export const rollKeyBody = z
       .min(0, 'must be at least 0')
       .max(744, 'must be at most 744')
       .optional()
-      .meta({ description: 'How long the old key stays valid; 0 ends it at once. Default: 24.' }),
+      .meta({ description: 'How long the old key stays valid; 0 revokes it immediately. Default: 24.' }),
   })
   .meta({ id: 'RollKey' });
 
@@ -116,7 +116,7 @@ async function rollKey(call: Call): Promise<Handled> {
   const { overlap_hours: overlapHours = DEFAULT_OVERLAP_HOURS } = body;
   const keys = tools.keysBy(causedByOperator(call));
   const old = KEY_ID.test(id) ? await keys.summaryOf(id as KeyId) : undefined;
-  // A person who gets the new key of an operator could act, and approve, as that operator.
+  // A caller who receives the new key of an operator could act, and approve, as that operator.
   if (old === undefined || 'operator' in old) return refusal(NO_KEY_OF_TENANT, request);
   const scope = { person: caller.person, method: 'POST', path: `/v1/admin/keys/${id}/roll`, key };
   const outcome = await makeKeyOnce(tools, {

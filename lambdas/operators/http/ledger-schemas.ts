@@ -45,7 +45,7 @@ export const balancesQuery = z.strictObject({
   at: wholeNumber(
     0,
     LAST_SECOND,
-    'The balances as they were then: only entries before this time. Unix seconds. Default: all entries.',
+    'The balances at this time: only entries before it. Unix seconds. Default: all entries.',
   ),
 });
 
@@ -102,7 +102,7 @@ const dryRun = z
   .optional()
   .meta({
     description:
-      'Answers what would be posted and the balances of the payment before and after it. Nothing is written, and ' +
+      'Returns the postings that would be made, and the balances of the payment before and after. Nothing is written, and ' +
       '`Idempotency-Key` is neither needed nor used up.',
   });
 
@@ -143,7 +143,7 @@ export const correctionBody = z
 export const annotationBody = z
   .strictObject({
     reason: reason.meta({
-      description: 'What is wrong with the record, or what explains it. Stored until it is erased.',
+      description: 'The error in the record, or its explanation. Stored until it is erased.',
       example: 'Charged for the wrong order; see ticket 4711',
     }),
     annotates: z
@@ -151,7 +151,7 @@ export const annotationBody = z
       .min(1, 'must be at least 1')
       .max(MAX_SEQUENCE, `must be at most ${MAX_SEQUENCE}`)
       .optional()
-      .meta({ description: 'The sequence of the transition that it is about. Default: the payment as a whole.' }),
+      .meta({ description: 'The sequence of the annotated transition. Default: the payment as a whole.' }),
   })
   .meta({ id: 'AnnotatePayment' });
 

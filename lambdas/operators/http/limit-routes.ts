@@ -20,7 +20,7 @@ export interface LimitTools extends RecordTools {
   readonly digest: Digest;
   /** @param by named in the activity log */
   readonly limitsBy: (by: OperatorCause) => LimitSettings;
-  /** Of a tenant without a limit of its own. */
+  /** The limit of tenants without a limit of their own. */
   readonly deployedLimit: RateLimit;
 }
 
@@ -36,8 +36,10 @@ export const setLimitBody = z
     tenant: ofTenant.meta({ description: 'The tenant whose requests are limited.' }),
     mode: ofMode,
     kind: z.enum(LIMIT_KINDS, `must be one of ${LIMIT_KINDS.join(', ')}`),
-    rate: number.meta({ description: 'Requests per second. Null, with `burst`: the limit of the deployment again.' }),
-    burst: number.meta({ description: 'Requests at once after a pause.' }),
+    rate: number.meta({
+      description: 'Requests per second. Null, together with `burst`, restores the limit of the deployment.',
+    }),
+    burst: number.meta({ description: 'Maximum burst of requests after a pause.' }),
   })
   .refine(({ rate, burst }) => (rate === null) === (burst === null), {
     path: ['burst'],

@@ -9,7 +9,7 @@ import type { CorrectionRefusal } from '../use/correct-ledger.ts';
 import type { DecisionRefusal } from '../use/decide-payment.ts';
 import type { KeyedEffectOutcome } from '../use/keyed-effect.ts';
 
-/** The answer to a correction, a decision or an annotation, also to one that a second person has approved. */
+/** The answer to a correction, a decision or an annotation, including one that a second person has approved. */
 export function operatorAnswer(
   outcome: KeyedEffectOutcome<CorrectionRefusal | DecisionRefusal | AnnotationRefusal>,
   requestId: string,
@@ -118,7 +118,7 @@ function decisionRefusal(refusal: Exclude<DecisionRefusal, ComparisonRefusal>, r
       return problemAnswer(problem('change_not_undecided', detail), requestId);
     }
     case 'change_too_young': {
-      const detail = 'The resolver may still determine the outcome of the change. Decide after it could not.';
+      const detail = 'The resolver may still determine the outcome of the change. Decide after it has given up.';
       return problemAnswer(problem('change_not_undecided', detail), requestId, {
         members: { decidable_from: Math.ceil(refusal.fromMs / 1000) },
       });

@@ -16,7 +16,7 @@ interface ReadTools {
   readonly effects: EffectStore;
 }
 
-/** What operators did to a payment, in the order of its recording. */
+/** The effects of operators on a payment, in the order of their recording. */
 interface Effects {
   readonly noun: 'correction' | 'decision' | 'annotation';
   readonly shown: (chain: PaymentChain) => readonly Readonly<Record<string, unknown>>[];
@@ -71,7 +71,7 @@ async function list({ tools, caller, request }: Call<ReadTools>, { shown }: Effe
   return found({ object: 'list', data: shown(chain), has_more: false });
 }
 
-/** A change carries its decision in later transitions as well; the first one is the decision's. */
+/** Later transitions of a change repeat its decision, so only the first one counts. */
 function decisionsOf({ transitions }: PaymentChain): readonly Readonly<Record<string, unknown>>[] {
   const shown = new Map<string, Readonly<Record<string, unknown>>>();
   for (const transition of transitions) {

@@ -56,7 +56,7 @@ export const LIST_ROUTES: readonly OperatorRoute<OperatorListTools>[] = [
   { method: 'GET', path: '/v1/admin/queues/{id}', role: 'viewer', handle: listEntries },
 ];
 
-/** Who the caller is, and what its role may do. */
+/** The identity of the caller, and the permissions of its role. */
 async function showCaller({ request, caller }: Call): Promise<Handled> {
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
@@ -82,7 +82,7 @@ async function listTenants(call: Call): Promise<Handled> {
 
 const NAMES = Object.keys(QUEUES) as QueueName[];
 
-/** One after the other: each is a query of every shard. */
+/** In sequence, because each is a query of every shard. */
 async function listQueues({ tools, request }: Call): Promise<Handled> {
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
@@ -140,7 +140,9 @@ async function listEntries({ tools, request, id }: Call): Promise<Handled> {
   return found({ object: 'list', data, has_more: entries.length > limit });
 }
 
-/** Amazon SQS has no cursors, and counts every look at a message that a function receives as a try. */
+/**
+ * Lists messages that no function receives. Amazon SQS has no cursors, and counts every read of a message as a receive.
+ */
 async function listMessages(
   { tools: { messages, clock }, request }: Pick<Call, 'tools' | 'request'>,
   id: string,
@@ -177,7 +179,7 @@ function entryObject(queue: string, id: string, entry: QueueEntry & Pick<Message
   };
 }
 
-/** The id is the place, which is also the cursor. */
+/** The id contains the place, which is also the cursor. */
 function idOf(queue: QueueName, { shard, sort }: QueuePlace): string {
   return `que_${Buffer.from(`${queue} ${shard} ${sort}`).toString('base64url')}`;
 }

@@ -75,11 +75,11 @@ async function search({
   const { tenant, mode = 'live', status, reference, email, currency, ...asked } = query.value;
   const { amount_from: amountFromMinor, amount_to: amountToMinor, ...range } = asked;
   const isTrusted = includesRole(caller.role, 'operator');
-  // Even an empty list would say whether a person has paid.
+  // Even an empty list would reveal whether a person has paid.
   if (email !== undefined && !isTrusted) return refusal(problem('insufficient_role', ROLE_NEEDED), request);
   const owner = { tenantId: tenantId(tenant), mode };
   const outcome = await listPayments({ ...tools.search, books: [] }, owner, {
-    // The policy of this function has no room for the right to the index. The rows say the status, too.
+    // The policy of this function has no space for access to the index. The rows contain the status, too.
     byIndex: false,
     ...(status === undefined ? {} : { status }),
     ...(reference === undefined ? {} : { reference }),
@@ -94,7 +94,7 @@ async function search({
   return listHandled({ ...outcome, rows }, 'payments', request);
 }
 
-/** The texts of a merchant can name persons. */
+/** Removes texts of the merchant, which can name persons. */
 function withoutNotes(body: string): string {
   const payment = JSON.parse(body) as Record<string, unknown>;
   return JSON.stringify({ ...payment, description: null, metadata: {} });

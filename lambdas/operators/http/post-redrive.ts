@@ -17,7 +17,7 @@ export interface PostRedriveTools extends RedriveTools {
 
 export const redriveBody = z.strictObject({}).meta({ id: 'RedriveQueue' });
 
-/** Passes dead letters and parked records to the queue or the function that does their work again. */
+/** Moves dead letters and parked records to the queue or function that processes them again. */
 export const postRedrive: OperatorRoute<PostRedriveTools> = {
   method: 'POST',
   path: '/v1/admin/queues/{id}/redrive',

@@ -1,14 +1,16 @@
 import { IdempotencyRow } from '../../kernel/contract/rows.ts';
 
-/** The queues of unfinished work, each with what waits in it and the job whose runs count it as `left`. */
+/**
+ * The queues of unfinished work, each with a description of its entries and the job whose runs count them as `left`.
+ */
 export const QUEUES = {
   claims: { waits: 'Requests whose owner did not complete them before its lease ended.', job: 'resolve' },
-  inquiries: { waits: 'Payments and changes whose outcome is asked for at the processor.', job: 'resolve' },
-  returns: { waits: 'Charges that their payments must not have, to be returned.', job: 'resolve' },
+  inquiries: { waits: 'Payments and changes whose outcome is looked up at the processor.', job: 'resolve' },
+  returns: { waits: 'Charges that their payments must not have, and that are to be returned.', job: 'resolve' },
   orders: { waits: 'Orders that are not fulfilled or undone yet.', job: 'resolve' },
   holds: { waits: 'Authorizations that are neither captured nor voided.', job: 'expire-authorizations' },
-  orphans: { waits: 'Callbacks without a known payment, which are tried again for a day.', job: 'retry-orphans' },
-  orphans_kept: { waits: 'Callbacks without a known payment, which are not tried any more.', job: null },
+  orphans: { waits: 'Callbacks without a known payment, which are retried for a day.', job: 'retry-orphans' },
+  orphans_kept: { waits: 'Callbacks without a known payment, which are no longer retried.', job: null },
 } as const;
 
 export type QueueName = keyof typeof QUEUES;
@@ -17,7 +19,7 @@ export type QueueName = keyof typeof QUEUES;
 export interface QueueEntry {
   /** The id of the payment or the order. Absent when it is not known, or the row cannot be read. */
   readonly about?: string;
-  /** The id of the operation or the charge, when it is another one. */
+  /** The id of the operation or the charge, when it differs. */
   readonly part?: string;
   /** Unix milliseconds. Absent when the row cannot be read. */
   readonly sinceMs?: number;
@@ -37,9 +39,9 @@ export const CLAIM_SORT = new RegExp(String.raw`^(\d{1,15}) (${IdempotencyRow.re
 export interface QueueSummary {
   /** Counted up to some hundreds in each shard. */
   readonly waiting: number;
-  /** Whether there are more than were counted. */
+  /** Whether there are more entries than were counted. */
   readonly hasMore: boolean;
-  /** Of those that were counted. Unix milliseconds. */
+  /** The oldest counted entry. Unix milliseconds. */
   readonly oldestMs?: number;
 }
 
@@ -60,23 +62,23 @@ interface DeployedQueue {
   readonly url: string;
   /** Whether no function receives its messages: dead letters and parked records. */
   readonly isKept: boolean;
-  /** The name of the queue whose function does the work of its messages again, as they are, or that of the function. */
+  /** The name of the queue or function that processes its messages again, unchanged. */
   readonly redriveTo?: string;
   /** The deployed name of `redriveTo`, if it is a function. */
   readonly redriver?: string;
 }
 
-/** Queues of messages that are kept and that no function does the work of, each with what an operator can do instead. */
+/** Queues whose messages are kept and cannot be redriven, each with the alternative for an operator. */
 const WITHOUT_WAY: Readonly<Record<string, string>> = {
   'Archive-Parked':
-    'Their rows are looked for in the whole Ledger: the command `payonce redrive` puts them into the archive.',
+    'The archive needs their rows, which are searched for in the whole Ledger: use the command `payonce redrive`.',
   'Jobs-Missed': 'The next run of each job does everything that is due. Request a run of the job, and purge the queue.',
 };
 
-/** Of a queue that is in no list above. The stacks have none. */
-export const NO_WAY = 'No function does their work again.';
+/** The reason for a queue that is in none of the lists above. The stacks have no such queue. */
+export const NO_WAY = 'No function processes these messages again.';
 
-/** Where the work of a queue is done again, or why a redrive is not possible. Undefined for a queue that is not there. */
+/** The destination of a redrive, or the reason why it is not possible. Undefined for an unknown queue. */
 export function wayBack(
   deployed: DeployedQueues,
   id: string,
@@ -85,7 +87,7 @@ export function wayBack(
   if (isQueueName(id))
     return none(
       QUEUES[id].job === null
-        ? 'Nothing tries these again: their payments are not known.'
+        ? 'These are not retried, because their payments are not known.'
         : 'A job empties this queue: request a run of it.',
     );
   const queue = Object.hasOwn(deployed, id) ? deployed[id] : undefined;
@@ -102,34 +104,38 @@ function isQueueName(id: string): id is QueueName {
 export interface MessageEntry extends QueueEntry {
   /** The id of the message. */
   readonly id: string;
-  /** Why it was given up, if its sender said so. */
+  /** The reason why it was given up, if its sender gave one. */
   readonly reason?: string;
 }
 
-/** Which messages are put back. */
+/** Selects the messages to move back. */
 export interface PutBack {
-  /** Those that were sent before. What fails again after it was put back is a new message. Unix milliseconds. */
+  /**
+   * Messages that were sent before this time. A message that fails again after it was moved counts as a new message.
+   * Unix milliseconds.
+   */
   readonly beforeMs: number;
-  /** No further message is taken after this time. Unix milliseconds. */
+  /** No further message is received after this time. Unix milliseconds. */
   readonly stopAtMs: number;
 }
 
 /** Queues of messages (Amazon SQS). */
 export interface MessageQueues {
   readonly deployed: DeployedQueues;
-  /** Approximately, with those that are delayed or received. */
+  /** Approximate number of messages, including delayed and in-flight ones. */
   count(queue: string): Promise<number>;
   /**
-   * Some of the messages that no function receives, in no order. They are hidden from others while they are read.
+   * Some of the messages that no function receives, in no particular order. They are hidden from other readers for some
+   * seconds.
    *
    * @param limit at least 1
    */
   look(queue: string, limit: number): Promise<readonly MessageEntry[]>;
   /**
-   * Passes messages to what `redriveTo` names, as they are. One is deleted after it was passed on: whoever dies between leaves it in
-   * both places.
+   * Moves messages, unchanged, to the queue or function that `redriveTo` names. A message is deleted only after it was
+   * passed on, so a crash in between leaves it in both places.
    *
-   * @returns how many were put back
+   * @returns the number of moved messages
    */
   putBack(queue: string, which: PutBack): Promise<number>;
 }

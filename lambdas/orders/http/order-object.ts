@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { ORDER_STATUSES } from '../domain/order.ts';
 import { SHOWN_EMAIL, SHOWN_REFERRAL } from '../domain/order-answer.ts';
 
-/** An order as it is answered. Objects are open: a client must pass over fields that it does not know. */
+/** An order in answers. Objects are open: a client must ignore unknown fields. */
 export const order = z
   .looseObject({
     id: z
@@ -26,7 +26,7 @@ export const order = z
     return_url: z
       .string()
       .exactOptional()
-      .meta({ description: 'As requested. Omitted when the page that is set for the deployment is used.' }),
+      .meta({ description: 'As requested. Omitted when the default page of the deployment is used.' }),
     details_erased: z
       .literal(true)
       .exactOptional()
@@ -44,7 +44,7 @@ export const order = z
         description:
           'The confirmation. `none`: the order was canceled before it was due. `delayed`: it could not be sent yet, and is retried. `unknown`: it may have ' +
           'been sent, and is not sent again automatically. `failed`: it was refused, or all retries failed; an operator may still send it. ' +
-          '`capped`: its recipient had got as many e-mails from you on that day as are allowed. It never reverses the order.',
+          '`capped`: its recipient had reached the daily limit of e-mails from you. It never reverses the order.',
       }),
     }),
     referral: z.enum(SHOWN_REFERRAL).meta({
@@ -55,7 +55,7 @@ export const order = z
     failure: z
       .looseObject({ code: z.string(), message: z.string() })
       .nullable()
-      .meta({ description: 'Why the order cannot be fulfilled and is reversed.' }),
+      .meta({ description: 'The reason why the order cannot be fulfilled and is reversed.' }),
     created: z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 }),
     livemode: z.boolean(),
   })

@@ -3,7 +3,7 @@ import { createPaymentBody } from '../../payments/http/payment-objects.ts';
 
 /** The schemas of requests. The API documents are generated from them. */
 
-/** It bounds the size of an order's rows and answers. */
+/** Bounds the size of an order's rows and answers. */
 const MAX_ITEMS = 50;
 const MAX_QUANTITY = 1_000_000;
 /** The longest possible address: the path limit of 256 octets of RFC 5321, section 4.5.3.1.3, without the angle brackets. */
@@ -42,7 +42,7 @@ const referrer = partner.meta({
 
 const affiliate = partner.meta({
   description:
-    'The affiliate who gets a commission, 10 % of the amount that you keep, rounded down, once the order is completed and its lock period is over.',
+    'The affiliate who receives a commission: 10 % of the amount that you keep, rounded down, once the order is completed and its lock period is over.',
   example: 'aff_7',
 });
 
@@ -55,7 +55,7 @@ const shopOrder = z
     example: 118,
   });
 
-/** The first invalid field is reported, in this order of fields. The money is checked like that of a payment. */
+/** The first invalid field is reported, in this order of fields. The money is validated as in a payment. */
 export const createOrderBody = z
   .strictObject({
     amount: createPaymentBody.shape.amount,

@@ -9,7 +9,7 @@ import { readPayment } from '../use/read-payment.ts';
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-/** The record of an event that asked for a payment. Tenant and mode are the caller's, as those of the sender were. */
+/** The record of an event that requested a payment. Tenant and mode of the caller must equal those of the sender. */
 export async function showPaymentRequest(
   call: Call<{ readonly store: PaymentStore; readonly digest: Digest }>,
 ): Promise<Handled> {
@@ -46,14 +46,17 @@ interface RequestState {
   readonly changedMs?: number;
 }
 
-/** A claim that was released has failed: nothing was sent, and the next delivery may claim it at once. */
+/** A released claim is shown as failed: nothing was sent, and the next delivery may claim it immediately. */
 function stateOf(record: IdempotencyRecord): RequestState {
   const changedMs = record.changedAtMs ?? record.claimedAtMs;
   if (record.status === 'COMPLETED') return { status: 'completed', changedMs };
   return { status: record.released ? 'failed' : 'pending', changedMs };
 }
 
-/** A completed record has expired. The record of a payment without an outcome was lost, and the resolver completes it. */
+/**
+ * The state of a payment without a record. If it has an outcome, its completed record has expired; otherwise the record
+ * was lost, and the resolver completes the payment.
+ */
 function withoutRecord(status: string): RequestState {
   return { status: status === 'processing' ? 'pending' : 'completed' };
 }

@@ -13,7 +13,7 @@ export async function listCharges({ tools, caller, request, id }: Call<ReadCharg
     case 'not_found':
       return refusal(problem('not_found', 'There is no such payment.'), request);
     case 'not_called': {
-      const detail = 'This deployment does not call the processor of this payment any more.';
+      const detail = 'This deployment no longer calls the processor of this payment.';
       return refusal(problem('processor_unavailable', detail), request);
     }
     case 'found': {

@@ -20,7 +20,7 @@ export const transitionPageQuery = z.strictObject({
   starting_after: wholeNumber(
     0,
     MAX_SEQUENCE,
-    'The sequence of the last transition that you have: the page begins after it.',
+    'The sequence of the last transition of the previous page. The page begins after it.',
   ),
 });
 
@@ -53,7 +53,7 @@ export function transitionObject({
   };
 }
 
-/** What the transition is about, by its id, with the reason that was given for it. */
+/** The subject of the transition: its id, and the reason that was given for it. */
 function subjectObject(subject: Subject, { id }: Payment): Record<string, unknown> {
   switch (subject.kind) {
     case 'refund':

@@ -34,7 +34,7 @@ export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string):
   }
 }
 
-/** The problem of a new payment that no processor gets. The key stays unused. */
+/** The problem for a new payment that no processor accepts. The key stays unused. */
 export function noProcessor(why: NoProcessor): Problem {
   switch (why) {
     case 'no_processor_configured':

@@ -20,7 +20,7 @@ import { CANCEL_REASONS, DISPUTE_STATUSES, PAYMENT_STATUSES } from '../domain/pa
 const MAX_METADATA_KEYS = 50;
 const MAX_METADATA_KEY_LENGTH = 40;
 const MAX_METADATA_VALUE_LENGTH = 500;
-/** All keys and values together, in UTF-8 bytes. It bounds the size of a payment's first row. */
+/** Maximum size of all keys and values together, which bounds the size of a payment's first row. UTF-8 bytes. */
 const MAX_METADATA_BYTES = 2_048;
 
 /** The largest limit of all currencies. Minor units. Each currency has its own limit, checked below. */
@@ -68,7 +68,7 @@ const metadata = z
   .refine((value) => Object.keys(value).length <= MAX_METADATA_KEYS, `must have at most ${MAX_METADATA_KEYS} keys`)
   .refine((value) => utf8Bytes(value) <= MAX_METADATA_BYTES, `must be at most ${MAX_METADATA_BYTES} bytes in all`)
   .superRefine((value, context) => {
-    // What Payonce reads of the metadata comes into e-mails and lists.
+    // E-mails and lists show the metadata that Payonce reads.
     for (const name of Object.values(MetadataName)) {
       if (ONE_LINE.test(value[name] ?? '')) continue;
       context.addIssue({ code: 'custom', message: 'must be one line without control characters', path: [name] });
@@ -83,7 +83,7 @@ const metadata = z
     maxProperties: MAX_METADATA_KEYS,
   });
 
-/** It bounds the size of a payment's first row. */
+/** Bounds the size of a payment's first row. Characters. */
 const MAX_URL_LENGTH = 1_024;
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
@@ -111,7 +111,10 @@ function isLoopback({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && LOOPBACK.has(hostname);
 }
 
-/** A page that only the machine of the payer reaches is for tests. @returns the refusal of such a page in live mode */
+/**
+ * Allows a page that only the payer's machine can reach in test mode only. @returns the refusal of such a page in live
+ * mode
+ */
 export function loopbackProblem(mode: Mode, returnTo: string | undefined): Parsed<never> | undefined {
   const url = returnTo === undefined || mode === 'test' ? undefined : webUrl(returnTo);
   if (url === undefined || !isLoopback(url)) return undefined;
@@ -191,9 +194,9 @@ export const dispute = /* @__PURE__ */ ifUsed(() =>
       currency: z.string().meta({ example: 'EUR' }),
       status: z.enum(DISPUTE_STATUSES).meta({
         description:
-          'The payer’s bank has the money while the status is `open` or `lost`. `won` means that it came back.',
+          'The payer’s bank holds the money while the status is `open` or `lost`. `won` means that the money was returned.',
       }),
-      created: unixSeconds.meta({ description: 'When Payonce recorded it. Unix time in seconds.' }),
+      created: unixSeconds.meta({ description: 'Time at which Payonce recorded it. Unix time in seconds.' }),
     })
     .meta({ id: 'Dispute' }),
 );
@@ -235,7 +238,7 @@ export const payment = /* @__PURE__ */ ifUsed(() =>
         .string()
         .exactOptional()
         .meta({
-          description: 'Why the payment was canceled. Present only while the status is `canceled`.',
+          description: 'The reason for the cancellation. Present only while the status is `canceled`.',
           enum: [...CANCEL_REASONS],
         }),
       reference: z.string().nullable(),
@@ -244,7 +247,7 @@ export const payment = /* @__PURE__ */ ifUsed(() =>
       return_url: z
         .string()
         .exactOptional()
-        .meta({ description: 'As requested. Omitted when the page that is set for the deployment is used.' }),
+        .meta({ description: 'As requested. Omitted when the default page of the deployment is used.' }),
       details_erased: z
         .literal(true)
         .exactOptional()
@@ -255,7 +258,7 @@ export const payment = /* @__PURE__ */ ifUsed(() =>
         .meta({ description: 'The disputes of the payment, oldest first. Omitted while there are none.' }),
       annotations: z.int().min(1).exactOptional().meta({
         description:
-          'How many annotations operators made (`GET /v1/annotations?payment=…`). Omitted while there are none.',
+          'Number of annotations by operators (`GET /v1/annotations?payment=…`). Omitted while there are none.',
       }),
       created: unixSeconds,
       livemode: z.boolean(),
@@ -280,7 +283,7 @@ export const refund = /* @__PURE__ */ ifUsed(() =>
       status: z.enum(['pending', 'succeeded', 'failed']).meta({
         description: '`pending` means that the outcome is not known yet. A succeeded refund can still fail days later.',
       }),
-      reason: z.string().nullable().meta({ description: 'The reason that you gave.' }),
+      reason: z.string().nullable().meta({ description: 'The reason given in the request.' }),
       details_erased: z.literal(true).exactOptional().meta({ description: 'The reason was erased.' }),
       failure: z.looseObject({ code: z.string(), message: z.string() }).nullable(),
       created: unixSeconds.meta({

@@ -86,7 +86,7 @@ const getPaymentRequest: Route<ChangePaymentTools> = {
   handle: async (call) => (await import('./get-payment-request.ts')).showPaymentRequest(call),
 };
 
-/** What the processor's books say now. In a chunk of its own. */
+/** The current state of the processor's books. In a chunk of its own. */
 const getCharges: Route<ReadChargesTools> = {
   method: 'GET',
   path: '/v1/payments/{id}/charges',

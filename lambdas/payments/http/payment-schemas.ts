@@ -13,7 +13,7 @@ export const cancelBody = z.strictObject({}).meta({ id: 'CancelPayment' });
 
 export const refundBody = z
   .strictObject({
-    amount: partOf('the amount that is left'),
+    amount: partOf('the remaining amount'),
     reason: freeText(200, 1).optional().meta({ description: 'Free text, stored unchanged.', example: 'Returned' }),
   })
   .meta({ id: 'RefundPayment' });

@@ -52,7 +52,7 @@ async function handle(call: Call<PaymentsTools>): Promise<Handled> {
 }
 
 /**
- * Selects the processor of a payment that is asked for, over any transport, and hashes its e-mail address.
+ * Selects the processor of a payment request, over any transport, and hashes its e-mail address.
  *
  * @returns a function that creates the payment, or the problem of a source that the processor does not accept
  * @throws as {@link hashOfNew}

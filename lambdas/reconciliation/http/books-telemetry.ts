@@ -3,12 +3,12 @@ import type { Instruments } from '../../kernel/platform/instruments.ts';
 import { BOOKS_SERVICE, BooksMetric } from '../contract.ts';
 import type { MismatchChange, MismatchCounts, OpenMismatch } from '../domain/mismatch-view.ts';
 
-/** Gauges are published also when zero. */
+/** Publishes gauges even when they are zero. */
 export function booksTelemetry(instruments: Instruments) {
   const logger = instruments.logger(BOOKS_SERVICE);
   const metrics = instruments.metrics(BOOKS_SERVICE);
   return {
-    /** One line for each mismatch that becomes suspected, confirmed or gone. */
+    /** Logs one line for each mismatch that becomes suspected, confirmed or gone. */
     difference: (
       change: MismatchChange,
       { id, books, owner, subject, mismatch, firstSeenAtMs }: OpenMismatch,

@@ -23,7 +23,7 @@ export interface AnswerTools extends RequestTools {
   readonly digest: Digest;
 }
 
-/** Larger stored answers would not fit into an item of DynamoDB beside the rest of the record. Bytes. */
+/** Maximum size of a stored answer, so that it fits into an item of DynamoDB with the rest of the record. Bytes. */
 const MOST_ANSWER_BYTES = 256 * 1024;
 
 /** Answers a request with an idempotency key: 400 without one, 409, 422, the stored answer, or the handler's. Faults are 503 or 500. */
@@ -57,7 +57,7 @@ export async function answerOnce<Write extends OwnWrite>(
       case 'key_expired':
         return refuse(
           'idempotency_key_expired',
-          'The stored answer of this key has expired. It is not executed again.',
+          'The stored answer of this key has expired. The request is not executed again.',
         );
     }
   } catch (error) {
@@ -68,7 +68,9 @@ export async function answerOnce<Write extends OwnWrite>(
   }
 }
 
-/** JSON is compared by its meaning, so that a retry may order its fields differently. Other text is compared as it is. */
+/**
+ * JSON is compared by its meaning, so that a retry may order its fields differently. Other text is compared verbatim.
+ */
 function bodyOf({ header, body }: ServiceCall) {
   const isJson = header('content-type').some((type) => /^application\/(?:[\w.-]+\+)?json\b/i.test(type));
   return isJson && body !== '' ? parseStrictJson(body) : { kind: 'valid' as const, value: body };

@@ -31,7 +31,7 @@ export const EVENT_ROUTES: readonly Route<EventsTools>[] = [
     path: '/v1/reports/volume',
     scope: Scopes.ledgerRead,
     role: 'viewer',
-    // Its code is loaded with the first request, so that a start does not wait for it.
+    // Its code is loaded with the first request, so that a cold start does not load it.
     handle: async (call) => (await import('./volume-report.ts')).showVolumes(call),
   },
 ];

@@ -2,7 +2,10 @@ import type { Route } from '../../http/authenticated-api.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
 import type { ListPaymentsTools } from '../use/list-payments.ts';
 
-/** The lists of the payments API. They only read. Their code is loaded with the first request, so that a start does not wait for it. */
+/**
+ * The lists of the payments API. They only read. Their code is loaded with the first request, so that a cold start does
+ * not load it.
+ */
 export const PAYMENT_LIST_ROUTES: readonly Route<ListPaymentsTools>[] = [
   {
     method: 'GET',

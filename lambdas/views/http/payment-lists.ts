@@ -11,7 +11,7 @@ import { type ListPaymentsTools, listPayments } from '../use/list-payments.ts';
 
 /** The lists of payments and disputes. The API documents are generated from their query schemas. */
 
-/** The filters that operators have, too. */
+/** Filters that are also available to operators. */
 export const paymentFilters = {
   status: z
     .enum(PAYMENT_STATUSES, `must be one of ${PAYMENT_STATUSES.join(', ')}`)
@@ -35,7 +35,7 @@ export const paymentsQuery = z
       .optional()
       .meta({
         description:
-          'Only the payment of this charge, by the books of the processor, with returned charges. Not together with `reference`. These reads have a limit of their own, a tenth of that of others.',
+          'Only the payment of this charge, by the books of the processor, with returned charges. Not together with `reference`. These reads have a separate limit, a tenth of the limit of other reads.',
       }),
     amount: amountFilter(LARGEST_AMOUNT),
     email: emailFilter('payments with this address as `receipt_email` in their `metadata`'),

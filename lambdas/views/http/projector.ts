@@ -10,7 +10,7 @@ const DAYS_AT_ONCE = 2;
 const HOUR_MS = 60 * 60 * 1000;
 /** Wait before the next attempt when closing failed or a rival is closing the days. Milliseconds. */
 const BUSY_MS = 60_000;
-/** Maximum number of owners in memory. Forgetting one costs a few reads. */
+/** Maximum number of owners in memory. Evicting one costs a few reads. */
 const MAX_REMEMBERED = 10_000;
 
 export interface ProjectorTools extends CloseDaysTools, ProjectTools {
@@ -23,7 +23,7 @@ export interface ProjectorTools extends CloseDaysTools, ProjectTools {
  */
 export class Projector {
   readonly #tools: ProjectorTools;
-  /** By owner: the time before which no day needs closing. Unix milliseconds. */
+  /** The time before which no day needs closing, by owner. Unix milliseconds. */
   readonly #restsUntilMs = new Map<string, number>();
 
   constructor(tools: ProjectorTools) {
@@ -37,7 +37,7 @@ export class Projector {
     return projected;
   }
 
-  /** A later event repeats what fails here. Closed days only make reading balances faster. */
+  /** A failure is retried by a later event. Closed days only make reading balances faster. */
   async #closeDays(owner: ViewOwner): Promise<void> {
     const name = `${owner.tenantId}#${owner.mode}`;
     const nowMs = this.#tools.clock.nowMs();

@@ -9,7 +9,7 @@ import { DAY_MS } from '../domain/views.ts';
 import { type DayVolume, readVolumes } from '../use/read-volumes.ts';
 import type { ViewStore } from '../use/view-store.ts';
 
-/** A quarter: with ten currencies some ten thousand rows, below a megabyte. */
+/** Maximum range: a quarter. With ten currencies, some ten thousand rows, below a megabyte. Days. */
 const MAX_DAYS = 92;
 
 /** The API documents are generated from this schema. */
