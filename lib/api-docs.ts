@@ -11,7 +11,10 @@ export interface ApiDocsProps {
   readonly settings: Pick<Settings, 'operatorIssuer' | 'operatorAudience' | 'operatorClientId'>;
 }
 
-/** The OpenAPI document, a page that shows it, and the console for operators. The function has no permissions besides its log. */
+/**
+ * The OpenAPI document, a page that shows it, and the console for operators. The function has no permissions except to
+ * write its log.
+ */
 export class ApiDocs extends Construct {
   readonly api: PayonceFunction;
 

@@ -20,12 +20,12 @@ export interface ArchiveStackProps extends StackProps {
   >;
 }
 
-/** What removes an object, or passes over its lock. A lock can be made longer. */
+/** Actions that remove an object or bypass its lock. A lock can be extended. */
 const REMOVALS = ['s3:DeleteObject', 's3:DeleteObjectVersion', 's3:BypassGovernanceRetention'];
 
 /**
- * The bucket of the archive: versions, a lock on every object, and a policy by which an object is written once and never removed. It can
- * be deployed into a logging account. It always stays when the stack is deleted.
+ * The bucket of the archive: versions, a lock on every object, and a policy by which an object is written once and
+ * never removed. It can be deployed into a logging account. It is always retained when the stack is deleted.
  */
 export class ArchiveStack extends Stack {
   readonly bucket: Bucket;
@@ -33,7 +33,7 @@ export class ArchiveStack extends Stack {
   constructor(scope: Construct, id: string, props: ArchiveStackProps) {
     super(scope, id, { ...props, terminationProtection: true });
     const { archiveMode, archiveYears, archiveKeyArn, archiveColdAfterDays, archiveWriter } = props.settings;
-    // A year of a lock has 365 days. A trial is locked for a day.
+    // A year of a lock has 365 days. A trial locks objects for a day.
     const locked = Duration.days(archiveYears === 0 ? 1 : archiveYears * 365);
     this.bucket = new Bucket(this, 'Bucket', {
       versioned: true,
@@ -85,7 +85,8 @@ export class ArchiveStack extends Stack {
         sid: 'WrittenOnce',
         actions: ['s3:PutObject'],
         resources: objects,
-        // Amazon S3 user guide, "Enforce conditional writes on Amazon S3 buckets". An upload in parts has no such header, and is not needed.
+        // Amazon S3 user guide, "Enforce conditional writes on Amazon S3 buckets". A multipart upload has no such
+        // header, and is not needed.
         conditions: { Null: { 's3:if-none-match': 'true' } },
       }),
     );
@@ -145,7 +146,7 @@ export class ArchiveStack extends Stack {
       { id: 'PCI.DSS.321::PCI.DSS.321-S3BucketLoggingEnabled', reason: logs },
       {
         id: 'PCI.DSS.321::PCI.DSS.321-S3BucketReplicationEnabled',
-        reason: 'A second copy is a matter of the account that keeps the archive. The Ledger has backups of its own.',
+        reason: 'The account that keeps the archive decides about a second copy. The Ledger has backups of its own.',
       },
       {
         id: 'PCI.DSS.321::PCI.DSS.321-S3DefaultEncryptionKMS',

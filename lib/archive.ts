@@ -20,13 +20,13 @@ export interface ArchiveProps {
   readonly settings: Pick<Settings, 'archiveBatchSeconds' | 'archiveKeyArn' | 'archiveSigningKeyArn'>;
 }
 
-/** Rows of some kilobytes: Lambda also ends a batch at 6 MB. */
+/** Maximum number of rows, of some kilobytes each: Lambda also ends a batch at 6 MB. */
 const BATCH = 5_000;
 /** The Stream keeps records for 24 hours. A batch that cannot be archived must be reported before that. */
 const LONGEST_TRIED = Duration.hours(20);
 /** Time in the queue of parked records. */
 export const ARCHIVE_PARKED = Duration.days(14);
-/** Every batch waits for the batching window, and then takes seconds. */
+/** Age at which the alarm starts. Every batch waits for the batching window, and then takes seconds. */
 const LATE = Duration.hours(1);
 
 /** The archiver: the second reader of the Ledger's Stream, which writes every record to a bucket in which nothing changes. */
@@ -57,7 +57,7 @@ export class Archive extends Construct {
     this.archiver.allow('WriteArchive', 's3:PutObject', `arn:${Aws.PARTITION}:s3:::${bucket.name}/ledger/*`);
     Validations.of(this.archiver.role).acknowledge({
       id: `AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::${bucket.shown}/ledger/*]`,
-      reason: 'It may write objects of any name, and no other function may.',
+      reason: 'It may write objects of any name; no other function may.',
     });
     this.archiver.allow('ParkRecords', 'sqs:SendMessage', this.parked.queueArn);
     if (settings.archiveKeyArn !== undefined)
@@ -68,7 +68,8 @@ export class Archive extends Construct {
         startingPosition: StartingPosition.TRIM_HORIZON,
         batchSize: BATCH,
         maxBatchingWindow: Duration.seconds(settings.archiveBatchSeconds),
-        // Every record is archived, so there is no filter. No try is the last one: only the age of a batch ends its tries.
+        // Every record is archived, so there is no filter. The number of attempts is unlimited: only the age of a batch
+        // ends them.
         bisectBatchOnError: true,
         retryAttempts: -1,
         maxRecordAge: LONGEST_TRIED,
@@ -87,7 +88,7 @@ export class Archive extends Construct {
       threshold: 1,
     });
     new RunbookAlarm(this, 'ArchiveLate', {
-      description: 'The archiver reads the Ledger’s Stream late: it fails, or the archive does not take its objects.',
+      description: 'The archiver reads the Ledger’s Stream late: it fails, or the archive does not accept its objects.',
       entry: 'the-archive-is-behind',
       metric: this.archiver.function.metric('IteratorAge', { period: Duration.minutes(5), statistic: 'Maximum' }),
       threshold: LATE.toMilliseconds(),

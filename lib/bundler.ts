@@ -1,6 +1,6 @@
 /**
- * Bundles with esbuild: a list of options as JSON on the standard input. It is a process of its own, because a synthesis is
- * synchronous and plugins of esbuild are not.
+ * Bundles with esbuild: reads a list of options as JSON from standard input. It is a separate process, because a
+ * synthesis is synchronous and plugins of esbuild are not.
  */
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
@@ -8,11 +8,11 @@ import { type BuildOptions, build, type Plugin } from 'esbuild';
 
 /** The options of one build. */
 export interface Bundled extends BuildOptions {
-  /** Whether a function makes JSON schemas of zod's schemas. */
+  /** Whether a function converts zod schemas to JSON schemas. */
   readonly makesJsonSchemas?: boolean;
 }
 
-/** Most functions make no JSON schemas, but zod's schemas refer to their code. */
+/** The code for JSON schemas, which zod schemas reference but most functions do not use. */
 const JSON_SCHEMAS = /[\\/]zod[\\/]v4[\\/]core[\\/](?:json-schema-processors|to-json-schema)\.js$/;
 /** The clients of the AWS SDK read their version. */
 const CLIENT_PACKAGE = /[\\/]@aws-sdk[\\/]client-[a-z-]+[\\/]package\.json$/;
@@ -31,7 +31,7 @@ function slim({ makesJsonSchemas = false }: Pick<Bundled, 'makesJsonSchemas'>): 
   };
 }
 
-/** A module with the same exports. A call of what one of them makes fails. */
+/** A stub module with the same exports, which fails when one of them is used. */
 function hollow(path: string): string {
   const names = [...readFileSync(path, 'utf8').matchAll(/^export (?:const|function) (\w+)/gm)].map(([, name]) => name);
   const unused = "const unused = () => () => { throw new Error('this function is bundled without JSON schemas'); };";

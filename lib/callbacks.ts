@@ -17,7 +17,9 @@ export interface CallbacksProps {
   readonly memoryMb: number;
 }
 
-/** Receives the callbacks of processors. It records callbacks, appends transitions and reads; it changes no row. */
+/**
+ * Receives the callbacks of processors. It records callbacks, appends transitions and reads; it never changes a row.
+ */
 export class Callbacks extends Construct {
   readonly api: EngineFunction;
 

@@ -61,13 +61,13 @@ export class DataStack extends Stack {
   readonly events: EventBus;
   /** The files of exports. */
   readonly exports: ExportsBucket;
-  /** The secrets of merchants' webhook endpoints are derived from it and are not stored. */
+  /** The root of the secrets of merchants' webhook endpoints, which are derived from it and not stored. */
   readonly webhookRoot: ProcessorSecret;
-  /** E-mail addresses are hashed with it. Payments and orders are found under the hashes. */
+  /** The keys that hash e-mail addresses. Payments and orders are indexed under the hashes. */
   readonly emailKeys: ProcessorSecret;
-  /** The executor signs its credentials for the routes of jobs with it. */
+  /** The secret with which the executor signs its credentials for the routes of jobs. */
   readonly jobCredential: ProcessorSecret;
-  /** By the names of targets: each signs calls for one target, and is shared with it. */
+  /** Secrets by the names of targets. Each signs calls for one target, and is shared with it. */
   readonly jobTargetCredentials: Readonly<Record<string, ProcessorSecret>>;
   /** The processors' signing secrets and API keys. The operator sets the values that a processor issues. */
   readonly processors: SecretsOfProcessors;
@@ -84,7 +84,7 @@ export class DataStack extends Stack {
     super(scope, id, { ...props, terminationProtection: props.settings.retainData });
     const retain = props.settings.retainData;
     const { idempotency, ledger, registry, views } = restoredOf(props.settings.restoredTables);
-    // Without a changed resource, a deployment may be skipped as one without changes, and the outputs would stay.
+    // Without a changed resource, CloudFormation may skip the deployment, and the outputs would not change.
     for (const { name } of [idempotency, ledger, registry, views].flatMap((table) => table ?? []))
       new CfnWaitConditionHandle(this, `Restored${name.replaceAll(/[^A-Za-z0-9]/g, '')}`);
     this.idempotency = new Idempotency(this, 'Idempotency', { retain, restored: idempotency });
@@ -130,7 +130,7 @@ export class DataStack extends Stack {
       new CfnOutput(this, StackOutput.deadLettersQueue, { value: this.deadLetters.queueUrl });
     }
     Object.assign(this, partySecrets(this, props.settings, retain));
-    // Deployed before the stages that log with it.
+    // Deployed before the API stages that log with it.
     if (props.settings.accountLogRole) new AccountLogRole(this, 'AccountLogRole');
     this.#makeDomain(props.settings);
     keepOutputs(this, props.settings.restoredTables);
@@ -163,7 +163,7 @@ export class DataStack extends Stack {
     }
   }
 
-  /** The operator's DNS record points the domain to the target, which stays the same while this stack exists. */
+  /** The operator's DNS record points the domain to the target, which does not change while this stack exists. */
   #makeDomain({ domainName, certificateArn }: DataStackProps['settings']): void {
     if (domainName === undefined || certificateArn === undefined) return;
     const domain = new DomainName(this, 'Domain', {

@@ -38,10 +38,11 @@ const DEPLOYED: Readonly<Record<string, string>> = {
 };
 
 /**
- * Queues and logs were deployed before rooms were constructs: they keep their ids, or a deploy would lose what is in them.
- * A queue has one policy. Under a new id CloudFormation would write it first and then delete the old resource, and the policy
- * with it: EventBridge could no longer send to the queue. A rule that kept its id stays allowed during the deploy.
- * Other apps that use the constructs have no such past, so the stack says it, and not the constructs.
+ * Queues and logs were deployed before rooms were constructs. They keep their ids, because a deploy would otherwise
+ * lose their contents. A queue has one policy. Under a new id CloudFormation would write it first and then delete the
+ * old resource, and the policy with it: EventBridge could no longer send to the queue. A rule that kept its id stays
+ * allowed during the deploy. Other apps that use the constructs have no such history, so the stack sets the ids rather
+ * than the constructs.
  */
 export function keepDeployedIds({ node }: Stack): void {
   for (const [path, id] of Object.entries(DEPLOYED)) {

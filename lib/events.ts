@@ -28,19 +28,22 @@ export interface EventsProps {
   readonly logs: FunctionLogs;
   /** Memory of the events API's function; in MB, 128 to 10240. */
   readonly memoryMb: number;
-  /** An event that the projector has not processed within this time is published again; 10 seconds to an hour. @default 3 minutes */
+  /**
+   * An event that the projector has not processed within this time is republished; 10 seconds to an hour. @default 3
+   * minutes
+   */
   readonly lostAfter?: Duration;
 }
 
 /** Ten calls of the bus with ten entries each. */
 const BATCH = 100;
-/** It waits for a bus that is away, and a last attempt takes less than a minute. */
+/** It waits for an unavailable bus, and a last attempt takes less than a minute. */
 const TIMEOUT = Duration.seconds(RELAY_WAITS_SECONDS + 60);
 /** The Stream keeps records for 24 hours. A record that cannot be published must be reported before that. */
 const LONGEST_TRIED = Duration.hours(20);
 /** The maximum of Lambda, after one and two minutes (AWS Lambda developer guide, "Asynchronous invocation"). */
 const REDRIVE_RETRIES = 2;
-/** From the commit to the bus it takes about a second. */
+/** Age at which the alarm starts. The way from the commit to the bus takes about a second. */
 const LATE = Duration.minutes(1);
 const SOON = Duration.minutes(5);
 /** The waits of Lambda between attempts of a batch grow, so minutes without data do not mean recovery. */
@@ -49,7 +52,7 @@ const MINUTES_OF_TROUBLE = { evaluationPeriods: 15, datapointsToAlarm: 3 };
 /** The outbox: every outcome in the Ledger is published to the bus, and a record that cannot be published is parked. */
 export class Events extends Construct {
   readonly relay: PayonceFunction;
-  /** Publishes a range of the Ledger again, and the parked records that an operator redrives. */
+  /** Republishes a range of the Ledger, and parked records that an operator redrives. */
   readonly republisher: PayonceFunction;
   readonly parked: Queue;
   /** Serves the events API, read-only. The Views grant it the lists. */
@@ -87,7 +90,8 @@ export class Events extends Construct {
       timeout: Duration.seconds(REPUBLISH_TIMEOUT_SECONDS),
     });
     props.data.ledger.grantFindOutcomes(this.republisher);
-    // An operator redrives a parked record by an asynchronous invocation. One that fails finally is parked again.
+    // An operator redrives a parked record by an asynchronous invocation. If its retries are exhausted, the record is
+    // parked again.
     const onFailure = new SqsDestination(this.parked);
     this.republisher.function.configureAsyncInvoke({ retryAttempts: REDRIVE_RETRIES, onFailure });
     this.api = this.#eventsApi();
@@ -183,7 +187,7 @@ export class Events extends Construct {
     }
   }
 
-  /** Allows a worker of jobs to publish events again that the projector has not processed. */
+  /** Allows a worker of jobs to republish events that the projector has not processed. */
   grantRepublishLost(worker: PayonceFunction): void {
     const { data, lostAfter = Duration.minutes(3) } = this.#props;
     const { events, ledger, registry } = data;
@@ -225,7 +229,10 @@ export class Events extends Construct {
     return api;
   }
 
-  /** A function that reads transitions, puts events on the bus, and parks what cannot be published. It writes no table. */
+  /**
+   * A function that reads transitions, puts events on the bus, and parks records that cannot be published. It writes no
+   * table.
+   */
   #publisher(id: string, own: Pick<PayonceFunctionProps, 'folder' | 'timeout' | 'memoryMb'>): PayonceFunction {
     const { data, logs } = this.#props;
     const made = new PayonceFunction(this, id, {

@@ -84,7 +84,7 @@ export class Exports extends Construct {
     data.ledger.grantReadTransitions(writer);
     const { book, payment, dispute, event } = ViewsRow;
     data.views.grantRows(writer, 'ReadLists', ['dynamodb:Query'], [book, payment, dispute, event]);
-    // Without the right to list, S3 answers 403 for a file that is not there.
+    // Without permission to list, S3 answers 403 for a missing file.
     writer.allow('FindFiles', 's3:ListBucket', data.exports.bucket.bucketArn);
     data.exports.grantFiles(writer, 'WriteFiles', ['s3:AbortMultipartUpload', 's3:GetObject', 's3:PutObject']);
     this.#acknowledge(writer);
@@ -92,7 +92,7 @@ export class Exports extends Construct {
     return writer;
   }
 
-  /** Allows a worker of jobs to start writers of exports that no writer is at work on. */
+  /** Allows a worker of jobs to start a writer for each export without one. */
   grantSweep(worker: PayonceFunction): void {
     const { registry } = this.#props.data;
     worker.tell({ [ExportsEnvironment.writer]: this.writer.function.functionName });
@@ -101,7 +101,10 @@ export class Exports extends Construct {
     worker.allow('StartWriter', 'lambda:InvokeFunction', this.writer.function.functionArn);
   }
 
-  /** In a policy of its own, because the function depends on the other one. Each execution ends after a part at least, so the chain is bounded. */
+  /**
+   * Allows the writer to continue by invoking itself. In a separate policy, because the function depends on the other
+   * one. Each execution completes at least one part, so the chain is bounded.
+   */
   #continues({ function: writer, role }: PayonceFunction): void {
     const own = new Policy(this, 'Continue', { roles: [role] });
     own.addStatements(
@@ -109,7 +112,7 @@ export class Exports extends Construct {
     );
     Validations.of(own).acknowledge({
       id: 'PCI.DSS.321::PCI.DSS.321-IAMNoInlinePolicy',
-      reason: 'The right belongs to one function, like the others of its role.',
+      reason: 'The permission belongs to one function, like the others of its role.',
     });
     wakesItself(writer);
   }
@@ -120,7 +123,7 @@ export class Exports extends Construct {
     const shown = JSON.stringify({ 'Fn::GetStackOutput': { StackName, Region, OutputName } });
     Validations.of(grantee).acknowledge({
       id: `AwsSolutions::AwsSolutions-IAM5[Resource::${shown}/${EXPORTS_FOLDER}*]`,
-      reason: 'The files of exports are made at run time.',
+      reason: 'The files of exports are created at run time.',
     });
   }
 }

@@ -19,7 +19,7 @@ export interface FollowUpsProps {
 
 const { commission: COMMISSION, commissionOfOrder: COMMISSION_OF_ORDER, commissionDue: COMMISSION_DUE } = RegistryRow;
 
-/** Consumers of payment events besides views and webhooks: the receipt, and the commission of the affiliate who referred the customer. */
+/** Consumers of payment events for receipts, and for commissions of affiliates who referred customers. */
 export class FollowUps extends Construct {
   readonly #props: FollowUpsProps;
 
@@ -40,7 +40,7 @@ export class FollowUps extends Construct {
     registry.grantRows(worker, 'KeepCommissions', ['dynamodb:PutItem'], [COMMISSION, COMMISSION_OF_ORDER]);
   }
 
-  /** It reads no payment and makes no payout. */
+  /** The consumer for commissions. It reads no payment and makes no payout. */
   #commissions(): void {
     const { events, idempotency, registry } = this.#props.data;
     const consumer = this.#consumer('CommissionConsumer', {
@@ -58,7 +58,7 @@ export class FollowUps extends Construct {
     });
   }
 
-  /** It claims, reads the payment, sends the e-mail to the payer, and completes. */
+  /** The consumer for receipts: claims, reads the payment, sends the e-mail to the payer, and completes. */
   #receipts(parties: Parties): void {
     const { events, idempotency, ledger, registry } = this.#props.data;
     const consumer = this.#consumer('ReceiptConsumer', {

@@ -38,24 +38,24 @@ export interface IntakeProps {
 /** Concurrent executions for each queue. Each calls the processor for up to ten payments at a time. */
 const CONCURRENCY = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
-/** A payer may be waiting, and an event that is a day old is not charged. */
+/** Age at which the alarm starts: a payer may be waiting, and an event that is a day old is not charged. */
 const LONGEST_WAIT = Duration.minutes(30);
 /** The maximum of EventBridge (Amazon EventBridge user guide, "Retry policy"). */
 const DELIVER_FOR = Duration.hours(24);
-/** Of the policy of a bus (Amazon EventBridge user guide, "Amazon EventBridge quotas"). Characters. */
+/** Maximum size of the policy of a bus (Amazon EventBridge user guide, "Amazon EventBridge quotas"). Characters. */
 const LONGEST_BUS_POLICY = 10_240;
-/** The longest that a statement of it is without its source and its principals, and a principal. Characters. */
+/** Maximum size of a statement of this policy without its source and principals, and of a principal. Characters. */
 const STATEMENT = 360;
 const PRINCIPAL = 42;
 
 /**
- * Payments that events ask for: over the bus, queues of single senders, topics of Kafka, and the bridge of NATS. Every transport ends at
- * one function, which acknowledges an event once it is settled or durable in the queue.
+ * Payment requests over events: from the bus, queues of single senders, topics of Kafka, and the NATS bridge. Every
+ * transport ends at one function, which acknowledges an event once it is settled or durable in the queue.
  */
 export class Intake extends Construct {
-  /** Takes the events of every transport. */
+  /** Processes the events of every transport. */
   readonly function: EngineFunction;
-  /** The bus, the bridge and the function itself write to it. Its dead-letter queue is that of parked requests, too. */
+  /** The bus, the bridge and the function itself write to it. Its dead-letter queue also holds parked requests. */
   readonly tasks: TaskQueue;
   readonly #props: IntakeProps;
 
@@ -81,7 +81,7 @@ export class Intake extends Construct {
       [Environment.parkingQueueUrl]: deadLetters.queueUrl,
       [IntakeEnvironment.settings]: Stack.of(this).toJsonString(this.#settings()),
     });
-    // A request that waits is sent again at most until it is too old.
+    // A waiting request is sent again until it is too old.
     wakesItself(this.function.function);
     this.#takeFromBus();
     for (const each of requests.senders) if ('topic' in each) this.#takeFromTopic(each);
@@ -106,7 +106,7 @@ export class Intake extends Construct {
     emailKeys.grantReadTo(this.function);
   }
 
-  /** Each sender by its name, and the queues of single senders, which it makes. */
+  /** Maps each sender by name, and creates the queues of single senders. */
   #settings(): IntakeSettings {
     const { oldestHours, senders } = this.#props.requests;
     const queues: { readonly arn: string; readonly sender: string }[] = [];
@@ -140,13 +140,13 @@ export class Intake extends Construct {
       reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
     });
     new RunbookAlarm(tasks, 'RequestsParked', {
-      description: `Events that ask for payments were parked or dead-lettered (${id}).`,
+      description: `Payment requests from events were parked or dead-lettered (${id}).`,
       entry: 'payment-requests-are-parked',
       metric: tasks.deadLetters.metricApproximateNumberOfMessagesVisible({ ...EVERY_MINUTE }),
       threshold: 1,
     });
     new RunbookAlarm(tasks, 'RequestsWait', {
-      description: `Events that ask for payments wait too long (${id}).`,
+      description: `Payment requests from events wait too long (${id}).`,
       entry: 'events-wait',
       metric: tasks.queue.metricApproximateAgeOfOldestMessage({ ...EVERY_MINUTE }),
       threshold: LONGEST_WAIT.toSeconds(),
@@ -155,8 +155,8 @@ export class Intake extends Construct {
   }
 
   /**
-   * A rule for each sender, so that the events of no other one reach the queue. One statement lets all rules of the bus send: SQS allows
-   * twenty in the policy of a queue (Amazon SQS developer guide, "Amazon SQS policy quotas").
+   * Creates a rule for each sender, so that only their events reach the queue. One statement lets all rules of the bus
+   * send: SQS allows twenty in the policy of a queue (Amazon SQS developer guide, "Amazon SQS policy quotas").
    */
   #takeFromBus(): void {
     const { bus } = this.#props.data.events;
@@ -194,7 +194,10 @@ export class Intake extends Construct {
     this.#admitAccounts(senders);
   }
 
-  /** Senders of other accounts may only put these events on the bus: a statement for each source, with its accounts. */
+  /**
+   * Allows senders of other accounts to put only these events on the bus, by a statement for each source with its
+   * accounts.
+   */
   #admitAccounts(senders: readonly { readonly source: string; readonly account?: string | undefined }[]): void {
     const { bus } = this.#props.data.events;
     const bySource = Map.groupBy(

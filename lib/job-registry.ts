@@ -5,9 +5,9 @@ import { JOBS_RUN } from '../lambdas/kernel/contract/api.ts';
 /** Ids are part of run-ids, and a run-id is an idempotency key of at most 128 characters. */
 export const JOB_ID = /^[a-z](?:-?[a-z0-9]){1,49}$/;
 export const JOB_ID_ALLOWED = 'must be 2 to 50 lower-case letters, digits and single hyphens, beginning with a letter';
-/** A nightly run must end before the next one is due. Seconds. */
+/** Maximum duration: a nightly run must end before the next one is due. Seconds. */
 const LONGEST_RUN_SECONDS = 24 * 60 * 60;
-/** Runs are kept for some weeks, and the job that looks for overdue jobs must find them. Seconds. */
+/** Maximum interval. Runs are kept for some weeks, and the check for overdue jobs must find them. Seconds. */
 const RAREST_SECONDS = 7 * 24 * 60 * 60;
 const WORKERS: readonly string[] = ['payments', 'upkeep'];
 const OVERLAPS: readonly string[] = ['forbid', 'allow'];
@@ -68,6 +68,6 @@ export function checkTiming(
     `must be a whole number of seconds up to ${RAREST_SECONDS}, a week`,
   );
   const rate = read.kind === 'read' && read.schedule.kind === 'rate' ? read.schedule.everyMs / 1000 : undefined;
-  check(rate === undefined || rate === every, 'every', `must be ${rate}, as the rate says`);
+  check(rate === undefined || rate === every, 'every', `must be ${rate}, to match the rate`);
   check(rate === undefined || timeZone === undefined, 'timeZone', 'must be left out: a rate has no time zone');
 }

@@ -28,7 +28,7 @@ export interface JobsProps {
   readonly logs: FunctionLogs;
   /** Memory of the workers; in MB, 128 to 10240. */
   readonly memoryMb: number;
-  /** Other services with scheduled jobs, and whether they may be on this machine. @default none */
+  /** Other services with scheduled jobs, and whether loopback addresses are allowed. @default none */
   readonly calls?: Pick<Settings, 'jobTargets' | 'allowLoopbackWebhooks'>;
   /** The settings of the deployment, for the activity log. */
   readonly settings: Readonly<Record<string, string>>;
@@ -41,8 +41,8 @@ const QUEUE_VARIABLES = {
 } as const satisfies Record<JobWorkerName, string>;
 
 /**
- * Scheduled jobs: their schedules, the executor that requests runs, the API that accepts them, and a worker for each set of
- * permissions. The room of a job grants its permissions to the worker.
+ * Scheduled jobs: their schedules, the executor that requests runs, the API that accepts them, and a worker for each
+ * set of permissions. The room of each job grants permissions to the worker.
  */
 export class Jobs extends Construct {
   readonly workers: Readonly<Record<JobWorkerName, PayonceFunction>>;
@@ -63,7 +63,7 @@ export class Jobs extends Construct {
         processors,
         appends: ['payment', 'order'],
       }),
-      // It does upkeep, and appends nothing to the Ledger.
+      // For upkeep. It appends nothing to the Ledger.
       upkeep: new PayonceFunction(this, 'Upkeep', { ...own, folder: 'upkeep-jobs', environment: engineTables(data) }),
     };
     const queues = {
@@ -85,7 +85,7 @@ export class Jobs extends Construct {
     const { registry } = this.#props.data;
     const worker = this.workers[name];
     registry.grantRows(worker, 'Runs', ['dynamodb:GetItem', 'dynamodb:PutItem'], [RegistryRow.jobRuns]);
-    // It tells which jobs are overdue.
+    // It reports overdue jobs.
     if (name === 'upkeep') registry.grantRows(worker, 'ListRuns', ['dynamodb:Query'], [RegistryRow.jobRuns]);
     registry.grantRows(worker, 'Locks', ['dynamodb:UpdateItem'], [RegistryRow.jobLock]);
     const { queue } = new JobWorker(this, id, { worker });
@@ -122,7 +122,7 @@ export class Jobs extends Construct {
     return api;
   }
 
-  /** Requests the runs of firings. It has no access to tables or queues of jobs. */
+  /** Requests runs for invocations by schedules. It has no access to tables or queues of jobs. */
   #executor(): PayonceFunction {
     const { data, http, logs } = this.#props;
     const executor = new PayonceFunction(this, 'Executor', {

@@ -2,7 +2,7 @@ import { ArnFormat, CfnOutput, type Stack } from 'aws-cdk-lib';
 import type { DataTable } from './constructs/data-table.ts';
 import type { RestoredTables } from './restored-tables.ts';
 
-/** Stands for what these settings do not deploy. */
+/** The value of outputs whose resources these settings do not deploy. */
 const NOT_DEPLOYED = 'not-deployed';
 
 /** The secrets that depend on settings, each with the output of its ARN as CDK names it. */
@@ -39,10 +39,11 @@ interface Tables extends Readonly<Record<'idempotency' | 'registry' | 'views', D
 }
 
 /**
- * Declares the outputs that the service reads with other settings only, so that none is ever removed. When an update of the service
- * fails, its rollback may read the outputs of the settings before once more, and an output that is gone would make it fail, too.
+ * Declares the outputs that the service reads with other settings only, so that none is ever removed. When an update of
+ * the service fails, its rollback may read the outputs of the previous settings again, and a missing output would make
+ * it fail, too.
  *
- * @param restored the tables that take the places of the declared ones
+ * @param restored the tables that replace the declared ones
  */
 export function keepOutputs(stack: Stack & Tables, restored: RestoredTables = {}): void {
   const keep = (name: string, value: string) =>

@@ -7,13 +7,13 @@ import type { BuildOptions } from 'esbuild';
 import type { Bundled } from './bundler.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
-/** In the package, which has no sources: the folder of each function's code. */
+/** The folder of each function's code in the package, which has no sources. */
 const PACKAGED = join(ROOT, 'functions');
 /** Temporary directory of this process, because two processes may synthesize concurrently. The stacks keep copies. */
 const OUTPUT = join(ROOT, 'dist', `lambdas-${process.pid}`);
 
 const FUNCTIONS = join('lambdas', 'functions');
-/** The source of each function: a file of `lambdas/functions`, and the sandbox processor beside them. */
+/** The source of each function: a file of `lambdas/functions`, or the sandbox processor. */
 const sourcesOfFunctions = (): ReadonlyMap<string, string> =>
   new Map([
     ...readdirSync(join(ROOT, FUNCTIONS)).map((file) => [basename(file, '.ts'), join(FUNCTIONS, file)] as const),
@@ -42,7 +42,7 @@ const CALL_PROCESSORS: readonly string[] = [
   'upkeep-jobs',
 ];
 
-/** The function that makes JSON schemas. */
+/** The function that generates JSON schemas. */
 const DOCUMENTS = 'api-documents';
 
 const UNUSED = join(ROOT, 'lambdas', 'kernel', 'platform', 'unused-packages.ts');
@@ -157,7 +157,7 @@ function inFolders(sources: readonly (readonly [folder: string, source: string])
   return { entryPoints: sources.map(([folder, source]) => ({ in: source, out: join(folder, 'index') })), outdir };
 }
 
-/** @throws Error when a source cannot be bundled; esbuild says why on the standard error */
+/** @throws Error when a source cannot be bundled; esbuild prints the reason to standard error */
 function build(bundles: readonly Bundled[]): void {
   const input = JSON.stringify(bundles.map((each) => ({ ...OPTIONS, ...each })));
   const { status } = spawnSync(process.execPath, [join(ROOT, 'lib', 'bundler.ts')], {

@@ -13,13 +13,14 @@ import type { DataStack } from './data-stack.ts';
 
 export interface NatsBridgeProps {
   readonly data: Pick<DataStack, 'events'>;
-  /** The queue of payment requests. @default no message of NATS can ask for a payment */
+  /** The queue of payment requests. @default NATS messages cannot request payments */
   readonly requests?: Queue;
 }
 
 /**
- * An event is hidden for this long while the bridge publishes it. After it, the event is published again with the same id, so it must
- * be shorter than the duplicate window of the stream, by default 2 minutes (NATS documentation, "Streams").
+ * Visibility timeout of an event while the bridge publishes it. Afterwards, the event is published again with the same
+ * id, so it must be shorter than the duplicate window of the stream, by default 2 minutes (NATS documentation,
+ * "Streams").
  */
 const HIDDEN = Duration.seconds(30);
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
@@ -27,7 +28,10 @@ const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
 const DELIVER_FOR = Duration.hours(24);
 const LONGEST_WAIT = Duration.minutes(10);
 
-/** What the bridge of NATS needs in the account: a queue of all events, and a policy for the role or user that the bridge runs as. */
+/**
+ * The resources of the NATS bridge in the account: a queue of all events, and a policy for the role or user that the
+ * bridge runs as.
+ */
 export class NatsBridge extends Construct {
   constructor(scope: Construct, id: string, { data, requests }: NatsBridgeProps) {
     super(scope, id);
@@ -61,7 +65,7 @@ export class NatsBridge extends Construct {
       threshold: 1,
     });
     new RunbookAlarm(this, 'EventsWait', {
-      description: 'Events wait for the bridge of NATS: it is down, or JetStream does not store them.',
+      description: 'Events wait for the NATS bridge: it is down, or JetStream does not store them.',
       entry: 'the-bridge-of-nats',
       metric: queue.metricApproximateAgeOfOldestMessage({ ...EVERY_MINUTE }),
       threshold: LONGEST_WAIT.toSeconds(),

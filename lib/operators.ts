@@ -53,7 +53,7 @@ export class Operators extends Construct {
       data,
       appends: ['payment', 'activity'],
     });
-    // Decisions are compared with them.
+    // Decisions are compared with the processors' books.
     props.processors.grantReadBooks(this.api);
     data.idempotency.grantCommit(this.api, [
       'correction',
@@ -69,9 +69,9 @@ export class Operators extends Construct {
     const { apiKey, apiKeys, apiKeyUse, approvals, limit, operatorKey, operatorKeys, owners, tenants } = RegistryRow;
     const { inquiry, return: giveBack, openOrder, hold, orphan, keptOrphan, details } = RegistryRow;
     const { webhookEndpoints, webhookDelivery } = RegistryRow;
-    // Each statement is for all rows of its action: the policy of this role is near the size that AWS allows.
+    // Each statement covers all rows of its action, because the policy of this role is near the maximum size.
     data.registry.grantRows(this.api, 'ChangeKeysAndApprovals', ['dynamodb:UpdateItem'], [apiKey, approvals]);
-    // An operator's key can be revoked. It cannot be made, and no key can be made into one.
+    // An operator's key can be revoked, but neither created nor made from another key.
     data.registry.grantUpdateOf(this.api, 'RevokeOperatorKeys', operatorKey, ['revokedAtMs']);
     const keys = [apiKey, apiKeys, owners];
     const looks = [inquiry, giveBack, openOrder, details];
@@ -104,10 +104,11 @@ export class Operators extends Construct {
   }
 
   /**
-   * Lets operators count the messages of these queues, by their names for operators, and read and put back those that no function receives.
+   * Lets operators count the messages of these queues, by their names for operators, and read and redrive those that no
+   * function receives.
    *
    * @param at a queue of this stack
-   * @param redrivers functions that do the work of such messages again
+   * @param redrivers functions that process such messages again
    */
   listMessages(queues: ReadonlyMap<string, Queue>, at: Queue, redrivers: readonly PayonceFunction[]): void {
     const all = [...queues];
@@ -137,7 +138,7 @@ export class Operators extends Construct {
     };
     for (const { function: redriver } of redrivers)
       this.api.allow('Redrive', 'lambda:InvokeFunction', redriver.functionArn);
-    // Dead letters are put back by an operator.
+    // Dead letters are redriven by an operator.
     allow('CountAndPutBack', [count, 'sqs:SendMessage'], received);
     allow('ReadKeptMessages', [count, 'sqs:ReceiveMessage', 'sqs:ChangeMessageVisibility', 'sqs:DeleteMessage'], kept);
   }

@@ -16,12 +16,12 @@ export interface OutboundProps {
   readonly logs: FunctionLogs;
 }
 
-/** A vendor that was away is not met by all delayed calls at once. */
+/** Concurrent delayed calls, so that a recovering vendor does not receive all of them at once. */
 const DELAYED_AT_ONCE = 5;
 
 /**
- * Calls to vendors that were given up in their process: a function that makes a delayed call for the last time, redrives dead letters, and
- * records the outcomes in the orders; and alarms.
+ * Calls to vendors that were given up in their process: a function that makes the last attempt of delayed calls,
+ * redrives dead letters, and records the outcomes in the orders; and alarms.
  */
 export class Outbound extends Construct {
   readonly redrive: EngineFunction;
@@ -36,7 +36,7 @@ export class Outbound extends Construct {
       memoryMb: 256,
       data,
       appends: ['order'],
-      // Nothing is sent for an order whose money is gone.
+      // No call is made for an order whose money was returned.
       reads: ['payment', 'order'],
     });
     parties.grantCall(this.redrive);

@@ -15,7 +15,7 @@ export interface PartiesProps {
   readonly addresses: PartyAddresses;
   /** Stores the sending claims of calls to vendors that do not deduplicate. */
   readonly registry: Registry;
-  /** E-mails to one recipient from one tenant in one mode on one day. */
+  /** Maximum number of e-mails to one recipient from one tenant in one mode on one day. */
   readonly emailsPerRecipient: number;
   /** Receives the calls that were given up. */
   readonly deadLetters: LetterQueue;
@@ -58,7 +58,7 @@ const SANDBOX_LAG_SECONDS = SANDBOX_TIMEOUT_SECONDS + 1;
 export class Parties extends Construct {
   /** The queue of calls to them that were given up. */
   readonly deadLetters: LetterQueue;
-  /** The queue of calls that are made for the last time half a minute after their process gave up. */
+  /** The queue of calls whose last attempt follows half a minute after their process gave up. */
   readonly delayedCalls: Queue;
   readonly #props: PartiesProps;
 
@@ -68,8 +68,9 @@ export class Parties extends Construct {
     this.deadLetters = props.deadLetters;
     const { queue } = new TaskQueue(this, 'DelayedCalls', {
       handlerTimeout: Duration.minutes(REDRIVE_TIMEOUT_MINUTES),
-      // A call that waits for an open breaker or a Retry-After comes back after this time. Six times the timeout, as AWS recommends for
-      // throttled functions, would be half an hour. A call that comes back while it is made finds its claim and is not made twice.
+      // A call that waits for an open breaker or a Retry-After is redelivered after this time. Six times the timeout,
+      // as AWS recommends for throttled functions, would be half an hour. A call that is redelivered while it is in
+      // progress finds its claim and is not made twice.
       hiddenFor: Duration.minutes(REDRIVE_TIMEOUT_MINUTES + 1),
       deadLetters: props.deadLetters,
     });

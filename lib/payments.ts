@@ -19,7 +19,7 @@ export interface PaymentsProps {
   readonly reservedConcurrency?: number;
 }
 
-/** In five minutes. Fewer are a client that retries a request of last week by mistake. */
+/** Number per five minutes. Fewer are caused by a client that retries a request of last week by mistake. */
 const MISSED_REPLAYS = 20;
 
 /** The payments API. It claims, calls the processor and commits. */

@@ -12,8 +12,8 @@ import type { Settings } from './settings.ts';
 import { buildStacks } from './stacks.ts';
 
 /**
- * The settings of a deployment, by the names that they have in CDK context after `payonce:` (README, "Deploy it to AWS"). What is not
- * given has the value of the context of the app, if that has one, and otherwise its default.
+ * The settings of a deployment, by the names that they have in CDK context after `payonce:` (README, "Deploy it to
+ * AWS"). A missing setting has its value from the context of the app, if there is one, and otherwise its default.
  */
 export interface PayonceProps
   extends Partial<Omit<Settings, 'archiveWriter' | 'processors' | 'routes'>>,
@@ -24,13 +24,17 @@ export interface PayonceProps
 
 /** A consumer of yours. */
 export interface AddConsumerProps extends Pick<EventConsumerProps, 'events' | 'metadata' | 'concurrency'> {
-  /** Its handler is made with `createEventHandler` of `payonce/events`, for the same events. Its timeout is at most 30 seconds. */
+  /**
+   * Its handler must be created with `createEventHandler` of `payonce/events`, for the same events. Its timeout is at
+   * most 30 seconds.
+   */
   readonly function: Function;
 }
 
 /**
- * A deployment of Payonce in an app: the stacks `PayonceData`, `PayonceService` and, with `sandbox`, `PayonceSandbox`, each after the name
- * of the environment. An app has one for each environment. The functions come with the package, so no bundler runs.
+ * A deployment of Payonce in an app: the stacks `PayonceData`, `PayonceService` and, with `sandbox`, `PayonceSandbox`,
+ * each prefixed with the name of the environment. An app has one for each environment. The functions are part of the
+ * package, so no bundler runs.
  */
 export class Payonce extends Construct {
   /** The stateful resources: the tables, the bus `data.events.bus`, the secrets. */
@@ -43,13 +47,13 @@ export class Payonce extends Construct {
   /** @throws Error for an invalid setting, with the given value and the allowed values */
   constructor(scope: Construct, id: string, { env, ...settings }: PayonceProps = {}) {
     super(scope, id);
-    // The templates are those that the tests of Payonce deploy, whatever flags the app has.
+    // The templates equal those that the tests of Payonce deploy, whatever flags the app has.
     for (const [name, value] of Object.entries(flags())) this.node.setContext(name, value);
     for (const [name, value] of Object.entries(settings))
       if (value !== undefined) this.node.setContext(`${PREFIX}${name}`, value);
     const stacks = buildStacks(this, env === undefined ? {} : { env });
     if (stacks === undefined)
-      throw new Error(`${PREFIX}archiveWriter is for the archive of another account alone: use ArchiveStack`);
+      throw new Error(`${PREFIX}archiveWriter is only for the archive of another account: use ArchiveStack`);
     const { data, service, sandbox } = stacks;
     this.data = data;
     this.service = service;

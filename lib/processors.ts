@@ -16,7 +16,7 @@ export interface ProcessorSecrets {
   readonly client: Readonly<Record<string, ProcessorSecret>>;
 }
 
-/** By the processor's name and mode. */
+/** Secrets by the processor's name and mode. */
 export type SecretsOfProcessors = ReadonlyMap<string, ProcessorSecrets>;
 
 /** Creates the secrets of the configured processors. The operator sets the values that a processor issues. */
@@ -71,7 +71,7 @@ export interface ProcessorsProps {
   /** The configured processors. */
   readonly called: readonly CalledProcessor[];
   readonly secrets: SecretsOfProcessors;
-  /** The routing of new payments; the first rule that matches applies, and what none matches is refused. */
+  /** The routing of new payments; the first matching rule applies, and a payment without a match is refused. */
   readonly routes: readonly RoutingRule[];
   /** Records of claims were lost with a table: each first send follows a look-up. @default false */
   readonly claimsLost?: boolean;
@@ -115,7 +115,10 @@ export class Processors extends Construct {
     }
   }
 
-  /** Sets what `readPaymentsConfig` reads about processors, and allows `grantee` to read the secrets of their clients. */
+  /**
+   * Sets the variables that `readPaymentsConfig` reads about processors, and allows `grantee` to read the secrets of
+   * their clients.
+   */
   grantCall(grantee: PayonceFunction): void {
     const { routes, claimsLost = false } = this.#props;
     this.grantReadBooks(grantee);
@@ -123,7 +126,7 @@ export class Processors extends Construct {
     if (claimsLost) grantee.tell({ [Environment.claimsLost]: 'true' });
   }
 
-  /** As `grantCall`, for a function that begins no payment: without the routing of new ones. */
+  /** Like `grantCall`, without the routing of new payments, for a function that begins none. */
   grantReadBooks(grantee: PayonceFunction): void {
     const { called, secrets, ...stacks } = this.#props;
     for (const { processor, mode, settings } of called) {

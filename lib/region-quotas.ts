@@ -1,4 +1,7 @@
-/** Deliveries of events to targets a second, by default (Amazon EventBridge user guide, "Amazon EventBridge quotas": Invocations throttle limit). */
+/**
+ * Default quota of event deliveries to targets per second (Amazon EventBridge user guide, "Amazon EventBridge quotas":
+ * Invocations throttle limit).
+ */
 const INVOCATIONS: Readonly<Record<string, number>> = {
   'us-east-1': 18_750,
   'us-west-2': 18_750,
@@ -17,7 +20,7 @@ const INVOCATIONS: Readonly<Record<string, number>> = {
 };
 const OTHER_REGIONS = 1_100;
 
-/** Requests a second, by default (Amazon API Gateway developer guide, "Amazon API Gateway quotas"). */
+/** Default quota of requests per second (Amazon API Gateway developer guide, "Amazon API Gateway quotas"). */
 const REQUESTS = 10_000;
 const REQUESTS_OF_YOUNG_REGIONS = 2_500;
 const YOUNG_REGIONS: readonly string[] = [
@@ -36,15 +39,15 @@ const YOUNG_REGIONS: readonly string[] = [
   'mx-central-1',
 ];
 
-/** The rules that every event of payments matches: the lists and the webhooks. */
+/** Number of rules that every payment event matches: for the lists and for webhooks. */
 export const RULES_OF_AN_EVENT = 2;
 
-/** Events that EventBridge delivers in a second without a delay, with the default quota. */
+/** Events that EventBridge delivers per second without a delay, with the default quota. */
 export function eventsPerSecond(region: string): number {
   return Math.floor((INVOCATIONS[region] ?? OTHER_REGIONS) / RULES_OF_AN_EVENT);
 }
 
-/** Requests that API Gateway admits in a second, with the default quota. */
+/** Requests that API Gateway admits per second, with the default quota. */
 export function requestsPerSecond(region: string): number {
   return YOUNG_REGIONS.includes(region) ? REQUESTS_OF_YOUNG_REGIONS : REQUESTS;
 }

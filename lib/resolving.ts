@@ -17,7 +17,7 @@ export interface ResolvingProps {
 const SOON = Duration.minutes(5);
 /** The send window closes 15 minutes after the claim, so no claim stays open for much longer. */
 const CLAIM_OPEN = Duration.minutes(20);
-/** Most processors know an outcome within a day. Some bank payments take days and need a look by an operator. */
+/** Most processors know an outcome within a day. Some bank payments take days and need an inquiry by an operator. */
 const OUTCOME_UNKNOWN = Duration.hours(24);
 
 const { reference, details, return: giveBack, inquiry, openOrder, hold, orphan, keptOrphan } = RegistryRow;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** A table that was restored from a backup and takes the place of the declared one. In the same account and region. */
+/** A table that was restored from a backup and replaces the declared one, in the same account and region. */
 export interface RestoredTable {
   readonly name: string;
   /** The ARN of its Stream. @default it has none */
@@ -28,7 +28,7 @@ export type RestoredTables = z.infer<typeof restoredTables>;
 
 export const RESTORED_TABLES_RULE = {
   allowed:
-    'JSON, an object of idempotency, ledger, registry or views, each with the name of a table; that of the Ledger contains Ledger, and ledgerStream is the ARN of its Stream',
+    'JSON, an object of idempotency, ledger, registry or views, each with the name of a table; the name of the Ledger contains Ledger, and ledgerStream is the ARN of its Stream',
   read: (given: unknown): RestoredTables | undefined => {
     try {
       return restoredTables.safeParse(typeof given === 'string' ? JSON.parse(given) : given).data;
@@ -38,7 +38,7 @@ export const RESTORED_TABLES_RULE = {
   },
 };
 
-/** The restored tables by the names of the declared ones whose place they take. */
+/** The restored tables by the names of the declared ones that they replace. */
 export function restoredOf({ idempotency, ledger, ledgerStream: streamArn, registry, views }: RestoredTables = {}) {
   const named = (table: string | undefined): RestoredTable | undefined =>
     table === undefined ? undefined : { name: table };

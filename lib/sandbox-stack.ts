@@ -15,9 +15,9 @@ import { TaskQueue } from './constructs/task-queue.ts';
 import { wakesItself } from './constructs/wakes-itself.ts';
 import type { Settings } from './settings.ts';
 
-/** A slow callback delays at most these tasks. */
+/** Tasks per batch: a slow callback delays at most this many. */
 const TASKS_AT_ONCE = 5;
-/** Executions for tasks at a time. The processor's API has the rest of the account's concurrency. */
+/** Concurrent executions for tasks. The processor's API has the rest of the account's concurrency. */
 const WORKERS = 20;
 
 export interface SandboxStackProps extends StackProps {
@@ -25,10 +25,10 @@ export interface SandboxStackProps extends StackProps {
   readonly data: {
     /** The signing secret of its callbacks. */
     readonly callbackSecret: ProcessorSecret;
-    /** Every caller but the payer must show it. @default none, for the demonstration */
+    /** The secret that every caller except the payer must send. @default none, for the demonstration */
     readonly accessSecret?: ProcessorSecret;
   };
-  /** The SSM parameter with the address for callbacks. @default that of the service */
+  /** The SSM parameter with the address for callbacks. @default the parameter of the service */
   readonly callbackAddressParameter?: string;
 }
 
@@ -46,7 +46,7 @@ export class SandboxStack extends Stack {
       partitionKey: KeyAttribute.partition,
       sortKey: KeyAttribute.sort,
       timeToLiveAttribute: IdempotencyTable.timeToLiveAttribute,
-      // Test data: nothing to keep.
+      // Test data, which need not be retained.
       retain: false,
     });
     const processor = new PayonceFunction(this, 'Processor', {
@@ -112,7 +112,7 @@ function enqueueForItself(processor: PayonceFunction, tasks: TaskQueue): void {
       maxConcurrency: WORKERS,
     }),
   );
-  // A charge changes a few times, and a callback is tried a few times.
+  // A charge changes a few times, and a callback is attempted a few times.
   wakesItself(processor.function);
   Validations.of(processor.function).acknowledge({
     id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',

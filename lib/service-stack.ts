@@ -130,8 +130,8 @@ export class ServiceStack extends Stack {
 }
 
 /**
- * Keeps ids, and queues, which hold undelivered work and dead letters. CloudFormation makes their names, so retained queues do not
- * block the next deploy.
+ * Keeps ids, and retains queues, which hold undelivered work and dead letters. CloudFormation generates their names, so
+ * retained queues do not block the next deploy.
  */
 function keep(stack: Stack, { retainData }: Settings): void {
   keepDeployedIds(stack);
@@ -163,7 +163,7 @@ function archiveOf(
   return { [StackOutput.archiverFunction]: archiver, [StackOutput.auditorFunction]: auditor };
 }
 
-/** Without the settings, no event can ask for a payment, and none goes to NATS. */
+/** Without the settings, events cannot request payments and are not sent to NATS. */
 function takeRequests(
   stack: Stack,
   room: Omit<IntakeProps, 'requests'>,
@@ -174,7 +174,7 @@ function takeRequests(
   if (natsBridge) new NatsBridge(stack, 'NatsBridge', { data: room.data, ...taken });
 }
 
-/** For the person who deploys. */
+/** Stack output for operators. */
 function calledProcessors({ processors }: Settings): string {
   if (processors.length === 0) {
     return 'NONE: payments are answered 503 no_processor_configured. Set payonce:sandbox, payonce:stripeAccount or payonce:processorUrl.';
@@ -182,7 +182,7 @@ function calledProcessors({ processors }: Settings): string {
   return processors.map(({ processor, mode }) => `${processor.name} (${mode})`).join(', ');
 }
 
-/** @returns undefined without the sandbox and without settings for parties: then there is no orders API */
+/** @returns undefined without the sandbox and without settings for parties: there is then no orders API */
 function partiesOf(scope: Construct, { settings, data, sandbox }: ServiceStackProps): Parties | undefined {
   const { registry, deadLetters, postmarkToken, shopSigningKey, bigcommerceToken } = data;
   const { emailsPerRecipient } = settings;

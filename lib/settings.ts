@@ -36,8 +36,9 @@ export interface Settings
     PaymentRequestSettings,
     RetentionSettings {
   /**
-   * The name of this deployment beside others in the same account and region, for example `staging`. It is part of the names of the
-   * stacks and of all that is named after them, and of the metric namespace. @default the deployment without a name
+   * The name of this deployment, to distinguish it from others in the same account and region, for example `staging`.
+   * It is part of the names of the stacks, of everything that is named after them, and of the metric namespace.
+   * @default the deployment without a name
    */
   readonly environment?: string;
   /** Deploy the sandbox processor and send test payments to it. It holds no real money. @default false */
@@ -50,27 +51,29 @@ export interface Settings
    */
   readonly processors: readonly CalledProcessor[];
   /**
-   * The routing of new payments: JSON, a list of `{ "mode"?, "tenant"?, "currency"?, "processor" }`; the first rule that matches
-   * applies. A rule without a mode applies to the modes in which its processor is called. What no rule matches is refused.
+   * The routing of new payments: JSON, a list of `{ "mode"?, "tenant"?, "currency"?, "processor" }`; the first matching
+   * rule applies. A rule without a mode applies to the modes in which its processor is called. A payment without a
+   * match is refused.
    *
-   * @default all to the only processor of the mode
+   * @default all payments of a mode to its only processor
    */
   readonly routes: readonly RoutingRule[];
   /** Keep tables and logs when a stack is deleted, and enable deletion protection of the tables. @default true */
   readonly retainData: boolean;
   /**
-   * The ARN of a KMS key of this account and region that encrypts the tables, the queues and the bucket of exports. Its policy must
-   * let all of them use it (docs/data-key.md). @default the AWS managed key of DynamoDB, and keys of SQS and S3
+   * The ARN of a KMS key of this account and region that encrypts the tables, the queues and the bucket of exports. Its
+   * policy must allow all of them to use it (docs/data-key.md). @default the AWS managed key of DynamoDB, and keys of
+   * SQS and S3
    */
   readonly dataKeyArn?: string;
   /** Keep the events of the last two weeks in an archive for replays. It is charged per gigabyte. @default true */
   readonly eventArchive: boolean;
   /**
-   * Send all events to a queue for the bridge to NATS (docs/nats-bridge.md), and make the policy that the bridge needs. The bridge itself
-   * runs elsewhere. @default false
+   * Send all events to a queue for the NATS bridge (docs/nats-bridge.md), and create the policy that the bridge needs.
+   * The bridge itself runs elsewhere. @default false
    */
   readonly natsBridge: boolean;
-  /** An event that the projector has not processed within this time is published again; 10 to 3600 seconds. @default 180 */
+  /** An event that the projector has not processed within this time is republished; 10 to 3600 seconds. @default 180 */
   readonly eventsLostAfterSeconds: number;
   /** Allow webhooks to loopback addresses, also over plain HTTP, for a receiver on the same machine. @default false */
   readonly allowLoopbackWebhooks: boolean;
@@ -84,14 +87,14 @@ export interface Settings
    */
   readonly accountLogRole: boolean;
   /**
-   * Restored tables that take the place of the declared ones: JSON, an object of `idempotency`, `ledger`, `registry` and `views` with
-   * names of tables, and `ledgerStream`, the ARN of the Stream of the restored Ledger. `payonce tables restore` prints it. The
-   * declared tables stay declared and unused. @default the declared tables
+   * Restored tables that replace the declared ones: JSON, an object of `idempotency`, `ledger`, `registry` and `views`
+   * with names of tables, and `ledgerStream`, the ARN of the Stream of the restored Ledger. `payonce tables restore`
+   * prints it. The declared tables stay declared and unused. @default the declared tables
    */
   readonly restoredTables?: RestoredTables;
   /**
-   * Claims were lost when tables were restored. Then every first charge and change is looked up at the processor before it is sent. Set it
-   * with the deployment that adopts restored tables, and keep it for 30 days. @default false
+   * Claims were lost when tables were restored. Every first charge and change is then looked up at the processor before
+   * it is sent. Set it with the deployment that adopts restored tables, and keep it for 30 days. @default false
    */
   readonly claimsLost: boolean;
   /** Maximum requests per second of the API, 1 to 10000. @default 200 */
@@ -99,8 +102,9 @@ export interface Settings
   /** Burst limit of the API, in requests, 1 to 5000. @default 400 */
   readonly throttlingBurst: number;
   /**
-   * Maximum requests per second of one tenant in one mode, 1 to 10000: payments and reads each, and a tenth of it for administration
-   * and for reads that ask the processor. `payonce limits set` gives a tenant another one. @default 100
+   * Maximum requests per second of one tenant in one mode, 1 to 10000: for payments and reads each, and a tenth of it
+   * for administration and for reads that call the processor. `payonce limits set` gives a tenant another limit.
+   * @default 100
    */
   readonly tenantRate: number;
   /** Burst limit of one tenant, in requests, 1 to 10000. @default 200 */
@@ -110,8 +114,8 @@ export interface Settings
   /** Reserved concurrency of the payments function, 1 to 10000, out of the account's limit. @default no reservation */
   readonly reservedConcurrency?: number;
   /**
-   * Write units per second that each table and each of its indexes takes at once, 4000 to 40000. It is charged once, and AWS does not
-   * lower it again. @default 4000, as AWS makes new tables; they grow with use
+   * Write units per second that each table and each of its indexes accepts immediately, 4000 to 40000. It is charged
+   * once, and AWS does not lower it again. @default 4000, the value of new tables; they grow with use
    */
   readonly warmWriteUnits?: number;
   /** Retention of logs in days; one of the values that CloudWatch Logs allows. @default 90 */
@@ -125,10 +129,10 @@ export interface Settings
   readonly alarmTopicArn?: string;
 }
 
-/** They are in the environment of one function. Characters. */
+/** Maximum length of a recorded setting, because all are in the environment of one function. Characters. */
 const LONGEST_RECORDED = 200;
 
-/** A change of it is still seen. */
+/** Replaces a long text by a digest, so that a change remains visible. */
 function recorded(text: string): string {
   if (text.length <= LONGEST_RECORDED) return text;
   return `sha256:${createHash('sha256').update(text).digest('hex').slice(0, 16)} of ${text.length} characters`;
@@ -236,7 +240,10 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
   return settings;
 }
 
-/** The setting `environment` alone, for the names of constructs that need no other setting. @throws Error for an invalid name */
+/**
+ * Only the setting `environment`, for the names of constructs that need no other setting. @throws Error for an invalid
+ * name
+ */
 export function environmentOf(node: Node): string | undefined {
   return read(node, 'environment', RULES.environment);
 }
@@ -256,7 +263,7 @@ export function retentionOf(node: Node): Retention | undefined {
   return read(node, 'retention', RULES.retention);
 }
 
-/** Refuses settings that are valid alone but contradict each other. */
+/** Refuses settings that are valid separately but contradict each other. */
 function refuseConflicts(settings: Settings): void {
   refuseArchiveConflicts(settings);
   refusePartyConflicts(settings);
@@ -272,7 +279,7 @@ function refuseConflicts(settings: Settings): void {
   }
 }
 
-/** A misspelled setting must not silently have its default. */
+/** Refuses unknown settings: a misspelled setting must not silently have its default. */
 function refuseUnknown(node: Node, processors: readonly ProcessorContract[]): void {
   const known = [...Object.keys(RULES), ...processorSettings(processors)].map((name) => `${PREFIX}${name}`);
   const given = Object.keys(node.getAllContext() as Record<string, unknown>);

@@ -12,7 +12,7 @@ import { SandboxStack } from './sandbox-stack.ts';
 import { ServiceStack } from './service-stack.ts';
 import { readSettings, type Settings } from './settings.ts';
 
-/** The stacks of a deployment, besides that of its archive. */
+/** The stacks of a deployment, without the stack of its archive. */
 interface PayonceStacks {
   /** The stateful resources. */
   readonly data: DataStack;
@@ -27,7 +27,7 @@ interface PayonceStacks {
  *
  * @param env their account and region. @default those of the credentials of the deploy
  * @param processors the available processors
- * @returns undefined with `archiveWriter`: then there is only the stack of the archive
+ * @returns undefined with `archiveWriter`, which creates only the stack of the archive
  * @throws Error for an invalid setting, with the given value and the allowed values
  */
 export function buildStacks(
@@ -38,7 +38,7 @@ export function buildStacks(
   }: { readonly env?: Environment; readonly processors?: readonly ProcessorContract[] } = {},
 ): PayonceStacks | undefined {
   const settings = readSettings(scope.node, processors);
-  // The ids stay the same in every environment, and with them the logical ids.
+  // The ids are the same in every environment, and so are the logical ids.
   const named = (stack: keyof typeof StackName, description: string) => ({
     settings,
     description,

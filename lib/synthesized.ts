@@ -8,9 +8,9 @@ import { readSettings, recordedSettings } from './settings.ts';
 import { buildStacks } from './stacks.ts';
 
 /**
- * The templates of the stacks that this context selects, by their names, without their code. Nothing is left on the disk.
+ * The templates of the stacks that this context selects, by name, without code. No files remain on disk.
  *
- * @param context as in `cdk deploy -c`, besides that of cdk.json
+ * @param context as in `cdk deploy -c`, in addition to the context of cdk.json
  * @throws Error for an invalid setting
  */
 export function synthesizedStacks(context: Readonly<Record<string, unknown>>): ReadonlyMap<string, StackTemplate> {
@@ -25,7 +25,10 @@ export function synthesizedStacks(context: Readonly<Record<string, unknown>>): R
   }
 }
 
-/** The settings of a deploy with this context, as the activity log would record them. @throws Error for an invalid setting */
+/**
+ * The settings of a deploy with this context, in the form in which the activity log records them. @throws Error for an
+ * invalid setting
+ */
 export function settingsOfClone(context: Readonly<Record<string, unknown>>): Record<string, string> {
   const { node } = new RootConstruct();
   for (const [name, value] of Object.entries({ ...flagsOfClone(), ...context })) node.setContext(name, value);

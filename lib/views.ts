@@ -18,7 +18,10 @@ export interface ViewsProps {
   readonly logs: FunctionLogs;
 }
 
-/** The read models of lists and balances. One function writes them from events. Others may read the kinds of rows that they list. */
+/**
+ * The read models of lists and balances. One function writes them from events. Other functions may read the kinds of
+ * rows that they list.
+ */
 export class Views extends Construct {
   readonly projector: PayonceFunction;
   readonly #data: ViewsProps['data'];
@@ -78,13 +81,16 @@ export class Views extends Construct {
     const { book, total, allMismatches, payment, reference } = ViewsRow;
     const { views } = this.#data;
     grantee.tell({ [Environment.viewsTable]: views.tableName });
-    // One statement: the policy of this role is near the size that AWS allows.
+    // One statement, because the policy of this role is near the maximum size.
     const read = ['dynamodb:GetItem', 'dynamodb:Query'];
     views.grantRows(grantee, 'ListViews', read, [book, total, allMismatches, payment, reference]);
     this.#grantEmails(grantee, EmailRow.payment);
   }
 
-  /** Allows a worker of jobs to maintain the views of all account owners: it sums days, lists mismatches, and sees how far they are. */
+  /**
+   * Allows a worker of jobs to maintain the views of all account owners: it sums days, lists mismatches, and reads the
+   * progress of the views.
+   */
   grantKeep(worker: PayonceFunction): void {
     worker.tell({
       [Environment.viewsTable]: this.#data.views.tableName,

@@ -29,7 +29,7 @@ export interface WebhooksProps {
 const BATCH = 10;
 /** Concurrent senders. Each handles a batch of ten, so this many times ten slow servers do not delay the others. */
 const SENDERS = 20;
-/** Concurrent runs of lanes and pages of replays: more than a tenant has endpoints in a mode. A run makes up to ten calls at once. */
+/** Concurrent runs of lanes and pages of replays: more than a tenant has endpoints in a mode. A run makes up to ten concurrent calls. */
 const LANE_WORKERS = 20;
 
 /**
@@ -187,7 +187,7 @@ export class Webhooks extends Construct {
     return made;
   }
 
-  /** Allows a worker of jobs to find due deliveries and to send them to the queue again. */
+  /** Allows a worker of jobs to find due deliveries and to enqueue them again. */
   grantSweep(worker: PayonceFunction): void {
     const [tasks, lanes] = [this.#tasks.queue, this.#lanes.queue];
     worker.tell({

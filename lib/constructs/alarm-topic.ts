@@ -40,7 +40,7 @@ export class AlarmTopic extends Construct {
     const key = new Key(this, 'Key', {
       description: 'Encrypts alarm notifications.',
       enableKeyRotation: true,
-      // It encrypts nothing that is stored. A key that stayed would cost 1 USD a month.
+      // It encrypts no stored data. A retained key would cost 1 USD a month.
       removalPolicy: RemovalPolicy.DESTROY,
     });
     key.addToResourcePolicy(

@@ -21,8 +21,8 @@ export interface ArchiveAuditorProps {
 }
 
 /**
- * Each hour, a function lists what arrived in the archive in a manifest, and verifies a part of it. It may write manifests and the records of
- * verifications, and no lines.
+ * Each hour, a function lists the new objects of the archive in a manifest, and verifies a part of the archive. It may
+ * write manifests and the records of verifications, but no lines.
  */
 export class ArchiveAuditor extends Construct {
   readonly auditor: PayonceFunction;
@@ -59,7 +59,7 @@ export class ArchiveAuditor extends Construct {
     }
     this.#everyHour();
     new RunbookAlarm(this, 'ManifestsLate', {
-      description: 'No manifest lists what arrived in the archive.',
+      description: 'No manifest was written for the new objects of the archive.',
       entry: 'the-archive-is-behind',
       metric: payonceMetric({ service: AUDITOR_SERVICE, name: 'archive_listed', period: Duration.hours(1) }),
       threshold: 1,
@@ -67,13 +67,13 @@ export class ArchiveAuditor extends Construct {
       isSignOfLife: true,
     });
     new RunbookAlarm(this, 'ArchiveStopped', {
-      description: 'Payments have outcomes, and nothing was archived for an hour.',
+      description: 'Payments have outcomes, but nothing was archived for an hour.',
       entry: 'the-archive-is-behind',
       metric: payonceMetric({ service: AUDITOR_SERVICE, name: 'archive_stopped', period: Duration.hours(1) }),
       threshold: 1,
     });
     new RunbookAlarm(this, 'ArchiveDiffers', {
-      description: 'A verification found that the Ledger, its archive or the bucket does not hold.',
+      description: 'A verification found a violation in the Ledger, its archive or the bucket.',
       entry: 'the-archive-differs',
       metric: payonceMetric({ service: AUDITOR_SERVICE, name: 'archive_differs', period: Duration.hours(1) }),
       threshold: 1,
@@ -88,9 +88,9 @@ export class ArchiveAuditor extends Construct {
       reason: 'The wildcard covers versions and aliases of the function, which has none.',
     });
     new Schedule(this, 'EveryHour', {
-      description: 'Lists what arrived in the archive in a manifest.',
+      description: 'Lists the new objects of the archive in a manifest.',
       schedule: ScheduleExpression.expression('cron(5 * * * ? *)', TimeZone.ETC_UTC),
-      // The next hour does what this one did not.
+      // The next hourly run continues the work.
       target: new LambdaInvoke(invoked, { role, retryAttempts: 2, maxEventAge: Duration.minutes(30) }),
     });
   }

@@ -4,11 +4,11 @@ import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
 /** A bucket of this account or of another one. */
 export interface ArchiveBucket {
   readonly name: string;
-  /** The name as cdk-nag prints it. */
+  /** The name in the form that cdk-nag prints. */
   readonly shown: string;
 }
 
-/** Lets a role verify the archive: read its objects and manifests, and what protects them. */
+/** Lets a role verify the archive: read its objects and manifests, and the configuration that protects them. */
 export function grantVerify({ name, shown }: ArchiveBucket, role: Role): void {
   const bucket = `arn:${Aws.PARTITION}:s3:::${name}`;
   const actions = [

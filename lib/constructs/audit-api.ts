@@ -13,11 +13,14 @@ export interface AuditApiProps {
   readonly http: HttpApi;
   readonly logs: FunctionLogs;
   readonly settings: Pick<Settings, 'archiveKeyArn' | 'memoryMb'>;
-  /** @default it says that there is no archive */
+  /** @default the answer shows that there is no archive */
   readonly bucket?: ArchiveBucket | undefined;
 }
 
-/** Shows operators what the auditor verified last, and the newest manifests. It reads no rows of the Ledger, neither there nor in the archive. */
+/**
+ * Shows operators the latest verifications of the auditor, and the newest manifests. It reads no rows, neither in the
+ * Ledger nor in the archive.
+ */
 export class AuditApi extends Construct {
   constructor(scope: Construct, id: string, { data, http, logs, settings, bucket }: AuditApiProps) {
     super(scope, id);

@@ -15,7 +15,7 @@ export interface AuditingRoleProps {
   readonly archive?: ArchiveBucket | undefined;
   /** The KMS key of the archive. @default a key of S3 */
   readonly archiveKeyArn?: string | undefined;
-  /** For `--from` and `--to`: the tenants whose activity logs are read. */
+  /** Lists the tenants whose activity logs are read, for `--from` and `--to`. */
   readonly registry: DataTable;
 }
 
@@ -23,9 +23,9 @@ export interface AuditingRoleProps {
 const SESSION = Duration.hours(1);
 
 /**
- * The role with which an auditor verifies the Ledger and its archive (`payonce verify`). It reads everything in the Ledger, in copies of
- * it that were restored beside it, and in the archive, and may change nothing. A principal of the account assumes it with an identity
- * policy that says so; no function does.
+ * The role with which an auditor verifies the Ledger and its archive (`payonce verify`). It may read everything in the
+ * Ledger, in restored copies of it, and in the archive, and may change nothing. A principal of the account assumes it
+ * with an identity policy that allows it; no function does.
  */
 export class AuditingRole extends Construct {
   readonly role: Role;
@@ -45,7 +45,7 @@ export class AuditingRole extends Construct {
         new PolicyStatement({ sid: 'DecryptArchive', actions: ['kms:Decrypt'], resources: [archiveKeyArn] }),
       );
     const tables = `arn:${Aws.PARTITION}:dynamodb:${Aws.REGION}:${Aws.ACCOUNT_ID}:table/`;
-    // The name of a copy is that of the first table and a moment.
+    // The name of a copy consists of the name of the first table and a moment.
     const first = restored?.name.replace(/-r\d{1,10}$/, '');
     const copies = `${first ?? ledger.table.tableName}-r*`;
     const actions = ['dynamodb:Query', 'dynamodb:Scan', 'dynamodb:DescribeTable'];
@@ -60,7 +60,7 @@ export class AuditingRole extends Construct {
     Validations.of(this.role).acknowledge(
       {
         id: `AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:dynamodb:<AWS::Region>:<AWS::AccountId>:table/${shown}-r*]`,
-        reason: 'A copy has the name of the Ledger and the moment that it was restored to.',
+        reason: 'The name of a copy consists of the name of the Ledger and the moment that it was restored to.',
       },
       {
         id: 'PCI.DSS.321::PCI.DSS.321-IAMNoInlinePolicy',
@@ -70,10 +70,13 @@ export class AuditingRole extends Construct {
   }
 }
 
-/** The role with which an operator puts a row of the Ledger back (`payonce tables mend`). It may also do what appends need. */
+/**
+ * The role with which an operator restores a row of the Ledger (`payonce tables mend`). It also has the permissions
+ * that appends need.
+ */
 export class MendingRole extends AuditingRole {
   constructor(scope: Construct, id: string, props: AuditingRoleProps) {
-    super(scope, id, props, 'Puts rows of the Ledger back: payonce tables mend.');
+    super(scope, id, props, 'Restores rows of the Ledger: payonce tables mend.');
     props.ledger.grantAppend(this.role, ['payment', 'order', 'activity']);
   }
 }

@@ -6,21 +6,21 @@ import { QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { dataKeyOf } from '../settings.ts';
 
-/** How a table is encrypted: with the key of the setting `dataKeyArn`, if there is one. */
+/** The encryption of a table: with the key of the setting `dataKeyArn`, if there is one. */
 export function tableEncryption(scope: Construct): Pick<TableProps, 'encryption' | 'encryptionKey'> {
   const encryptionKey = dataKey(scope);
   if (encryptionKey === undefined) return { encryption: TableEncryption.AWS_MANAGED };
   return { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey };
 }
 
-/** How a queue is encrypted, as {@link tableEncryption}. */
+/** The encryption of a queue, like {@link tableEncryption}. */
 export function queueEncryption(scope: Construct): Pick<QueueProps, 'encryption' | 'encryptionMasterKey'> {
   const encryptionMasterKey = dataKey(scope);
   if (encryptionMasterKey === undefined) return { encryption: QueueEncryption.SQS_MANAGED };
   return { encryption: QueueEncryption.KMS, encryptionMasterKey };
 }
 
-/** How a bucket is encrypted, as {@link tableEncryption}. */
+/** The encryption of a bucket, like {@link tableEncryption}. */
 export function bucketEncryption(
   scope: Construct,
 ): Pick<BucketProps, 'encryption' | 'encryptionKey' | 'bucketKeyEnabled'> {
@@ -30,7 +30,7 @@ export function bucketEncryption(
   return { encryption: BucketEncryption.KMS, encryptionKey, bucketKeyEnabled: true };
 }
 
-/** One reference in each stack. The policy of the key says who may use it (docs/data-key.md). */
+/** The key, referenced once in each stack. The policy of the key grants its use (docs/data-key.md). */
 function dataKey(scope: Construct): IKey | undefined {
   const arn = dataKeyOf(scope.node);
   if (arn === undefined) return undefined;

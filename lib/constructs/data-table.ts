@@ -13,7 +13,7 @@ export interface DataTableProps extends Pick<TableProps, 'stream' | 'timeToLiveA
   readonly sortKey?: string;
   /** Keep the table when its stack is deleted, and enable deletion protection. */
   readonly retain: boolean;
-  /** The table to use instead of the declared one, which stays declared and unused. @default the declared one */
+  /** The table to use instead of the declared one, which remains declared but unused. @default the declared one */
   readonly restored?: RestoredTable | undefined;
 }
 
@@ -45,7 +45,7 @@ export class DataTable extends Construct {
     this.table = restored === undefined ? (this.#declared as unknown as ITable) : adopted(this, restored);
   }
 
-  /** The table that the stack declares, also when a restored one is in use. */
+  /** The table that the stack declares, even when a restored one is in use. */
   get declared(): CfnTable {
     return this.#declared.node.defaultChild as CfnTable;
   }
@@ -78,13 +78,14 @@ export class DataTable extends Construct {
   }
 
   /**
-   * Allows updates of some attributes only, on rows of one kind. A row that such an update makes has no others.
+   * Allows updates of some attributes only, on rows of one kind. A row that such an update creates has no other
+   * attributes.
    *
    * @param attributes those that the update and its condition name; the keys are added
    */
   grantUpdateOf(grantee: IGrantable, sid: string, row: string, attributes: readonly string[]): void {
     const names = [KeyAttribute.partition, KeyAttribute.sort, ...attributes];
-    // An update that names no attribute fulfils it, and changes nothing.
+    // An update without attributes satisfies the condition, and changes nothing.
     const conditions = { ...ofRows(sid, [row]), 'ForAllValues:StringEquals': { 'dynamodb:Attributes': names } };
     allow(grantee, { sid, actions: ['dynamodb:UpdateItem'], resources: [this.tableArn], conditions });
   }
@@ -114,9 +115,9 @@ function allow({ grantPrincipal }: IGrantable, statement: PolicyStatementProps):
   grantPrincipal.addToPrincipalPolicy(new PolicyStatement(statement));
 }
 
-/** Every read and write contains its key, so `ForAllValues` never holds because of a missing value. */
+/** Every read and write contains its key, so `ForAllValues` never passes because of a missing value. */
 export function ofRows(sid: string, rows: readonly string[]): Record<string, Record<string, string[]>> {
-  if (rows.length === 0) throw new Error(`${sid} is granted for no kind of rows, but must be for at least one`);
+  if (rows.length === 0) throw new Error(`${sid} is granted for no kind of rows, but needs at least one`);
   const partitions = rows.map((row) => (/[#_]$/.test(row) ? `${row}*` : row));
   return { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } };
 }

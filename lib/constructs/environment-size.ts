@@ -3,18 +3,18 @@ import { CfnFunction, type Function } from 'aws-cdk-lib/aws-lambda';
 
 /** The quota of all variables of a function, names and values together (AWS Lambda developer guide, "Lambda quotas"). Bytes. */
 const MOST_BYTES = 4_096;
-/** The longest that the address of a queue is without its name, or an ARN without that of its resource. */
+/** Maximum length of the address of a queue without its name, or of an ARN without the name of its resource. */
 const ADDRESS_BYTES = 60;
 /** CloudFormation appends this to the name of the stack and the logical id. */
 const SUFFIX_BYTES = 14;
-/** The maximum of SQS. It is the longest name that is made. */
+/** The maximum of SQS, which allows the longest generated names. */
 const NAME_BYTES = 80;
-/** Of a value of another stack: the name of a table, or an ARN. */
+/** Size of a value of another stack: the name of a table, or an ARN. */
 const VALUE_BYTES = 110;
-/** The account, the region or a suffix. */
+/** Size of the account, the region or a suffix. */
 const PSEUDO_BYTES = 16;
 
-/** Refuses a function whose environment Lambda would refuse at the deploy, because settings in it are too long. */
+/** Refuses a function whose environment Lambda would refuse at deployment, because its settings are too long. */
 export function refuseLargeEnvironment({ node }: Function): void {
   const resource = node.defaultChild;
   if (!(resource instanceof CfnFunction)) throw new Error(`${node.path} is not a function of this app`);
@@ -38,7 +38,7 @@ export function refuseLargeEnvironment({ node }: Function): void {
   });
 }
 
-/** Of a value as it is on AWS, or a little more. */
+/** The size of a value on AWS, or a little more. */
 function sizeOf(value: unknown, stackName: number): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (Array.isArray(value)) return value.reduce<number>((sum, part) => sum + sizeOf(part, stackName), 0);

@@ -19,7 +19,8 @@ export class EventBus extends Construct {
     super(scope, id);
     const removal = props.retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
     const { stackName } = Stack.of(this);
-    // CloudFormation makes no name for a bus. A bus that a deleted stack kept does not take the name of the next stack's.
+    // CloudFormation does not generate names for buses. A bus that a deleted stack retained must not occupy the name of
+    // the next stack's bus.
     const ofThisStack = Fn.select(0, Fn.split('-', Fn.select(2, Fn.split('/', Aws.STACK_ID))));
     this.bus = new Bus(this, 'Bus', {
       eventBusName: `${stackName}-${ofThisStack}`,
@@ -36,7 +37,7 @@ export class EventBus extends Construct {
     (archive.node.defaultChild as CfnArchive).applyRemovalPolicy(removal);
   }
 
-  /** Lets `grantee` put events on the bus. */
+  /** Allows `grantee` to put events on the bus. */
   grantPublish({ grantPrincipal }: IGrantable): void {
     const { eventBusArn } = this.bus;
     grantPrincipal.addToPrincipalPolicy(

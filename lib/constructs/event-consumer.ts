@@ -17,7 +17,10 @@ export interface EventConsumerProps {
   readonly consumer: { readonly function: Function; readonly role: Pick<IPrincipal, 'addToPrincipalPolicy'> };
   /** The events that it receives. Its handler must name the same events. */
   readonly events: readonly EventName[];
-  /** Only events of a payment with this name among its metadata, and of an order with this field. @default all */
+  /**
+   * Delivers only events of payments with this name in their metadata, and of orders with this field. @default all
+   * events
+   */
   readonly metadata?: string;
   /** Maximum number of concurrent executions, 2 to 1000. @default 10 */
   readonly concurrency?: number;
@@ -27,12 +30,15 @@ const DEFAULT_CONCURRENCY = 10;
 /** Messages for one execution. It handles them concurrently, each with one transaction. */
 const BATCH = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
-/** SQS deletes messages after two weeks. An operator must know much earlier that the consumer is behind. */
+/**
+ * Age at which the alarm starts. SQS deletes messages after two weeks, and an operator must know much earlier that the
+ * consumer is behind.
+ */
 const LONGEST_WAIT = Duration.minutes(30);
 /** The maximum of EventBridge (Amazon EventBridge user guide, "Retry policy"). */
 const DELIVER_FOR = Duration.hours(24);
 
-/** Delivers events to a function: rule → queue → function. Messages fail one by one. An alarm reports dead letters. */
+/** Delivers events to a function: rule → queue → function. Messages fail separately. An alarm reports dead letters. */
 export class EventConsumer extends Construct {
   readonly tasks: TaskQueue;
 
@@ -62,7 +68,7 @@ export class EventConsumer extends Construct {
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
       reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
     });
-    // The function itself parks unreadable messages there, with the reason, and sends messages again that it failed at.
+    // The function itself parks unreadable messages there, with the reason, and sends failed messages again.
     consumer.function.addEnvironment(Environment.parkingQueueUrl, deadLetters.queueUrl);
     consumer.role.addToPrincipalPolicy(
       new PolicyStatement({
@@ -91,7 +97,7 @@ interface SelectedEvents {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** The patterns by the construct id of their rule. */
+/** Patterns by the construct id of their rule. */
 function patternsOf(events: readonly EventName[], name: string | undefined): Readonly<Record<string, SelectedEvents>> {
   if (name === undefined) return { Rule: { detailType: [...events] } };
   const named = { [name]: [{ exists: true }] };

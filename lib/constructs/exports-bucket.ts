@@ -6,8 +6,9 @@ import { EXPORTS_FOLDER, FILE_DAYS } from '../../lambdas/exports/contract.ts';
 import { bucketEncryption } from './data-key.ts';
 
 /**
- * The bucket of the files of exports, which are made again at any time: it removes them after some days. CloudFormation cannot delete a
- * bucket with files, so the bucket stays when its stack is deleted, and is empty after these days.
+ * The bucket of export files. It removes them after some days, because they can be recreated at any time.
+ * CloudFormation cannot delete a bucket with files, so the bucket is retained when its stack is deleted, and is empty
+ * after these days.
  */
 export class ExportsBucket extends Construct {
   readonly bucket: Bucket;

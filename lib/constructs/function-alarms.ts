@@ -8,7 +8,7 @@ import { environmentMetric, metricNamespace } from './payonce-metric.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
 export interface FunctionAlarmsProps {
-  /** By the names that the alarms show. */
+  /** Functions by the names that the alarms show. */
   readonly functions: ReadonlyMap<string, PayonceFunction>;
 }
 
@@ -24,8 +24,8 @@ const NOT_SUCCESSFUL = FilterPattern.all(
 );
 
 /**
- * Alarms for functions that fail and for functions that are throttled, over all functions: Lambda's metrics are of one function or
- * of the whole account, and an alarm over several costs as much as one for each.
+ * Alarms for functions that fail and for functions that are throttled, over all functions. Lambda's metrics cover one
+ * function or the whole account, and an alarm over several costs as much as one for each.
  */
 export class FunctionAlarms extends Construct {
   constructor(scope: Construct, id: string, { functions }: FunctionAlarmsProps) {
@@ -60,7 +60,7 @@ export function failuresMetric(): Metric {
   return environmentMetric(FUNCTION_FAILED, PERIOD);
 }
 
-/** Of all functions of the account in the region, because they share its concurrency. */
+/** Throttles of all functions of the account in the region, because they share its concurrency. */
 export function throttlesMetric(): Metric {
   return new Metric({ namespace: 'AWS/Lambda', metricName: 'Throttles', statistic: 'Sum', period: PERIOD });
 }

@@ -29,9 +29,10 @@ export interface HttpApiProps {
 const COMPRESSED_FROM = Size.kibibytes(8);
 
 /**
- * Paths whose requests do not count against the throttling of the rest: a flood of payments delays neither the processors'
- * callbacks nor the jobs, and a reader of the documents delays no other request. API Gateway throttles each of these methods by itself. An `ANY`
- * method is named by the verbs that it takes, because a setting for `ANY` is rejected.
+ * Paths whose requests do not count against the throttling of the rest: a flood of payments delays neither the
+ * processors' callbacks nor the jobs, and a reader of the documents delays no other request. API Gateway throttles each
+ * of these methods separately. An `ANY` method is named by the verbs that it accepts, because a setting for `ANY` is
+ * rejected.
  */
 const OWN_THROTTLES = [
   '/callbacks/{proxy+}/POST',
@@ -63,12 +64,12 @@ export class HttpApi extends Construct {
       retain: settings.retainData,
     });
     const api = new RestApi(this, 'Api', {
-      // The gateway's metrics are by this name, so it must be unique in the account.
+      // The gateway's metrics have this name as a dimension, so it must be unique in the account.
       restApiName: Stack.of(this).stackName,
       description,
       endpointTypes: [EndpointType.REGIONAL],
       minCompressionSize: COMPRESSED_FROM,
-      // The data stack makes it, if any stack does.
+      // The data stack creates the role, if any stack does.
       cloudWatchRole: false,
       defaultIntegration: integrationOf(fallback),
       deployOptions: {
@@ -134,12 +135,18 @@ export class HttpApi extends Construct {
   }
 }
 
-/** One permission for each function. The default is one for each method, which can exceed the limit of a function's policy. */
+/**
+ * Grants one permission for each function. The default of one for each method can exceed the size limit of a function's
+ * policy.
+ */
 function integrationOf(handler: Function): LambdaIntegration {
   return new LambdaIntegration(handler, { scopePermissionToMethod: false });
 }
 
-/** The caller, the resource and the result, without query, header and body. The path is not logged: it may contain any text. */
+/**
+ * Logs the caller, the resource and the result, without query, header and body. The path is not logged: it may contain
+ * any text.
+ */
 function accessLogFormat(): AccessLogFormat {
   return AccessLogFormat.custom(
     JSON.stringify({
@@ -156,7 +163,7 @@ function accessLogFormat(): AccessLogFormat {
   );
 }
 
-/** Accepted findings that apply to every API of the app, with reasons that appear in the synthesized validation report. */
+/** Acknowledges findings that apply to every API of the app, with reasons for the synthesized validation report. */
 function acknowledge(api: RestApi): void {
   Validations.of(api).acknowledge(
     {

@@ -50,13 +50,16 @@ export class Idempotency extends DataTable {
     this.grantIndex(grantee, 'FindOpenClaims', IdempotencyTable.openClaimsIndex.name);
   }
 
-  /** Allows `grantee` to read the records of callbacks, and of requests that call a processor or a party, which are claimed before. */
+  /**
+   * Allows `grantee` to read the records of callbacks, and of requests that call a processor or a party, which are
+   * claimed before the call.
+   */
   grantReadClaims(grantee: IGrantable): void {
     const kinds = ['charge', 'capture', 'cancel', 'refund', 'return', 'order', 'callback'] as const;
     this.grantRows(grantee, 'ReadClaims', ['dynamodb:GetItem'], kinds.map(recordsOf));
   }
 
-  /** Allows `grantee` to scan the table, which names no key, and to delete expired records, which are of all kinds. */
+  /** Allows `grantee` to scan the table, which cannot be limited by key, and to delete expired records of any kind. */
   grantPurge(grantee: IGrantable): void {
     this.grantActions(grantee, 'Purge', ['dynamodb:Scan', 'dynamodb:DeleteItem', 'dynamodb:DescribeTimeToLive']);
   }

@@ -13,10 +13,13 @@ import { RunbookAlarm, type RunbookAlarmProps } from './runbook-alarm.ts';
 const PERIOD = Duration.minutes(5);
 /** A failure in one run of a job that runs every few minutes is corrected by the next runs. */
 const FAILED_PERIODS: Readonly<Record<Pace, number>> = { minutes: 3, hours: 1 };
-/** The jobs that are overdue are reported every five minutes. A run of the job that looks takes at most ten. */
+/** Overdue jobs are reported every five minutes. A run of the job that checks them takes at most ten. */
 const SILENT_PERIODS = 3;
 
-/** Alarms for jobs that do not run, jobs that fail, and jobs whose items fail or are skipped: each for all jobs of one pace. */
+/**
+ * Alarms for jobs that do not run, jobs that fail, and jobs whose items fail or are skipped: each over all jobs of one
+ * pace.
+ */
 export class JobAlarms extends Construct {
   constructor(scope: Construct, id: string) {
     super(scope, id);
@@ -26,7 +29,7 @@ export class JobAlarms extends Construct {
       description: 'No run of a job has succeeded in time.',
       threshold: 1,
     });
-    // No count is below zero: only missing data starts it.
+    // A count is never below zero, so only missing data starts it.
     new RunbookAlarm(this, 'NotWatched', {
       ...overdue,
       description:
@@ -66,7 +69,7 @@ export function overdueMetric() {
   return payonceMetric({ service: JOB_SERVICE, name: JobMetric.overdue, statistic: 'Maximum', period: PERIOD });
 }
 
-/** A metric of all jobs of one pace together. */
+/** A metric over all jobs of one pace. */
 export function paceMetric(pace: Pace, name: JobMetricName) {
   return payonceMetric({ service: JOB_SERVICE, name, period: PERIOD, of: { [PACE_DIMENSION]: pace } });
 }

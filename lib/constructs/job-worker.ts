@@ -11,13 +11,13 @@ import { TaskQueue } from './task-queue.ts';
 import { wakesItself } from './wakes-itself.ts';
 
 export interface JobWorkerProps {
-  /** Made with `jobWorker`; its timeout is `JOB_WORKER_TIMEOUT_SECONDS`. */
+  /** Created with `jobWorker`; its timeout is `JOB_WORKER_TIMEOUT_SECONDS`. */
   readonly worker: Pick<PayonceFunction, 'function' | 'role'>;
   /** Maximum number of pages, of different jobs, that are processed concurrently; 2 to 1000. @default 10 */
   readonly concurrency?: number;
 }
 
-/** Every job of a worker may have a page in progress. A message that must wait takes no time. */
+/** Every job of a worker may have a page in progress. A message that must wait uses no execution time. */
 const DEFAULT_CONCURRENCY = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
 

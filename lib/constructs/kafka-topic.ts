@@ -10,9 +10,12 @@ import { RunbookAlarm } from './runbook-alarm.ts';
 export interface KafkaTopicProps {
   readonly kafka: Kafka;
   readonly topic: string;
-  /** The consumer group. Another one reads the topic from `startAt` again. @default payonce-<topic> */
+  /** The consumer group. A new group reads the topic from `startAt` again. @default payonce-<topic> */
   readonly group?: string | undefined;
-  /** It throws only when it can neither process nor keep a record: its batch then comes again until the records expire. */
+  /**
+   * It throws only when it can neither process nor keep a record; its batch is then redelivered until the records
+   * expire.
+   */
   readonly consumer: Pick<PayonceFunction, 'function' | 'role'>;
   /** Records for one execution. */
   readonly batch: number;
@@ -26,8 +29,9 @@ const AUTHENTICATION = {
 } as const;
 
 /**
- * A topic of Kafka that Lambda reads for a function: of Amazon MSK, or of brokers of one's own. Lambda commits an offset once the function
- * has returned. There is no failure destination, because Lambda then gives a batch up after ten tries.
+ * A Kafka topic that Lambda reads for a function, on Amazon MSK or self-managed brokers. Lambda commits an offset once
+ * the function has returned. There is no failure destination, because Lambda would then give up a batch after ten
+ * attempts.
  */
 export class KafkaTopic extends Construct {
   readonly #props: KafkaTopicProps;
@@ -65,8 +69,8 @@ export class KafkaTopic extends Construct {
   }
 
   /**
-   * An event source mapping that reaches no broker fails without a word. It reports its polls, those without a record as 0 (AWS Lambda
-   * developer guide, "Event source mapping metrics"), so the alarm starts when there is no report.
+   * An event source mapping that cannot reach a broker fails silently. It reports its polls, and polls without a record
+   * as 0 (AWS Lambda developer guide, "Event source mapping metrics"), so the alarm starts when there is no report.
    */
   #watch({ attrId: EventSourceMappingUUID }: CfnEventSourceMapping, topic: string): void {
     new RunbookAlarm(this, 'NotPolled', {
@@ -123,7 +127,7 @@ export class KafkaTopic extends Construct {
         'ec2:DescribeSubnets',
         'ec2:DescribeVpcs',
       ],
-      // Lambda makes the interfaces, and most of these actions support no resource (Service Authorization Reference).
+      // Lambda creates the interfaces, and most of these actions support no resource (Service Authorization Reference).
       ['*'],
     );
   }

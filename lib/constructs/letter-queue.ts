@@ -23,11 +23,11 @@ export class LetterQueue extends Queue {
     Validations.of(this).acknowledge(
       {
         id: 'AwsSolutions::AwsSolutions-SQS3',
-        reason: 'This is the dead-letter queue; a call that cannot be made again stays in it.',
+        reason: 'This is the dead-letter queue; a call that cannot be repeated stays in it.',
       },
       {
         id: 'Serverless::Serverless-SQSRedrivePolicy',
-        reason: 'This is the dead-letter queue; a call that cannot be made again stays in it.',
+        reason: 'This is the dead-letter queue; a call that cannot be repeated stays in it.',
       },
     );
   }

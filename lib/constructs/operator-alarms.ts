@@ -9,7 +9,7 @@ export interface OperatorAlarmsProps {
   readonly orders: boolean;
 }
 
-/** An alarm for each metric that must stay at zero (`ALARMS`), as all functions count it together. */
+/** An alarm for each metric that must stay at zero (`ALARMS`), counted over all functions. */
 export class OperatorAlarms extends Construct {
   constructor(scope: Construct, id: string, { orders }: OperatorAlarmsProps) {
     super(scope, id);

@@ -49,8 +49,8 @@ const WIDTH = 8;
 const ALARMS_SHOWN = 100;
 
 /**
- * The operator's dashboards: the alarms and the path of the money from the requests to the books, and the machines under it. Each
- * has at most 50 metrics: then the first three of an account are free.
+ * The operator's dashboards: the alarms and the path of the money from the requests to the books, and the machines
+ * under it. Each has at most 50 metrics, so that the first three of an account are free.
  */
 export class Overview extends Construct {
   constructor(scope: Construct, id: string, props: OverviewProps) {
@@ -110,7 +110,7 @@ function requests({ api, orders, vendors, processors }: OverviewProps): IWidget[
 
 function waiting(): IWidget[] {
   const ages = [BacklogMetric.oldestClaim, BacklogMetric.oldestUnknown];
-  // The alarm about messages shows all that its metric does.
+  // The alarm about messages already shows this metric.
   const { messages_wait: _, ...ofMoney } = ALARMS;
   return [
     graph('Open claims and unknown outcomes', [

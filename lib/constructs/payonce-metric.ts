@@ -11,7 +11,7 @@ export interface PayonceMetricProps {
   /** @default Sum */
   readonly statistic?: 'Sum' | 'Maximum';
   readonly period: Duration;
-  /** Further dimensions besides the service. @default none */
+  /** Dimensions in addition to the service. @default none */
   readonly of?: Readonly<Record<string, string>>;
 }
 
@@ -21,7 +21,7 @@ export function metricNamespace(node: Node): string {
   return environment === undefined ? METRIC_NAMESPACE : `${METRIC_NAMESPACE}/${environment}`;
 }
 
-/** A metric belongs to no stack: the alarm or dashboard that shows it says which environment it is of. */
+/** A metric belongs to no stack, so the alarm or dashboard that shows it determines the environment. */
 const NAMESPACE = Lazy.uncachedString({ produce: ({ scope }) => metricNamespace(scope.node) });
 
 /** A metric that the functions of Payonce count. */

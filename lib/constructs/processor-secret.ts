@@ -10,13 +10,13 @@ export interface ProcessorSecretProps {
   readonly description: string;
   /** Keep the secret when its stack is deleted. */
   readonly retain: boolean;
-  /** Somebody else issues it: it has no value until the operator sets one. @default a value is generated */
+  /** Issued by an external system: it has no value until the operator sets one. @default a value is generated */
   readonly issued?: boolean;
 }
 
 /**
- * A secret shared with a processor: a JSON object in which every value is active. One value is generated, unless the processor
- * issues the secret. A change of how values are generated makes every value anew.
+ * A secret shared with a processor: a JSON object in which every value is active. One value is generated, unless the
+ * processor issues the secret. A change of how values are generated regenerates every value.
  */
 export class ProcessorSecret extends Secret {
   constructor(scope: Construct, id: string, props: ProcessorSecretProps) {
@@ -30,7 +30,8 @@ export class ProcessorSecret extends Secret {
       },
       removalPolicy: props.retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
-    // Without a text and without a rule, Secrets Manager makes a secret without a value (AWS::SecretsManager::Secret).
+    // Without a text and without a rule, Secrets Manager creates a secret without a value
+    // (AWS::SecretsManager::Secret).
     if (props.issued === true) (this.node.defaultChild as CfnSecret).generateSecretString = undefined;
     Validations.of(this).acknowledge(
       {

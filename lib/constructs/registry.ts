@@ -14,9 +14,9 @@ export interface RegistryProps {
   readonly retain: boolean;
   /** @default the declared table */
   readonly restored?: RestoredTable | undefined;
-  /** Of the payments and reads of each tenant without a limit of its own. */
+  /** The limit of payments and reads for each tenant without a limit of its own. */
   readonly tenantLimit: RateLimit;
-  /** Who vouches for operators. @default they have keys */
+  /** The provider that authenticates operators. @default operators use keys */
   readonly identityProvider?: IdentityProviderSettings;
 }
 
@@ -62,7 +62,7 @@ export class Registry extends DataTable {
     this.grantRowsOfIndex(grantee, 'FindByEmail', RegistryTable.emailIndex.name, [kind]);
   }
 
-  /** Allows `grantee` to read queues of unfinished work by the times at which their entries are due. */
+  /** Allows `grantee` to read queues of unfinished work by due time. */
   grantReadQueues(grantee: IGrantable): void {
     this.grantRowsOfIndex(grantee, 'ReadQueues', RegistryTable.queuesIndex.name, Object.values(QueueRow));
   }

@@ -15,10 +15,15 @@ export interface RequestFirewallProps {
 /** Maximum number of requests of one address in five minutes. It is high, because a shop's servers share few addresses. */
 const REQUESTS_PER_ADDRESS = 20_000;
 
-/** AWS WAF counts the requests of five minutes and looks at them every few seconds, so a blocked address waits a while. */
+/**
+ * AWS WAF counts the requests of five minutes and evaluates them every few seconds, so a blocked address waits a while.
+ */
 const RETRY_AFTER_SECONDS = 60;
 
-/** Headers that carry a credential, a key of a request, or a signature. AWS WAF cannot redact those that it does not know by name. */
+/**
+ * Headers that carry a credential, a key of a request, or a signature. AWS WAF can redact only headers that are listed
+ * by name.
+ */
 const REDACTED_HEADERS = [
   'authorization',
   'cookie',
@@ -94,7 +99,7 @@ export class RequestFirewall extends Construct {
           arnFormat: ArnFormat.COLON_RESOURCE_NAME,
         }),
       ],
-      // A request is logged with its path, query and headers, but for what is named here.
+      // A request is logged with its path, query and headers, except for the fields listed here.
       redactedFields: [
         { uriPath: {} },
         { queryString: {} },
@@ -122,8 +127,9 @@ const TOO_LARGE: CfnWebACL.StatementProperty = {
 };
 
 /**
- * The path of a callback, and no other that contains its words. Processors' events may be larger than requests, and the callbacks
- * function has its own limit. The address that AWS assigns has the stage in the path, and a domain can have a base path.
+ * Matches the path of a callback, but no other path that contains its words. Processors' events may be larger than
+ * requests, and the callbacks function has its own limit. The address that AWS assigns has the stage in the path, and a
+ * domain can have a base path.
  */
 function isCallback({ basePath }: RequestFirewallProps['settings']): CfnWebACL.StatementProperty {
   const before = [STAGE, ...(basePath === undefined ? [] : [basePath])].join('|');
@@ -136,7 +142,10 @@ function isCallback({ basePath }: RequestFirewallProps['settings']): CfnWebACL.S
   };
 }
 
-/** The firewall answers before the gateway. It has no request id and does not support the media type of problems. */
+/**
+ * The body of a refusal. The firewall answers before the gateway, has no request id and does not support the media type
+ * of problems.
+ */
 function problem(status: number, code: string, title: string): CfnWebACL.CustomResponseBodyProperty {
   const detail = `${title}. Nothing was done.`;
   return {

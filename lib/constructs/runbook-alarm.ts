@@ -7,7 +7,7 @@ export interface RunbookAlarmProps {
   readonly description: string;
   /** The entry of docs/runbook.md with the steps to take: its heading in lower case, with hyphens. */
   readonly entry: string;
-  /** Without label and metric math, which are for dashboards. */
+  /** The metric, without label and metric math, which are for dashboards. */
   readonly metric: IMetric;
   /** The alarm starts at this value and above. */
   readonly threshold: number;
@@ -15,7 +15,7 @@ export interface RunbookAlarmProps {
   readonly evaluationPeriods?: number;
   /** The number of these periods that must breach the threshold. @default all */
   readonly datapointsToAlarm?: number;
-  /** The alarm starts below the threshold instead, and without data. @default missing data is good */
+  /** The alarm starts below the threshold instead, and when data is missing. @default missing data is not breaching */
   readonly isSignOfLife?: boolean;
 }
 

@@ -16,15 +16,17 @@ import { schedulerRole } from './scheduler-role.ts';
 export interface ScheduledJobsProps {
   /** Each job gets a schedule. */
   readonly jobs: readonly JobEntry[];
-  /** Requests the run of a firing. */
+  /** Requests the run for an invocation by the schedule. */
   readonly executor: Function;
 }
 
-/** A later firing is obsolete, because each run processes everything that is due. */
+/** Maximum age of an invocation. An older one is obsolete, because each run processes everything that is due. */
 const LATEST = Duration.hours(1);
 /** The minimum of the Scheduler (EventBridge Scheduler API reference, "RetryPolicy"). */
 const SOONEST_GIVEN_UP = Duration.minutes(1);
-/** With the Scheduler's growing waits this is more than fits into an hour, so the age of the firing is the limit. */
+/**
+ * With the Scheduler's growing waits this is more than fits into an hour, so the age of the invocation is the limit.
+ */
 const DELIVERY_ATTEMPTS = 20;
 /** The maximum of Lambda, after one and two minutes (AWS Lambda developer guide, "Asynchronous invocation"). */
 const CALL_RETRIES = 2;
@@ -32,12 +34,12 @@ const CALL_RETRIES = 2;
 const KEPT = Duration.days(14);
 
 /**
- * A schedule for each job. The Scheduler invokes Lambda asynchronously and does not learn the result (AWS Lambda developer guide,
- * "Invoke a Lambda function on a schedule"). The Scheduler retries the invocation, and Lambda retries a failed execution.
- * Firings that fail finally are put into one queue, which has an alarm.
+ * A schedule for each job. The Scheduler invokes Lambda asynchronously and does not receive the result (AWS Lambda
+ * developer guide, "Invoke a Lambda function on a schedule"). The Scheduler retries the invocation, and Lambda retries
+ * a failed execution. Invocations whose retries are exhausted are sent to one queue, which has an alarm.
  */
 export class ScheduledJobs extends Construct {
-  /** Firings that started no run. */
+  /** Invocations by schedules that started no run. */
   readonly missed: Queue;
 
   /** @throws Error when an entry is invalid, with all faults */
@@ -53,7 +55,7 @@ export class ScheduledJobs extends Construct {
     const role = this.#role(executor);
     for (const job of jobs) this.#schedule(job, executor, role);
     new RunbookAlarm(this, 'JobsMissed', {
-      description: 'Schedules fired and no run was accepted.',
+      description: 'Schedules fired, but no run was accepted.',
       entry: 'jobs-missed',
       metric: this.missed.metricApproximateNumberOfMessagesVisible({
         period: Duration.minutes(1),
@@ -102,7 +104,7 @@ export class ScheduledJobs extends Construct {
   }
 }
 
-/** Until the next firing, which does the same; at most an hour. */
+/** The time until the next invocation, which does the same; at most an hour. */
 function usefulFor({ every }: JobEntry): Duration {
   return Duration.seconds(Math.min(LATEST.toSeconds(), Math.max(SOONEST_GIVEN_UP.toSeconds(), every)));
 }

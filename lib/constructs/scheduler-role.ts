@@ -2,7 +2,10 @@ import { Stack, Validations } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 
-/** The role of schedules, only for those of this account (EventBridge Scheduler user guide, "Confused deputy prevention"). */
+/**
+ * The role of schedules, restricted to schedules of this account (EventBridge Scheduler user guide, "Confused deputy
+ * prevention").
+ */
 export function schedulerRole(scope: Construct): Role {
   const ours = { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } };
   const assumedBy = new ServicePrincipal('scheduler.amazonaws.com', { conditions: ours });

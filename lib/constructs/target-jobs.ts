@@ -34,7 +34,7 @@ export interface TargetJobsProps {
 const CALLS_AT_ONCE = 10;
 
 /**
- * Schedules of jobs that other services do. A schedule puts the call into a queue, and a function makes it and repeats it until the
+ * Schedules of jobs of other services. A schedule enqueues the call, and a function makes it and retries it until the
  * target has accepted the run or its window has ended.
  */
 export class TargetJobs extends Construct {
@@ -66,7 +66,7 @@ export class TargetJobs extends Construct {
     caller.function.addEventSource(
       new SqsEventSource(queue, { batchSize: 1, reportBatchItemFailures: true, maxConcurrency: CALLS_AT_ONCE }),
     );
-    // A run is called again until its window ends.
+    // A call is retried until the window of its run ends.
     wakesItself(caller.function);
     Validations.of(caller.function).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',

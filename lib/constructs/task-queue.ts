@@ -10,7 +10,7 @@ export interface TaskQueueProps {
   readonly handlerTimeout: Duration;
   /** Visibility timeout of a received message; at least the function's timeout. @default six times the timeout */
   readonly hiddenFor?: Duration;
-  /** Where messages go that cannot be handled. @default a queue of its own */
+  /** The destination of messages that cannot be handled. @default a separate queue */
   readonly deadLetters?: Queue;
 }
 
@@ -19,7 +19,7 @@ const VISIBILITY_TIMES = 6;
 /** The maximum of SQS: an outage can be long, and an operator needs time for dead letters. */
 export const KEPT = Duration.days(QUEUE_DAYS);
 
-/** A queue for a function, with a dead-letter queue for messages that no function could take for hours. */
+/** A queue for a function, with a dead-letter queue for messages that could not be processed for hours. */
 export class TaskQueue extends Construct {
   readonly queue: Queue;
   readonly deadLetters: Queue;

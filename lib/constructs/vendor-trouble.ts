@@ -12,9 +12,9 @@ export interface VendorTroubleProps {
 
 /** A breaker opens after five consecutive failures. An alarm within five minutes is early enough. */
 const PERIOD = Duration.minutes(5);
-/** Callers retry a single call that was given up. This number in one period indicates an outage. */
+/** Callers retry a single given-up call. This number in one period indicates an outage. */
 const MANY_GIVEN_UP = 10;
-/** Four days before SQS deletes them. */
+/** Age of dead letters four days before SQS deletes them. */
 const OLD = Duration.days(10);
 
 /** Alarms for a vendor that is unavailable and for calls that wait for a redrive. Each has an entry in docs/runbook.md. */

@@ -15,7 +15,9 @@ import { PayonceFunction } from './payonce-function.ts';
 import { payonceMetric } from './payonce-metric.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
-/** Fewer refusals in five minutes are a client that slows down as it should. */
+/**
+ * Number of refusals per five minutes that raises the alarm. Fewer are caused by a client that slows down as it should.
+ */
 const LIMITED_REQUESTS = 100;
 
 export interface WatchProps {
@@ -27,9 +29,9 @@ export interface WatchProps {
 }
 
 /**
- * Monitors a whole stack: alarms for every function and every job, a dashboard, and the notification of operators. It must be
- * created last, because it monitors what exists. Rooms define further alarms, for example for their dead letters; operators are
- * notified of those, too.
+ * Monitors a whole stack: alarms for every function and every job, a dashboard, and the notification of operators. It
+ * must be created last, because it monitors existing resources. Rooms define further alarms, for example for their dead
+ * letters; operators are notified of those, too.
  */
 export class Watch extends Construct {
   constructor(scope: Construct, id: string, { settings, data, api, processors }: WatchProps) {
@@ -41,7 +43,7 @@ export class Watch extends Construct {
     new FunctionAlarms(this, 'Functions', { functions });
     new JobAlarms(this, 'Jobs');
     new RunbookAlarm(this, 'TenantLimited', {
-      description: 'Requests of a tenant are refused because its limit is used up.',
+      description: 'Requests of a tenant are refused because its limit is exhausted.',
       entry: 'a-tenant-is-limited',
       metric: payonceMetric({ service: LIMITS_SERVICE, name: TENANT_LIMITED, period: Duration.minutes(5) }),
       threshold: LIMITED_REQUESTS,
@@ -68,7 +70,10 @@ export class Watch extends Construct {
   }
 }
 
-/** The alarms of the archive show its metrics, and nothing of a payment waits for an export or an audit. A dashboard of more metrics is charged. */
+/**
+ * Excludes the archive, whose alarms show its metrics, and exports and audits, for which no payment waits. A dashboard
+ * of more metrics is charged.
+ */
 function onDashboard<Part>(parts: ReadonlyMap<string, Part>): ReadonlyMap<string, Part> {
   return new Map([...parts].filter(([name]) => !/^(?:Archive|Audit|Exports)/.test(name)));
 }

@@ -9,7 +9,7 @@ interface Resource {
   readonly Properties?: Readonly<Record<string, unknown>>;
 }
 
-/** A template, as CloudFormation reads it. */
+/** A CloudFormation template. */
 export interface StackTemplate {
   readonly Resources: Readonly<Record<string, Resource>>;
 }
@@ -31,21 +31,23 @@ const JOB_PROCESSES = 2 * JOBS.filter(({ every }) => every === 60).length;
 const JOB_SECRET_READS = (JOB_PROCESSES * HOURS * HOUR_SECONDS) / JOB_SECRET_FRESH_SECONDS;
 /** A process reads each of its secrets at most once a minute (`ActiveSecrets`). */
 const MINUTES = HOURS * 60;
-/** Custom metrics that are written at least hourly without requests: the backlog, the jobs that are overdue, and the mismatches. */
+/** Custom metrics that are written at least hourly without requests: the backlog, overdue jobs, and mismatches. */
 const IDLE_METRICS = Object.keys(BacklogMetric).length + 2;
 
 /**
- * Metrics that payments, callbacks, events and webhooks write when all goes well: `first`, `callback_taken_in` and `webhook_delivered`, and
- * `event_published` or `event_consumed` with `event_age` of the relay and of two consumers (docs/metrics.md).
+ * Metrics that payments, callbacks, events and webhooks write in the normal case: `first`, `callback_taken_in` and
+ * `webhook_delivered`, and `event_published` or `event_consumed` with `event_age` of the relay and of two consumers
+ * (docs/metrics.md).
  */
 export const TRAFFIC_METRICS = 9;
 /**
- * DynamoDB keeps the key of a table in memory for each caller, and asks KMS again after five minutes (Amazon DynamoDB developer guide,
- * "DynamoDB encryption at rest: How it works"). AWS charges requests for the AWS managed key, and not the key.
+ * DynamoDB keeps the key of a table in memory for each caller, and asks KMS again after five minutes (Amazon DynamoDB
+ * developer guide, "DynamoDB encryption at rest: How it works"). AWS charges for requests to the AWS managed key, but
+ * not for the key.
  */
 export const KEY_READS = (HOURS * 60) / 5;
 
-/** What a deployment without requests costs in a month. */
+/** The monthly cost of a deployment without requests. */
 export function idleBill(templates: readonly StackTemplate[]): readonly BillLine[] {
   const resources = templates.flatMap(({ Resources }) => Object.values(Resources));
   const of = (type: string): readonly Resource[] => resources.filter(({ Type }) => Type === type);
@@ -70,7 +72,7 @@ export function idleBill(templates: readonly StackTemplate[]): readonly BillLine
   ];
 }
 
-/** What payments add to it in a month: each has a reference, one callback, its event, and a webhook. */
+/** The additional monthly cost of payments, each with a reference, one callback, its event, and a webhook. */
 export function trafficBill(templates: readonly StackTemplate[], payments: number): readonly BillLine[] {
   const { paymentWithReference, callback, event, webhook, email, reconciling } = pathsFor(templates);
   const has = (type: string): boolean =>
@@ -103,7 +105,10 @@ function totalLine(what: string, { usage }: Path, times: number): BillLine {
   return { what, number: times, price: `${((usd / times) * 1_000_000).toFixed(2)} per million`, usd };
 }
 
-/** Secrets that functions may read, once for each function. Those of the jobs, which run without requests, are not among them. */
+/**
+ * Number of secrets that functions may read, once for each function. Secrets of jobs, which run without requests, are
+ * excluded.
+ */
 export function secretGrants(templates: readonly StackTemplate[]): number {
   const policies = policiesOf(templates).filter(([id]) => !/^Jobs(Api|Executor)/.test(id));
   return policies
@@ -112,7 +117,10 @@ export function secretGrants(templates: readonly StackTemplate[]): number {
     .reduce((sum, { Resource }) => sum + [Resource].flat().length, 0);
 }
 
-/** Tables that functions use, once for each function. @param ofJobs of those that run without requests, or of the others */
+/**
+ * Number of tables that functions use, once for each function. @param ofJobs whether to count functions that run
+ * without requests, or the others
+ */
 export function tableGrants(templates: readonly StackTemplate[], ofJobs: boolean): number {
   return policiesOf(templates)
     .filter(([id]) => id.startsWith('Jobs') === ofJobs)

@@ -1,17 +1,17 @@
 import counted from './counted-paths.json' with { type: 'json' };
 import type { Usage } from './prices.ts';
 
-/** What happens once for a payment, a callback, an event, a webhook or a run. */
+/** The cost of one payment, callback, event, webhook or run. */
 export interface Path {
   readonly title: string;
-  /** What is assumed besides the counts, in complete sentences. */
+  /** Assumptions in addition to the counts, in complete sentences. */
   readonly assumes: string;
   readonly usage: Usage;
 }
 
 /** One message's share of a batch of ten. */
 const OF_TEN = 0.1;
-/** A process takes tokens of a tenant's limit for eight requests with one write. */
+/** Write units of a tenant's limit per request: a process takes tokens for eight requests with one write. */
 const LIMIT_UNITS = 1 / 8;
 const KILOBYTES_IN_GB = 1024 ** 2;
 const BYTES_IN_GB = 1024 ** 3;
@@ -19,7 +19,10 @@ const BYTES_IN_GB = 1024 ** 3;
 const EXECUTION_LOG = 1.5;
 const ACCESS_LOG = 0.4;
 
-/** The start of a process is charged like the execution that it is for (AWS Lambda, pricing). Half a second, for one execution in a hundred. Assumed. */
+/**
+ * The start of a process is charged like the execution that it precedes (AWS Lambda, pricing). Half a second, for one
+ * execution in a hundred. Assumed.
+ */
 const START_SECONDS = 0.5 / 100;
 
 /** Executions of a function. @param seconds of all of them @param executions 1 for one alone */
@@ -84,7 +87,7 @@ function webhookPath(title: string, share: number): Path {
 const COMMISSION_PATH: Path = {
   title: 'The commission of an affiliate',
   assumes:
-    'The event of a payment or an order that names an affiliate reaches one consumer more, and of a payment that asks for a receipt, too. It takes 50 milliseconds with 256 MB.',
+    'The event of a payment or an order that names an affiliate, or of a payment that requests a receipt, reaches one more consumer. It takes 50 milliseconds with 256 MB.',
   usage: {
     queueRequest: 3,
     ...executions(256, 0.05),
@@ -93,7 +96,7 @@ const COMMISSION_PATH: Path = {
   },
 };
 
-/** What the paths depend on besides the counts. */
+/** Settings that the paths depend on, in addition to the counts. */
 export interface PathSettings {
   /** Memory of the payments function. */
   readonly memoryMb: number;
@@ -161,7 +164,7 @@ function reconcilingPath(memoryMb: number): Path {
   const { payments, chains, queries, pages, seconds } = counted.reconciling;
   return {
     title: 'The comparisons of its books',
-    assumes: `A payment is compared once within the hour and by seven nightly runs, at ${payments / 1_000_000} million payments a month. The worker has ${memoryMb} MB, and its seconds are those of docs/benchmarks.md. A chain is read in one unit, a query of the index in at most two, and a page of work writes at most as much as a whole run.`,
+    assumes: `A payment is compared once within the hour and by seven nightly runs, at ${payments / 1_000_000} million payments a month. The worker has ${memoryMb} MB, and its seconds are taken from docs/benchmarks.md. A chain is read in one unit, a query of the index in at most two, and a page of work writes at most as much as a whole run.`,
     usage: {
       gbSecond: gbSeconds(memoryMb, seconds) / payments,
       writeUnit: (pages * counted.run.writeUnits) / payments,
@@ -175,7 +178,10 @@ export function logsOf({ usage: { execution = 0, gatewayRequest = 0 } }: Path): 
   return { loggedGb: (execution * EXECUTION_LOG + gatewayRequest * ACCESS_LOG) / KILOBYTES_IN_GB };
 }
 
-/** Bytes that a payment with a reference, its event and one webhook leave for good in each table, without copies in indexes. */
+/**
+ * Bytes that a payment with a reference, its event and one webhook leave permanently in each table, without copies in
+ * indexes.
+ */
 export function growthOf(): Readonly<Record<string, number>> {
   const grown = new Map<string, number>();
   const { paymentWithReference, eventWithReference, webhook } = counted;
@@ -184,7 +190,7 @@ export function growthOf(): Readonly<Record<string, number>> {
   return Object.fromEntries(grown);
 }
 
-/** What a million payments a month add to the monthly bill for storage: gigabytes. */
+/** Storage that payments add to the monthly bill. Gigabytes. */
 export function grownGb(payments: number): number {
   return (Object.values(growthOf()).reduce((sum, bytes) => sum + bytes, 0) * payments) / BYTES_IN_GB;
 }

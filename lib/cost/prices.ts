@@ -7,7 +7,7 @@
 export const PRICES_AS_OF = '2025-11';
 
 interface Price {
-  /** What is charged, as a document names it. */
+  /** The charged unit, as named in documents. */
   readonly what: string;
   readonly usd: number;
   /** The number of units that `usd` is for. */
@@ -55,7 +55,7 @@ export const PRICES = {
 
 export type PriceName = keyof typeof PRICES;
 
-/** Numbers of what is charged. */
+/** Numbers of charged units. */
 export type Usage = Readonly<Partial<Record<PriceName, number>>>;
 
 /** One line of a bill. */
@@ -74,7 +74,7 @@ export function linesOf(usage: Usage, times = 1): readonly BillLine[] {
     .map(([name, number]) => lineOf(name, number * times));
 }
 
-/** @param what instead of the name in the list of prices */
+/** @param what replaces the name in the list of prices */
 export function lineOf(name: PriceName, number: number, what: string = PRICES[name].what): BillLine {
   return { what, number, price: priceText(name), usd: (number * PRICES[name].usd) / PRICES[name].per };
 }

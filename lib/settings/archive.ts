@@ -2,18 +2,24 @@ import { flag, matching, PREFIX, type Rule, whole } from './rules.ts';
 
 export interface ArchiveSettings {
   /**
-   * Archive every row of the Ledger in a bucket in which nothing can be changed or removed. The objects stay locked for `archiveYears`, also
-   * when the stacks are deleted. @default false
+   * Archive every row of the Ledger in a bucket in which nothing can be changed or removed. The objects stay locked for
+   * `archiveYears`, even when the stacks are deleted. @default false
    */
   readonly archive: boolean;
   /**
-   * The bucket of the archive in another account, made there by the stack `PayonceArchive` with `archiveWriter`.
-   * @default the stack `PayonceArchive` of this account makes it
+   * The bucket of the archive in another account, created there by the stack `PayonceArchive` with `archiveWriter`.
+   * @default the stack `PayonceArchive` of this account creates it
    */
   readonly archiveBucket?: string;
-  /** The account whose archiver writes: only the stack `PayonceArchive` is made, for a logging account. @default this account */
+  /**
+   * The account whose archiver writes. Only the stack `PayonceArchive` is then created, for a logging account. @default
+   * this account
+   */
   readonly archiveWriter?: string;
-  /** In `governance` mode an administrator can lift the lock of an object; in `compliance` mode nobody can. @default governance */
+  /**
+   * In `governance` mode, an administrator can lift the lock of an object; in `compliance` mode, no principal can.
+   * @default governance
+   */
   readonly archiveMode: 'governance' | 'compliance';
   /** Years for which an object is locked, 1 to 100; 0 locks it for a day, for a trial. @default 7 */
   readonly archiveYears: number;
@@ -62,7 +68,7 @@ export const ARCHIVE_RULES = {
   archiveBatchSeconds: whole(0, 300),
 } satisfies Record<keyof ArchiveSettings, Rule<unknown>>;
 
-/** @throws Error for settings of an archive that is not made, or that another account makes */
+/** @throws Error for settings of an archive that is not created, or that another account creates */
 export function refuseArchiveConflicts({ archive, archiveBucket, archiveWriter }: ArchiveSettings): void {
   if (archiveBucket !== undefined && !archive)
     throw new Error(`${PREFIX}archiveBucket is ${archiveBucket}, but ${PREFIX}archive is false: set it to true`);

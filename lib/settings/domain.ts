@@ -3,8 +3,8 @@ import { matching, PREFIX } from './rules.ts';
 /** The settings of a custom domain. */
 export interface DomainSettings {
   /**
-   * A custom domain name of the API in addition to the address that AWS assigns, for example `pay.shop.example`. It belongs to the
-   * data stack, so its DNS record stays valid when the service stack is created again. @default none
+   * A custom domain name of the API in addition to the address that AWS assigns, for example `pay.shop.example`. It
+   * belongs to the data stack, so its DNS record stays valid when the service stack is recreated. @default none
    */
   readonly domainName?: string;
   /** The ARN of the domain's certificate in AWS Certificate Manager, in the region of the stacks; required with `domainName`. */

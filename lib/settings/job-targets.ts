@@ -27,7 +27,7 @@ export const JOB_TARGET_RULES = {
   },
 };
 
-/** What a credential names, so it must not contain a space. */
+/** The name in credentials, which must not contain a space. */
 const NAME = /^[a-z](?:-?[a-z0-9]){1,29}$/;
 const PATH = /^(?:\/[A-Za-z0-9._~-]+)+$/;
 const SCOPE = /^[a-z][a-z0-9_:.-]{0,59}$/;
@@ -35,7 +35,10 @@ const TARGET_FIELDS = ['url', 'jobs'];
 const JOB_FIELDS = ['id', 'why', 'schedule', 'every', 'timeZone', 'path', 'scopes', 'window'];
 const SHORTEST_WINDOW_SECONDS = 60;
 const LONGEST_WINDOW_SECONDS = 24 * 60 * 60;
-/** They are in the environment of one function, which has 4 KB (AWS: "Lambda quotas"). Characters. */
+/**
+ * Maximum size of all targets, which are in the environment of one function, of at most 4 KB (AWS: "Lambda quotas").
+ * Characters.
+ */
 const MOST_CHARACTERS = 2_000;
 
 /**

@@ -1,27 +1,30 @@
 import { ROLES, type Role } from '../../lambdas/kernel/contract/api.ts';
 import { matching, objectOf, PREFIX, readUrl, whole } from './rules.ts';
 
-/** The settings of operators and of what a second person confirms. */
+/** The settings of operators and of approvals by a second person. */
 export interface OperatorSettings {
-  /** The issuer of an OpenID Connect provider whose tokens name operators, an https address. @default operators have keys */
+  /**
+   * The issuer of an OpenID Connect provider whose tokens name operators, an https address. @default operators use keys
+   */
   readonly operatorIssuer?: string;
   /** The audience of these tokens; required with `operatorIssuer`. */
   readonly operatorAudience?: string;
-  /** The client id of the console at this provider. @default the console takes a token that the operator pastes */
+  /** The client id of the console at this provider. @default the operator pastes a token into the console */
   readonly operatorClientId?: string;
   /** The claim of these tokens with the role, or a list that contains it. @default roles */
   readonly operatorRoleClaim: string;
   /**
-   * The roles of values of this claim, for example of the groups of a company: JSON, an object of values with their roles. Then no
-   * other value has a role. @default the values are the names of roles
+   * The roles of values of this claim, for example of the groups of a company: JSON, an object of values with their
+   * roles. Other values then have no role. @default the values are the names of roles
    */
   readonly operatorRoles?: Readonly<Record<string, Role>>;
   /**
-   * Corrections and decisions of operators above these amounts wait for a second person: JSON, an object of currencies with amounts in
-   * minor units, and `*` for all other currencies. Without `*`, all amounts in others wait. @default none wait
+   * Corrections and decisions of operators above these amounts wait for a second person: JSON, an object of currencies
+   * with amounts in minor units, and `*` for all other currencies. Without `*`, all amounts in other currencies wait.
+   * @default none wait
    */
   readonly approvalAbove?: Readonly<Record<string, number>>;
-  /** How long they wait before they expire, 1 to 720 hours. @default 72 */
+  /** Time until they expire, 1 to 720 hours. @default 72 */
   readonly approvalHours: number;
 }
 

@@ -18,7 +18,10 @@ export interface PartySettings {
   readonly bigcommerceLocation?: number;
   /** The sender of the e-mails of orders: an address that is verified at Postmark; required with a shop. @default the sandbox's */
   readonly emailSender?: string;
-  /** E-mails that one recipient gets from one tenant in one mode on one day (UTC), 1 to 999. More are not sent. @default 20 */
+  /**
+   * Maximum number of e-mails to one recipient from one tenant in one mode on one day (UTC), 1 to 999. More are not
+   * sent. @default 20
+   */
   readonly emailsPerRecipient: number;
 }
 
@@ -44,7 +47,7 @@ export function bigcommerceUrl({ shop, bigcommerceStore }: PartySettings): strin
   return shop === 'bigcommerce' ? `https://api.bigcommerce.com/stores/${bigcommerceStore}` : undefined;
 }
 
-/** Orders have all of their parties, or there is no orders API. */
+/** Requires either all parties of orders, or none, which disables the orders API. */
 export function refusePartyConflicts(settings: PartySettings & { readonly sandbox: boolean }): void {
   const { sandbox, shopUrl, shop, bigcommerceStore, bigcommerceLocation, emailSender } = settings;
   const isBigCommerce = shop === 'bigcommerce';

@@ -2,11 +2,11 @@ import * as z from 'zod';
 import { REQUESTS_SOURCE } from '../../lambdas/intake/contract.ts';
 import { PREFIX, parsedJson, type Rule } from './rules.ts';
 
-/** The settings of payments that events ask for. */
+/** The settings of payment requests over events. */
 export interface PaymentRequestSettings {
   /**
-   * The senders of events that ask for payments, and whose payments these are: JSON (docs/transports.md).
-   * @default none: no event can ask for a payment
+   * The senders of payment requests over events, with their tenants: JSON (docs/transports.md).
+   * @default none: events cannot request payments
    */
   readonly paymentRequests?: PaymentRequests;
 }
@@ -23,19 +23,19 @@ const bySource = z.strictObject({
   /** The `source` of its events on the bus. @default payonce.requests */
   source: z
     .string()
-    .regex(/^(?!aws\.|payonce$)[\w./-]{1,128}$/, 'must be the source of events, not that of AWS or of Payonce')
+    .regex(/^(?!aws\.|payonce$)[\w./-]{1,128}$/, 'must be the source of events, but not a source of AWS or Payonce')
     .default(REQUESTS_SOURCE),
   /** The account that puts them on the bus. @default the account of the deployment */
   account: account.optional(),
   ...owner,
 });
 const byQueue = z.strictObject({
-  /** The stack makes a queue of this name. */
+  /** The stack creates a queue of this name. */
   queue: z.string().regex(/^[a-z][a-z0-9]{0,30}$/, 'must be 1 to 31 lower case letters and digits'),
   ...owner,
 });
 const byTopic = z.strictObject({
-  topic: z.string().regex(/^[\w.-]{1,200}$/, 'must be the name of a topic of Kafka'),
+  topic: z.string().regex(/^[\w.-]{1,200}$/, 'must be the name of a Kafka topic'),
   /** The consumer group. @default payonce-<topic> */
   group: z
     .string()
@@ -44,14 +44,15 @@ const byTopic = z.strictObject({
   ...owner,
 });
 const bySubject = z.strictObject({
-  /** An exact subject. The bridge says which one a message came by. */
-  subject: z
-    .string()
-    .regex(/^(?=.{1,200}$)[\w$/:=-]+(?:\.[\w$/:=-]+)*$/, 'must be a subject of NATS without wildcards'),
+  /** An exact subject. The bridge reports the subject of each message. */
+  subject: z.string().regex(/^(?=.{1,200}$)[\w$/:=-]+(?:\.[\w$/:=-]+)*$/, 'must be a NATS subject without wildcards'),
   ...owner,
 });
 
-/** A sender is of one kind, which the field tells, so that a message names what is wrong in it. Without one, it is on the bus. */
+/**
+ * Discriminates the transport, so that validation errors name the right field. Without such a field, the sender is on
+ * the bus.
+ */
 const KINDS = { source: bySource, queue: byQueue, topic: byTopic, subject: bySubject };
 const sender = z.looseObject({}, 'must be an object').transform((given, context) => {
   const [kind = bySource] = Object.entries(KINDS).flatMap(([field, each]) => (field in given ? [each] : []));
@@ -64,10 +65,10 @@ const sender = z.looseObject({}, 'must be an object').transform((given, context)
 const secret = z.string().regex(/^arn:aws[a-z-]*:secretsmanager:\S+$/, 'must be the ARN of a secret');
 const startAt = z.enum(['earliest', 'latest'], 'must be earliest or latest').default('earliest');
 const managed = z.strictObject({
-  /** Of Amazon MSK. */
+  /** The ARN of an Amazon MSK cluster. */
   cluster: z
     .string()
-    .regex(/^arn:aws[a-z-]*:kafka:[^\s:]+:[^\s:]+:cluster\/\S+$/, 'must be the ARN of a cluster of Amazon MSK'),
+    .regex(/^arn:aws[a-z-]*:kafka:[^\s:]+:[^\s:]+:cluster\/\S+$/, 'must be the ARN of an Amazon MSK cluster'),
   /** User name and password (SASL/SCRAM). @default the role of the function (IAM) */
   secret: secret.optional(),
   startAt,
@@ -77,10 +78,13 @@ const selfManaged = z.strictObject({
     .array(z.string().regex(/^[\w.-]{1,253}:\d{1,5}$/, 'must be host:port'))
     .min(1)
     .max(10),
-  /** User name and password, or a certificate of the client. @default the brokers ask for none, within a network of your own */
+  /**
+   * User name and password, or a certificate of the client. @default the brokers require none, within a network of your
+   * own
+   */
   secret: secret.optional(),
   authentication: z.enum(['scram-512', 'scram-256', 'basic', 'client-certificate']).default('scram-512'),
-  /** A secret with the root certificate of the brokers. @default a public authority has signed theirs */
+  /** A secret with the root certificate of the brokers. @default a public authority has signed their certificates */
   rootCertificate: secret.optional(),
   /** The network of the brokers. @default they are reached over the internet */
   subnets: z
@@ -96,7 +100,7 @@ const selfManaged = z.strictObject({
 
 const paymentRequests = z
   .strictObject({
-    /** An event that is older is parked and not charged. Hours. */
+    /** Maximum age of an event that may start a payment. Older events are parked. Hours. */
     oldestHours: z.int().min(1).max(168, 'must be 1 to 168 hours').default(24),
     senders: z.array(sender, 'must be a list of senders').min(1, 'must have a sender').max(50),
     kafka: z.union([managed, selfManaged], 'must have a cluster, or brokers').optional(),
@@ -118,7 +122,7 @@ const paymentRequests = z
     if (twice >= 0) issue(['senders', twice], 'is given twice');
   });
 
-/** What a message shows of its sender. Each has one tenant and mode. */
+/** Whether the field is the address of a sender. Each address has one tenant and mode. */
 function isAddress([field]: readonly [string, unknown]): boolean {
   return field in KINDS || field === 'account';
 }

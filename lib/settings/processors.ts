@@ -14,11 +14,11 @@ export type Mode = RoutingRule['mode'];
 export interface ProcessorProps {
   /** The URL of a processor of your own in live mode (docs/processor-protocol.md), an https address without a trailing slash. */
   readonly processorUrl?: string;
-  /** As `processorUrl`, in test mode. */
+  /** Same as `processorUrl`, in test mode. */
   readonly testProcessorUrl?: string;
   /** The signature scheme of its callbacks: `sandbox`, `stripe` or `standard-webhooks`. @default sandbox */
   readonly callbackScheme?: string;
-  /** As `callbackScheme`, in test mode. */
+  /** Same as `callbackScheme`, in test mode. */
   readonly testCallbackScheme?: string;
   /** The Stripe account (`acct_…`) for live payments. @default Stripe is not called in live mode */
   readonly stripeAccount?: string;
@@ -26,9 +26,11 @@ export interface ProcessorProps {
   readonly testStripeAccount?: string;
   /** The URL to which a payer returns after an approval at Stripe. @default approvals that redirect are not available */
   readonly stripeReturnUrl?: string;
-  /** As `stripeReturnUrl`, in test mode. */
+  /** Same as `stripeReturnUrl`, in test mode. */
   readonly testStripeReturnUrl?: string;
-  /** The routing of new payments; the first rule that matches applies. @default all payments of a mode to its only processor */
+  /**
+   * The routing of new payments; the first matching rule applies. @default all payments of a mode to its only processor
+   */
   readonly routes?: readonly GivenRule[];
 }
 
@@ -36,7 +38,7 @@ export interface ProcessorProps {
 export interface CalledProcessor {
   readonly processor: ProcessorContract;
   readonly mode: Mode;
-  /** By their names in its contract, without those that a stack of this app provides. */
+  /** Settings by their names in its contract, without those that a stack of this app provides. */
   readonly settings: Readonly<Record<string, string>>;
   /** The signature scheme of its callbacks. */
   readonly scheme: string;
@@ -91,7 +93,7 @@ function refuseSchemeAlone(node: Node, processor: ProcessorContract, mode: Mode)
   throw new Error(`${name} is given, but there is no ${settingOf(processor, mode)}`);
 }
 
-/** A processor has all required settings of a mode, or it is not called in this mode. */
+/** Refuses a processor with only a part of the required settings of a mode. */
 function refuseIncomplete(
   { settings }: ProcessorContract,
   mode: Mode,
@@ -111,13 +113,13 @@ function ruleOf({ form }: ProcessorSetting): Rule<string> {
   return { allowed: form.allowed, read: matching(form.pattern) };
 }
 
-/** The setting that enables a processor in a mode: that of its stack, or its first required one. */
+/** The setting that enables a processor in a mode: the setting of its stack, or its first required one. */
 function settingOf({ settings, deployedBy }: ProcessorContract, mode: Mode): string {
   const needed = Object.values(settings).find(({ optional }) => optional !== true);
   return `${PREFIX}${deployedBy ?? inMode(needed?.context ?? '', mode)}`;
 }
 
-/** A rule as it is given. Without a mode it applies to the modes in which its processor is called. */
+/** A rule as given in the settings. Without a mode, it applies to the modes in which its processor is called. */
 interface GivenRule extends Omit<RoutingRule, 'mode'> {
   readonly mode?: Mode;
 }
@@ -153,7 +155,7 @@ export function readRoutes(
     if (only === undefined || rules.some((rule) => rule.mode === mode)) return [];
     if (more.length === 0) return [{ mode, processor: only }];
     throw new Error(
-      `${names.join(' and ')} are called in ${mode} mode, so ${PREFIX}${ROUTES} must say which payments each of them gets`,
+      `${names.join(' and ')} are called in ${mode} mode, so ${PREFIX}${ROUTES} must define which payments each of them gets`,
     );
   });
   return [...rules, ...implied];

@@ -9,9 +9,9 @@ import { objectOf, PREFIX, type Rule } from './rules.ts';
 
 export interface RetentionSettings {
   /**
-   * How long the records of completed operations are kept: JSON, an object of scopes with hours, 1 to 8760. `payments` are payments,
-   * changes and orders over HTTP; `events` are all that comes by a queue; `default` and any other name are scopes of services of the
-   * team. @default payments 168, events 720, default 24
+   * How long the records of completed operations are kept: JSON, an object of scopes with hours, 1 to 8760. `payments`
+   * are payments, changes and orders over HTTP; `events` is everything that is delivered by a queue; `default` and any
+   * other name are scopes of services of the team. @default payments 168, events 720, default 24
    */
   readonly retention?: Retention;
 }
@@ -31,12 +31,12 @@ export const RETENTION_RULES = {
   },
 } satisfies Readonly<Record<string, Rule<Retention>>>;
 
-/** What comes by a queue is remembered for longer than it can come again. */
+/** Refuses a retention of events that is shorter than the time in which they can be redelivered. */
 export function refuseShortRetention({ retention }: RetentionSettings): void {
   const hours = retentionHours('events', retention);
   if (hours >= REDELIVERED_HOURS) return;
   throw new Error(
-    `${PREFIX}retention keeps records of events for ${hours} hours, but an event can come again for ${REDELIVERED_HOURS} hours ` +
+    `${PREFIX}retention keeps records of events for ${hours} hours, but an event can be redelivered for ${REDELIVERED_HOURS} hours ` +
       `(a replay of an event of up to ${REPLAY_HORIZON_DAYS} days, which then waits in a queue for up to ${QUEUE_DAYS} days). ` +
       `Set events to ${REDELIVERED_HOURS} hours or more.`,
   );

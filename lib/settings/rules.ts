@@ -10,7 +10,7 @@ export interface Rule<Value> {
   readonly read: (given: unknown) => Value | undefined;
 }
 
-/** The values that rules allow, by their names. What is not given is missing. */
+/** The values that rules allow, by their names. Settings that are not given are absent. */
 export type Given<Rules extends Readonly<Record<string, Rule<unknown>>>> = {
   readonly [Name in keyof Rules]?: Rules[Name] extends Rule<infer Value> ? Value : never;
 };

@@ -58,7 +58,7 @@ describe('the registry of jobs', () => {
     [
       'a rate that says something else',
       { schedule: 'rate(1 hour)', every: 60 },
-      'every 60 must be 3600, as the rate says',
+      'every 60 must be 3600, to match the rate',
     ],
     ['another path', { path: '/v1/payments' }, 'path "/v1/payments" must be /v1/admin/jobs/sweep-rooms/runs'],
     ['no scope', { scopes: [] }, 'sweep-rooms: scopes [] must not be empty: jobs:run'],

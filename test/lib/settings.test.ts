@@ -67,7 +67,7 @@ describe('settings', () => {
   test('of retention keep records of events for longer than events can come again', () => {
     expect(settingsOf({ 'payonce:retention': { events: 672 } }).retention).toEqual({ events: 672 });
     expect(() => settingsOf({ 'payonce:retention': { events: 671 } })).toThrow(
-      'payonce:retention keeps records of events for 671 hours, but an event can come again for 672 hours ' +
+      'payonce:retention keeps records of events for 671 hours, but an event can be redelivered for 672 hours ' +
         '(a replay of an event of up to 14 days, which then waits in a queue for up to 14 days). Set events to 672 hours or more.',
     );
   });
@@ -119,7 +119,7 @@ describe('settings', () => {
     ],
     [
       { 'payonce:testProcessorUrl': 'https://processor.example' },
-      'sandbox and external are called in test mode, so payonce:routes must say which payments each of them gets',
+      'sandbox and external are called in test mode, so payonce:routes must define which payments each of them gets',
     ],
     [
       { ...OWN_PROCESSOR, 'payonce:callbackScheme': 'jwt' },
