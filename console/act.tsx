@@ -5,7 +5,7 @@ import { may, Refused, type Role, type Schemas } from './api.ts';
 import { Table, Trouble, useApi, useApiOf } from './parts.tsx';
 import { amountWanted, money } from './show.ts';
 
-/** A value that is sent, or such a value with what is shown for it. */
+/** A value to send, optionally with its label. */
 type Choice = string | readonly [value: string, shown: string];
 
 interface Field {
@@ -14,13 +14,13 @@ interface Field {
   readonly choices?: readonly Choice[];
   readonly isOptional?: true;
   readonly isWhole?: true;
-  /** The currency of an amount, which is written with its decimals. The API gets minor units. */
+  /** The currency of an amount, which is entered with its decimals and sent in minor units. */
   readonly currency?: string;
-  /** Its only choice is that it is so. */
+  /** Set for a flag, whose only choice is true. */
   readonly isFlag?: true;
-  /** A day in UTC, which the API gets as Unix seconds. */
+  /** A day in UTC, which is sent as Unix seconds. */
   readonly isDay?: true;
-  /** A day, which the API gets as it is written. */
+  /** A day, which is sent as entered. */
   readonly isDate?: true;
   /** Words with spaces between them. */
   readonly isList?: true;
@@ -28,43 +28,43 @@ interface Field {
 
 interface ActProps {
   readonly name: string;
-  /** What will happen, in a sentence. */
+  /** A sentence that describes the effect. */
   readonly does: string;
   readonly role: Role;
-  /** Why it is not possible now. */
+  /** The reason why it is not possible now. */
   readonly because?: string | undefined;
   readonly method?: 'PATCH';
   readonly path: string;
-  /** Whose route it is, with the mode, if it is one of tenants. */
+  /** The tenant and mode for which a route of tenants is called. */
   readonly tenant?: string;
   readonly fields: readonly Field[];
-  /** Whether the API can say before what would be done (`dry_run`). */
+  /** Whether the API can preview the effect (`dry_run`). */
   readonly preview?: true;
-  /** What a person compares while deciding. */
+  /** Content to compare while deciding. */
   readonly beside?: ComponentChildren;
   readonly fixed?: Readonly<Record<string, unknown>>;
-  /** What of the answer is shown before the dialog closes. */
+  /** The part of the answer that is shown before the dialog closes. */
   readonly shows?: (answer: unknown) => ComponentChildren;
-  /** After the act, with its answer. */
+  /** Called after the action, with its answer. */
   readonly done: (answer: unknown) => void;
-  /** When the dialog closes after a refusal: what the screen shows may be old. */
+  /** Called when the dialog closes after a refusal, because the screen may be outdated. */
   readonly refused?: () => void;
 }
 
 type Values = Readonly<Record<string, string>>;
 
-/** A field was filled in wrongly, so nothing was sent. */
+/** A field has an invalid value, so nothing was sent. */
 class Unsent extends Error {}
 
 /**
- * An act of an operator: asked for once, with what it will do. The key is made when the dialog opens, so a double click and a
- * repetition after an unheard answer are one act.
+ * An action of an operator, which is confirmed once, with a description of its effect. The key is generated when the
+ * dialog opens, so a double click and a repetition after a lost answer are one action.
  */
 export function Act(props: ActProps) {
   const { name, role, because } = props;
   const { self } = useApi();
   const [key, setKey] = useState<string>();
-  // The browser tells late that a dialog was closed: the next one may be open then.
+  // The browser reports late that a dialog was closed; the next one may be open by then.
   const closed = (own: string) => () => setKey((now) => (now === own ? undefined : now));
   const why = may(self, role) ? because : `Your role is ${self.role}; this needs ${role}.`;
   const id = `why-${name.replaceAll(/\W+/g, '-')}`;
@@ -93,7 +93,7 @@ interface DialogProps extends ActProps {
   readonly close: () => void;
 }
 
-/** Sends an act, one request at a time. */
+/** Sends an action, one request at a time. */
 function useSending({ idempotencyKey, close, ...act }: DialogProps) {
   const { method = 'POST', path, tenant, fields, fixed = {}, shows, done } = act;
   const api = useApiOf(tenant);
@@ -101,7 +101,7 @@ function useSending({ idempotencyKey, close, ...act }: DialogProps) {
   const [ended, setEnded] = useState<readonly [answer: unknown, shown: ComponentChildren]>();
   const [failed, setFailed] = useState<Failed>();
   const [waits, setWaits] = useState(false);
-  // What is rendered is late for the second half of a double click.
+  // The rendered state is outdated at the second click of a double click.
   const isBusy = useRef(false);
   const send = async (values: Values, isDry = false): Promise<void> => {
     if (isBusy.current) return;
@@ -147,7 +147,7 @@ function Dialog(props: DialogProps) {
     close();
     if (sending.failed?.error instanceof Refused) refused?.();
   };
-  // What was sent cannot be taken back: the dialog stays until its answer is known.
+  // A sent request cannot be canceled, so the dialog stays until its answer is known.
   const stay = (event: Event) => sending.isBusy.current && event.preventDefault();
   return (
     <dialog ref={open} aria-label={name} onClose={leave} onCancel={stay}>
@@ -187,7 +187,7 @@ function Dialog(props: DialogProps) {
 
 interface Failed {
   readonly error: unknown;
-  /** Of a preview, which has no effect. */
+  /** Set for a preview, which has no effect. */
   readonly isDry: boolean;
 }
 
@@ -233,7 +233,7 @@ function Choices({
 
 type DryRun = Schemas['DryRun'];
 
-/** What would be posted, and how the balances of the payment would change. */
+/** The postings that would be made, and the changes of the payment's balances. */
 function Previewed({
   run: { payment_status: status, needs_approval: waits, postings, balances },
 }: {
@@ -277,7 +277,7 @@ function Previewed({
   );
 }
 
-/** What only the answer of an act shows. The second half of a double click on the act does not close it. */
+/** Content that only the answer of an action shows. The second click of a double click does not close it. */
 function Ended({
   name,
   open,
@@ -300,7 +300,7 @@ function Ended({
   );
 }
 
-/** @throws Unsent when an amount is none of its currency */
+/** @throws Unsent when an amount is not valid in its currency */
 function refuseWrongAmounts(fields: readonly Field[], values: Values): void {
   for (const { name, label, currency } of fields) {
     const given = (values[name] ?? '').trim();
@@ -319,7 +319,7 @@ function bodyOf(fields: readonly Field[], values: Values): Readonly<Record<strin
       if (isDay === true) return [[name, Date.parse(given) / 1000]];
       if (isFlag === true) return [[name, true]];
       if (currency !== undefined) return [[name, parseAmount(given, currency)]];
-      // The API says what is wrong with another text.
+      // The API reports other errors in the text.
       return [[name, isWhole === true && /^\d+$/.test(given) ? Number(given) : given]];
     }),
   );

@@ -18,7 +18,7 @@ export class Refused extends Error {
   }
 }
 
-/** No answer came. The request may have arrived. */
+/** No answer was received. The request may have arrived. */
 class Unheard extends Error {
   override readonly name = 'Unheard';
 }
@@ -32,12 +32,15 @@ export interface Api {
   get<Answer>(path: string): Promise<Answer>;
   /** @param key the idempotency key: the same for each repetition of one act */
   send<Answer>(method: 'POST' | 'PATCH', path: string, body: unknown, key: string): Promise<Answer>;
-  /** @param tenant whose routes to call, with the mode, for example `ten_desk/live` @returns the same API for this tenant */
+  /**
+   * @param tenant the tenant and mode whose routes to call, for example `ten_desk/live` @returns the same API for this
+   *   tenant
+   */
   of(tenant: string): Api;
 }
 
 /**
- * @param ended is called when the API does not accept the credential any more
+ * @param ended called when the API no longer accepts the credential
  * @throws Refused when the credential is not valid
  */
 export async function signIn(credential: string, ended: () => void): Promise<Api> {
@@ -77,11 +80,11 @@ async function heard(address: URL, init: RequestInit) {
     const answer = await fetch(address, init);
     return { ok: answer.ok, status: answer.status, text: await answer.text() };
   } catch (cause) {
-    throw new Unheard('No answer came.', { cause });
+    throw new Unheard('No answer was received.', { cause });
   }
 }
 
-/** A gateway before the API may answer with something else. @returns undefined when it is not JSON */
+/** Parses an answer, which a gateway in front of the API may have written. @returns undefined when it is not JSON */
 function parsed(text: string): object | undefined {
   try {
     return JSON.parse(text) as object;

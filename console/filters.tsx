@@ -9,15 +9,15 @@ export interface Filter {
   readonly label: string;
   readonly required?: true;
   readonly choices?: readonly string[];
-  /** A day in UTC, which the API gets as Unix seconds. */
+  /** A day in UTC, which is sent as Unix seconds. */
   readonly isDay?: true;
-  /** A day in UTC, which the API gets as it is written. */
+  /** A day in UTC, which is sent as entered. */
   readonly isDate?: true;
-  /** An amount in the currency of the field `currency`. The API gets minor units. */
+  /** An amount in the currency of the field `currency`, which is sent in minor units. */
   readonly isMoney?: true;
 }
 
-/** A form whose values are in the address of the page, so that what it finds can be shared as a link. */
+/** A form whose values are in the address of the page, so that its results can be shared as a link. */
 export function Filters({
   screen,
   act,
@@ -86,7 +86,7 @@ export function Filters({
 
 type Values = Readonly<Record<string, string>>;
 
-/** The filters of the address, with amounts as a person writes them. */
+/** The filters of the address, with amounts as entered. */
 function written(fields: readonly Filter[], { currency = '', ...filters }: Values): Values {
   const amounts = fields.flatMap<[string, string]>(({ name, isMoney }) => {
     const minor = filters[name] ?? '';
@@ -97,7 +97,7 @@ function written(fields: readonly Filter[], { currency = '', ...filters }: Value
   return { ...filters, ...(currency === '' ? {} : { currency }), ...Object.fromEntries(amounts) };
 }
 
-/** The filters as the API gets them. @throws Error when an amount is none of the currency */
+/** The filters in the form of the API. @throws Error when an amount is not valid in the currency */
 function sent(fields: readonly Filter[], given: Values): Values {
   const { currency = '' } = given;
   const amounts = fields.flatMap<[string, string]>(({ name, label, isMoney }) => {
@@ -111,7 +111,7 @@ function sent(fields: readonly Filter[], given: Values): Values {
   return { ...given, ...Object.fromEntries(amounts) };
 }
 
-/** What a field for a tenant suggests. Any other id can be typed. */
+/** Suggestions of a field for a tenant. Any other id can be typed. */
 function TenantNames() {
   const { answer } = useRead<Schemas['TenantList']>('/v1/admin/tenants?limit=100');
   return (

@@ -32,7 +32,7 @@ function ask<Answer>(api: Api, path: string): Promise<Answer> {
   return api.get<Answer>(path);
 }
 
-/** Most pages that are read as one. */
+/** Maximum number of pages that are read as one. */
 const MOST_PAGES = 40;
 
 interface NumberedPage {
@@ -41,7 +41,7 @@ interface NumberedPage {
   readonly next_sequence: number | null;
 }
 
-/** Reads all pages of a path as one answer. Its `has_more` says that there were too many. */
+/** Reads all pages of a path as one answer. Its `has_more` means that there were too many. */
 export function useWhole<Answer extends NumberedPage>(path: string): Read<Answer> {
   return useAsked(path, undefined, askWhole<Answer>);
 }
@@ -56,7 +56,7 @@ async function askWhole<Answer extends NumberedPage>(api: Api, path: string): Pr
   return { ...last, data };
 }
 
-/** @param how the same function at each rendering */
+/** @param how must be the same function at each rendering */
 function useAsked<Answer>(
   path: string,
   tenant: string | undefined,
@@ -87,7 +87,7 @@ export function Trouble({ error }: { readonly error: unknown }) {
   );
 }
 
-/** The answer of a read, or that it is awaited or failed. */
+/** Shows the answer of a read, or that it is pending or failed. */
 export function Loaded<Answer>({
   of: { answer, error, again },
   children,
@@ -167,7 +167,7 @@ export function List<Row extends { readonly id?: string }>({
   ...table
 }: {
   readonly path: string;
-  /** Whose list it is, with the mode, if the route is one of tenants. */
+  /** The tenant and mode of the list, for a route of tenants. */
   readonly tenant?: string;
   readonly columns: readonly Column<Row>[];
   readonly label: string;
@@ -235,7 +235,7 @@ const KINDS: Readonly<Record<string, 'good' | 'bad' | 'open'>> = {
   suspected: 'open',
 };
 
-/** The word is what counts; its colour only helps to find it. */
+/** A status. The text carries the meaning; its color only helps to find it. */
 export function Status({ of: status }: { readonly of: string }) {
   return <span class={`status ${KINDS[status] ?? ''}`}>{status}</span>;
 }

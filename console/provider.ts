@@ -13,7 +13,7 @@ import {
 } from 'oauth4webapi';
 import { type Asked, here, type Provider, STORED } from './sign-in-state.ts';
 
-// The settings of a deployment take https addresses only; plain HTTP is for a provider on the same machine.
+// The settings of a deployment accept only https addresses; plain HTTP is for a provider on the same machine.
 const over = (issuer: URL) => ({ [allowInsecureRequests]: issuer.protocol === 'http:' });
 
 async function discover({ issuer: given }: Provider) {
@@ -21,13 +21,16 @@ async function discover({ issuer: given }: Provider) {
   return processDiscoveryResponse(issuer, await discoveryRequest(issuer, over(issuer)));
 }
 
-/** RFC 8707, for the providers that put into a token only the audience that was asked for. */
+/** Requests the audience (RFC 8707), for providers that add only requested audiences to a token. */
 function audienceOf({ audience, clientId }: Provider): Readonly<Record<string, string>> {
   if (audience === clientId) return {};
   return URL.canParse(audience) ? { audience, resource: audience } : { audience };
 }
 
-/** Leaves the page for the provider, which asks who it is: OpenID Connect Core 1.0, authorization code with PKCE (RFC 7636). */
+/**
+ * Redirects to the provider, which authenticates the operator: OpenID Connect Core 1.0, authorization code with PKCE
+ * (RFC 7636).
+ */
 export async function leaveFor(provider: Provider): Promise<void> {
   const server = await discover(provider);
   if (server.authorization_endpoint === undefined) throw new Error('The identity provider has no page to sign in.');
@@ -55,10 +58,10 @@ export async function leaveFor(provider: Provider): Promise<void> {
 }
 
 /**
- * Exchanges the code with which the provider sent the operator back.
+ * Exchanges the code with which the provider redirected the operator.
  *
- * @returns the token for the API: the access token, or the ID token when the API takes tokens for the console itself
- * @throws Error when the answer is not to what this tab asked
+ * @returns the token for the API: the access token, or the ID token when the API accepts tokens for the console itself
+ * @throws Error when the answer does not belong to a request of this tab
  */
 export async function tokenOf(provider: Provider, answer: URL, asked: Asked): Promise<string> {
   const server = await discover(provider);

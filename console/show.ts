@@ -5,7 +5,7 @@ export function money(minor: number | null | undefined, currency: string): strin
   return minor === null || minor === undefined ? '–' : shownAmount(minor, currency);
 }
 
-/** Says what a field for an amount takes. @param label of the field */
+/** The error message of a field for an amount. @param label of the field */
 export function amountWanted(label: string, currency: string): string {
   return `${label} must be an amount in ${currency} without separators, for example ${exampleAmount(currency)}.`;
 }
@@ -28,7 +28,7 @@ export function age(seconds: number | null | undefined): string {
   return seconds < 172_800 ? `${Math.floor(seconds / 3_600)} h` : `${Math.floor(seconds / 86_400)} d`;
 }
 
-/** Who or what caused a transition or an act. */
+/** The cause of a transition or an action. */
 export function cause(by: Readonly<Record<string, unknown>> | undefined): string {
   const { type, operator, request_id: request, run_id: run, event_id: event } = by ?? {};
   return [type, operator, request ?? run ?? event].filter((part) => typeof part === 'string').join(' ');

@@ -1,11 +1,13 @@
-/** How operators sign in with a provider, as `sign-in.json` says. */
+/** The sign-in of operators with a provider, from `sign-in.json`. */
 export interface Provider {
   readonly issuer: string;
   readonly audience: string;
   readonly clientId: string;
 }
 
-/** What a tab remembers while its operator is at the provider. It is worth nothing without the code that comes back. */
+/**
+ * The state of a tab while its operator is at the provider. It is useless without the code that the provider returns.
+ */
 export interface Asked {
   readonly verifier: string;
   readonly state: string;
@@ -21,14 +23,14 @@ export function here(): string {
   return new URL('./', location.href).href;
 }
 
-/** What this tab asked the provider, once. @returns undefined when it asked nothing */
+/** Takes the pending request of this tab to the provider, once. @returns undefined when there is none */
 export function takeAsked(): Asked | undefined {
   const stored = sessionStorage.getItem(STORED);
   sessionStorage.removeItem(STORED);
   return stored === null ? undefined : (JSON.parse(stored) as Asked);
 }
 
-/** @returns undefined when operators have keys */
+/** @returns undefined when operators use keys */
 export async function readProvider(): Promise<Provider | undefined> {
   const answer = await fetch('sign-in.json');
   if (!answer.ok) throw new Error('The console cannot be set up. Reload the page.');

@@ -6,12 +6,15 @@ import { here, type Provider, readProvider, takeAsked } from './sign-in-state.ts
 /** Loaded only where a provider is configured. */
 const protocol = () => import('./provider.ts');
 
-/** When the provider sent the operator back. The code leaves the address and the history of the browser at once, and is used once. */
+/**
+ * Set when the provider redirected the operator. The code is removed from the address and the history of the browser
+ * immediately, and used once.
+ */
 let answer = new URLSearchParams(location.search).has('state') ? new URL(location.href) : undefined;
 const asked = answer === undefined ? undefined : takeAsked();
 if (answer !== undefined) history.replaceState(undefined, '', `${here()}${asked?.hash ?? ''}`);
 
-/** @returns undefined when the operator does not come from the provider */
+/** @returns undefined when the operator was not redirected by the provider */
 async function comeBack(provider: Provider, ended: () => void): Promise<Api | undefined> {
   const given = answer;
   answer = undefined;
@@ -22,11 +25,11 @@ async function comeBack(provider: Provider, ended: () => void): Promise<Api | un
 
 interface Entered {
   readonly entered: (api: Api) => void;
-  /** When the API does not accept the credential any more. */
+  /** Called when the API no longer accepts the credential. */
   readonly ended: () => void;
 }
 
-/** How the deployment lets operators in: with its identity provider, or with their keys. */
+/** The sign-in of the deployment: with its identity provider, or with operators' keys. */
 export function SignIn({ hasEnded, ...whenIn }: Entered & { readonly hasEnded: boolean }) {
   const { entered, ended } = whenIn;
   const [provider, setProvider] = useState<Provider>();

@@ -1,4 +1,4 @@
-/** What the lab's server answers (demo/lab/server.ts). */
+/** The answers of the lab's server (demo/lab/server.ts). */
 
 interface Counts {
   /** Charges or refunds in the processor's list. */
@@ -10,22 +10,22 @@ interface Counts {
 
 export interface LabTrouble {
   readonly id: string;
-  /** What goes wrong, in words. */
+  /** A description of the failure. */
   readonly trouble: string;
-  /** What is counted at the processor. */
+  /** The objects to count at the processor. */
   readonly moves: 'charge' | 'refund';
   /** Whether `npm run demo` runs it, too. */
   readonly isInDemo: boolean;
 }
 
 export interface LabSide {
-  /** Undefined until the trouble was caused on this side. */
+  /** Undefined until the failure was caused on this side. */
   readonly payment?: string;
-  /** Where the console shows what happened to the payment; only Payonce has it. */
+  /** The address of the payment's timeline in the console; only for Payonce. */
   readonly timeline?: string;
-  /** The counts now, and the final ones once the run is done. */
+  /** The current counts, which are final once the run is done. */
   readonly counts?: Counts;
-  /** In words, once the run is done. */
+  /** A description of the result, once the run is done. */
   readonly verdict?: string;
   /** Whether each effect took place exactly as often as it must, once the run is done. */
   readonly isExact?: boolean;
@@ -35,13 +35,13 @@ export interface LabRun {
   readonly id: string;
   readonly trouble: LabTrouble;
   readonly state: 'running' | 'done' | 'failed';
-  /** In words, in the order of time. */
+  /** Descriptions of the steps, in chronological order. */
   readonly steps: readonly string[];
   readonly naive: LabSide;
   readonly payonce: LabSide;
   /** The row of this run in the table of `npm run demo`, once it is done. */
   readonly row?: readonly string[];
-  /** Why it failed. */
+  /** The reason of the failure. */
   readonly error?: string;
 }
 

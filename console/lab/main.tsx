@@ -19,7 +19,7 @@ async function call<Answer>(path: string, body?: unknown): Promise<Answer> {
   return read as Answer;
 }
 
-/** Asks for the state of the lab again and again. */
+/** Polls the state of the lab. */
 function useLab(): { readonly lab?: LabState; readonly error?: unknown; readonly begin: (trouble: string) => void } {
   const [lab, setLab] = useState<LabState>();
   const [error, setError] = useState<unknown>();
@@ -129,7 +129,7 @@ function Run({ run: { trouble, state, steps, naive, payonce, error } }: { readon
         <summary>Steps</summary>
         <ol>
           {steps.map((step, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: steps are only added at the end
+            // biome-ignore lint/suspicious/noArrayIndexKey: steps are only appended
             <li key={index}>{step}</li>
           ))}
         </ol>

@@ -13,7 +13,7 @@ const KINDS: Readonly<Record<Verified['kind'], { readonly title: string; readonl
 };
 const VERDICTS = { holds: 'holds', differs: 'does not hold', failed: 'failed' } as const;
 
-/** What the auditor verified last, and the newest manifests. */
+/** The latest verifications of the auditor, and the newest manifests. */
 export function Audit() {
   const read = useRead<Schemas['Audit']>('/v1/admin/audit');
   return (
@@ -76,7 +76,7 @@ function Archive({
   );
 }
 
-/** The verdict of the last one, as of now. */
+/** The current verdict on the latest verification. */
 function LastOne({ of: { verifications, overdue, due } }: { readonly of: Verified }) {
   if (overdue) return <Bad text={`overdue since ${time(due)}`} />;
   const [last] = verifications;

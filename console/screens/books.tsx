@@ -29,7 +29,7 @@ const FIELDS: readonly Filter[] = [
   { name: 'payment', label: 'Entries of the payment' },
 ];
 
-/** Which filters are for entries. */
+/** Filters for entries. */
 const OF_ENTRIES = ['account', 'currency', 'from', 'to', 'payment'];
 
 /** The balances of a tenant now or at a time, the proof that they sum to zero, and the entries behind them. */

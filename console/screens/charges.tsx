@@ -5,7 +5,7 @@ import { money, time } from '../show.ts';
 
 type Charge = Schemas['Charge'];
 
-/** What the processor's books say now, which the Ledger may not know yet. */
+/** The current books of the processor, which may be ahead of the Ledger. */
 export function Charges({ id, tenant }: { readonly id: string; readonly tenant: string }) {
   const { self } = useApi();
   return (
@@ -32,7 +32,7 @@ function Asked({ id, tenant }: { readonly id: string; readonly tenant: string })
           columns={[
             { title: 'Charge', of: ({ id: charge }) => <code>{charge}</code> },
             { title: 'Processor', of: ({ processor }) => processor },
-            { title: 'Made by', of: ({ own }) => (own ? 'this payment' : 'somebody else') },
+            { title: 'Made by', of: ({ own }) => (own ? 'this payment' : 'another system') },
             {
               title: 'Status',
               of: ({ status, failure }) => (failure === null ? status : `${status}: ${failure.message}`),
@@ -61,7 +61,7 @@ interface DecideProps {
   readonly refused: () => void;
 }
 
-/** Ends a payment by what an operator found out, beside what the processor says now. */
+/** Decides a payment by the findings of an operator, next to the current books of the processor. */
 export function Decide(props: DecideProps) {
   const { self } = useApi();
   const { status } = props;
@@ -70,7 +70,7 @@ export function Decide(props: DecideProps) {
   return may(self, 'operator') ? <DecideInCurrency {...props} /> : <DecideAct {...props} />;
 }
 
-/** The amount is written in the currency of the payment. */
+/** The amount is entered in the currency of the payment. */
 function DecideInCurrency(props: DecideProps) {
   const { id, tenant } = props;
   const { answer, error } = useRead<Schemas['Payment']>(`/v1/payments/${encodeURIComponent(id)}`, tenant);

@@ -14,7 +14,7 @@ const FIELDS: readonly Filter[] = [
 const KINDS: readonly Export['kind'][] = ['entries', 'payments', 'refunds', 'disputes', 'events'];
 const WHAT_IT_DOES = 'Writes a CSV file of these rows. It is kept for seven days.';
 
-/** The files that were asked for. */
+/** The requested files. */
 export function Exports({ filters }: { readonly filters: URLSearchParams }) {
   const tenant = filters.get('tenant');
   const mode = filters.get('mode') ?? 'live';
@@ -108,7 +108,7 @@ function One({ id, tenant }: { readonly id: string; readonly tenant: string }) {
   );
 }
 
-/** Exports what a screen shows by its filters. */
+/** Exports the rows of a screen with its filters. */
 export function ExportShown({
   tenant,
   kind,
@@ -123,7 +123,7 @@ export function ExportShown({
   readonly from: string | undefined;
   readonly to: string | undefined;
   readonly filters: Readonly<Record<string, string | number>>;
-  /** Why these rows cannot be exported. */
+  /** The reason why these rows cannot be exported. */
   readonly because?: string | undefined;
 }) {
   const days = from === undefined || to === undefined ? 'Choose the days first.' : undefined;

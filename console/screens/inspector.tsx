@@ -13,7 +13,7 @@ const FIELDS: readonly Filter[] = [
   { name: 'operator', label: 'Operator, for paths of operators' },
 ];
 
-/** What is recorded under an idempotency key: whose it is, what was heard, and what is answered. */
+/** The record of an idempotency key: its owner, the received answers, and the stored answer. */
 export function Inspector({ filters }: { readonly filters: URLSearchParams }) {
   return (
     <>
@@ -24,7 +24,7 @@ export function Inspector({ filters }: { readonly filters: URLSearchParams }) {
   );
 }
 
-/** The record of an operation, as a timeline names it. */
+/** The record of an operation, by the id in a timeline. */
 export function Operation({ id }: { readonly id: string }) {
   return (
     <>

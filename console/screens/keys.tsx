@@ -33,7 +33,7 @@ export function Keys({ filters }: { readonly filters: URLSearchParams }) {
         <p class="acts">
           <Act
             name="Create key"
-            does={`Makes an API key of ${tenant}. Its secret is shown once.`}
+            does={`Creates an API key of ${tenant}. Its secret is shown once.`}
             role="owner"
             path="/v1/admin/keys"
             fixed={{ tenant }}
@@ -93,7 +93,7 @@ function Acts({ row, again }: { readonly row: Key; readonly again: () => void })
       )}
       <Act
         name="Revoke"
-        does={`The key ${row.name} opens nothing any more. It cannot be undone.`}
+        does={`The key ${row.name} is no longer accepted. This cannot be undone.`}
         role="owner"
         because={ended}
         method="PATCH"

@@ -13,7 +13,7 @@ const OF = [
   },
 ] as const;
 
-/** How many requests of a tenant are admitted. */
+/** The request limits of a tenant. */
 export function Limits({ tenant }: { readonly tenant: string }) {
   const read = useRead<Schemas['LimitList']>(`/v1/admin/limits?tenant=${encodeURIComponent(tenant)}`);
   const common = { role: 'owner', path: '/v1/admin/limits', done: read.again } as const;
@@ -35,7 +35,7 @@ export function Limits({ tenant }: { readonly tenant: string }) {
         <Act
           {...common}
           name="Reset limit"
-          does={`Gives ${tenant} the limit of the deployment again.`}
+          does={`Restores the limit of the deployment for ${tenant}.`}
           fixed={{ tenant, rate: null, burst: null }}
           fields={OF}
         />

@@ -120,7 +120,7 @@ export function Runs({ id }: { readonly id: string }) {
       <p class="acts">
         <Act
           name="Run now"
-          does="Starts one run. A run that is under way is finished first."
+          does="Starts one run. A run in progress is finished first."
           role="operator"
           path={path}
           fields={[]}

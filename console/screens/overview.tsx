@@ -10,11 +10,11 @@ type Queue = Schemas['QueueList']['data'][number];
 
 const RANGES = [7, 31, 92] as const;
 const MODES = ['live', 'test'] as const;
-/** Each tenant costs two requests. */
+/** Maximum number of tenants; each costs two requests. */
 const MOST_ASKED = 10;
 const DAY_SECONDS = 86_400;
 
-/** What the bars count: the types of events in each of them. */
+/** The types of events that each bar counts. */
 const OUTCOMES: readonly (Pick<Series, 'name' | 'kind'> & { readonly of: readonly Volume['outcome'][] })[] = [
   { name: 'completed', kind: 'good', of: ['payment.completed'] },
   { name: 'failed', kind: 'bad', of: ['payment.failed'] },
@@ -27,7 +27,7 @@ const MONEY: typeof OUTCOMES = [
   { name: 'disputed', kind: 'bad', of: ['dispute.opened'] },
 ];
 
-/** What waits for a person, and how a tenant's payments ended by day. */
+/** Work that waits for an operator, and the outcomes of a tenant's payments by day. */
 export function Overview({ filters }: { readonly filters: URLSearchParams }) {
   const tenants = useRead<Schemas['TenantList']>('/v1/admin/tenants?limit=100');
   return (
@@ -53,7 +53,7 @@ function askedOf(chosen: string | undefined, data: readonly Tenant[]): readonly 
   return chosen === undefined ? ids : [...new Set([chosen, ...ids])];
 }
 
-/** What no job ends. */
+/** Work that no job ends. */
 function ForPersons({ asked, isAll }: { readonly asked: readonly string[]; readonly isAll: boolean }) {
   const queues = useRead<Schemas['QueueList']>('/v1/admin/queues');
   const approvals = useRead<Schemas['ApprovalList']>('/v1/admin/approvals?limit=100');
@@ -99,7 +99,10 @@ function ForPersons({ asked, isAll }: { readonly asked: readonly string[]; reado
   );
 }
 
-/** No job ends them: the processor's answers do not say how they ended. The list of a tenant has an index, but is not for viewers. */
+/**
+ * Payments that no job can end, because the processor's answers do not determine their outcome. The list of a tenant
+ * has an index, but is not for viewers.
+ */
 function ToDecide({ tenant, mode }: { readonly tenant: string; readonly mode: string }) {
   const { self } = useApi();
   const filters = new URLSearchParams({ tenant, mode, status: 'needs_review' }).toString();
@@ -116,7 +119,7 @@ function ToDecide({ tenant, mode }: { readonly tenant: string; readonly mode: st
             title="Payments to decide"
             count={data.length}
             more={more}
-            told={`Of ${tenant} in ${mode} mode. Nobody but a person can find out how they ended.`}
+            told={`Of ${tenant} in ${mode} mode. Only an operator can determine their outcome.`}
           />
         )
       }
@@ -165,7 +168,7 @@ function Card({
   readonly count: number;
   readonly more: boolean;
   readonly told?: string;
-  /** What waits here needs nobody. */
+  /** The waiting entries need no operator. */
   readonly isCalm?: boolean;
 }) {
   return (

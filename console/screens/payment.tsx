@@ -32,7 +32,7 @@ type Whole = Schemas['Payment'];
 type Entry = Timeline['data'][number];
 type Transition = Extract<Entry, { kind: 'transition' }>;
 
-/** What happened to a payment, its postings, and what an operator can do about it. */
+/** The timeline of a payment, its postings, and the actions of operators. */
 export function Payment({ id }: { readonly id: string }) {
   const read = useWhole<Timeline>(`/v1/admin/payments/${encodeURIComponent(id)}/timeline`);
   const [turn, again] = useTurns();
@@ -89,7 +89,7 @@ export function Payment({ id }: { readonly id: string }) {
   );
 }
 
-/** What was asked for, and how much of it has moved. Viewers do not read the texts of a merchant. */
+/** The request, and the moved amounts. Viewers do not see texts of the merchant. */
 function Details({ id, tenant }: { readonly id: string; readonly tenant: string }) {
   const { self } = useApi();
   return may(self, 'operator') ? (
@@ -136,7 +136,7 @@ function DetailsOf({ id, tenant }: { readonly id: string; readonly tenant: strin
   );
 }
 
-/** Asked for when it is opened, because the processor limits how often it is asked. */
+/** Read when it is opened, because the processor limits the rate of reads. */
 function AtProcessor({ id, tenant }: { readonly id: string; readonly tenant: string }) {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -31,7 +31,7 @@ const FIELDS: readonly Filter[] = [
   { name: 'amount_to', label: 'Largest amount in this currency', isMoney: true },
 ];
 
-/** A charge is looked up in the books of the processor, in the list that the tenant has. */
+/** Searches a charge in the books of the processor, through the list of the tenant. */
 function searched(filters: URLSearchParams): { readonly path: string; readonly tenant?: string } {
   const charge = filters.get('charge_id');
   return charge === null
@@ -42,7 +42,7 @@ function searched(filters: URLSearchParams): { readonly path: string; readonly t
       };
 }
 
-/** A payment by its id, or the payments of a tenant by what is known of them. */
+/** A payment by its id, or the payments of a tenant by their properties. */
 export function Payments({ filters }: { readonly filters: URLSearchParams }) {
   return (
     <>

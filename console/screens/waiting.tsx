@@ -7,7 +7,7 @@ import { age } from '../show.ts';
 type Queues = Schemas['QueueList'];
 type QueueRow = Queues['data'][number];
 
-/** All queues, with how many wait and for how long. */
+/** All queues, with the number and age of their entries. */
 export function Waiting() {
   const read = useRead<Queues>('/v1/admin/queues');
   return (
@@ -48,7 +48,8 @@ export function Queue({ id }: { readonly id: string }) {
       <Redrive key={`act-${redriven}`} id={id} done={() => setRedriven(redriven + 1)} />
       {redriven > 0 && (
         <p role="status">
-          The messages were put back, and their work is done again. What is here now has failed again, or came later.
+          The messages were moved and are processed again. Messages that are here now have failed again, or arrived
+          later.
         </p>
       )}
       <List<Entry>
@@ -68,7 +69,7 @@ export function Queue({ id }: { readonly id: string }) {
   );
 }
 
-/** The act on messages that could not be handled. On other queues it is disabled, with the reason. */
+/** Redrives messages that could not be handled. On other queues, it is disabled with the reason. */
 function Redrive({ id, done }: { readonly id: string; readonly done: () => void }) {
   const read = useRead<Queues>('/v1/admin/queues');
   return (

@@ -160,7 +160,7 @@ function EndpointActs({
       />
       <Act
         name="Rotate secret"
-        does="Makes a new secret. The previous one signs beside it, until the tenant has changed its receiver."
+        does="Creates a new secret. The previous one also signs, until the tenant has changed its receiver."
         role="owner"
         tenant={tenant}
         path={`${path}/rotate_secret`}
@@ -182,7 +182,7 @@ function EndpointActs({
 function NewSecret({ secret }: { readonly secret: string }) {
   return (
     <p>
-      The new secret, which is shown to nobody else: <code>{secret}</code>
+      The new secret, which is shown only once: <code>{secret}</code>
     </p>
   );
 }
@@ -193,7 +193,7 @@ function lastAnswer({ attempts, last_answer: text }: Delivery): string {
   return [last.error ?? last.status, text].filter((part) => part !== null && part !== '').join(': ');
 }
 
-/** The id of an event has that of its payment in it. */
+/** The id of an event contains the id of its payment. */
 function Subject({ event }: { readonly event: string }) {
   const letters = /^evt_([a-z2-7]{32})\d{6}/.exec(event)?.[1];
   return letters === undefined ? <code>{event}</code> : <a href={`#/payments/pay_${letters}`}>{`pay_${letters}`}</a>;

@@ -240,7 +240,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
       await page.getByRole('link', { name: String(json['id']) }).waitFor();
       await page.getByRole('button', { name: 'Redrive' }).click();
       await page.getByRole('dialog', { name: 'Redrive' }).getByRole('button', { name: 'Redrive' }).dblclick();
-      await page.getByText('The messages were put back').waitFor();
+      await page.getByText('The messages were moved').waitFor();
       const queues = () =>
         api.send('GET', '/v1/admin/queues', { headers: { authorization: `Bearer ${aws.operatorKey}` } });
       await until(async () => {

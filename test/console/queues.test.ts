@@ -41,7 +41,7 @@ describeConsole('dead letters in a browser', (shown) => {
     await page.getByRole('dialog', { name: 'Redrive' }).getByText(`(about 2) to ${QUEUE}`).waitFor();
     await accessible(page);
     await page.getByRole('dialog', { name: 'Redrive' }).getByRole('button', { name: 'Redrive' }).dblclick();
-    await page.getByText('The messages were put back').waitFor();
+    await page.getByText('The messages were moved').waitFor();
     await page.getByText('Nothing waits here.').first().waitFor();
     await accessible(page);
     expect(messages.ids(QUEUE)).toEqual(['a', 'b']);
@@ -74,7 +74,7 @@ describeConsole('dead letters in a browser', (shown) => {
       await accessible(page);
       await page.getByRole('button', { name: 'Redrive' }).click();
       await page.getByRole('dialog', { name: 'Redrive' }).getByRole('button', { name: 'Redrive' }).dblclick();
-      await page.getByText('The messages were put back').waitFor();
+      await page.getByText('The messages were moved').waitFor();
       await page.getByText('Nothing waits here.').first().waitFor();
       expect([messages.ids(from), messages.ids(to)]).toEqual([[], [id]]);
       expect(shown.written).toEqual([`POST /v1/admin/queues/${from}/redrive`]);
@@ -84,7 +84,7 @@ describeConsole('dead letters in a browser', (shown) => {
 
   test('that no function takes, and entries of jobs, have what to do instead; who may only look can do nothing', async () => {
     for (const [queue, because] of [
-      ['Archive-Parked', 'the command `payonce redrive` puts them into the archive'],
+      ['Archive-Parked', 'use the command `payonce redrive`'],
       ['claims', 'A job empties this queue: request a run of it.'],
     ] as const) {
       const page = await openQueue(queue);
