@@ -13,13 +13,16 @@ interface Finding {
   readonly instead: string;
 }
 
-/** Applied to comments and texts. A space of a pattern also matches a line break. Text in backticks and in `{@link …}` is not read. */
+/**
+ * Applied to comments and texts. A space of a pattern also matches a line break. Code in backticks, links and names of
+ * parameters are not read.
+ */
 const PROSE: readonly Rule[] = [
   { pattern: /\bmeanwhile\b/gi, instead: '"in the meantime", "since then" or "during …"' },
   { pattern: /\btold\b/gi, instead: '"reported", "notified", "informed" or "distinguished"' },
   { pattern: /\btells?\b/gi, instead: '"reports", "notifies", "shows" or "distinguishes"' },
   { pattern: /\b(?:un)?heard\b|\bhears?\b/gi, instead: '"received", "without an answer" or "is notified"' },
-  { pattern: /\b(?:rings?|rang|rung)\b/gi, instead: '"raises an alarm"' },
+  { pattern: /\brings?\b/gi, instead: '"raises an alarm"' },
   // A program may run beside another one.
   { pattern: /(?<!\bruns? (?:only )?)\bbeside\b/gi, instead: '"next to", "in addition to", "other than" or "with"' },
   // A distance of time is fine: "three minutes apart".
@@ -30,6 +33,11 @@ const PROSE: readonly Rule[] = [
   { pattern: /\bin vain\b/gi, instead: '"without success" or "failed"' },
   { pattern: /\btaken in(?= ?(?:[.,;:)]|$))/gi, instead: '"recorded" or "accepted"' },
   { pattern: /\bthe world\b/g, instead: 'the external system' },
+  { pattern: /\b(?:goes|go|went|going) on\b/gi, instead: '"continue"' },
+  { pattern: /\banew\b/gi, instead: '"again" or "new"' },
+  { pattern: /\bany more\b(?! than\b)/gi, instead: '"no longer"' },
+  { pattern: /\bbe(?:came|comes|come) of\b/gi, instead: '"the outcome of" or "the state of"' },
+  { pattern: /\bunder way\b/gi, instead: '"in progress"' },
   { pattern: /\bwho(?:m?ever|se ever)\b/gi, instead: 'the actor: caller, owner, rival, operator or processor' },
   { pattern: /\b(?:nobody|somebody|everybody|anybody)\b/gi, instead: 'the actor: "no caller", "another system", …' },
   { pattern: /\bof which\b/gi, instead: 'a sentence of its own, or "whose"' },
@@ -45,7 +53,10 @@ const PROSE: readonly Rule[] = [
 /** Applied to comments only, where a sentence begins with a clause that has no subject. */
 const BEGINNINGS: readonly Rule[] = [
   { pattern: /(?:^|(?<=\. ))What\b[^.?]*(?:\.|$)/g, instead: 'the noun that names it' },
-  { pattern: /^(?:Of|Who|Whose)\b/g, instead: 'a noun phrase, or a verb with its subject' },
+  {
+    pattern: /^(?:Of(?! (?:two|three|several|concurrent)\b)|Who|Whose)\b/g,
+    instead: 'a noun phrase, or a verb with its subject',
+  },
 ];
 
 /** Words that names do not contain. */
@@ -145,7 +156,7 @@ function kindOf(kind: ts.SyntaxKind): 'block' | 'line' | 'text' | 'word' | 'spac
 }
 
 /** Successive comments of a line each are one piece, and so are the words of JSX text, which follow each other without a sign. */
-function* piecesOf(source: string): Generator<Piece> {
+function* piecesOf(source: string, isJsx: boolean): Generator<Piece> {
   let line = 1;
   let open: { kind: 'block' | 'line' | 'text' | 'word'; raw: string; line: number } | undefined;
   const close = function* (): Generator<Piece> {
@@ -158,7 +169,7 @@ function* piecesOf(source: string): Generator<Piece> {
   };
   for (const { kind, text } of tokensOf(source)) {
     const kindOfToken = kindOf(kind);
-    const continues = kindOfToken === 'line' || kindOfToken === 'word';
+    const continues = kindOfToken === 'line' || (isJsx && kindOfToken === 'word');
     if (open !== undefined && (kindOfToken === 'space' || (continues && kindOfToken === open.kind))) open.raw += text;
     else {
       yield* close();
@@ -175,7 +186,7 @@ function lineAt({ lines }: Piece, offset: number): number {
 
 /** Code in a sentence, as many spaces. */
 function withoutCode(text: string): string {
-  return text.replaceAll(/`[^`]*`|\{@link [^}]*\}/g, (code) => ' '.repeat(code.length));
+  return text.replaceAll(/`[^`]*`|\{@link [^}]*\}|@param \w+/g, (code) => ' '.repeat(code.length));
 }
 
 function findingsInProse(piece: Piece): readonly Finding[] {
@@ -194,9 +205,9 @@ function findingsInName(piece: Piece): readonly Finding[] {
     .map((word) => ({ line: lineAt(piece, 0), found: piece.text, instead: `"${NAMES[word]}" for "${word}"` }));
 }
 
-/** @param withNames whether names are read, too @returns in the order of the source */
-export function wordFindings(source: string, withNames: boolean): readonly Finding[] {
-  return [...piecesOf(source)].flatMap((piece) => {
+/** @param file its name @param withNames whether names are read, too @returns in the order of the source */
+export function wordFindings(file: string, source: string, withNames: boolean): readonly Finding[] {
+  return [...piecesOf(source, file.endsWith('.tsx'))].flatMap((piece) => {
     if (piece.kind !== 'name') return findingsInProse(piece);
     return withNames ? findingsInName(piece) : [];
   });
