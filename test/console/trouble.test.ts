@@ -100,7 +100,7 @@ describeConsole('when something goes wrong', (shown) => {
     await page.goto(`${shown.url}/#/payments?tenant=ten_desk&mode=test`);
     await page.route('**starting_after**', (route) => route.abort(), { times: 1 });
     await page.getByRole('button', { name: 'More' }).click();
-    await page.getByRole('alert').getByText('No answer came.').waitFor();
+    await page.getByRole('alert').getByText('No answer was received.').waitFor();
     await page.getByRole('button', { name: 'More' }).click();
     await page.getByRole('row').nth(101).waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);

@@ -42,7 +42,7 @@ describe('the setting paymentRequests', () => {
     ['no tenant', { senders: [{ queue: 'a', mode: 'test' }] }, 'senders.0.tenant must be the id of a tenant'],
     ['another mode', { senders: [{ ...OWNER, mode: 'prod' }] }, 'senders.0.mode must be test or live'],
     ['the source of Payonce', { senders: [{ ...OWNER, source: 'payonce' }] }, 'senders.0.source must be the source'],
-    ['a wildcard', { senders: [{ ...OWNER, subject: 'payments.*' }] }, 'senders.0.subject must be a subject of NATS'],
+    ['a wildcard', { senders: [{ ...OWNER, subject: 'payments.*' }] }, 'senders.0.subject must be a NATS subject'],
     [
       'a sender twice',
       {
