@@ -72,7 +72,7 @@ ${events}
 ## Quotas by region
 
 What AWS admits with the default quotas of an account, computed from the documents of [EventBridge](https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-quota.html) and [API Gateway](https://docs.aws.amazon.com/apigateway/latest/developerguide/limits.html). Every event goes to two queues, the lists and the webhooks, and each counts as an invocation;
-the bridge of NATS is a third. EventBridge delays what is beyond the quota. \`payonce doctor\` compares \`throttlingRate\`, of which a deployment admits at most 10,000, with both. Service Quotas raises them.
+the bridge of NATS is a third. EventBridge delays what is beyond the quota. \`payonce doctor\` compares \`throttlingRate\` (at most 10,000) with both. Service Quotas raises them.
 
 | region | events/s | requests/s |
 |---|---|---|

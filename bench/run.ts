@@ -7,7 +7,7 @@ import { measure } from './measure.ts';
 import { FULL, SHORT, type Size } from './speed.ts';
 
 const PAGE = resolve(import.meta.dirname, '..', 'docs', 'benchmarks.md');
-/** Differs from the default port and from that of the tests. If it is taken, another is used. */
+/** Differs from the default port and from the port of the tests. If it is taken, another is used. */
 const BENCH_PORT = 14_666;
 
 const { short } = new Command('npm run bench --')

@@ -23,13 +23,13 @@ import { median } from './median.ts';
 /** The engine compared with another handler, in alternating rounds. */
 export interface SpeedRatio {
   readonly subject: string;
-  /** Time of the engine divided by that of the subject; above 1 the engine is slower. Median of the rounds. */
+  /** Time of the engine divided by the time of the subject; above 1, the engine is slower. Median of the rounds. */
   readonly timeRatio: number;
 }
 
 /** Medians, per payment. */
 export interface SkeletonTime {
-  /** What the skeleton adds when DynamoDB answers at once. Milliseconds. */
+  /** Time that the skeleton adds when DynamoDB answers immediately. Milliseconds. */
   readonly addedMs: number;
   /** A payment by direct calls on the local DynamoDB. Milliseconds. */
   readonly paymentMs: number;

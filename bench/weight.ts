@@ -10,7 +10,9 @@ import { startSize } from '../test/support/start-size.ts';
 export interface Weight {
   /** Size of the minified bundle in kilobytes of 1,000 bytes, by the function's folder. */
   readonly kilobytes: ReadonlyMap<string, number>;
-  /** CPU time to import the payments function, over that of a handler with the SDK's DynamoDB client alone. */
+  /**
+   * CPU time to import the payments function, divided by the CPU time of a handler with only the SDK's DynamoDB client.
+   */
   readonly imports: readonly ImportRatio[];
 }
 

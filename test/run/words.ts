@@ -6,10 +6,11 @@ import { PROJECT } from '../../local/directories.ts';
 import { wordFindings } from './word-list.ts';
 
 /** Folders whose comments and texts are not clean yet. */
-const UNCLEAN = ['test', 'bench', 'docs', 'lambdas/outbound', 'lambdas/webhooks'];
+const UNCLEAN = ['test', 'docs', 'lambdas/outbound', 'lambdas/webhooks'];
 /** Folders whose names are not clean yet. */
 const UNCLEAN_NAMES = [
   ...UNCLEAN,
+  'bench',
   'bridge',
   'cli',
   'client',
