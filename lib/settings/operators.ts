@@ -24,7 +24,7 @@ export interface OperatorSettings {
    * @default none wait
    */
   readonly approvalAbove?: Readonly<Record<string, number>>;
-  /** Time until they expire, 1 to 720 hours. @default 72 */
+  /** Time after which waiting corrections and decisions expire, 1 to 720 hours. @default 72 */
   readonly approvalHours: number;
 }
 
