@@ -135,12 +135,9 @@ const queue = z
       description:
         'The reason why a redrive is not possible, and the alternative, for people. Null when it is possible.',
     }),
-    waiting: z
-      .int()
-      .min(0)
-      .meta({
-        description: 'The number of entries, counted up to some hundreds; approximate for messages of Amazon SQS.',
-      }),
+    waiting: z.int().min(0).meta({
+      description: 'The number of entries, counted up to some hundreds; approximate for messages of Amazon SQS.',
+    }),
     more_waiting: z.boolean().meta({ description: 'Whether there are more entries than were counted.' }),
     oldest_age: z.int().nullable().meta({
       description:

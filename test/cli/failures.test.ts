@@ -179,7 +179,10 @@ describe('payonce', () => {
       "option '--key <key>': the probes make payments: give an API key of test mode, sk_test_….",
     ],
     ['tenants list --stack Books', 'Books is not a stack of Payonce: their names end in PayonceArchive, '],
-    ['tenants list --stack a-PayonceData --environment b', 'The stack a-PayonceData does not belong to the environment b'],
+    [
+      'tenants list --stack a-PayonceData --environment b',
+      'The stack a-PayonceData does not belong to the environment b',
+    ],
     [
       'listen --forward-to localhost',
       "option '--forward-to <address>': localhost is not a URL, for example http://localhost:3000.",
