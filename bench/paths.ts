@@ -59,7 +59,7 @@ export async function measureEngine(config: DynamoDBClientConfig, tables: StoreT
     const measured = after === 'same process' ? before : payer();
     const callsBefore = measured.calls.length;
     const outcome = await measured.pay();
-    costs.push({ path: name, outcome: told(outcome), ...costOf(measured.calls.slice(callsBefore)) });
+    costs.push({ path: name, outcome: describeOutcome(outcome), ...costOf(measured.calls.slice(callsBefore)) });
   }
   return costs;
 }
@@ -96,6 +96,6 @@ function costOf(calls: readonly MeteredCall[]): Pick<PathCost, 'calls' | 'durabl
   };
 }
 
-function told(outcome: CreatePaymentOutcome): string {
+function describeOutcome(outcome: CreatePaymentOutcome): string {
   return 'answer' in outcome ? `${outcome.kind} ${outcome.answer.status}` : outcome.kind;
 }

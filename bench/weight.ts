@@ -17,7 +17,7 @@ export interface Weight {
 }
 
 interface ImportRatio {
-  readonly beside: string;
+  readonly comparison: string;
   readonly goal: string;
   readonly before: string;
   readonly ratio: number;
@@ -53,9 +53,9 @@ export function measureWeight({ environment, starts, progress }: WeightOptions):
     return {
       kilobytes: new Map(FUNCTIONS.map((name) => [name, startSize(join(directory, name)) / 1000])),
       imports: [
-        { beside: 'with all credential providers', goal: '', before: '1.6', ratio: payments / alone },
+        { comparison: 'with all credential providers', goal: '', before: '1.6', ratio: payments / alone },
         {
-          beside: 'with credentials from the environment only, as in Payonce',
+          comparison: 'with credentials from the environment only, as in Payonce',
           goal: '1.3',
           before: '2.4',
           ratio: payments / ours,

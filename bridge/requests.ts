@@ -102,7 +102,7 @@ export class RequestBridge {
   async #carry(message: JsMsg): Promise<void> {
     const { ackWaitSeconds } = this.#settings;
     const stillAtWork = setInterval(
-      () => this.#tell(() => message.working()),
+      () => this.#signal(() => message.working()),
       (ackWaitSeconds * 1_000) / SIGNS_OF_WORK,
     );
     if (message.redelivered) this.#direction.redelivered += 1;
@@ -110,10 +110,10 @@ export class RequestBridge {
     try {
       await this.#sqs.send(new SendMessageCommand(this.#queueMessage(message)));
       this.#direction.succeeded();
-      this.#tell(() => message.ack());
+      this.#signal(() => message.ack());
     } catch (error) {
       this.#direction.failed(error, begunAtMs);
-      this.#tell(() =>
+      this.#signal(() =>
         message.nak(Math.min(1_000 * 2 ** Math.min(message.info.deliveryCount - 1, 10), LONGEST_WAIT_MS)),
       );
     } finally {
@@ -122,9 +122,9 @@ export class RequestBridge {
   }
 
   /** If the server does not receive it, the message is redelivered. */
-  #tell(say: () => void): void {
+  #signal(send: () => void): void {
     try {
-      say();
+      send();
     } catch (error) {
       this.#direction.failed(error);
     }

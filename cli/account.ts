@@ -27,7 +27,7 @@ export interface Account {
   /** Addresses of alarms whose subscription was not confirmed. */
   readonly unconfirmed: readonly string[];
   /** Topics of alarms without a subscription. */
-  readonly unheard: readonly string[];
+  readonly withoutSubscription: readonly string[];
 }
 
 /** New accounts have 10 (AWS Lambda developer guide, "Lambda quotas"). Payonce has some twenty functions. */
@@ -89,7 +89,7 @@ export function examineQuotas(
 }
 
 export function examineAccount(account: Account): readonly AccountFinding[] {
-  const { region, concurrency, logRole, isBootstrapped, stacks, unconfirmed, unheard } = account;
+  const { region, concurrency, logRole, isBootstrapped, stacks, unconfirmed, withoutSubscription } = account;
   const found: AccountFinding[] = [];
   const find = (check: AccountCheck, about: string, detail: string) => found.push({ check, about, detail });
   if (!isBootstrapped) find('not_bootstrapped', region, 'Run "npx cdk bootstrap" once for this account and region.');
@@ -121,7 +121,7 @@ export function examineAccount(account: Account): readonly AccountFinding[] {
       address,
       'Alarms do not reach this address. Confirm the subscription that AWS sent to it.',
     );
-  for (const topic of unheard)
+  for (const topic of withoutSubscription)
     find(
       'no_subscription',
       topic,
@@ -168,7 +168,7 @@ export async function readAccount(target: AwsTarget): Promise<Account> {
     isBootstrapped,
     stacks,
     unconfirmed: subscriptions.flatMap(({ xml }) => addressesPending(xml)),
-    unheard: subscriptions.filter(({ xml }) => !hasSubscription(xml)).map(({ topic }) => topic),
+    withoutSubscription: subscriptions.filter(({ xml }) => !hasSubscription(xml)).map(({ topic }) => topic),
   };
 }
 

@@ -108,8 +108,8 @@ export async function allOwners(owners: DynamoDbOwners): Promise<readonly Activi
 }
 
 function cells({ occurredAtMs, action, actor, about, details = {} }: ActivityEntry): readonly string[] {
-  const told = Object.entries(details).map(([name, value]) => `${name}=${value}`);
-  return [isoTime(occurredAtMs), action, whoOf(actor), [...about, ...told].join(' ')];
+  const shownDetails = Object.entries(details).map(([name, value]) => `${name}=${value}`);
+  return [isoTime(occurredAtMs), action, whoOf(actor), [...about, ...shownDetails].join(' ')];
 }
 
 function whoOf(actor: ActivityEntry['actor']): string {

@@ -184,18 +184,18 @@ export async function callbackReceiver(
   clock: Pick<typeof systemClock, 'nowMs'> = systemClock,
 ) {
   const signature = await signatureScheme(scheme, PROCESSORS);
-  const came: SandboxEvent[] = [];
+  const received: SandboxEvent[] = [];
   const refusing = new Set<string>();
   const receive: Receive = async (headers, body) => {
     const callback = { body, header: (name: string) => headers[name] ?? [] };
     const verdict = await signature.verify(callback, [secret], clock.nowMs());
     if (verdict.kind === 'refused') return 401;
     const event = JSON.parse(body.toString('utf8')) as SandboxEvent;
-    came.push(event);
+    received.push(event);
     return refusing.delete(event.data.payment ?? '') ? 500 : 200;
   };
   const callbacks: Callbacks = {
-    about: (charge) => came.filter(({ data }) => data.charge === charge),
+    about: (charge) => received.filter(({ data }) => data.charge === charge),
     refuseFirst: (payment) => void refusing.add(payment),
     patienceMs,
   };

@@ -329,13 +329,13 @@ export const POINTS: readonly Point[] = [
       const body = order(subject.sources.ok, key);
       callbacks.refuseFirst(body.metadata.payment);
       const charge = parse(chargeAnswer, await subject.ask('POST', '/charges', { key, body }), 201);
-      const came = await arrived(
+      const received = await arrived(
         subject,
         callbacks,
         charge.id,
         (events) => events.filter(({ type }) => type === 'charge.succeeded').length > 1,
       );
-      const succeeded = came.filter(({ type }) => type === 'charge.succeeded');
+      const succeeded = received.filter(({ type }) => type === 'charge.succeeded');
       hold(succeeded.length > 1, `the refused callback arrived ${succeeded.length} times`);
       hold(new Set(succeeded.map(({ id }) => id)).size === 1, 'it arrived again with another id');
       hold(succeeded[0]?.data.payment === charge.metadata['payment'], 'it does not name the payment');
@@ -350,10 +350,10 @@ export const POINTS: readonly Point[] = [
       if (callbacks === undefined || sources.disputed === undefined)
         return 'no address for callbacks, or no source that is disputed, was given';
       const { charge } = await charged(subject, {}, sources.disputed);
-      const came = await arrived(subject, callbacks, charge.id, (events) =>
+      const received = await arrived(subject, callbacks, charge.id, (events) =>
         events.some(({ type }) => type === 'dispute.opened'),
       );
-      const named = came.find(({ type }) => type === 'dispute.opened')?.data.dispute;
+      const named = received.find(({ type }) => type === 'dispute.opened')?.data.dispute;
       hold(named !== undefined, 'no callback reports it');
       const { disputes } = await read(subject, charge.id);
       hold(

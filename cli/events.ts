@@ -7,7 +7,7 @@ import { republishRange } from './republishing.ts';
 import { isoTime, readSeconds, type Session } from './session.ts';
 
 /** Age below which events may still be in delivery. Milliseconds. */
-const ON_ITS_WAY_MS = 5 * 60_000;
+const MAX_DELIVERY_DELAY_MS = 5 * 60_000;
 /** Unix seconds. */
 interface Range {
   readonly createdFrom: number;
@@ -29,7 +29,7 @@ export function addEvents(program: Command, session: Session): void {
     )
     .action(async ({ createdFrom, createdTo }: Range) => {
       const sinceMs = createdFrom * 1000;
-      const untilMs = createdTo === undefined ? Date.now() - ON_ITS_WAY_MS : createdTo * 1000;
+      const untilMs = createdTo === undefined ? Date.now() - MAX_DELIVERY_DELAY_MS : createdTo * 1000;
       if (untilMs <= sinceMs)
         throw new CliFailure(ExitCode.usage, 'The range is empty: --created-to must be later than --created-from.');
       const target = await session.aws();

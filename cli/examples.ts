@@ -27,8 +27,8 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   'webhooks replay': 'we_shop --created-from 1772366400 --created-to 1772452800',
   listen: '--forward-to http://localhost:3000/webhooks',
   trigger: 'payment.completed --set amount=500 --set metadata.order=42',
-  'letters list': '--most 20',
-  'letters redrive': '--most 20',
+  'dead-letters list': '--most 20',
+  'dead-letters redrive': '--most 20',
   'jobs list': '',
   'jobs run': 'reconcile-recent --wait',
   'jobs runs': 'resolve --most 20 --items',
@@ -39,7 +39,7 @@ export const EXAMPLES: Readonly<Record<string, string>> = {
   'tables restore': '--to 1772366400 --only ledger',
   'tables recover': '',
   'tables rebuild': 'PayonceData-Ledger-rebuilt',
-  'tables mend':
+  'tables restore-row':
     "pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp/2 --from-table payonce-ledger-r1772366400 --reason 'Overwritten'",
   'erase payment': 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
   'erase order': 'ord_q6hz4m2nrb7vwy3k3jx5aqt5ocdeflgu',

@@ -13,7 +13,7 @@ import { isoTime, readCountOf, type Session, table } from './session.ts';
 const MOST = 100;
 /** Maximum wait. A writer takes minutes for a million rows. Milliseconds. */
 const LONGEST_WAIT_MS = 60 * 60_000;
-const LOOK_AGAIN_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 
 const exported = z.object({
   id: z.string(),
@@ -135,11 +135,11 @@ async function follow(session: Session, ask: AskApi, asked: unknown, { wait, out
 async function endOf(ask: AskApi, asked: unknown, report: (progress: string) => void): Promise<unknown> {
   const { id } = readAnswer(exported, asked);
   let document = await ask('GET', pathOf(id));
-  for (let waitedMs = 0; waitedMs < LONGEST_WAIT_MS; waitedMs += LOOK_AGAIN_MS) {
+  for (let waitedMs = 0; waitedMs < LONGEST_WAIT_MS; waitedMs += POLL_INTERVAL_MS) {
     const { status, rows } = readAnswer(exported, document);
     if (status !== 'pending' && status !== 'running') return document;
     report(`${status}, ${rows} rows`);
-    await sleep(LOOK_AGAIN_MS);
+    await sleep(POLL_INTERVAL_MS);
     document = await ask('GET', pathOf(id));
   }
   return document;

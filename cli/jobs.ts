@@ -8,7 +8,7 @@ import { isoTime, readCountOf, readSeconds, type Session, table } from './sessio
 const MOST_RUNS = 100;
 /** Maximum wait. A run has pages of at most a minute, and most runs have one. Milliseconds. */
 const LONGEST_WAIT_MS = 15 * 60_000;
-const LOOK_AGAIN_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 /** Statuses of a run before its end. */
 const UNFINISHED = new Set(['accepted', 'running']);
 
@@ -66,11 +66,11 @@ export function addJobs(program: Command, session: Session): void {
 /** The run when it has ended, or when the time to wait is over. */
 async function endOf(ask: AskApi, job: string, asked: unknown, report: (progress: string) => void): Promise<unknown> {
   let document = asked;
-  for (let waitedMs = 0; waitedMs < LONGEST_WAIT_MS; waitedMs += LOOK_AGAIN_MS) {
+  for (let waitedMs = 0; waitedMs < LONGEST_WAIT_MS; waitedMs += POLL_INTERVAL_MS) {
     const { id, status, done, left } = readAnswer(jobRun, document);
     if (!UNFINISHED.has(status)) return document;
     report(`${status}, ${done} done, ${left} left`);
-    await sleep(LOOK_AGAIN_MS);
+    await sleep(POLL_INTERVAL_MS);
     document = await ask('GET', `${runsOf(job)}/${encodeURIComponent(id)}`);
   }
   return document;

@@ -11,9 +11,9 @@ import { type AskApi, addAccess, askerOf, locate, Refusal, readAnswer, TENANT } 
 import { isoTime, readSeconds, type Session } from './session.ts';
 
 /** Polling interval of the events API. Milliseconds. */
-const LOOK_AGAIN_MS = 2_000;
+const POLL_INTERVAL_MS = 2_000;
 /** Time for which an event can appear in the list after later ones, which each poll reads again. Seconds. */
-const COMES_LATE_SECONDS = 15 * 60;
+const MAX_EVENT_DELAY_SECONDS = 15 * 60;
 /** Time limit of the receiver, as for webhooks of Payonce. Milliseconds. */
 const ANSWER_MS = 10_000;
 const PAGE = 100;
@@ -66,23 +66,23 @@ export function addListen(program: Command, session: Session): void {
       delivered: from === undefined ? (stored?.delivered ?? {}) : {},
     };
     write(file, state);
-    session.tell(
+    session.writeLine(
       { forward_to: forwardTo, secret: state.secret, since: state.since },
       `The secret is ${state.secret}. Events since ${isoTime(state.since * 1000)}.`,
     );
-    for (let looks = 1; ; looks += 1) {
+    for (let polls = 1; ; polls += 1) {
       const failed = await forwardAll(ask, session, forwardTo, state).catch((error: unknown) => {
         // The first poll reports invalid settings immediately.
-        if (once || looks === 1 || !isPassing(error)) throw error;
+        if (once || polls === 1 || !isPassing(error)) throw error;
         const { sentence = '' } = endingOf(error);
-        session.tell({ failed: sentence }, `${sentence} Retrying.`);
+        session.writeLine({ failed: sentence }, `${sentence} Retrying.`);
         return 0;
       });
       write(file, state);
       if (once && failed > 0)
         throw new CliFailure(ExitCode.incomplete, `${failed} events were not accepted by ${forwardTo}.`);
       if (once) return;
-      await sleep(LOOK_AGAIN_MS);
+      await sleep(POLL_INTERVAL_MS);
     }
   });
 }
@@ -102,11 +102,11 @@ async function forwardAll(ask: AskApi, session: Session, to: string, state: Prog
     const { accepted, result } = await forward(to, state.secret, each);
     if (accepted) state.delivered[each.id] = each.created;
     else left.push(each.created);
-    session.tell({ event: each.id, type: each.type, accepted, result }, `${each.type}  ${each.id}  ${result}`);
+    session.writeLine({ event: each.id, type: each.type, accepted, result }, `${each.type}  ${each.id}  ${result}`);
   }
   // Failed events, and events that may still appear late, are read again.
   const [newest] = seen;
-  const since = newest === undefined ? state.since : Math.min(newest.created - COMES_LATE_SECONDS, ...left);
+  const since = newest === undefined ? state.since : Math.min(newest.created - MAX_EVENT_DELAY_SECONDS, ...left);
   state.since = Math.max(state.since, since);
   state.delivered = Object.fromEntries(Object.entries(state.delivered).filter(([, created]) => created >= state.since));
   return left.length;

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { CliFailure, ExitCode, endingOf } from './failure.ts';
 import { payonceProgram } from './program.ts';
 
-process.on('uncaughtException', (error) => process.exit(told(error)));
+process.on('uncaughtException', (error) => process.exit(reportFailure(error)));
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   // A closed pipe, for example of `head`, is not a failure.
   if (error.code === 'EPIPE') process.exit(ExitCode.done);
-  process.exit(told(new CliFailure(ExitCode.incomplete, `The result cannot be written: ${error.message}`)));
+  process.exit(reportFailure(new CliFailure(ExitCode.incomplete, `The result cannot be written: ${error.message}`)));
 });
 
 try {
@@ -16,10 +16,10 @@ try {
     freshKey: randomUUID,
   }).parseAsync();
 } catch (error) {
-  process.exitCode = told(error);
+  process.exitCode = reportFailure(error);
 }
 
-function told(error: unknown): ExitCode {
+function reportFailure(error: unknown): ExitCode {
   const { exitCode, sentence } = endingOf(error);
   if (sentence !== undefined) process.stderr.write(`${sentence}\n`);
   return exitCode;

@@ -6,6 +6,7 @@ import { addAnnotate } from './annotate.ts';
 import { addCompletion } from './completion.ts';
 import { addConform } from './conform.ts';
 import { addCost } from './cost.ts';
+import { addDeadLetters } from './dead-letters.ts';
 import { addDoctor } from './doctor.ts';
 import { addErase } from './erase.ts';
 import { addEvents } from './events.ts';
@@ -14,7 +15,6 @@ import { addExports } from './exports.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { addJobs } from './jobs.ts';
 import { addKeys, addOperators, addTenants } from './keys.ts';
-import { addLetters } from './letters.ts';
 import { addLimits } from './limits.ts';
 import { addListen } from './listen.ts';
 import { addOrders } from './orders.ts';
@@ -53,7 +53,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
     addWebhooks,
     addListen,
     addTrigger,
-    addLetters,
+    addDeadLetters,
     addJobs,
     addEvents,
     addRedrive,

@@ -26,10 +26,10 @@ interface Chosen {
   readonly reason: string;
 }
 
-/** `payonce tables mend`. */
+/** `payonce tables restore-row`. */
 export function addPutBack(tables: Command, session: Session): void {
   tables
-    .command('mend')
+    .command('restore-row')
     .description('restores the original of one row of the Ledger, from the archive or from a restored table')
     .argument('<row>', 'the id of a payment or an order, a slash, and the sequence: pay_…/2', readRow)
     .option('--from-table <name>', 'a restored table (tables restore --only ledger); the default is the archive')
@@ -57,8 +57,8 @@ async function putBack(session: Session, { id, chain, sort }: Row, { fromTable, 
   if (kind === 'no_original') throw new CliFailure(ExitCode.notFound, `${source.name} has no row ${sort} of ${id}.`);
   if (kind === 'does_not_fit')
     throw new CliFailure(ExitCode.refused, `The row ${sort} of ${source.name} does not fit into the chain of ${id}.`);
-  const told = kind === 'put' ? 'The row is put back.' : 'The Ledger has this row already. Nothing was changed.';
-  session.show({ id, row: sort, outcome: kind }, [told]);
+  const sentence = kind === 'put' ? 'The row is put back.' : 'The Ledger has this row already. Nothing was changed.';
+  session.show({ id, row: sort, outcome: kind }, [sentence]);
 }
 
 /**

@@ -50,8 +50,8 @@ async function rebuild(session: Session, table: string, chosen: Chosen): Promise
     else refuseForeign(found);
     await active(tools, table);
     // Before the Stream is enabled, so that rebuilt rows are not published or archived again.
-    const told = ({ written, there }: CopiedRows): void => report(`${written} rows written, ${there} existed`);
-    const ended = await copyRows({ client, table, pacing }, new S3Objects(s3Client(target), bucket), told);
+    const reportRows = ({ written, there }: CopiedRows): void => report(`${written} rows written, ${there} existed`);
+    const ended = await copyRows({ client, table, pacing }, new S3Objects(s3Client(target), bucket), reportRows);
     await configure(tools, 'ledger', table, true);
     return ended;
   });

@@ -4,19 +4,19 @@ import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Command } from 'commander';
 import { REPUBLISH_TIMEOUT_SECONDS, type RedriveAnswer, type RedriveRequest } from '../lambdas/events/contract.ts';
 import { parkedWork } from '../lambdas/events/store/parked-work.ts';
-import { type LetterReport, MOST_LETTERS } from '../lambdas/outbound/contract.ts';
+import { type DeadLetterReport, MAX_DEAD_LETTERS } from '../lambdas/outbound/contract.ts';
 import { recordAction } from './activity.ts';
 import { archiveAgain } from './archiving.ts';
+import { redriveDeadLetters } from './dead-letters.ts';
 import { type AwsTarget, serviceQueues, stackOutput, stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode, endingOf } from './failure.ts';
-import { redriveLetters } from './letters.ts';
 import { moveBack, redrivePairs } from './moving.ts';
 import { ParkedAgain, redrive } from './redriving.ts';
 import { invoke } from './republishing.ts';
 import { type Session, table } from './session.ts';
 
 /** Interval of the polls of an SQS task. Milliseconds. */
-const LOOK_AGAIN_MS = 1_000;
+const POLL_INTERVAL_MS = 1_000;
 
 interface RedrivenQueue {
   readonly queue: string;
@@ -61,14 +61,14 @@ async function redriveVendors(
   report('calls of vendors');
   const queue = 'calls of vendors';
   try {
-    const letters: LetterReport[] = [];
-    const staying = () => letters.filter(({ state }) => state === 'stays');
+    const deadLetters: DeadLetterReport[] = [];
+    const staying = () => deadLetters.filter(({ state }) => state === 'stays');
     // A run processes a limited number. A run that leaves a dead letter would find it again.
-    do letters.push(...(await redriveLetters(session, undefined, redriver)));
-    while (letters.length > 0 && letters.length % MOST_LETTERS === 0 && staying().length === 0);
+    do deadLetters.push(...(await redriveDeadLetters(session, undefined, redriver)));
+    while (deadLetters.length > 0 && deadLetters.length % MAX_DEAD_LETTERS === 0 && staying().length === 0);
     const stay = staying();
     const reasons = stay.map(({ vendor, operation, reason }) => `${vendor} ${operation}: ${reason}`);
-    return [{ queue, redriven: letters.length - stay.length, failed: stay.length, reasons }];
+    return [{ queue, redriven: deadLetters.length - stay.length, failed: stay.length, reasons }];
   } catch (error) {
     return [{ queue, redriven: 0, failed: 1, reasons: [endingOf(error).sentence ?? ''] }];
   }
@@ -99,7 +99,7 @@ async function redriveQueues(target: AwsTarget, report: (text: string) => void):
     }
     // If SQS refuses a task, for example because one is running, the other queues are redriven and the result is shown.
     const { moved, failure } = await moveBack(sqs, pair, {
-      wait: () => sleep(LOOK_AGAIN_MS),
+      wait: () => sleep(POLL_INTERVAL_MS),
       report: ({ moved: soFar, toMove }) => report(`${pair.name}: ${soFar} of ${toMove || pair.waiting} moved`),
     }).catch((error: unknown) => ({ moved: 0, failure: endingOf(error).sentence }));
     results.push({

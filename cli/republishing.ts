@@ -15,7 +15,7 @@ export async function republishRange(
   client: LambdaClient,
   functionName: string,
   range: RepublishRequest,
-  told: (answer: RepublishAnswer) => void,
+  onAnswer: (answer: RepublishAnswer) => void,
 ): Promise<Required<Omit<RepublishAnswer, 'nextMs'>>> {
   let { sinceMs } = range;
   let found = 0;
@@ -23,7 +23,7 @@ export async function republishRange(
   let unpublishable = 0;
   for (let standstills = 0; standstills < MAX_STANDSTILLS; ) {
     const answer = await invoke<RepublishAnswer>(client, functionName, { ...range, sinceMs });
-    told(answer);
+    onAnswer(answer);
     found += answer.found;
     published += answer.published;
     unpublishable += answer.unpublishable ?? 0;

@@ -45,9 +45,9 @@ export interface RestoreTools {
 export type Restored = Partial<Record<Restorable | 'ledgerStream', string>>;
 
 /** Polling interval of a table. Milliseconds. */
-const LOOK_AGAIN_MS = 10_000;
+const POLL_INTERVAL_MS = 10_000;
 /** Maximum number of polls, for a day: AWS documents no limit for a restore, and most take less than an hour. */
-const MAX_LOOKS = 8_640;
+const MAX_POLLS = 8_640;
 
 /**
  * Restores tables to a moment, each with its margin, and gives the new tables the settings that DynamoDB does not
@@ -119,11 +119,11 @@ export async function describe(client: DynamoDBClient, TableName: string): Promi
 }
 
 export async function active({ client, wait, report }: RestoreTools, name: string): Promise<TableDescription> {
-  for (let look = 0; look < MAX_LOOKS; look += 1) {
+  for (let poll = 0; poll < MAX_POLLS; poll += 1) {
     const table = await describe(client, name);
     if (table?.TableStatus === 'ACTIVE') return table;
     report(`${name}: ${table?.TableStatus ?? 'not there yet'}`);
-    await wait(LOOK_AGAIN_MS);
+    await wait(POLL_INTERVAL_MS);
   }
   throw new CliFailure(ExitCode.incomplete, `${name} is not restored after a day: run the command again.`);
 }

@@ -99,7 +99,7 @@ export class Session {
   }
 
   /** Reports one of several events: a line of text, or of JSON with `--json`. */
-  tell(document: object, line: string): void {
+  writeLine(document: object, line: string): void {
     const { json = false } = this.#options;
     this.#surroundings.print(json ? JSON.stringify(document) : line);
   }

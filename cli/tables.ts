@@ -86,10 +86,10 @@ async function recover(session: Session, segments: number): Promise<void> {
   const rows = new DynamoDbImpliedRows(client, tables, pacing);
   const commissions = new DynamoDbLostCommissions(client, tables.registry, pacing);
   const approvals = new DynamoDbApprovals(client, tables, pacing, store);
-  const beside = new DynamoDbRowsOfChains(client, tables, pacing);
+  const chainRows = new DynamoDbRowsOfChains(client, tables, pacing);
   await recordAction(session, 'tables.recovery_started');
   const remnants = await session.during('Removing', (report) =>
-    closeRemnants({ store, approvals, orders, beside, implied: rows, ...pacing }, segments, (read) =>
+    closeRemnants({ store, approvals, orders, chainRows, implied: rows, ...pacing }, segments, (read) =>
       report(`${read} rows read`),
     ),
   );

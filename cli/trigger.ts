@@ -10,8 +10,8 @@ import { type AskApi, addAccess, askerOf, Refusal, readAnswer, TENANT } from './
 import type { Session } from './session.ts';
 
 /** Maximum number of polls. The bank disputes two seconds after the charge. */
-const MOST_LOOKS = 60;
-const LOOK_AGAIN_MS = 500;
+const MAX_POLLS = 60;
+const POLL_INTERVAL_MS = 500;
 
 /** A scenario that causes an event: a payment or an order at the sandbox, and the following steps. */
 interface Scenario {
@@ -116,14 +116,14 @@ async function control(session: Session, payment: string, bank: Scenario['bank']
     if (response.ok) return response.json();
     throw new CliFailure(ExitCode.refused, `The sandbox answered ${response.status} to ${method} ${path}.`);
   };
-  for (let look = 0; look < MOST_LOOKS; look += 1) {
+  for (let poll = 0; poll < MAX_POLLS; poll += 1) {
     const { data } = readAnswer(charges, await ask('GET', `/charges?payment=${payment}`));
     const part = data[0]?.[bank.part].at(-1);
     if (part !== undefined) {
       await ask('POST', `/control/${bank.part}/${part.id}/${bank.control}`, bank.body);
       return;
     }
-    await sleep(LOOK_AGAIN_MS);
+    await sleep(POLL_INTERVAL_MS);
   }
   throw new CliFailure(ExitCode.incomplete, `The charge of ${payment} has no ${bank.part} at the sandbox.`);
 }

@@ -90,10 +90,10 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
   const begin = progress.read();
   const { counts, findings, changes, further } = await session.during('Verifying', (report) => {
     if (begin !== ROWS_BEGIN) report(`continuing from ${progress.file}`);
-    const told = rateOf(ledger?.expected, clock.nowMs());
+    const progressLine = rateOf(ledger?.expected, clock.nowMs());
     const save = (state: RowsState): void => {
       progress.write(state);
-      report(told(state, clock.nowMs()));
+      report(progressLine(state, clock.nowMs()));
     };
     const sources = { archive, ledger: ledger?.rows };
     const archivedUntilMs = clock.nowMs() - ARCHIVED_WITHIN_MS;
@@ -107,8 +107,12 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
       ? undefined
       : await session.during('Verifying manifests', (report) => {
           const manifests = new StoredManifests(objects);
-          const told = (read: number): void => report(`${read} manifests read`);
-          return verifyManifests({ manifests, digest: systemDigest, isSigned, report: told }, bounds, clock.nowMs());
+          const reportRead = (read: number): void => report(`${read} manifests read`);
+          return verifyManifests(
+            { manifests, digest: systemDigest, isSigned, report: reportRead },
+            bounds,
+            clock.nowMs(),
+          );
         });
   const ofBucket =
     bucket === undefined || chain !== undefined ? [] : await bucketFindings(target, bucket, chosen, bounds);
@@ -239,8 +243,8 @@ function changeLine({ chain, sort, change, atMs, object, line }: ChangeLine): st
 
 function findingLine(finding: AnyFinding): string {
   const { kind, ...rest } = finding;
-  const told = Object.entries(rest).map(
+  const fields = Object.entries(rest).map(
     ([name, value]) => `${name}=${typeof value === 'object' ? JSON.stringify(value) : String(value)}`,
   );
-  return `${kind}  ${told.join('  ')}`;
+  return `${kind}  ${fields.join('  ')}`;
 }

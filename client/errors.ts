@@ -16,14 +16,14 @@ export type ProblemCode = Problem['code'];
  * - `correct`: the request was refused, and nothing was stored. The same operation can succeed once the cause is fixed:
  *   a missing scope, a setting, the state of the payment. A request with another body needs another operation.
  */
-export type WayOn = 'new_operation' | 'read_object' | 'same_operation' | 'correct';
+export type Recovery = 'new_operation' | 'read_object' | 'same_operation' | 'correct';
 
 const FINAL = 'new_operation';
 const LATER = 'same_operation';
 const CORRECT = 'correct';
 
 /** The action after each code. A new code of the API does not compile without one. */
-const WAYS: Readonly<Record<ProblemCode, WayOn>> = {
+const RECOVERIES: Readonly<Record<ProblemCode, Recovery>> = {
   payment_failed: FINAL,
   payment_canceled: FINAL,
   capture_failed: FINAL,
@@ -114,11 +114,11 @@ export function isPassing({ code, status }: Pick<Problem, 'code' | 'status'>): b
 
 /** Whether the API has stored the problem as the answer to the key. */
 export function isFinal(code: ProblemCode): boolean {
-  return isKnown(code) && WAYS[code] === FINAL;
+  return isKnown(code) && RECOVERIES[code] === FINAL;
 }
 
 function isKnown(code: string): code is ProblemCode {
-  return Object.hasOwn(WAYS, code);
+  return Object.hasOwn(RECOVERIES, code);
 }
 
 /** Codes of errors that the client detects itself. */
@@ -158,13 +158,13 @@ export class ProblemError extends PayonceError {
   declare readonly code: ProblemCode;
   /** With the members of its code: `payment`, `payment_id`, `amount_left` and others. */
   readonly problem: Problem;
-  readonly wayOn: WayOn;
+  readonly recovery: Recovery;
 
   constructor(problem: Problem, mayHaveTakenEffect: boolean) {
     const { code, detail, request_id } = problem;
     super(code, `${code}: ${detail}${adviceFor(code)} (request ${request_id})`, { mayHaveTakenEffect });
     this.problem = problem;
-    this.wayOn = isKnown(code) ? WAYS[code] : CORRECT;
+    this.recovery = isKnown(code) ? RECOVERIES[code] : CORRECT;
   }
 }
 

@@ -15,7 +15,7 @@ type Query = Readonly<Record<string, string | number | undefined>>;
 /** Default wait. Exceeds the time in which a payer's bank usually decides. Milliseconds. */
 const WAIT_MS = 120_000;
 /** Maximum number of reads; more than fit into any wait of some minutes. */
-const MAX_LOOKS = 1_000;
+const MAX_POLLS = 1_000;
 
 /** Requests that change nothing when they are repeated. */
 export class Reading {
@@ -63,12 +63,12 @@ export class Reading {
   async wait<Value>(path: string, isOpen: (value: Value) => boolean, limits: Limits = {}): Promise<Value> {
     const { timeoutMs = WAIT_MS, signal } = limits;
     const untilMs = this.#around.nowMs() + timeoutMs;
-    for (let look = 0; ; look += 1) {
+    for (let poll = 0; ; poll += 1) {
       const leftMs = Math.max(1, untilMs - this.#around.nowMs());
       const value = await this.get<Value>(path, { ...limits, timeoutMs: leftMs });
       if (!isOpen(value)) return value;
-      const waitMs = pauseMs(look, this.#around.fraction());
-      if (look >= MAX_LOOKS || this.#around.nowMs() + waitMs >= untilMs) throw new UnfinishedError(value, timeoutMs);
+      const waitMs = pauseMs(poll, this.#around.fraction());
+      if (poll >= MAX_POLLS || this.#around.nowMs() + waitMs >= untilMs) throw new UnfinishedError(value, timeoutMs);
       await this.#around.sleep(waitMs, signal);
     }
   }

@@ -41,7 +41,7 @@ interface ActProps {
   /** Whether the API can preview the effect (`dry_run`). */
   readonly preview?: true;
   /** Content to compare while deciding. */
-  readonly beside?: ComponentChildren;
+  readonly details?: ComponentChildren;
   readonly fixed?: Readonly<Record<string, unknown>>;
   /** The part of the answer that is shown before the dialog closes. */
   readonly shows?: (answer: unknown) => ComponentChildren;
@@ -131,7 +131,7 @@ function useSending({ idempotencyKey, close, ...act }: DialogProps) {
 }
 
 function Dialog(props: DialogProps) {
-  const { name, does, fields, preview, beside, done, refused, close } = props;
+  const { name, does, fields, preview, details, done, refused, close } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const [values, setValues] = useState<Values>({});
   const sending = useSending(props);
@@ -140,8 +140,8 @@ function Dialog(props: DialogProps) {
     dialog.current = element;
   };
   if (sending.ended !== undefined) {
-    const [answer, told] = sending.ended;
-    return <Ended name={name} open={open} shown={told} close={() => (close(), done(answer))} />;
+    const [answer, text] = sending.ended;
+    return <Ended name={name} open={open} shown={text} close={() => (close(), done(answer))} />;
   }
   const leave = () => {
     close();
@@ -159,7 +159,7 @@ function Dialog(props: DialogProps) {
       >
         <h2>{name}</h2>
         <p>{does}</p>
-        {beside}
+        {details}
         {fields.map((field) => (
           <Asked
             key={field.name}

@@ -2025,7 +2025,7 @@ export interface components {
              */
             sequence: number;
             /** @enum {string} */
-            action: "api_key.created" | "api_key.rolled" | "api_key.revoked" | "limit.changed" | "correction.made" | "decision.made" | "annotation.made" | "approval.requested" | "approval.rejected" | "payment.erased" | "order.erased" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.deleted" | "webhooks.replay_requested" | "webhooks.resend_requested" | "webhooks.test_requested" | "export.requested" | "tenant.created" | "operator_key.created" | "operator_key.rolled" | "operator_key.revoked" | "job.run_requested" | "queue.redrive_requested" | "letters.redrive_started" | "events.redrive_started" | "events.republish_started" | "views.rebuild_started" | "tables.recovery_started" | "row.put_back" | "settings.seen";
+            action: "api_key.created" | "api_key.rolled" | "api_key.revoked" | "limit.changed" | "correction.made" | "decision.made" | "annotation.made" | "approval.requested" | "approval.rejected" | "payment.erased" | "order.erased" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.deleted" | "webhooks.replay_requested" | "webhooks.resend_requested" | "webhooks.test_requested" | "export.requested" | "tenant.created" | "operator_key.created" | "operator_key.rolled" | "operator_key.revoked" | "job.run_requested" | "queue.redrive_requested" | "dead_letters.redrive_started" | "events.redrive_started" | "events.republish_started" | "views.rebuild_started" | "tables.recovery_started" | "row.put_back" | "settings.seen";
             caused_by: components["schemas"]["Actor"];
             /** @description The ids of the affected objects, most specific first: a correction and its payment. */
             about: string[];
@@ -2288,8 +2288,8 @@ export interface components {
                 operation: string;
                 /** @enum {string} */
                 call: "send" | "look";
-                /** @description The kind of the processor’s answer, for example `succeeded`. `unheard`: the request may have taken effect. `not_sent`: it has not. `absent`, `unavailable`: results of a look-up. */
-                heard: string;
+                /** @description The kind of the processor’s answer, for example `succeeded`. `no_response`: the request may have taken effect. `not_sent`: it has not. `absent`, `unavailable`: results of a look-up. */
+                result: string;
                 /** Format: int64 */
                 duration_ms: number;
             } & {
@@ -2414,7 +2414,7 @@ export interface components {
                 sequence: number | null;
                 activity: string;
                 /** @enum {string} */
-                action: "api_key.created" | "api_key.rolled" | "api_key.revoked" | "limit.changed" | "correction.made" | "decision.made" | "annotation.made" | "approval.requested" | "approval.rejected" | "payment.erased" | "order.erased" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.deleted" | "webhooks.replay_requested" | "webhooks.resend_requested" | "webhooks.test_requested" | "export.requested" | "tenant.created" | "operator_key.created" | "operator_key.rolled" | "operator_key.revoked" | "job.run_requested" | "queue.redrive_requested" | "letters.redrive_started" | "events.redrive_started" | "events.republish_started" | "views.rebuild_started" | "tables.recovery_started" | "row.put_back" | "settings.seen";
+                action: "api_key.created" | "api_key.rolled" | "api_key.revoked" | "limit.changed" | "correction.made" | "decision.made" | "annotation.made" | "approval.requested" | "approval.rejected" | "payment.erased" | "order.erased" | "webhook_endpoint.created" | "webhook_endpoint.updated" | "webhook_endpoint.secret_rotated" | "webhook_endpoint.deleted" | "webhooks.replay_requested" | "webhooks.resend_requested" | "webhooks.test_requested" | "export.requested" | "tenant.created" | "operator_key.created" | "operator_key.rolled" | "operator_key.revoked" | "job.run_requested" | "queue.redrive_requested" | "dead_letters.redrive_started" | "events.redrive_started" | "events.republish_started" | "views.rebuild_started" | "tables.recovery_started" | "row.put_back" | "settings.seen";
                 caused_by: components["schemas"]["Actor"];
                 about: string[];
             } & {
@@ -2470,7 +2470,7 @@ export interface components {
         };
         Queue: {
             /**
-             * @description One of `claims`, `inquiries`, `returns`, `orders`, `holds`, `orphans`, `orphans_kept`, or the name of a queue of messages (Amazon SQS), as on the dashboard.
+             * @description One of `claims`, `inquiries`, `returns`, `orders`, `holds`, `orphans`, `unmatched_callbacks`, or the name of a queue of messages (Amazon SQS), as on the dashboard.
              * @example holds
              */
             id: string;
@@ -2512,7 +2512,7 @@ export interface components {
             /** @constant */
             object: "queue_entry";
             /**
-             * @description One of `claims`, `inquiries`, `returns`, `orders`, `holds`, `orphans`, `orphans_kept`, or the name of a queue of messages (Amazon SQS), as on the dashboard.
+             * @description One of `claims`, `inquiries`, `returns`, `orders`, `holds`, `orphans`, `unmatched_callbacks`, or the name of a queue of messages (Amazon SQS), as on the dashboard.
              * @example holds
              */
             queue: string;
@@ -2535,7 +2535,7 @@ export interface components {
             /** @constant */
             object: "redrive";
             /**
-             * @description One of `claims`, `inquiries`, `returns`, `orders`, `holds`, `orphans`, `orphans_kept`, or the name of a queue of messages (Amazon SQS), as on the dashboard.
+             * @description One of `claims`, `inquiries`, `returns`, `orders`, `holds`, `orphans`, `unmatched_callbacks`, or the name of a queue of messages (Amazon SQS), as on the dashboard.
              * @example holds
              */
             queue: string;
@@ -2583,7 +2583,7 @@ export interface components {
             calls: ({
                 /** @enum {string} */
                 call: "send" | "look";
-                heard: string;
+                result: string;
                 /**
                  * Format: date-time
                  * @description RFC 3339, with milliseconds.
@@ -3923,7 +3923,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @description One of `claims`, `inquiries`, `returns`, `orders`, `holds`, `orphans`, `orphans_kept`, or the name of a queue of messages with `is_kept`. The messages of others cannot be listed, because a function receives them. */
+                /** @description One of `claims`, `inquiries`, `returns`, `orders`, `holds`, `orphans`, `unmatched_callbacks`, or the name of a queue of messages with `is_kept`. The messages of others cannot be listed, because a function receives them. */
                 id: string;
             };
             cookie?: never;

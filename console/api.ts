@@ -19,8 +19,8 @@ export class Refused extends Error {
 }
 
 /** No answer was received. The request may have arrived. */
-class Unheard extends Error {
-  override readonly name = 'Unheard';
+class NoAnswer extends Error {
+  override readonly name = 'NoAnswer';
 }
 
 /** Relative to the page, so that it works under every host, stage and prefix. */
@@ -50,7 +50,7 @@ export async function signIn(credential: string, ended: () => void): Promise<Api
     headers: Readonly<Record<string, string>>,
     body?: unknown,
   ): Promise<Answer> => {
-    const { ok, status, text } = await heard(new URL(path.slice(1), ROOT), {
+    const { ok, status, text } = await request(new URL(path.slice(1), ROOT), {
       method,
       headers: { authorization: `Bearer ${credential}`, ...headers },
       cache: 'no-store',
@@ -59,7 +59,7 @@ export async function signIn(credential: string, ended: () => void): Promise<Api
     const read = parsed(text);
     if (isIn && status === 401) ended();
     if (!ok) throw new Refused(status, read ?? {});
-    if (read === undefined) throw new Unheard('The answer cannot be read.');
+    if (read === undefined) throw new NoAnswer('The answer cannot be read.');
     return read as Answer;
   };
   let isIn = false;
@@ -75,12 +75,12 @@ export async function signIn(credential: string, ended: () => void): Promise<Api
   return apiWith({});
 }
 
-async function heard(address: URL, init: RequestInit) {
+async function request(address: URL, init: RequestInit) {
   try {
     const answer = await fetch(address, init);
     return { ok: answer.ok, status: answer.status, text: await answer.text() };
   } catch (cause) {
-    throw new Unheard('No answer was received.', { cause });
+    throw new NoAnswer('No answer was received.', { cause });
   }
 }
 

@@ -25,7 +25,7 @@ export function Plot({
 }) {
   const sums = days.map((_day, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
   const largest = Math.max(1, ...sums);
-  const told = series.map(({ name, values }) => `${name} ${shown(values.reduce((sum, each) => sum + each, 0))}`);
+  const totals = series.map(({ name, values }) => `${name} ${shown(values.reduce((sum, each) => sum + each, 0))}`);
   return (
     <figure>
       <figcaption>
@@ -36,7 +36,7 @@ export function Plot({
               <svg viewBox="0 0 10 10" aria-hidden="true">
                 <rect class={kind} width="10" height="10" />
               </svg>{' '}
-              {told[index]}
+              {totals[index]}
             </span>
           ))}
         </span>
@@ -46,7 +46,7 @@ export function Plot({
         viewBox={`0 0 ${days.length * WIDE} ${HIGH}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${title} from ${days[0]} to ${days.at(-1)}: ${told.join(', ')}. The largest day: ${shown(largest)}.`}
+        aria-label={`${title} from ${days[0]} to ${days.at(-1)}: ${totals.join(', ')}. The largest day: ${shown(largest)}.`}
       >
         {days.map((day, index) => (
           <Bar key={day} day={day} index={index} series={series} scale={HIGH / largest} shown={shown} />

@@ -15,7 +15,7 @@ const asked = answer === undefined ? undefined : takeAsked();
 if (answer !== undefined) history.replaceState(undefined, '', `${here()}${asked?.hash ?? ''}`);
 
 /** @returns undefined when the operator was not redirected by the provider */
-async function comeBack(provider: Provider, ended: () => void): Promise<Api | undefined> {
+async function finishSignIn(provider: Provider, ended: () => void): Promise<Api | undefined> {
   const given = answer;
   answer = undefined;
   if (given === undefined) return undefined;
@@ -40,7 +40,7 @@ export function SignIn({ hasEnded, ...whenIn }: Entered & { readonly hasEnded: b
       const found = await readProvider();
       setProvider(found);
       setKnown(true);
-      const api = found === undefined ? undefined : await comeBack(found, ended);
+      const api = found === undefined ? undefined : await finishSignIn(found, ended);
       if (api !== undefined) entered(api);
     };
     begin().catch(setError);

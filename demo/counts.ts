@@ -14,7 +14,7 @@ export interface Subject {
   readonly expected?: 0;
 }
 
-const LOOK_EVERY_MS = 250;
+const POLL_INTERVAL_MS = 250;
 /** Counts that are unchanged for this long are final: an event reaches its consumer within a second. Milliseconds. */
 const QUIET_MS = 2_500;
 /** Quiet time for counts that must be 0, because an event may still be in transit. Milliseconds. */
@@ -38,7 +38,7 @@ export async function countAtRest(side: Side, subject: Subject, endedMs: number)
     if (isThere && nowMs - changedAtMs >= quietMs) return counts;
     if (nowMs - endedMs >= side.config.givenUpAfterMs && nowMs - begunMs >= QUIET_WITHOUT_ANY_MS)
       return lateCounts(last, subject);
-    await sleep(LOOK_EVERY_MS);
+    await sleep(POLL_INTERVAL_MS);
     const next = await count(side, subject);
     if (JSON.stringify(next) !== JSON.stringify(last)) changedAtMs = performance.now();
     last = next;

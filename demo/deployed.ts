@@ -76,7 +76,7 @@ export async function deployDemo(
 
 /** Timeout of a deletion. Seconds. */
 const REMOVED_WITHIN_SECONDS = 60;
-const DELETION_LOOK_SECONDS = 0.1;
+const DELETION_POLL_SECONDS = 0.1;
 
 /** Deletes the stacks of the demonstration. A running Payonce stays. */
 export async function removeDemo(aws: LocalAws): Promise<void> {
@@ -88,8 +88,8 @@ export async function removeDemo(aws: LocalAws): Promise<void> {
     const patience = {
       client,
       maxWaitTime: REMOVED_WITHIN_SECONDS,
-      minDelay: DELETION_LOOK_SECONDS,
-      maxDelay: DELETION_LOOK_SECONDS,
+      minDelay: DELETION_POLL_SECONDS,
+      maxDelay: DELETION_POLL_SECONDS,
     };
     await waitUntilStackDeleteComplete(patience, { StackName: name });
   }

@@ -27,9 +27,9 @@ export interface Scenario {
   readonly provoke: (side: Side, key: string) => Promise<Subject & { readonly rest?: Promise<unknown> }>;
 }
 
-const LOOK_EVERY_MS = 20;
+const POLL_INTERVAL_MS = 20;
 /** Maximum number of polls: ten minutes, longer than any wait on a busy machine. */
-const MAX_LOOKS = 30_000;
+const MAX_POLLS = 30_000;
 /** A slow charge takes seconds, and the next look at it is 20 ms away. */
 const MAX_ATTEMPTS = 100;
 const AT_ONCE = 50;
@@ -299,9 +299,9 @@ async function untilEffect({ config }: Side, payment: string): Promise<void> {
 }
 
 async function until(what: string, isThere: () => Promise<boolean>): Promise<void> {
-  for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
+  for (let polls = 0; polls < MAX_POLLS; polls += 1) {
     if (await isThere()) return;
-    await sleep(LOOK_EVERY_MS);
+    await sleep(POLL_INTERVAL_MS);
   }
   throw new Error(`timed out waiting for ${what}`);
 }

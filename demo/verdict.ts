@@ -32,13 +32,13 @@ export function verdict(counts: Counts, finding: Pick<Finding, 'moves' | 'expect
   const { moves } = finding;
   const expected = finding.expected ?? 1;
   if (isExact(counts, finding)) return expected === 1 ? 'once' : 'nothing';
-  const told: readonly (readonly [number, string])[] = [
+  const rows: readonly (readonly [number, string])[] = [
     [counts.atProcessor, moves],
     [counts.postings, 'posting'],
     [counts.events, 'event'],
     [counts.effects, 'effect'],
   ];
-  return told
+  return rows
     .filter(([count]) => count !== expected)
     .map(([count, what]) => (count === 0 ? `no ${what}` : `${count} ${what}${count === 1 ? '' : 's'}`))
     .join(', ');

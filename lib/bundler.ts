@@ -22,7 +22,7 @@ function slim({ makesJsonSchemas = false }: Pick<Bundled, 'makesJsonSchemas'>): 
     name: 'slim',
     setup: (bundle) => {
       if (!makesJsonSchemas)
-        bundle.onLoad({ filter: JSON_SCHEMAS }, ({ path }) => ({ contents: hollow(path), loader: 'js' }));
+        bundle.onLoad({ filter: JSON_SCHEMAS }, ({ path }) => ({ contents: stubModule(path), loader: 'js' }));
       bundle.onLoad({ filter: CLIENT_PACKAGE }, ({ path }) => {
         const { version } = JSON.parse(readFileSync(path, 'utf8')) as { readonly version: string };
         return { contents: JSON.stringify({ version }), loader: 'json' };
@@ -32,7 +32,7 @@ function slim({ makesJsonSchemas = false }: Pick<Bundled, 'makesJsonSchemas'>): 
 }
 
 /** A stub module with the same exports, which fails when one of them is used. */
-function hollow(path: string): string {
+function stubModule(path: string): string {
   const names = [...readFileSync(path, 'utf8').matchAll(/^export (?:const|function) (\w+)/gm)].map(([, name]) => name);
   const unused = "const unused = () => () => { throw new Error('this function is bundled without JSON schemas'); };";
   return [unused, ...names.map((name) => `export const ${name} = unused;`)].join('\n');

@@ -8,13 +8,13 @@ import { StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { KeyAttribute, ViewsTable } from '../lambdas/kernel/contract/tables.ts';
 import { AccountLogRole } from './constructs/account-log-role.ts';
 import type { ArchiveBucket } from './constructs/archive-bucket.ts';
-import { AuditingRole, MendingRole } from './constructs/auditing-role.ts';
+import { AuditingRole, RowRestoreRole } from './constructs/auditing-role.ts';
 import { DataTable, text } from './constructs/data-table.ts';
+import { DeadLetterQueue } from './constructs/dead-letter-queue.ts';
 import { EventBus } from './constructs/event-bus.ts';
 import { ExportsBucket } from './constructs/exports-bucket.ts';
 import { Idempotency } from './constructs/idempotency.ts';
 import { Ledger } from './constructs/ledger.ts';
-import { LetterQueue } from './constructs/letter-queue.ts';
 import { ProcessorSecret } from './constructs/processor-secret.ts';
 import { Registry, type RegistryProps } from './constructs/registry.ts';
 import { keepOutputs } from './kept-outputs.ts';
@@ -72,7 +72,7 @@ export class DataStack extends Stack {
   /** The processors' signing secrets and API keys. The operator sets the values that a processor issues. */
   readonly processors: SecretsOfProcessors;
   /** The dead letters of calls to the parties of orders. Undefined without parties. */
-  readonly deadLetters?: LetterQueue;
+  readonly deadLetters?: DeadLetterQueue;
   /** The token of the Postmark server. The operator sets the value that Postmark issues. Undefined without e-mails. */
   readonly postmarkToken?: ProcessorSecret;
   /** Signs the calls to the shop. Undefined without a shop. */
@@ -126,7 +126,7 @@ export class DataStack extends Stack {
     const { sandbox, shopUrl, shop } = props.settings;
     const isBigCommerce = shop === 'bigcommerce';
     if (sandbox || shopUrl !== undefined || isBigCommerce) {
-      this.deadLetters = new LetterQueue(this, 'DeadLetters', { retain });
+      this.deadLetters = new DeadLetterQueue(this, 'DeadLetters', { retain });
       new CfnOutput(this, StackOutput.deadLettersQueue, { value: this.deadLetters.queueUrl });
     }
     Object.assign(this, partySecrets(this, props.settings, retain));
@@ -144,7 +144,9 @@ export class DataStack extends Stack {
       archiveKeyArn: props.settings.archiveKeyArn,
     };
     if (archiveBucket !== undefined) new CfnOutput(this, StackOutput.archiveBucket, { value: archiveBucket.name });
-    new CfnOutput(this, StackOutput.mendingRole, { value: new MendingRole(this, 'Mending', audited).role.roleArn });
+    new CfnOutput(this, StackOutput.rowRestoreRole, {
+      value: new RowRestoreRole(this, 'RowRestore', audited).role.roleArn,
+    });
     new CfnOutput(this, StackOutput.auditingRole, { value: new AuditingRole(this, 'Auditing', audited).role.roleArn });
     new CfnOutput(this, StackOutput.idempotencyTable, { value: this.idempotency.tableName });
     new CfnOutput(this, StackOutput.ledgerTable, { value: this.ledger.table.tableName });

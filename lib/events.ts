@@ -191,7 +191,7 @@ export class Events extends Construct {
   grantRepublishLost(worker: PayonceFunction): void {
     const { data, lostAfter = Duration.minutes(3) } = this.#props;
     const { events, ledger, registry } = data;
-    worker.tell({
+    worker.setEnvironment({
       [Environment.eventBus]: events.bus.eventBusName,
       [Environment.lostAfterSeconds]: String(lostAfter.toSeconds()),
       [RELAY_PARKING_QUEUE_URL]: this.parked.queueUrl,

@@ -5,9 +5,9 @@ import { EXPORT_WRITER_TIMEOUT_SECONDS, EXPORTS_FOLDER, ExportsEnvironment } fro
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { RegistryRow, ViewsRow } from '../lambdas/kernel/contract/rows.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
+import { allowRecursiveLoop } from './constructs/allow-recursive-loop.ts';
 import type { HttpApi } from './constructs/http-api.ts';
 import { type FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
-import { wakesItself } from './constructs/wakes-itself.ts';
 import type { DataStack } from './data-stack.ts';
 
 export interface ExportsProps {
@@ -46,7 +46,7 @@ export class Exports extends Construct {
         [Environment.registryTable]: data.registry.tableName,
       },
     });
-    api.tell({
+    api.setEnvironment({
       [ExportsEnvironment.bucket]: data.exports.bucket.bucketName,
       [ExportsEnvironment.writer]: this.writer.function.functionName,
     });
@@ -76,7 +76,7 @@ export class Exports extends Construct {
         [Environment.viewsTable]: data.views.tableName,
       },
     });
-    writer.tell({ [ExportsEnvironment.bucket]: data.exports.bucket.bucketName });
+    writer.setEnvironment({ [ExportsEnvironment.bucket]: data.exports.bucket.bucketName });
     const rows = [RegistryRow.export, RegistryRow.openExports];
     data.registry.grantRows(writer, 'WriteExports', ['dynamodb:GetItem', 'dynamodb:PutItem'], rows);
     data.registry.grantRows(writer, 'EndExports', ['dynamodb:DeleteItem'], [RegistryRow.openExports]);
@@ -95,7 +95,7 @@ export class Exports extends Construct {
   /** Allows a worker of jobs to start a writer for each export without one. */
   grantSweep(worker: PayonceFunction): void {
     const { registry } = this.#props.data;
-    worker.tell({ [ExportsEnvironment.writer]: this.writer.function.functionName });
+    worker.setEnvironment({ [ExportsEnvironment.writer]: this.writer.function.functionName });
     registry.grantRows(worker, 'FindOpenExports', ['dynamodb:Query'], [RegistryRow.openExports]);
     registry.grantRows(worker, 'ReadOpenExports', ['dynamodb:GetItem'], [RegistryRow.export]);
     worker.allow('StartWriter', 'lambda:InvokeFunction', this.writer.function.functionArn);
@@ -114,7 +114,7 @@ export class Exports extends Construct {
       id: 'PCI.DSS.321::PCI.DSS.321-IAMNoInlinePolicy',
       reason: 'The permission belongs to one function, like the others of its role.',
     });
-    wakesItself(writer);
+    allowRecursiveLoop(writer);
   }
 
   #acknowledge(grantee: PayonceFunction): void {

@@ -15,12 +15,12 @@ import { StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
+import { allowRecursiveLoop } from './constructs/allow-recursive-loop.ts';
 import { EngineFunction } from './constructs/engine-function.ts';
 import { KafkaTopic } from './constructs/kafka-topic.ts';
 import type { FunctionLogs } from './constructs/payonce-function.ts';
 import { RunbookAlarm } from './constructs/runbook-alarm.ts';
 import { TaskQueue } from './constructs/task-queue.ts';
-import { wakesItself } from './constructs/wakes-itself.ts';
 import type { DataStack } from './data-stack.ts';
 import type { Processors } from './processors.ts';
 import type { PaymentRequests } from './settings/payment-requests.ts';
@@ -76,13 +76,13 @@ export class Intake extends Construct {
     this.tasks = this.#queue('Tasks');
     const { queue, deadLetters } = this.tasks;
     this.function.allow('KeepRequests', 'sqs:SendMessage', queue.queueArn, deadLetters.queueArn);
-    this.function.tell({
+    this.function.setEnvironment({
       [IntakeEnvironment.queueUrl]: queue.queueUrl,
       [Environment.parkingQueueUrl]: deadLetters.queueUrl,
       [IntakeEnvironment.settings]: Stack.of(this).toJsonString(this.#settings()),
     });
     // A waiting request is sent again until it is too old.
-    wakesItself(this.function.function);
+    allowRecursiveLoop(this.function.function);
     this.#takeFromBus();
     for (const each of requests.senders) if ('topic' in each) this.#takeFromTopic(each);
     const outputs = {
@@ -102,7 +102,7 @@ export class Intake extends Construct {
     const { reference, details, hold, inquiry, return: giveBack } = RegistryRow;
     const rows = [reference, details, giveBack, inquiry, hold];
     registry.grantRows(this.function, 'WriteReferences', ['dynamodb:PutItem'], rows);
-    this.function.tell({ [Environment.emailKeysSecretId]: emailKeys.arn });
+    this.function.setEnvironment({ [Environment.emailKeysSecretId]: emailKeys.arn });
     emailKeys.grantReadTo(this.function);
   }
 

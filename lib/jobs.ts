@@ -76,7 +76,7 @@ export class Jobs extends Construct {
     const { jobTargets: targets, allowLoopbackWebhooks: allowLoopback = false } = props.calls ?? {};
     const { missed } = this.schedules;
     const listed = JSON.stringify(listedJobs(targets ?? {}));
-    for (const each of [api, this.workers.upkeep]) each.tell({ [Environment.listedJobs]: listed });
+    for (const each of [api, this.workers.upkeep]) each.setEnvironment({ [Environment.listedJobs]: listed });
     if (targets !== undefined) new TargetJobs(this, 'Targets', { targets, data, logs, missed, allowLoopback });
   }
 
@@ -89,7 +89,7 @@ export class Jobs extends Construct {
     if (name === 'upkeep') registry.grantRows(worker, 'ListRuns', ['dynamodb:Query'], [RegistryRow.jobRuns]);
     registry.grantRows(worker, 'Locks', ['dynamodb:UpdateItem'], [RegistryRow.jobLock]);
     const { queue } = new JobWorker(this, id, { worker });
-    worker.tell({ [QUEUE_VARIABLES[name]]: queue.queueUrl });
+    worker.setEnvironment({ [QUEUE_VARIABLES[name]]: queue.queueUrl });
     return queue;
   }
 
@@ -109,7 +109,7 @@ export class Jobs extends Construct {
         [Environment.jobCredentialSecretId]: data.jobCredential.arn,
       },
     });
-    for (const [name, queue] of queues) api.tell({ [QUEUE_VARIABLES[name]]: queue.queueUrl });
+    for (const [name, queue] of queues) api.setEnvironment({ [QUEUE_VARIABLES[name]]: queue.queueUrl });
     data.idempotency.grantCommit(api, ['acceptedRun']);
     data.ledger.grantRecordActivity(api);
     data.registry.grantIdentifyOperators(api);

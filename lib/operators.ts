@@ -86,7 +86,7 @@ export class Operators extends Construct {
     data.idempotency.grantReadClaims(this.api);
     const { approvalAbove: aboveMinor, approvalHours } = props.settings;
     const rules = { aboveMinor, lifetimeMs: Duration.hours(approvalHours).toMilliseconds() };
-    if (aboveMinor !== undefined) this.api.tell({ [Environment.approvals]: JSON.stringify(rules) });
+    if (aboveMinor !== undefined) this.api.setEnvironment({ [Environment.approvals]: JSON.stringify(rules) });
     const lists = ['/v1/corrections', '/v1/decisions', '/v1/annotations'].flatMap((path) => [path, `${path}/{proxy+}`]);
     const paths = ['/v1/ledger/{proxy+}', '/v1/balances', '/v1/admin/{proxy+}', ...lists];
     http.route(paths, this.api.function);
@@ -117,20 +117,22 @@ export class Operators extends Construct {
     const nameOf = (queue: Queue) => (queue.stack === Stack.of(this) ? queue.queueName : queue.queueUrl);
     const tasks = received.flatMap(([name, queue]) => {
       const begin = name.endsWith(TASKS_END) ? name.slice(0, -TASKS_END.length) : undefined;
-      const letters = begin === undefined ? undefined : queues.get(`${begin}${DEAD_LETTERS_END}`);
-      return begin === undefined || letters === undefined ? [] : [[begin, queue, letters] as const];
+      const deadLetters = begin === undefined ? undefined : queues.get(`${begin}${DEAD_LETTERS_END}`);
+      return begin === undefined || deadLetters === undefined ? [] : [[begin, queue, deadLetters] as const];
     });
     const paired = new Set(tasks.flatMap(([, ...pair]) => pair));
     const names = (some: typeof all) =>
       Object.fromEntries(some.flatMap(([name, queue]) => (paired.has(queue) ? [] : [[name, nameOf(queue)]])));
     const messages: MessageQueueNames = {
       at: at.queueUrl,
-      tasks: Object.fromEntries(tasks.map(([begin, queue, letters]) => [begin, [nameOf(queue), nameOf(letters)]])),
+      tasks: Object.fromEntries(
+        tasks.map(([begin, queue, deadLetters]) => [begin, [nameOf(queue), nameOf(deadLetters)]]),
+      ),
       kept: names(kept),
       received: names(received),
       functions: Object.fromEntries(redrivers.map((each) => [pathOf(each), each.function.functionName])),
     };
-    this.api.tell({ [MESSAGE_QUEUES]: Stack.of(this).toJsonString(messages) });
+    this.api.setEnvironment({ [MESSAGE_QUEUES]: Stack.of(this).toJsonString(messages) });
     const count = 'sqs:GetQueueAttributes';
     const allow = (sid: string, actions: string[], some: typeof all) => {
       const resources = some.map(([, { queueArn }]) => queueArn);

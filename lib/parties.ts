@@ -5,7 +5,7 @@ import { Environment } from '../lambdas/kernel/contract/environment.ts';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { REDRIVE_TIMEOUT_MINUTES, SANDBOX_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
 import { PartiesEnvironment } from '../lambdas/orders/contract.ts';
-import type { LetterQueue } from './constructs/letter-queue.ts';
+import type { DeadLetterQueue } from './constructs/dead-letter-queue.ts';
 import type { PayonceFunction } from './constructs/payonce-function.ts';
 import type { ProcessorSecret } from './constructs/processor-secret.ts';
 import type { Registry } from './constructs/registry.ts';
@@ -18,7 +18,7 @@ export interface PartiesProps {
   /** Maximum number of e-mails to one recipient from one tenant in one mode on one day. */
   readonly emailsPerRecipient: number;
   /** Receives the calls that were given up. */
-  readonly deadLetters: LetterQueue;
+  readonly deadLetters: DeadLetterQueue;
 }
 
 /** The addresses of the parties of orders. */
@@ -57,7 +57,7 @@ const SANDBOX_LAG_SECONDS = SANDBOX_TIMEOUT_SECONDS + 1;
 /** The parties of orders: stock, referrals and e-mail. */
 export class Parties extends Construct {
   /** The queue of calls to them that were given up. */
-  readonly deadLetters: LetterQueue;
+  readonly deadLetters: DeadLetterQueue;
   /** The queue of calls whose last attempt follows half a minute after their process gave up. */
   readonly delayedCalls: Queue;
   readonly #props: PartiesProps;
@@ -83,7 +83,7 @@ export class Parties extends Construct {
    */
   grantCall(grantee: PayonceFunction): void {
     const { addresses, registry, emailsPerRecipient, deadLetters } = this.#props;
-    grantee.tell({
+    grantee.setEnvironment({
       ...variablesOf(addresses),
       [Environment.registryTable]: registry.tableName,
       [PartiesEnvironment.emailsPerRecipient]: String(emailsPerRecipient),

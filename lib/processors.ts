@@ -122,8 +122,8 @@ export class Processors extends Construct {
   grantCall(grantee: PayonceFunction): void {
     const { routes, claimsLost = false } = this.#props;
     this.grantReadBooks(grantee);
-    grantee.tell({ [Environment.processorRoutes]: JSON.stringify(routes) });
-    if (claimsLost) grantee.tell({ [Environment.claimsLost]: 'true' });
+    grantee.setEnvironment({ [Environment.processorRoutes]: JSON.stringify(routes) });
+    if (claimsLost) grantee.setEnvironment({ [Environment.claimsLost]: 'true' });
   }
 
   /** Like `grantCall`, without the routing of new payments, for a function that begins none. */
@@ -134,13 +134,13 @@ export class Processors extends Construct {
       const values: Readonly<Record<string, string | undefined>> = { ...settings, ...given };
       for (const [name, { variable }] of Object.entries(processor.settings)) {
         const value = values[name];
-        if (value !== undefined) grantee.tell({ [inMode(variable, mode)]: value });
+        if (value !== undefined) grantee.setEnvironment({ [inMode(variable, mode)]: value });
       }
       const { client } = secretsOf(secrets, processor, mode);
       for (const [name, { variable }] of Object.entries(processor.secrets)) {
         const secret = client[name];
         if (secret === undefined) throw new Error(`the processor ${processor.name} has no secret ${name}`);
-        grantee.tell({ [inMode(variable, mode)]: secret.arn });
+        grantee.setEnvironment({ [inMode(variable, mode)]: secret.arn });
         secret.grantReadTo(grantee);
       }
     }
@@ -154,6 +154,6 @@ export class Processors extends Construct {
       callbacks.grantReadTo(grantee);
       return { name: processor.name, mode, scheme, secretId: callbacks.arn };
     });
-    grantee.tell({ [Environment.callbackSources]: JSON.stringify(sources) });
+    grantee.setEnvironment({ [Environment.callbackSources]: JSON.stringify(sources) });
   }
 }

@@ -7,12 +7,12 @@ import { callbackAddressParameter, StackOutput } from '../lambdas/kernel/contrac
 import { SandboxEnvironment } from '../lambdas/kernel/contract/environment.ts';
 import { IdempotencyTable, KeyAttribute } from '../lambdas/kernel/contract/tables.ts';
 import { SANDBOX_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
+import { allowRecursiveLoop } from './constructs/allow-recursive-loop.ts';
 import { DataTable } from './constructs/data-table.ts';
 import { HttpApi } from './constructs/http-api.ts';
 import { PayonceFunction } from './constructs/payonce-function.ts';
 import type { ProcessorSecret } from './constructs/processor-secret.ts';
 import { TaskQueue } from './constructs/task-queue.ts';
-import { wakesItself } from './constructs/wakes-itself.ts';
 import type { Settings } from './settings.ts';
 
 /** Tasks per batch: a slow callback delays at most this many. */
@@ -113,7 +113,7 @@ function enqueueForItself(processor: PayonceFunction, tasks: TaskQueue): void {
     }),
   );
   // A charge changes a few times, and a callback is attempted a few times.
-  wakesItself(processor.function);
+  allowRecursiveLoop(processor.function);
   Validations.of(processor.function).acknowledge({
     id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
     reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',

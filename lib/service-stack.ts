@@ -103,7 +103,7 @@ export class ServiceStack extends Stack {
 
     new ApiDocs(this, 'ApiDocuments', { http, logs, settings });
     if (settings.firewall) new RequestFirewall(this, 'Firewall', { stage: http.api.deploymentStage, settings });
-    if (settings.sandbox) tellCallbackAddress(this, http, settings);
+    if (settings.sandbox) setCallbackAddress(this, http, settings);
     new OperatorAlarms(this, 'OperatorAlarms', { orders: orders !== undefined });
     new Watch(this, 'Watch', { settings, data, api: http.api, processors: processors.names });
     keep(this, settings);
@@ -208,7 +208,7 @@ function partiesOf(scope: Construct, { settings, data, sandbox }: ServiceStackPr
   });
 }
 
-function tellCallbackAddress(scope: Construct, http: HttpApi, { environment }: Settings): void {
+function setCallbackAddress(scope: Construct, http: HttpApi, { environment }: Settings): void {
   new StringParameter(scope, 'CallbackAddress', {
     parameterName: callbackAddressParameter(environment),
     description: 'The address for callbacks of the sandbox processor.',

@@ -80,7 +80,7 @@ export class Views extends Construct {
   grantReadBooks(grantee: PayonceFunction): void {
     const { book, total, allMismatches, payment, reference } = ViewsRow;
     const { views } = this.#data;
-    grantee.tell({ [Environment.viewsTable]: views.tableName });
+    grantee.setEnvironment({ [Environment.viewsTable]: views.tableName });
     // One statement, because the policy of this role is near the maximum size.
     const read = ['dynamodb:GetItem', 'dynamodb:Query'];
     views.grantRows(grantee, 'ListViews', read, [book, total, allMismatches, payment, reference]);
@@ -92,7 +92,7 @@ export class Views extends Construct {
    * progress of the views.
    */
   grantKeep(worker: PayonceFunction): void {
-    worker.tell({
+    worker.setEnvironment({
       [Environment.viewsTable]: this.#data.views.tableName,
       [PROJECTOR_QUEUE_URL]: this.#queue.queueUrl,
     });
@@ -103,13 +103,13 @@ export class Views extends Construct {
 
   #grantEmails(grantee: PayonceFunction, kind: (typeof EmailRow)[keyof typeof EmailRow]): void {
     const { emailKeys, registry } = this.#data;
-    grantee.tell({ [Environment.emailKeysSecretId]: emailKeys.arn });
+    grantee.setEnvironment({ [Environment.emailKeysSecretId]: emailKeys.arn });
     emailKeys.grantReadTo(grantee);
     registry.grantFindByEmail(grantee, kind);
   }
 
   #grantList(grantee: PayonceFunction, rows: readonly string[]): void {
-    grantee.tell({ [Environment.viewsTable]: this.#data.views.tableName });
+    grantee.setEnvironment({ [Environment.viewsTable]: this.#data.views.tableName });
     this.#data.views.grantRows(grantee, 'ListViews', ['dynamodb:Query'], rows);
   }
 

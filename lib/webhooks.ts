@@ -8,13 +8,13 @@ import { CONSUMER_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/events.ts';
 import { RegistryRow, ViewsRow } from '../lambdas/kernel/contract/rows.ts';
 import { RegistryTable } from '../lambdas/kernel/contract/tables.ts';
 import { PAYMENTS_TIMEOUT_SECONDS, WEBHOOK_SENDER_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
+import { allowRecursiveLoop } from './constructs/allow-recursive-loop.ts';
 import { EventConsumer } from './constructs/event-consumer.ts';
 import type { HttpApi } from './constructs/http-api.ts';
 import { type FunctionLogs, PayonceFunction, type PayonceFunctionProps } from './constructs/payonce-function.ts';
 import { payonceMetric } from './constructs/payonce-metric.ts';
 import { RunbookAlarm } from './constructs/runbook-alarm.ts';
 import { TaskQueue } from './constructs/task-queue.ts';
-import { wakesItself } from './constructs/wakes-itself.ts';
 import type { DataStack } from './data-stack.ts';
 
 export interface WebhooksProps {
@@ -148,7 +148,7 @@ export class Webhooks extends Construct {
       new SqsEventSource(this.#lanes.queue, { ...source, batchSize: 1, maxConcurrency: LANE_WORKERS }),
     );
     // A replay continues page by page to the end of its range. A delivery ends with its last attempt.
-    wakesItself(own);
+    allowRecursiveLoop(own);
     Validations.of(own).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
       reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
@@ -190,7 +190,7 @@ export class Webhooks extends Construct {
   /** Allows a worker of jobs to find due deliveries and to enqueue them again. */
   grantSweep(worker: PayonceFunction): void {
     const [tasks, lanes] = [this.#tasks.queue, this.#lanes.queue];
-    worker.tell({
+    worker.setEnvironment({
       [Environment.webhookTasksQueueUrl]: tasks.queueUrl,
       [Environment.webhookLanesQueueUrl]: lanes.queueUrl,
     });

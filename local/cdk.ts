@@ -189,6 +189,7 @@ async function cdk(run: Omit<CdkRun, 'access'>, parameters: readonly string[], o
   const log = join(run.directory, LOG);
   makeDirectory(run.directory);
   writeFileSync(log, `${lines.join('\n')}\n`);
-  const telling = lines.findLast((line) => /❌|error|fail|must be/i.test(line)) ?? lines.at(-1) ?? 'it printed nothing';
-  throw new StartFailure(`cdk ${parameters[0]} failed: ${telling.trim()} (full output: ${log})`);
+  const errorLine =
+    lines.findLast((line) => /❌|error|fail|must be/i.test(line)) ?? lines.at(-1) ?? 'it printed nothing';
+  throw new StartFailure(`cdk ${parameters[0]} failed: ${errorLine.trim()} (full output: ${log})`);
 }

@@ -6,9 +6,9 @@ import {
   UpdateEventSourceMappingCommand,
 } from '@aws-sdk/client-lambda';
 
-const LOOK_EVERY_MS = 100;
+const POLL_INTERVAL_MS = 100;
 /** Maximum number of polls: Lambda needs up to two minutes for a change of a mapping. */
-const MAX_LOOKS = 3_000;
+const MAX_POLLS = 3_000;
 
 /**
  * Disables or enables the event source mappings of a function, and waits for the change.
@@ -24,9 +24,9 @@ export async function switchEventSources(
   if (EventSourceMappings.length === 0) throw new Error(`${FunctionName} has no event source`);
   for (const { UUID } of EventSourceMappings) {
     await lambda.send(new UpdateEventSourceMappingCommand({ UUID, Enabled: state === 'Enabled' }));
-    for (let look = 1; (await lambda.send(new GetEventSourceMappingCommand({ UUID }))).State !== state; look += 1) {
-      if (look === MAX_LOOKS) throw new Error(`the event source of ${FunctionName} is not ${state}`);
-      await sleep(LOOK_EVERY_MS);
+    for (let poll = 1; (await lambda.send(new GetEventSourceMappingCommand({ UUID }))).State !== state; poll += 1) {
+      if (poll === MAX_POLLS) throw new Error(`the event source of ${FunctionName} is not ${state}`);
+      await sleep(POLL_INTERVAL_MS);
     }
   }
 }

@@ -38,8 +38,8 @@ kept.on('error', (error) => {
   leave(1);
 });
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, end);
-process.stdin.on('data', (word: Buffer) => {
-  if (word.toString('utf8').trim() === 'detach') detached = true;
+process.stdin.on('data', (input: Buffer) => {
+  if (input.toString('utf8').trim() === 'detach') detached = true;
 });
 process.stdin.on('end', endUnlessDetached);
 process.stdin.on('error', endUnlessDetached);

@@ -7,8 +7,8 @@ export {
   type Problem,
   type ProblemCode,
   ProblemError,
+  type Recovery,
   UnfinishedError,
-  type WayOn,
 } from '../client/errors.ts';
 export {
   type KeyStore,

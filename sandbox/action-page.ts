@@ -39,8 +39,8 @@ export function outcomePage(status: ContentfulStatusCode, title: string, charge:
   return page(
     status,
     title,
-    html`<p role="status">The charge is ${words(charge.status)}.</p>
-${details(charge)}${wayBack(charge)}`,
+    html`<p role="status">The charge is ${statusText(charge.status)}.</p>
+${details(charge)}${returnLink(charge)}`,
   );
 }
 
@@ -82,7 +82,7 @@ ${content}
 }
 
 /** A link and a redirect. A redirect as the answer to the form would be blocked by `form-action`. */
-function wayBack({ return_url: url }: Charge) {
+function returnLink({ return_url: url }: Charge) {
   return url === undefined
     ? ''
     : html`<p><a href="${url}">Back to the shop</a></p>
@@ -97,7 +97,7 @@ function details(charge: Charge) {
 </dl>`;
 }
 
-function words(status: Charge['status']): string {
+function statusText(status: Charge['status']): string {
   return status === 'requires_action' ? 'waiting for the payer' : status;
 }
 

@@ -2,7 +2,7 @@ import type { Charge } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { change } from './changing.ts';
 import { type Decision, end } from './charge.ts';
 import { endRefund, openDispute } from './money-back.ts';
-import { type AdvanceTask, delivery, MAX_LOOKS, waitSeconds } from './tasks.ts';
+import { type AdvanceTask, delivery, MAX_TASK_ATTEMPTS, waitSeconds } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
 
 /** Advances a charge by one step. A redelivered task finds the step done and changes nothing. */
@@ -14,7 +14,7 @@ export async function advance(world: SandboxWorld, task: AdvanceTask): Promise<v
   if (outcome.kind === 'busy') {
     throw new Error(`too many concurrent changes of the charge ${chargeId}; the task is retried`);
   }
-  if (outcome.kind === 'missing' && task.attempt < MAX_LOOKS) {
+  if (outcome.kind === 'missing' && task.attempt < MAX_TASK_ATTEMPTS) {
     await world.tasks.enqueue({ ...task, attempt: task.attempt + 1 }, waitSeconds(task.attempt));
   }
 }

@@ -1,7 +1,7 @@
 import { storedOperationId } from '../lambdas/kernel/ids.ts';
 import { type SandboxEvent, SIGNATURE_HEADER } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { sign } from './signature.ts';
-import { type DeliverTask, delivery, MAX_LOOKS, waitSeconds } from './tasks.ts';
+import { type DeliverTask, delivery, MAX_TASK_ATTEMPTS, waitSeconds } from './tasks.ts';
 import type { Callback, SandboxWorld } from './world.ts';
 
 /** Milliseconds. An event that is not answered in time is sent again, as by real processors. */
@@ -17,7 +17,7 @@ const MAX_DELIVERY_ATTEMPTS = 20;
 export async function deliver(world: SandboxWorld, task: DeliverTask): Promise<void> {
   const booked = await world.books.event(task.eventId);
   if (booked === undefined) {
-    if (task.attempt < MAX_LOOKS) {
+    if (task.attempt < MAX_TASK_ATTEMPTS) {
       await enqueueNext(world, task);
     }
     return;

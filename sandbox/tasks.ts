@@ -53,4 +53,4 @@ export function waitSeconds(failedAttempt: number): number {
  * dies in between loses nothing. A task whose subject is missing is retried. The waits add up to more than the function's
  * timeout (SANDBOX_TIMEOUT_SECONDS), so a subject that is still missing was never committed.
  */
-export const MAX_LOOKS = 6;
+export const MAX_TASK_ATTEMPTS = 6;

@@ -5,7 +5,7 @@ import { Fact, Table, Trouble } from '../parts.tsx';
 import type { LabRun, LabSide, LabState, LabTrouble } from './answers.ts';
 import '../style.css';
 
-const LOOK_EVERY_MS = 500;
+const POLL_INTERVAL_MS = 500;
 
 async function call<Answer>(path: string, body?: unknown): Promise<Answer> {
   const answer = await fetch(path, {
@@ -25,7 +25,7 @@ function useLab(): { readonly lab?: LabState; readonly error?: unknown; readonly
   const [error, setError] = useState<unknown>();
   const [refusal, setRefusal] = useState<unknown>();
   useEffect(() => {
-    const look = async () => {
+    const poll = async () => {
       try {
         setLab(await call<LabState>('lab'));
         setError(undefined);
@@ -33,8 +33,8 @@ function useLab(): { readonly lab?: LabState; readonly error?: unknown; readonly
         setError(problem);
       }
     };
-    void look();
-    const timer = setInterval(() => void look(), LOOK_EVERY_MS);
+    void poll();
+    const timer = setInterval(() => void poll(), POLL_INTERVAL_MS);
     return () => clearInterval(timer);
   }, []);
   const begin = (trouble: string) => {

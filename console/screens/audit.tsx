@@ -135,8 +135,8 @@ function Findings({ of: { failure, findings, first_findings: first } }: { readon
 }
 
 function lineOf({ kind, ...fields }: Verification['first_findings'][number]): string {
-  const told = Object.entries(fields).map(
+  const texts = Object.entries(fields).map(
     ([name, value]) => `${name}=${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );
-  return [kind, ...told].join(' ');
+  return [kind, ...texts].join(' ');
 }

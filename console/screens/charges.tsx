@@ -94,7 +94,7 @@ function DecideAct({
       because={because}
       path={`/v1/admin/payments/${encodeURIComponent(id)}/resolve`}
       preview
-      beside={<Charges id={id} tenant={tenant} />}
+      details={<Charges id={id} tenant={tenant} />}
       fields={[
         { name: 'outcome', label: 'Outcome', choices: ['succeeded', 'failed'] },
         { name: 'charge_id', label: 'Charge at the processor', isOptional: true },

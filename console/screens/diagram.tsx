@@ -15,26 +15,26 @@ const DOWN = 42;
 
 /** The statuses of a payment as a diagram, with the path of this payment. */
 export function StateDiagram({ statuses }: { readonly statuses: readonly string[] }) {
-  const way = statuses.filter((status, index) => status !== statuses[index - 1]);
-  const now = way.at(-1);
+  const visited = statuses.filter((status, index) => status !== statuses[index - 1]);
+  const now = visited.at(-1);
   return (
     <svg
       class="states"
       viewBox={`0 0 ${2 * ACROSS + WIDE + 2} ${3 * DOWN + HIGH + 2}`}
       role="img"
-      aria-label={`Statuses: ${way.join(', then ')}`}
+      aria-label={`Statuses: ${visited.join(', then ')}`}
     >
       <defs>
         <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
           <path d="M0 0 8 4 0 8z" />
         </marker>
       </defs>
-      {way.slice(1).map((status, index) => (
-        <Step key={`${index} ${status}`} from={way[index] ?? status} to={status} />
+      {visited.slice(1).map((status, index) => (
+        <Step key={`${index} ${status}`} from={visited[index] ?? status} to={status} />
       ))}
       {Object.keys(PLACES).map((status) => {
         const [x, y] = place(status);
-        const kind = status === now ? 'now' : way.includes(status) ? 'been' : 'never';
+        const kind = status === now ? 'now' : visited.includes(status) ? 'been' : 'never';
         return (
           <g key={status} class={kind}>
             <rect x={x} y={y} width={WIDE} height={HIGH} rx="6" />

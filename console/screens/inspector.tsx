@@ -67,7 +67,7 @@ function Found({ path }: { readonly path: string }) {
             columns={[
               { title: 'At', of: ({ at }) => at },
               { title: 'Call', of: ({ call }) => (call === 'send' ? 'request sent' : 'looked up') },
-              { title: 'Heard', of: ({ heard }) => heard },
+              { title: 'Result', of: ({ result }) => result },
               { title: 'Took', isNumber: true, of: (row) => `${row.duration_ms} ms` },
             ]}
           />

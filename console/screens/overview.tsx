@@ -119,7 +119,7 @@ function ToDecide({ tenant, mode }: { readonly tenant: string; readonly mode: st
             title="Payments to decide"
             count={data.length}
             more={more}
-            told={`Of ${tenant} in ${mode} mode. Only an operator can determine their outcome.`}
+            parts={`Of ${tenant} in ${mode} mode. Only an operator can determine their outcome.`}
           />
         )
       }
@@ -146,13 +146,13 @@ function QueueCard({
 }: {
   readonly queue: Queue;
 }) {
-  const told = [
+  const parts = [
     description,
     waiting > 0 && oldest !== null && `The oldest: ${age(oldest)}.`,
     job !== null && `The job ${job} empties it.`,
   ];
-  const text = told.filter(Boolean).join(' ');
-  return <Card to={`waiting/${id}`} title={id} count={waiting} more={more} told={text} isCalm={job !== null} />;
+  const text = parts.filter(Boolean).join(' ');
+  return <Card to={`waiting/${id}`} title={id} count={waiting} more={more} parts={text} isCalm={job !== null} />;
 }
 
 function Card({
@@ -160,14 +160,14 @@ function Card({
   title,
   count,
   more,
-  told,
+  parts,
   isCalm,
 }: {
   readonly to: string;
   readonly title: string;
   readonly count: number;
   readonly more: boolean;
-  readonly told?: string;
+  readonly parts?: string;
   /** The waiting entries need no operator. */
   readonly isCalm?: boolean;
 }) {
@@ -178,7 +178,7 @@ function Card({
         {more && '+'}
       </b>{' '}
       {title}
-      {told !== undefined && <small>{told}</small>}
+      {parts !== undefined && <small>{parts}</small>}
     </a>
   );
 }

@@ -71,7 +71,7 @@ export function Payment({ id }: { readonly id: string }) {
                 {data.map((entry) => (
                   <li key={`${entry.at} ${entry.kind} ${entry.sequence}`} class={entry.kind}>
                     <time dateTime={entry.at}>{entry.at}</time>
-                    <Told entry={entry} />
+                    <EntryText entry={entry} />
                   </li>
                 ))}
               </ol>
@@ -172,7 +172,7 @@ function Acts({
         does="Reverses one set of postings. The original stays in the Ledger."
         role="operator"
         because={posted.length === 0 ? 'Nothing was posted.' : undefined}
-        beside={<Charges id={id} tenant={tenant} />}
+        details={<Charges id={id} tenant={tenant} />}
         path="/v1/admin/corrections"
         fixed={{ payment: id }}
         preview
@@ -204,7 +204,7 @@ function choiceOf({ sequence, type, postings }: Transition): readonly [value: st
   ];
 }
 
-function Told({ entry }: { readonly entry: Entry }) {
+function EntryText({ entry }: { readonly entry: Entry }) {
   switch (entry.kind) {
     case 'transition':
       return (
@@ -225,7 +225,7 @@ function Told({ entry }: { readonly entry: Entry }) {
     case 'call':
       return (
         <>
-          processor: {entry.call === 'send' ? 'request sent' : 'looked up'}, heard <b>{entry.heard}</b> after{' '}
+          processor: {entry.call === 'send' ? 'request sent' : 'looked up'}, result <b>{entry.result}</b> after{' '}
           {entry.duration_ms} ms
         </>
       );

@@ -8,7 +8,7 @@ import { withSides } from '../sides.ts';
 import type { Finding } from '../verdict.ts';
 import type { Runner, Watch } from './lab.ts';
 
-const LOOK_EVERY_MS = 500;
+const POLL_INTERVAL_MS = 500;
 
 /** Runs scenarios on a local AWS. The naive shop is deployed for the first one. */
 export class LabRunner {
@@ -104,7 +104,7 @@ class LiveCounts {
       // A failed count is not a result. The final counts are computed elsewhere.
       const found = await count(this.#sides[name], subject).catch(() => undefined);
       if (found !== undefined && !signal.aborted) this.#watch.counted(name, found.counts);
-      await sleep(LOOK_EVERY_MS, undefined, { signal }).catch(() => undefined);
+      await sleep(POLL_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
     }
   }
 }

@@ -34,7 +34,7 @@ const REQUESTS: Readonly<
   unavailable: 'Requests that were answered 503, and queue entries that the resolver could not process.',
   failure: 'Requests that were answered 500.',
   rate_limited: 'Requests that were answered 429 because the limit of their tenant was used up.',
-  callback_taken_in: 'Callbacks that were recorded with their effect.',
+  callback_recorded: 'Callbacks that were recorded with their effect.',
   callback_redelivered: 'Callbacks that had been recorded before.',
   callback_orphaned: 'Callbacks without a matching payment, stored as orphans.',
   callback_refused: 'Callbacks with an invalid signature (401).',
@@ -168,8 +168,8 @@ const GROUPS: readonly (readonly [
 export function metricsPage(): string {
   const sections = GROUPS.map(([title, dimensions, statistic, metrics]) => {
     const rows = Object.entries(metrics).map(([name, meaning]) => {
-      const told = typeof meaning === 'string' ? { unit: 'count', meaning } : meaning;
-      return `| \`${name}\` | ${told.unit} | ${told.meaning} |`;
+      const description = typeof meaning === 'string' ? { unit: 'count', meaning } : meaning;
+      return `| \`${name}\` | ${description.unit} | ${description.meaning} |`;
     });
     return [
       `## ${title}`,

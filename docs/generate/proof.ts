@@ -8,7 +8,7 @@ import { code, fill, markdownTable } from './state-machine.ts';
 export interface Finding {
   readonly finding: string;
   readonly what: string;
-  readonly mend: string;
+  readonly fix: string;
   /** `<file> › <name>`. */
   readonly test: string;
   /** The name of a file of test/world/stories, without its ending. */
@@ -30,8 +30,8 @@ export function proofPage(page: string): string {
 
 function findings(): string {
   return markdownTable(
-    ['finding', 'what was wrong', 'mend', 'planted again as: histories', 'story', 'test'],
-    FINDINGS.map(({ finding, what, mend, test, story }) => {
+    ['finding', 'what was wrong', 'fix', 'planted again as: histories', 'story', 'test'],
+    FINDINGS.map(({ finding, what, fix, test, story }) => {
       const planted = MUTANTS.filter((mutant) => mutant.finding === finding).map(
         ({ name }) => `${code(name)}: ${took(name)}`,
       );
@@ -39,7 +39,7 @@ function findings(): string {
       return [
         finding,
         what,
-        mend,
+        fix,
         planted.join('; '),
         story === undefined ? '' : code(story),
         `${code(file)} › ${name}`,

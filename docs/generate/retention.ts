@@ -3,7 +3,7 @@ import { REPLAY_HORIZON_DAYS } from '../../lambdas/kernel/contract/events.ts';
 import { RETENTION_HOURS } from '../../lambdas/kernel/contract/retention.ts';
 import { RECORDS_KEPT_DAYS } from '../../lambdas/once/domain/idempotency.ts';
 import { ARCHIVE_PARKED } from '../../lib/archive.ts';
-import { KEPT as LETTERS_KEPT } from '../../lib/constructs/letter-queue.ts';
+import { KEPT as DEAD_LETTERS_KEPT } from '../../lib/constructs/dead-letter-queue.ts';
 import { KEPT as TASKS_KEPT } from '../../lib/constructs/task-queue.ts';
 import { DEFAULTS } from '../../lib/settings.ts';
 
@@ -20,7 +20,7 @@ const COPIES: readonly { readonly where: string; readonly holds: string; readonl
   },
   { where: 'Archive of the event bus', holds: 'the event', days: REPLAY_HORIZON_DAYS },
   { where: 'Queues of consumers and their dead letters', holds: 'the event', days: TASKS_KEPT.toDays() },
-  { where: 'Dead letters of vendors', holds: 'the e-mail that was not sent', days: LETTERS_KEPT.toDays() },
+  { where: 'Dead letters of vendors', holds: 'the e-mail that was not sent', days: DEAD_LETTERS_KEPT.toDays() },
   { where: 'Backups of the tables (point-in-time recovery)', holds: 'the details row', days: RECOVERY_DAYS },
   { where: 'Logs', holds: 'no description, metadata or address', days: DEFAULTS.logRetentionDays },
 ];

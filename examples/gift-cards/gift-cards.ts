@@ -98,7 +98,7 @@ function rowsIn(database: DatabaseSync) {
         .run(charge.id, key, charge.metadata['payment'] ?? null, card, charge.created, JSON.stringify(charge)),
     keep: (charge: Charge) =>
       database.prepare('UPDATE charges SET charge = ? WHERE id = ?').run(JSON.stringify(charge), charge.id),
-    tell: (type: string, { id, metadata, livemode }: Charge, more: object = {}) => {
+    addEvent: (type: string, { id, metadata, livemode }: Charge, more: object = {}) => {
       const data = { charge: id, payment: metadata['payment'] ?? null, ...more };
       const created = Math.floor(Date.now() / 1000);
       const event = { id: `evt_${randomUUID()}`, object: 'event', type, livemode, created, data };
@@ -133,7 +133,7 @@ function chargeCard(rows: Rows, key: string, params: Params, livemode: boolean):
     created: Math.floor(Date.now() / 1000),
   };
   rows.add(charge, key, source);
-  rows.tell(`charge.${status}`, charge);
+  rows.addEvent(`charge.${status}`, charge);
   return failure === null ? [201, charge] : refusal(402, failure.code, failure.message, { charge: charge.id });
 }
 
@@ -144,7 +144,7 @@ const CHANGES: Readonly<Record<string, (rows: Rows, card: string, charge: Charge
     const after: Charge = { ...before, status: 'succeeded', amount_captured: amount };
     rows.giveBack(card, before.amount - amount);
     rows.keep(after);
-    rows.tell('charge.succeeded', after);
+    rows.addEvent('charge.succeeded', after);
     return [200, after];
   },
   void: (rows, card, before) => {
@@ -153,7 +153,7 @@ const CHANGES: Readonly<Record<string, (rows: Rows, card: string, charge: Charge
     const after: Charge = { ...before, status: 'voided', void_reason: 'requested' };
     rows.giveBack(card, before.amount);
     rows.keep(after);
-    rows.tell('charge.voided', after);
+    rows.addEvent('charge.voided', after);
     return [200, after];
   },
   refunds: (rows, card, before, { amount = before.amount_captured - before.amount_refunded, metadata = {} }) => {
@@ -165,7 +165,7 @@ const CHANGES: Readonly<Record<string, (rows: Rows, card: string, charge: Charge
     const after: Charge = { ...before, amount_refunded: refunded, refunds: [...before.refunds, refund] };
     rows.giveBack(card, amount);
     rows.keep(after);
-    rows.tell('refund.created', after, { refund: id });
+    rows.addEvent('refund.created', after, { refund: id });
     return [201, refund];
   },
 };

@@ -41,9 +41,9 @@ export function documentsApi(
 ): (event: GatewayEvent) => Promise<GatewayResult> {
   const content = (read: () => Promise<string> | string) => readOnce(read, digest);
   const description = content(() => JSON.stringify(openApiDocument));
-  const pageBeside = content(() => docsPage('docs/'));
-  const pageInside = content(() => docsPage(''));
-  const page = ({ path }: GatewayEvent) => (path.endsWith('/') ? pageInside() : pageBeside());
+  const pageWithoutSlash = content(() => docsPage('docs/'));
+  const pageWithSlash = content(() => docsPage(''));
+  const page = ({ path }: GatewayEvent) => (path.endsWith('/') ? pageWithSlash() : pageWithoutSlash());
   const start = content(() => START_SCRIPT);
   const renderer = content(() => readAsset('swagger-ui-bundle.js'));
   const style = content(() => readAsset('swagger-ui.css'));

@@ -3,10 +3,10 @@ import { auditPaths } from './audit-paths.ts';
 import { callbackPath } from './callback-path.ts';
 import { changePaths, disputePaths, refundPaths } from './change-paths.ts';
 import { exportPaths } from './export-paths.ts';
+import { inspectionPaths } from './inspection-paths.ts';
 import { jobPaths } from './job-paths.ts';
 import { ledgerPaths } from './ledger-paths.ts';
 import { withLinks } from './links.ts';
-import { lookPaths } from './look-paths.ts';
 import { numberFormats } from './number-formats.ts';
 import { tagged } from './operations.ts';
 import { operatorPaths } from './operator-paths.ts';
@@ -26,7 +26,7 @@ const GROUPS = [
   [
     'Operators',
     'Approvals by a second person, look-ups and lists across tenants.',
-    { ...operatorPaths, ...lookPaths, ...auditPaths },
+    { ...operatorPaths, ...inspectionPaths, ...auditPaths },
   ],
   ['Jobs', 'Scheduled jobs and their runs.', jobPaths],
   ['Webhooks', 'Endpoints, deliveries and replays.', webhookPaths],

@@ -213,9 +213,9 @@ const timelineKinds = {
   call: {
     operation: z.string(),
     call: z.enum(['send', 'look']),
-    heard: z.string().meta({
+    result: z.string().meta({
       description:
-        'The kind of the processor’s answer, for example `succeeded`. `unheard`: the request may have taken effect. `not_sent`: it has not. `absent`, `unavailable`: results of a look-up.',
+        'The kind of the processor’s answer, for example `succeeded`. `no_response`: the request may have taken effect. `not_sent`: it has not. `absent`, `unavailable`: results of a look-up.',
     }),
     duration_ms: z.int(),
   },

@@ -73,10 +73,10 @@ function counted(outcome: CallbackOutcome, seen: Seen): Handled['counts'] {
     case 'orphaned':
       seen.because = [outcome.reason];
       return ['callback_orphaned'];
-    case 'taken_in':
+    case 'recorded':
       seen.paymentId = outcome.paymentId;
       if (outcome.contradictions.length > 0) seen.because = outcome.contradictions;
-      return ['callback_taken_in'];
+      return ['callback_recorded'];
   }
 }
 

@@ -32,7 +32,7 @@ export interface ReceiveCallbackTools extends ContradictionTools {
 export type CallbackOutcome =
   /** The payment has the state of the charge. No transitions if everything was known. */
   | {
-      readonly kind: 'taken_in';
+      readonly kind: 'recorded';
       readonly paymentId: PaymentId;
       readonly transitions: readonly TransitionType[];
       /** Facts that are impossible or contradict earlier facts. An alarm reports them. */
@@ -144,7 +144,7 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
     const all = [...written, ...part];
     if (!isLast) return { kind: 'part', prepared: { paymentId, written: all } };
     const types = all.map(({ type }) => type);
-    return { kind: 'done', outcome: { kind: 'taken_in', paymentId: id, transitions: types, contradictions } };
+    return { kind: 'done', outcome: { kind: 'recorded', paymentId: id, transitions: types, contradictions } };
   }
 
   /** The event itself proves nothing; only the processor's books do. */

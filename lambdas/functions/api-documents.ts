@@ -3,12 +3,12 @@ import { consoleSignIn } from '../api-docs/console-page.ts';
 import { documentsApi } from '../api-docs/documents-api.ts';
 import { systemDigest } from '../kernel/platform/platform.ts';
 
-const beside = (name: string) => new URL(name, import.meta.url);
+const fileUrl = (name: string) => new URL(name, import.meta.url);
 
 /** Not wrapped in `idempotently`: it only reads. */
 export const handler = documentsApi(
-  (name) => readFile(beside(name), 'utf8'),
+  (name) => readFile(fileUrl(name), 'utf8'),
   systemDigest,
-  () => readdir(beside('console/assets')),
+  () => readdir(fileUrl('console/assets')),
   consoleSignIn(process.env),
 );

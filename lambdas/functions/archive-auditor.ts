@@ -66,12 +66,12 @@ export function wire(platform: Platform & Buckets & Keys, _runner: OperationRunn
     ],
   };
 
-  const tell = ({ kind, fromMs, untilMs, counts, found, first }: Verification): void => {
+  const report = ({ kind, fromMs, untilMs, counts, found, first }: Verification): void => {
     const named = first.slice(0, MOST_LOGGED).map((finding) => JSON.stringify(finding));
     const details = { kind, fromMs, untilMs, lines: counts?.lines ?? 0, found, first: named.join('\n') };
     telemetry.run('audited', found === 0 ? {} : { archive_differs: found }, details);
   };
-  const recording = { verifications: new StoredVerifications(reader, writer), clock, tell };
+  const recording = { verifications: new StoredVerifications(reader, writer), clock, report };
   const audit = (slice: Slice): Promise<void> => auditAndRecord(tools, recording, slice);
 
   return async (event: unknown): Promise<void> => {

@@ -10,18 +10,18 @@ import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { configuredRedrive, type PartiesTools } from '../orders/parties/configured-parties.ts';
 import { readPartiesConfig } from '../orders/parties/settings.ts';
 import { DynamoDbOrders } from '../orders/store/dynamodb-orders.ts';
-import { type LetterAnswer, type LetterOrder, MOST_LETTERS } from '../outbound/contract.ts';
+import { type DeadLetterRequest, type DeadLetterResponse, MAX_DEAD_LETTERS } from '../outbound/contract.ts';
 import { callOnce } from '../outbound/http-call.ts';
-import { readLetter } from '../outbound/store/sqs-letter-box.ts';
+import { readDeadLetter } from '../outbound/store/sqs-dead-letter-store.ts';
 import { makeDelayedCall } from '../outbound/use/last-rung.ts';
-import { listLetters, redriveLetters, UNREADABLE } from '../outbound/use/redrive-letters.ts';
+import { listDeadLetters, redriveDeadLetters, UNREADABLE } from '../outbound/use/redrive-dead-letters.ts';
 import { DynamoDbStore } from '../payments/store/dynamodb-store.ts';
 import { readPaymentsConfig } from '../processors/settings.ts';
 
-const letterOrder = z.strictObject({
+const deadLetterRequest = z.strictObject({
   action: z.enum(['list', 'redrive']),
-  atMost: z.int().min(1).max(MOST_LETTERS),
-}) satisfies z.ZodType<LetterOrder>;
+  atMost: z.int().min(1).max(MAX_DEAD_LETTERS),
+}) satisfies z.ZodType<DeadLetterRequest>;
 
 const delayedCall = z.object({
   messageId: z.string(),
@@ -32,7 +32,7 @@ const delayedCalls = z.object({ Records: z.array(delayedCall).length(1) });
 
 /**
  * Makes the last attempt of a delayed call, and repeats the call of a dead letter that an operator moved to the queue
- * of delayed calls. Lists or redrives dead letters by `payonce letters`.
+ * of delayed calls. Lists or redrives dead letters by `payonce dead-letters`.
  */
 export const handler = await idempotently(
   { unit: 'a delayed call or a dead letter', record: 'its message, which is removed once its call has ended' },
@@ -50,35 +50,35 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
   const redrive = await configuredRedrive(config, { ...platform, store, orders });
   const unreadable = configuredParking(platform, config.deadLettersQueueUrl);
   const tools = { ...redrive, runner, clock, report: (error: unknown) => telemetry.fault('redrive', error) };
-  return async (event: unknown): Promise<LetterAnswer | { readonly batchItemFailures: readonly [] }> => {
+  return async (event: unknown): Promise<DeadLetterResponse | { readonly batchItemFailures: readonly [] }> => {
     const delayed = delayedCalls.safeParse(event).data?.Records[0];
     if (delayed !== undefined) {
-      const letter = readLetter(delayed.body);
-      if (letter === undefined) {
+      const deadLetter = readDeadLetter(delayed.body);
+      if (deadLetter === undefined) {
         // A dead letter of another version, or not written by Payonce, that an operator redrove. It waits for another
         // action.
         await unreadable.park({ body: delayed.body, reason: UNREADABLE, detail: delayed.messageId });
-        telemetry.run('last rung', {}, { came: UNREADABLE });
+        telemetry.run('last rung', {}, { result: UNREADABLE });
         return { batchItemFailures: [] };
       }
       const isRepeated = delayed.attributes.ApproximateReceiveCount > 1;
-      const came = await makeDelayedCall(tools, letter, delayed.messageId, isRepeated);
-      telemetry.run('last rung', {}, { came });
+      const result = await makeDelayedCall(tools, deadLetter, delayed.messageId, isRepeated);
+      telemetry.run('last rung', {}, { result });
       // An error fails the only message of the batch.
       return { batchItemFailures: [] };
     }
-    const { action, atMost } = readLetterOrder(event);
+    const { action, atMost } = readDeadLetterRequest(event);
     const run = { deadlineMs: clock.nowMs() + REDRIVE_SECONDS * 1_000, atMost };
-    const letters = await (action === 'list' ? listLetters(tools, run) : redriveLetters(tools, run));
-    const stay = letters.filter(({ state }) => state === 'stays').length;
-    telemetry.run(action, {}, { letters: letters.length, stay });
-    return { letters };
+    const deadLetters = await (action === 'list' ? listDeadLetters(tools, run) : redriveDeadLetters(tools, run));
+    const stay = deadLetters.filter(({ state }) => state === 'stays').length;
+    telemetry.run(action, {}, { dead_letters: deadLetters.length, stay });
+    return { deadLetters };
   };
 }
 
 /** Reads the payload of the operator's command. @throws Error that names the invalid field */
-function readLetterOrder(event: unknown): LetterOrder {
-  const parsed = letterOrder.safeParse(event);
+function readDeadLetterRequest(event: unknown): DeadLetterRequest {
+  const parsed = deadLetterRequest.safeParse(event);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new Error(`${issue?.path.join('.') ?? ''} ${issue?.message ?? 'is invalid'}`);

@@ -34,7 +34,7 @@ export function wire(platform: Platform & Buckets & Functions, _runner: Operatio
       views: new DynamoDbViews(documents, viewsTable, pacing),
       transitions: new LedgerTransitions(documents, tables, pacing),
     }),
-    wake: lambdaWriters(platform.lambda(), ownName),
+    startWriter: lambdaWriters(platform.lambda(), ownName),
     clock,
     entropy,
   };

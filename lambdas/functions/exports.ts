@@ -28,7 +28,7 @@ export function wire(platform: Platform & Buckets & Functions, runner: Operation
   const s3 = platform.s3();
   return authenticatedApi(EXPORT_ROUTES, {
     exports: new DynamoDbExports(documents, { registry: registryTable, ledger: ledgerTable }, pacing),
-    wake: lambdaWriters(platform.lambda(), writer),
+    startWriter: lambdaWriters(platform.lambda(), writer),
     link: (asked) => linkTo(s3, bucket, asked),
     keys: new DynamoDbApiKeyRegistry(documents, registryTable, pacing),
     limits: tenantLimits(platform, registryTable),

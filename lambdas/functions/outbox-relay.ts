@@ -41,7 +41,7 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
     digest,
     report: (error: unknown) => telemetry.fault('outbox-relay', error),
     marks: new DynamoDbJobMarks(documents, config.tables.registry, pacing),
-    tell: (attempt: PatientAttempt) => telemetry.batch(attempt),
+    onAttempt: (attempt: PatientAttempt) => telemetry.batch(attempt),
     ...pacing,
   };
   return async ({ Records }: { readonly Records: readonly unknown[] }): Promise<DynamoDBBatchResponse> => {

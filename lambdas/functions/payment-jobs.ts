@@ -110,9 +110,9 @@ async function paymentJobs(
       orders: new DynamoDbOrders(documents, tables, pacing, store, unreadable),
       // Without parties the deployment accepts no orders.
       ...(partiesConfig === undefined ? {} : { parties: await configuredParties(partiesConfig, platform) }),
-      told: (queue, resolved) => tellResolved(telemetry, queue, resolved),
+      onResolved: (queue, resolved) => reportResolved(telemetry, queue, resolved),
     }),
-    'retry-orphans': retryOrphansJob({ ...payments, shelf: effects }, (retried) => tellRetried(telemetry, retried)),
+    'retry-orphans': retryOrphansJob({ ...payments, shelf: effects }, (retried) => reportRetried(telemetry, retried)),
     'expire-authorizations': expireAuthorizationsJob({
       ...payments,
       holds: new DynamoDbDueQueue({ client: documents, table: tables.registry, pacing, unreadable }, HOLDS),
@@ -120,11 +120,11 @@ async function paymentJobs(
   } satisfies Readonly<Record<JobOf<'payments'>, Job>>;
 }
 
-function tellResolved(telemetry: Telemetry, queue: string, resolved: Resolved): void {
+function reportResolved(telemetry: Telemetry, queue: string, resolved: Resolved): void {
   telemetry.run(`resolve ${queue}`, { resolved: resolved.finished, unavailable: resolved.failed }, { ...resolved });
 }
 
-function tellRetried(telemetry: Telemetry, retried: RetriedOrphans): void {
+function reportRetried(telemetry: Telemetry, retried: RetriedOrphans): void {
   const counts = { orphan_adopted: retried.adopted, orphan_given_up: retried.givenUp };
   telemetry.run('retry orphaned callbacks', counts, { ...retried });
 }

@@ -1,5 +1,5 @@
 import { createEventHandler } from '../events/http/event-handler.ts';
-import { consumerTelemetry, unsentLetters } from '../events/http/event-telemetry.ts';
+import { consumerTelemetry, reportUnsentReceipt } from '../events/http/event-telemetry.ts';
 import { readReceiptConfig } from '../events/settings.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { RECEIPT_EVENTS } from '../follow-ups/contract.ts';
@@ -32,7 +32,7 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
     payments: new DynamoDbStore(documents, tables, pacing),
     runner,
     digest,
-    unsent: unsentLetters('receipt-consumer', instruments),
+    unsent: reportUnsentReceipt('receipt-consumer', instruments),
     ...pacing,
   };
   return createEventHandler(

@@ -65,9 +65,9 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
     const { data: parked } = redriven.safeParse(asked);
     if (parked !== undefined) {
       const deadlineMs = nowMs + REDRIVE_PARKED_SECONDS * 1000;
-      const came = await redriveParked(tools, parkedWork(parked.parked), deadlineMs);
-      asRelay.batch({ ...came, left: 0 });
-      return { published: came.published, parked: came.parked };
+      const result = await redriveParked(tools, parkedWork(parked.parked), deadlineMs);
+      asRelay.batch({ ...result, left: 0 });
+      return { published: result.published, parked: result.parked };
     }
     const { sinceMs, untilMs } = request.parse(asked);
     if (isBeyondHorizon(sinceMs, nowMs)) {

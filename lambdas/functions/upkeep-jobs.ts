@@ -7,7 +7,7 @@ import { republishLostEvents } from '../events/use/republish-lost-events.ts';
 import { readWriterName } from '../exports/settings.ts';
 import { DynamoDbExports } from '../exports/store/dynamodb-exports.ts';
 import { lambdaWriters } from '../exports/store/lambda-writers.ts';
-import { wakeLeftExports } from '../exports/use/wake-left-exports.ts';
+import { resumeExports } from '../exports/use/resume-exports.ts';
 import { releaseCommissionsJob } from '../follow-ups/release-commissions.ts';
 import { DynamoDbCommissions } from '../follow-ups/store/dynamodb-commissions.ts';
 import type { JobOf } from '../jobs/contract/jobs.ts';
@@ -107,7 +107,7 @@ export async function wire(
         marks: new DynamoDbJobMarks(platform.documents, payments.tables.registry, stores.pacing),
         listed: readListedJobs(platform.variables),
         clock,
-        tell: jobs.overdue,
+        reportOverdue: jobs.overdue,
         report: (error) => jobs.fault(NAME, error),
       }),
       ...bookkeepingJobs(
@@ -168,10 +168,10 @@ function sweepingJobs(
         (swept) => telemetry.run('sweep webhooks', { webhook_swept: swept }, { swept }),
       ),
       exports: (run) =>
-        wakeLeftExports(
+        resumeExports(
           {
             exports: new DynamoDbExports(documents, tables, pacing),
-            wake: lambdaWriters(platform.lambda(), readWriterName(platform.variables)),
+            startWriter: lambdaWriters(platform.lambda(), readWriterName(platform.variables)),
             clock,
             report,
           },

@@ -53,7 +53,7 @@ const STEPS = {
 } as const;
 
 /** An entry that is looked up repeatedly. */
-export interface Looked {
+export interface LookSchedule {
   readonly kind: keyof typeof STEPS;
   /** Spreads entries of the same age over the minutes of their interval. */
   readonly name: string;
@@ -62,26 +62,26 @@ export interface Looked {
 }
 
 /** The time of the first look: at the next run, or within the first interval. Unix milliseconds. */
-export function firstLookMs(looked: Looked): number {
-  return lookFrom(looked, looked.sinceMs);
+export function firstLookMs(schedule: LookSchedule): number {
+  return lookFrom(schedule, schedule.sinceMs);
 }
 
 /** The time of the look after one by the run that began at `lookedAtMs`: within the interval for its age. Unix milliseconds. */
-export function nextLookMs(looked: Looked, lookedAtMs: number): number {
-  return lookFrom(looked, lookedAtMs + MINUTE_MS);
+export function nextLookMs(schedule: LookSchedule, lookedAtMs: number): number {
+  return lookFrom(schedule, lookedAtMs + MINUTE_MS);
 }
 
 /** The longest time between two looks at this age. Milliseconds. */
-export function lookIntervalMs({ kind, sinceMs }: Looked, atMs: number): number {
+export function lookIntervalMs({ kind, sinceMs }: LookSchedule, atMs: number): number {
   const [, everyMinutes = 1] = STEPS[kind].find(([belowAgeMs]) => atMs - sinceMs < belowAgeMs) ?? [];
   return everyMinutes * MINUTE_MS;
 }
 
 /** The first minute in the entry's own schedule that is not earlier than the minute of `fromMs`. */
-function lookFrom(looked: Looked, fromMs: number): number {
-  const every = lookIntervalMs(looked, fromMs) / MINUTE_MS;
+function lookFrom(schedule: LookSchedule, fromMs: number): number {
+  const every = lookIntervalMs(schedule, fromMs) / MINUTE_MS;
   const minute = Math.floor(fromMs / MINUTE_MS);
-  const past = (minute + spreadOf(looked.name)) % every;
+  const past = (minute + spreadOf(schedule.name)) % every;
   return (past === 0 ? minute : minute + every - past) * MINUTE_MS;
 }
 

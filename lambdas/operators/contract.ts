@@ -10,7 +10,7 @@ export const PurgeMetric = {
  * Queues that no function receives, each with the queue or function to which its messages are redriven. All others are
  * dead letters of the queue with their name.
  */
-export const WAYS: Readonly<Record<string, string>> = {
+export const REDRIVE_TARGETS: Readonly<Record<string, string>> = {
   'Events-Parked': 'Events-Republisher',
   'Vendors-DeadLetters': 'Parties-DelayedCalls-Queue',
 };
@@ -35,6 +35,6 @@ export interface MessageQueueNames {
   readonly received: Readonly<Record<string, string>>;
   /** Names or addresses of other queues whose messages no function receives. */
   readonly kept: Readonly<Record<string, string>>;
-  /** The functions of {@link WAYS}. */
+  /** The functions of {@link REDRIVE_TARGETS}. */
   readonly functions: Readonly<Record<string, string>>;
 }

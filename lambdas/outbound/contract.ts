@@ -1,19 +1,19 @@
 /** The payload with which the operator's command invokes the function for dead letters. */
-export interface LetterOrder {
+export interface DeadLetterRequest {
   readonly action: 'list' | 'redrive';
-  /** 1 to MOST_LETTERS. */
+  /** 1 to MAX_DEAD_LETTERS. */
   readonly atMost: number;
 }
 
 /** Letters per run. Each letter takes seconds while its vendor is unavailable, so more would not fit into one run. */
-export const MOST_LETTERS = 100;
+export const MAX_DEAD_LETTERS = 100;
 
-export interface LetterAnswer {
-  readonly letters: readonly LetterReport[];
+export interface DeadLetterResponse {
+  readonly deadLetters: readonly DeadLetterReport[];
 }
 
 /** One letter as shown to an operator, without its payload. */
-export interface LetterReport {
+export interface DeadLetterReport {
   readonly id: string;
   readonly vendor: string;
   readonly operation: string;

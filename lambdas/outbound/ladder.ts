@@ -69,7 +69,7 @@ export async function climb<T>(
     if (clock.nowMs() + waitMs + SHORTEST_CALL_MS > call.deadlineMs) break;
     if (waitMs > 0) await clock.sleep(waitMs);
     progress.waitAtLeastMs = 0;
-    const looked = await lookBeforeSending(tools, call, progress);
+    const looked = await lookUpBeforeResend(tools, call, progress);
     const rung = looked.kind === 'send' ? await send(tools, call, progress, effect) : looked;
     if (rung.kind === 'answered') return rung;
     if (rung.kind === 'give_up') break;
@@ -81,7 +81,7 @@ export async function climb<T>(
 }
 
 /** After a send without an answer, returns `send` only if the send was provably not applied or a repetition is harmless. */
-async function lookBeforeSending<T>(tools: LadderTools, call: OutboundCall<T>, progress: Progress): Promise<Rung<T>> {
+async function lookUpBeforeResend<T>(tools: LadderTools, call: OutboundCall<T>, progress: Progress): Promise<Rung<T>> {
   if (call.idempotent !== 'by_lookup' || progress.unanswered === undefined) return { kind: 'send' };
   const { atMs } = progress.unanswered;
   const askedAtMs = tools.clock.nowMs();

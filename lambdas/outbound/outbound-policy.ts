@@ -106,10 +106,10 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
       const reason = fault.code;
       const { operation, about } = call;
       const named = about === undefined ? {} : { about };
-      const letter = { vendor, operation, ...named, payload, attempts, reason, mayBeApplied };
+      const deadLetter = { vendor, operation, ...named, payload, attempts, reason, mayBeApplied };
       const isDelayed = givenUp === 'delay' && !isTerminal;
       try {
-        await deadLetters.put(letter, isDelayed ? 'delayed' : 'dead');
+        await deadLetters.put(deadLetter, isDelayed ? 'delayed' : 'dead');
       } catch {
         // The fault of the call states what may have happened. The caller's transport must redeliver.
         observer.count(vendor, 'outbound_dead_letter_failed');

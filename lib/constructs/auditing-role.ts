@@ -71,12 +71,12 @@ export class AuditingRole extends Construct {
 }
 
 /**
- * The role with which an operator restores a row of the Ledger (`payonce tables mend`). It also has the permissions
+ * The role with which an operator restores a row of the Ledger (`payonce tables restore-row`). It also has the permissions
  * that appends need.
  */
-export class MendingRole extends AuditingRole {
+export class RowRestoreRole extends AuditingRole {
   constructor(scope: Construct, id: string, props: AuditingRoleProps) {
-    super(scope, id, props, 'Restores rows of the Ledger: payonce tables mend.');
+    super(scope, id, props, 'Restores rows of the Ledger: payonce tables restore-row.');
     props.ledger.grantAppend(this.role, ['payment', 'order', 'activity']);
   }
 }

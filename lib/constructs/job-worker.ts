@@ -5,10 +5,10 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { JOB_MESSAGE_HIDDEN_SECONDS, JOB_WORKER_TIMEOUT_SECONDS } from '../../lambdas/jobs/contract/runs.ts';
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
+import { allowRecursiveLoop } from './allow-recursive-loop.ts';
 import type { PayonceFunction } from './payonce-function.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 import { TaskQueue } from './task-queue.ts';
-import { wakesItself } from './wakes-itself.ts';
 
 export interface JobWorkerProps {
   /** Created with `jobWorker`; its timeout is `JOB_WORKER_TIMEOUT_SECONDS`. */
@@ -37,7 +37,7 @@ export class JobWorker extends Construct {
       new SqsEventSource(queue, { batchSize: 1, reportBatchItemFailures: true, maxConcurrency: concurrency }),
     );
     // A run ends when all items are processed, or at its maximum duration.
-    wakesItself(worker.function);
+    allowRecursiveLoop(worker.function);
     Validations.of(worker.function).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
       reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',

@@ -92,7 +92,7 @@ function requests({ api, orders, vendors, processors }: OverviewProps): IWidget[
   const ofOrders = orders ? counted('orders', ['first', 'unknown', 'unavailable', 'failure']) : [];
   return [
     graph('Payments, changes and orders by outcome', [...counted('payments', outcomes), ...ofOrders]),
-    graph('Callbacks', counted('callbacks', ['taken_in', 'redelivered', 'orphaned', 'refused'].map(callback))),
+    graph('Callbacks', counted('callbacks', ['recorded', 'redelivered', 'orphaned', 'refused'].map(callback))),
     graph('The gateway', [
       api.metricCount({ period: PERIOD }),
       api.metricClientError({ period: PERIOD }),

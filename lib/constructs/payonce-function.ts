@@ -89,7 +89,7 @@ export class PayonceFunction extends Construct implements IGrantable {
   }
 
   /** Adds variables to its environment. */
-  tell(variables: Readonly<Record<string, string>>): void {
+  setEnvironment(variables: Readonly<Record<string, string>>): void {
     for (const [name, value] of Object.entries(variables)) this.function.addEnvironment(name, value);
   }
 

@@ -77,7 +77,7 @@ export class Registry extends DataTable {
   /** Allows `grantee` to count requests against the limits of their tenants. */
   grantCountRequests(grantee: PayonceFunction): void {
     this.grantRows(grantee, 'CountRequests', ['dynamodb:UpdateItem'], [RegistryRow.limit]);
-    grantee.tell({ [Environment.tenantLimit]: JSON.stringify(this.#limit) });
+    grantee.setEnvironment({ [Environment.tenantLimit]: JSON.stringify(this.#limit) });
   }
 
   /** Allows `api` to identify operators, by their keys or by the identity provider. */
@@ -85,7 +85,7 @@ export class Registry extends DataTable {
     this.grantRows(api, 'ReadOperatorKeys', ['dynamodb:GetItem'], [RegistryRow.operatorKey]);
     this.grantRows(api, 'NoteUseOfKeys', ['dynamodb:UpdateItem'], [RegistryRow.apiKeyUse]);
     if (this.#identityProvider !== undefined)
-      api.tell({ [Environment.identityProvider]: JSON.stringify(this.#identityProvider) });
+      api.setEnvironment({ [Environment.identityProvider]: JSON.stringify(this.#identityProvider) });
   }
 
   /** Allows `grantee` to see whether a tenant exists. */

@@ -15,10 +15,10 @@ import { SCHEDULED_TIME_ATTRIBUTE } from '../../lambdas/jobs/contract/runs.ts';
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import type { DataStack } from '../data-stack.ts';
+import { allowRecursiveLoop } from './allow-recursive-loop.ts';
 import { type FunctionLogs, PayonceFunction } from './payonce-function.ts';
 import { schedulerRole } from './scheduler-role.ts';
 import { TaskQueue } from './task-queue.ts';
-import { wakesItself } from './wakes-itself.ts';
 
 export interface TargetJobsProps {
   readonly targets: JobTargets;
@@ -54,7 +54,7 @@ export class TargetJobs extends Construct {
         [Environment.webhookLoopback]: String(props.allowLoopback),
       },
     });
-    caller.tell({
+    caller.setEnvironment({
       [TargetEnvironment.targets]: JSON.stringify(this.#called(props)),
       [TargetEnvironment.queueUrl]: queue.queueUrl,
       [TargetEnvironment.missedQueueUrl]: missed.queueUrl,
@@ -67,7 +67,7 @@ export class TargetJobs extends Construct {
       new SqsEventSource(queue, { batchSize: 1, reportBatchItemFailures: true, maxConcurrency: CALLS_AT_ONCE }),
     );
     // A call is retried until the window of its run ends.
-    wakesItself(caller.function);
+    allowRecursiveLoop(caller.function);
     Validations.of(caller.function).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
       reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',

@@ -35,7 +35,7 @@ const MINUTES = HOURS * 60;
 const IDLE_METRICS = Object.keys(BacklogMetric).length + 2;
 
 /**
- * Metrics that payments, callbacks, events and webhooks write in the normal case: `first`, `callback_taken_in` and
+ * Metrics that payments, callbacks, events and webhooks write in the normal case: `first`, `callback_recorded` and
  * `webhook_delivered`, and `event_published` or `event_consumed` with `event_age` of the relay and of two consumers
  * (docs/metrics.md).
  */

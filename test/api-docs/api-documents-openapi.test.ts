@@ -36,6 +36,7 @@ import { audit } from '../../lambdas/api-docs/audit-paths.ts';
 import { received } from '../../lambdas/api-docs/callback-path.ts';
 import captured from '../../lambdas/api-docs/examples.json' with { type: 'json' };
 import { exportList, listedExport, shownExport } from '../../lambdas/api-docs/export-paths.ts';
+import { keyRecord } from '../../lambdas/api-docs/inspection-paths.ts';
 import { job, jobList, jobRun, jobRunList } from '../../lambdas/api-docs/job-answers.ts';
 import {
   charge,
@@ -47,7 +48,6 @@ import {
   paymentList,
   volumeList,
 } from '../../lambdas/api-docs/list-schemas.ts';
-import { keyRecord } from '../../lambdas/api-docs/look-paths.ts';
 import {
   approval,
   approvalList,

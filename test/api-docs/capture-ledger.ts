@@ -2,11 +2,11 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { compareBooks } from '../../lambdas/reconciliation/domain/compare-books.ts';
-import { keepLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
+import { recordLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { auditedArchive } from '../archive/audited-archive.ts';
 import { MemoryMessages } from '../operators/memory-messages.ts';
 import { ChangedPayment, NO_CHARGE_FOUND } from '../payments/provoked-changes.ts';
-import { lookedAt } from '../reconciliation/mismatch-fixtures.ts';
+import { lookSubject } from '../reconciliation/mismatch-fixtures.ts';
 import { Api, dataOf, type Reply } from '../world/api.ts';
 import type { CapturedExamples } from './captured-examples.ts';
 import { keyOfTenant, waitingApproval } from './provoked-problems.ts';
@@ -145,7 +145,12 @@ export async function captureMismatches(examples: CapturedExamples): Promise<voi
   const { transitions, state } = chain;
   const [mismatch] = compareBooks(charges, { paymentId, paymentStatus: state.payment.status, transitions });
   const compare = (atMs: number) =>
-    keepLook({ views: harness.views, digest: systemDigest }, lookedAt('k', { subject: paymentId }), mismatch, atMs);
+    recordLook(
+      { views: harness.views, digest: systemDigest },
+      lookSubject('k', { subject: paymentId }),
+      mismatch,
+      atMs,
+    );
 
   const id = await harness.storeOperatorKey('ok_captured-for-the-api-documents', {
     operator: 'Bob Example',
@@ -175,7 +180,7 @@ export async function captureApprovals(examples: CapturedExamples): Promise<void
   await reviewed.inside.correct(reviewed.chargeId, { status: 'succeeded', amount_captured: 999 });
   await reviewed.learn();
   const decided = await reviewed.ledger
-    .beside({ approvals: { aboveMinor: { EUR: 500 }, lifetimeMs: 72 * 3_600_000 } })
+    .with({ approvals: { aboveMinor: { EUR: 500 }, lifetimeMs: 72 * 3_600_000 } })
     .write(`/v1/admin/payments/${reviewed.id}/resolve`, 'd', NO_CHARGE_FOUND);
   examples.answer('resolvePayment', 'waits', 'A second person must approve it', decided);
   const other = await waitingApproval();
@@ -239,7 +244,7 @@ export async function captureOperatorLists(examples: CapturedExamples): Promise<
   api.clock.advance(60_000);
   const all = examples.request('redriveQueue', 'all', 'All messages that wait', {});
   const path = '/v1/admin/queues/Webhooks-Tasks-DeadLetters/redrive';
-  const redriven = await api.beside({ messages }).write(path, 'again', all);
+  const redriven = await api.with({ messages }).write(path, 'again', all);
   examples.answer('redriveQueue', 'webhooks', 'A message about a webhook is put back', redriven);
 }
 
@@ -251,7 +256,7 @@ export async function captureAudit(examples: CapturedExamples): Promise<void> {
   examples.answer('getAudit', 'off', 'A deployment without an archive', await new Api().get(path));
 }
 
-export async function captureLooks(examples: CapturedExamples): Promise<void> {
+export async function captureInspections(examples: CapturedExamples): Promise<void> {
   const api = new Api();
   const payment = await api.paid('order-1234');
   const query = new URLSearchParams({ tenant: 'ten_desk', mode: 'test', path: '/v1/payments', key: 'order-1234' });

@@ -48,7 +48,7 @@ export async function capturePayments(examples: CapturedExamples): Promise<void>
 
 export async function captureLists(examples: CapturedExamples): Promise<void> {
   const events = new Api();
-  const harness = events.beside({ processor: { ...events.processor, name: 'sandbox' } });
+  const harness = events.with({ processor: { ...events.processor, name: 'sandbox' } });
   await harness.pay('k-1');
   const [event] = dataOf(examples.answer('listEvents', 'page', 'All events', await events.get('/v1/events')));
   invariant(event !== undefined, 'the payment has an event');

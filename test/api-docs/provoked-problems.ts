@@ -24,7 +24,7 @@ type Provoked = Pick<Reply, 'body'>;
 /** The API with a processor that has the name of the sandbox's. */
 export function deskAtSandbox(processor: Partial<Processor> = {}): Api {
   const harness = new Api();
-  return harness.beside({ processor: { ...harness.processor, name: 'sandbox', ...processor } });
+  return harness.with({ processor: { ...harness.processor, name: 'sandbox', ...processor } });
 }
 
 export const silent: Partial<Processor> = {
@@ -99,13 +99,13 @@ async function letGo(): Promise<Reply> {
       return typeof own === 'function' ? (own.bind(store) as unknown) : own;
     },
   });
-  await harness.beside({ processor, store: dying }).pay('k', { capture: 'manual' });
+  await harness.with({ processor, store: dying }).pay('k', { capture: 'manual' });
   const [{ chargeId, paymentId } = {}] = harness.processor.inside.all;
   invariant(chargeId !== undefined && paymentId !== undefined, 'the processor was asked');
   await harness.processor.inside.expire(chargeId);
   await harness.world.learn(paymentId);
   harness.clock.advance(MINUTE);
-  return harness.beside({ processor }).pay('k', { capture: 'manual' });
+  return harness.with({ processor }).pay('k', { capture: 'manual' });
 }
 
 const MINUTE = 60_000;
@@ -169,7 +169,7 @@ const PROVOKED_WEBHOOKS = {
     return harness.send('POST', `${path}/replay`, 'r', { created_from: 0, created_to: 10 });
   },
   too_many_exports: async () => {
-    const harness = new Api({ wake: async () => undefined });
+    const harness = new Api({ startWriter: async () => undefined });
     const body = { kind: 'entries', from: '2026-03-01', to: '2026-03-01' };
     for (const key of ['a', 'b', 'c', 'd', 'e']) await harness.write('/v1/exports', key, body);
     return harness.write('/v1/exports', 'f', body);
@@ -228,7 +228,7 @@ export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => 
   idempotency_key_in_progress: async () => {
     const rival = Promise.withResolvers<Reply>();
     const asked = new Api();
-    const first = asked.beside({
+    const first = asked.with({
       processor: {
         ...asked.processor,
         charge: async (order, limit) => {
@@ -278,7 +278,7 @@ export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => 
   nothing_to_redrive: async () => {
     const api = new Api();
     const messages = new MemoryMessages(api.clock);
-    return api.beside({ messages }).write('/v1/admin/queues/Webhooks-Tasks-DeadLetters/redrive', 'r');
+    return api.with({ messages }).write('/v1/admin/queues/Webhooks-Tasks-DeadLetters/redrive', 'r');
   },
   reference_already_used: async () => {
     const harness = deskAtSandbox();
@@ -288,9 +288,9 @@ export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => 
   payment_not_attempted: async () => {
     const harness = new Api();
     const named = { ...harness.processor, name: 'sandbox' };
-    await harness.beside({ processor: { ...named, ...refusing } }).pay('k');
+    await harness.with({ processor: { ...named, ...refusing } }).pay('k');
     harness.clock.advance(60 * MINUTE);
-    return harness.beside({ processor: named }).pay('k');
+    return harness.with({ processor: named }).pay('k');
   },
   body_too_large: () => deskAtSandbox().post('x'.repeat(MAX_BODY_BYTES + 1)),
   unsupported_media_type: () => deskAtSandbox().post('{}', { headers: { 'Content-Type': 'text/plain' } }),

@@ -53,7 +53,7 @@ test('one row that is changed by hand is named, put back and explained, and then
   expect(await command('verify', '--payment', payment)).toMatchObject({ code: 1 });
 
   const why = ['--reason', 'Ticket 4711'];
-  expect(await command('tables', 'mend', `${payment}/2`, ...why)).toMatchObject({
+  expect(await command('tables', 'restore-row', `${payment}/2`, ...why)).toMatchObject({
     code: 0,
     document: { outcome: 'put' },
   });

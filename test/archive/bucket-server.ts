@@ -70,7 +70,7 @@ export class BucketServer {
     );
     const page = rest.slice(0, most);
     const last = page.at(-1);
-    const told = page.map(({ name, isMarker, index }) => {
+    const entries = page.map(({ name, isMarker, index }) => {
       const kind = isMarker ? 'DeleteMarker' : 'Version';
       return `<${kind}><Key>${name}</Key><VersionId>${index}</VersionId></${kind}>`;
     });
@@ -78,7 +78,7 @@ export class BucketServer {
     const next = isCut
       ? `<NextKeyMarker>${last.name}</NextKeyMarker><NextVersionIdMarker>${last.index}</NextVersionIdMarker>`
       : '';
-    return `<ListVersionsResult><IsTruncated>${isCut}</IsTruncated>${next}${told.join('')}</ListVersionsResult>`;
+    return `<ListVersionsResult><IsTruncated>${isCut}</IsTruncated>${next}${entries.join('')}</ListVersionsResult>`;
   }
 
   facts(): Promise<BucketFacts> {

@@ -51,7 +51,7 @@ describe('the bucket of the archive', () => {
       ),
     ],
   ])('without the statement %s of its policy is named, also with one that has a loophole', async (sid, because) => {
-    const told = (found: readonly { readonly because: string }[]) => found.map((each) => each.because);
+    const reasonsIn = (found: readonly { readonly because: string }[]) => found.map((each) => each.because);
     const others = policy.filter(({ Sid }) => Sid !== sid);
     const [statement = {}] = policy.filter(({ Sid }) => Sid === sid);
     const loopholes = [
@@ -63,7 +63,7 @@ describe('the bucket of the archive', () => {
     ];
     for (const loophole of loopholes) {
       const changed = loophole === undefined ? others : [...others, loophole];
-      expect(told(await findingsOf((server) => void (server.policy = changed)))).toEqual(because);
+      expect(reasonsIn(await findingsOf((server) => void (server.policy = changed)))).toEqual(because);
     }
   });
 

@@ -47,11 +47,11 @@ describe('the record of a verification', () => {
       ...change,
     };
     const slice = { kind: 'asked', fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER } as const;
-    const told: Verification[] = [];
+    const reported: Verification[] = [];
     const recording = {
       verifications,
       clock: new SimulatedClock(nowMs),
-      tell: (verification: Verification) => void told.push(verification),
+      report: (verification: Verification) => void reported.push(verification),
     };
     const error = await auditAndRecord(tools, recording, slice).then(
       () => undefined,
@@ -59,12 +59,12 @@ describe('the record of a verification', () => {
     );
     const [recorded, ...more] = (await audited.verifications.newest('asked', 10)).verifications;
     expect(more).toEqual([]);
-    return { recorded, told, error };
+    return { recorded, reported, error };
   }
 
   test('says what was verified until now, how much, and that it holds', async () => {
-    const { recorded, told, error } = await verified(rows);
-    expect([error, told]).toEqual([undefined, [recorded]]);
+    const { recorded, reported, error } = await verified(rows);
+    expect([error, reported]).toEqual([undefined, [recorded]]);
     expect(recorded).toMatchObject({
       kind: 'asked',
       fromMs: 0,
@@ -89,8 +89,8 @@ describe('the record of a verification', () => {
   test('says why one failed, and claims nothing; its error is thrown, so that the run is repeated', async () => {
     const away = new Error('S3 is away');
     const bucket = () => Promise.reject(away);
-    const { recorded, told, error } = await verified(rows, { bucket });
-    expect([error, told]).toEqual([away, []]);
+    const { recorded, reported, error } = await verified(rows, { bucket });
+    expect([error, reported]).toEqual([away, []]);
     expect(recorded).toMatchObject({ verdict: 'failed', because: 'Error: S3 is away', found: 0, first: [] });
     expect(recorded?.counts).toBeUndefined();
     const noRecord = { write: () => Promise.reject(new Error('no record')) };
@@ -99,9 +99,9 @@ describe('the record of a verification', () => {
 
   test('that cannot be written hides no finding, and the run is repeated', async () => {
     const lost = new Error('no record');
-    const { told, error } = await verified(rows.slice(1), {}, { write: () => Promise.reject(lost) });
+    const { reported, error } = await verified(rows.slice(1), {}, { write: () => Promise.reject(lost) });
     expect(error).toBe(lost);
-    expect(told).toMatchObject([{ verdict: 'differs' }]);
+    expect(reported).toMatchObject([{ verdict: 'differs' }]);
   });
 
   test('is one object for each run: a run that is repeated writes over none', async () => {
@@ -126,11 +126,11 @@ describe('the last verifications', () => {
 
   test('are those of each kind, newest first, with the hour in which one was due', async () => {
     const { verified, areManifestsOverdue } = await readAudit(await auditedArchive(FINDING), NOON_MS);
-    const told = verified.map(({ verifications, ...kind }) => ({
+    const reported = verified.map(({ verifications, ...kind }) => ({
       ...kind,
       of: verifications.map((each) => each.verdict),
     }));
-    expect(told).toEqual([
+    expect(reported).toEqual([
       { kind: 'day', dueMs: MIDNIGHT_MS + 2 * HOUR_MS, isOverdue: false, unreadable: 0, of: ['holds', 'differs'] },
       {
         kind: 'part',

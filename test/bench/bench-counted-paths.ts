@@ -16,7 +16,7 @@ import { createPayment } from '../../lambdas/payments/use/create-payment.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
 import { fanOut } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
-import { countingJob, hearing, recordOf } from '../jobs/job-fixtures.ts';
+import { countingJob, recordingObserver, recordOf } from '../jobs/job-fixtures.ts';
 import { callback } from '../payments/payment-fixtures.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -152,7 +152,7 @@ async function runPath(): Promise<CountedPath> {
   const asked = { ...recordOf(run), operationId: 'jobcall_1' as OperationId, expiresAtSeconds: 1_800_000_000 };
   const tasks = { enqueue: async () => undefined };
   const jobs = { resolve: countingJob(0) };
-  const tools = { runs, tasks, jobs, observer: hearing(), runner: idempotentRunner, clock };
+  const tools = { runs, tasks, jobs, observer: recordingObserver(), runner: idempotentRunner, clock };
   return world.count(async () => {
     await new DynamoDbConsumerRecords(client, TABLES, pacing).recordOnce(asked, []);
     await runs.accept(recordOf(run), run);

@@ -127,10 +127,10 @@ export async function eventRates(settings: Readonly<Record<'relay' | 'projector'
 
 /** The table of docs/benchmarks.md. */
 export async function eventRateTable(settings: Parameters<typeof eventRates>[0]): Promise<string> {
-  const told = ({ memoryMb, batch, atOnce }: BatchSettings) => `${memoryMb} MB, ${atOnce} × ${batch}`;
+  const described = ({ memoryMb, batch, atOnce }: BatchSettings) => `${memoryMb} MB, ${atOnce} × ${batch}`;
   const rows = (await eventRates(settings)).map(
     (row) =>
-      `| ${row.name} | ${row.calls.toFixed(1)} | ${told(row.before)} | ${row.rateBefore} | ${told(row.settings)} | ${row.rate.toLocaleString('en-US')} |`,
+      `| ${row.name} | ${row.calls.toFixed(1)} | ${described(row.before)} | ${row.rateBefore} | ${described(row.settings)} | ${row.rate.toLocaleString('en-US')} |`,
   );
   return [
     '| function | calls for an event | before | events/s | now | events/s |',

@@ -337,7 +337,7 @@ describe('an event of the bus', () => {
     detail: { tenant: 'ten_shop', mode: 'test', event: { id, sequence: 2 } },
   });
 
-  async function wayOut() {
+  async function outgoing() {
     const prefix = unique('events');
     const stream = await makeStream(nats, `${prefix}.>`);
     const manager = await jetstreamManager(nats);
@@ -368,7 +368,7 @@ describe('an event of the bus', () => {
   }
 
   test('is stored under the subject of its tenant and name, with its id as Nats-Msg-Id; what is no event is parked', async () => {
-    const { prefix, stream, startBridge, put, parking, stored } = await wayOut();
+    const { prefix, stream, startBridge, put, parking, stored } = await outgoing();
     await put('not JSON');
     await put(busEvent('evt_1'));
     await startBridge();
@@ -383,7 +383,7 @@ describe('an event of the bus', () => {
   });
 
   test('is stored once when the bridge is killed after JetStream stored it and before it is deleted from the queue', async () => {
-    const { startBridge, put, stored } = await wayOut();
+    const { startBridge, put, stored } = await outgoing();
     await put(busEvent('evt_2'));
     const first = await startBridge();
     gate.before = (action) => {
@@ -400,7 +400,7 @@ describe('an event of the bus', () => {
   });
 
   test('waits in the queue while the server is down', async () => {
-    const { startBridge, put, stored } = await wayOut();
+    const { startBridge, put, stored } = await outgoing();
     const bridge = await startBridge();
     await until(async () => ((await bridge.health()).status === 200 ? true : undefined));
     await server.kill();

@@ -3,20 +3,23 @@ import { callback, paymentRequest } from '../payments/payment-fixtures.ts';
 import { surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { whole } from '../support/slice.ts';
-import { CallbackWorld, callbackStory, RACES, takeIn } from './callback-story.ts';
-import { naiveTakeIn } from './naive-callback.ts';
+import { CallbackWorld, callbackStory, engineReceiver, RACES } from './callback-story.ts';
+import { naiveReceiver } from './naive-callback.ts';
 
 const inMemory = () => new CallbackWorld({}, paymentRequest('callback-history', { source: 'tok_async' }));
 
 describe('a callback, its redelivery and a rival have one effect', () => {
   test('with every single fault at every call', async () => {
-    const { histories, findings } = await surveyFaults(callbackStory(inMemory, takeIn), { faults: 1, races: RACES });
+    const { histories, findings } = await surveyFaults(callbackStory(inMemory, engineReceiver), {
+      faults: 1,
+      races: RACES,
+    });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(200);
   });
 
   test('with every pair of faults at every two calls', async () => {
-    const { histories, findings } = await surveyFaults(callbackStory(inMemory, takeIn), {
+    const { histories, findings } = await surveyFaults(callbackStory(inMemory, engineReceiver), {
       faults: 2,
       races: RACES,
       oneOf: 149,
@@ -31,13 +34,13 @@ describe('a handler that reads and then writes without a condition', () => {
     const world = inMemory();
     const charge = await world.prepare();
     const plan = new FaultPlan();
-    const deliver = (name: string) => naiveTakeIn(new Actor(name, plan), callback('evt_1', charge), world);
+    const deliver = (name: string) => naiveReceiver(new Actor(name, plan), callback('evt_1', charge), world);
     await Promise.all([deliver('first'), deliver('second')]);
     expect(await world.violations([])).toContain('I2: 2 sets of postings');
   });
 
   test('is detected by the same histories', async () => {
-    const { findings } = await surveyFaults(callbackStory(inMemory, naiveTakeIn), { faults: 1, races: RACES });
+    const { findings } = await surveyFaults(callbackStory(inMemory, naiveReceiver), { faults: 1, races: RACES });
     expect(findings.flatMap(({ violations }) => violations)).toContain('I2: 2 sets of postings');
   });
 });

@@ -3,8 +3,8 @@ import { paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
 import { surveyFaults } from '../support/fault-histories.ts';
 import { createTables, storesOn } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
-import { CallbackWorld, callbackStory, RACES, takeIn } from './callback-story.ts';
-import { naiveTakeIn } from './naive-callback.ts';
+import { CallbackWorld, callbackStory, engineReceiver, RACES } from './callback-story.ts';
+import { naiveReceiver } from './naive-callback.ts';
 
 /** Concurrent worlds. They share no items, so they do not interfere. */
 const AT_ONCE = 8;
@@ -27,7 +27,7 @@ function worlds(faults: 'port' | 'sdk'): () => CallbackWorld {
 
 describe('a callback, its redelivery and a rival on the DynamoDB API have one effect', () => {
   test('with every single fault at every call of the SDK and of the processor', async () => {
-    const found = await surveyFaults(callbackStory(worlds('sdk'), takeIn), {
+    const found = await surveyFaults(callbackStory(worlds('sdk'), engineReceiver), {
       faults: 1,
       races: RACES,
       atOnce: AT_ONCE,
@@ -39,7 +39,7 @@ describe('a callback, its redelivery and a rival on the DynamoDB API have one ef
 
   // Every pair is run on the memory store, with every rival.
   test('with pairs of faults at every two calls', async () => {
-    const found = await surveyFaults(callbackStory(worlds('port'), takeIn), {
+    const found = await surveyFaults(callbackStory(worlds('port'), engineReceiver), {
       faults: 2,
       races: [{}],
       atOnce: AT_ONCE,
@@ -50,7 +50,7 @@ describe('a callback, its redelivery and a rival on the DynamoDB API have one ef
   });
 
   test('a handler that reads and then writes without a condition is detected', async () => {
-    const { findings } = await surveyFaults(callbackStory(worlds('port'), naiveTakeIn), {
+    const { findings } = await surveyFaults(callbackStory(worlds('port'), naiveReceiver), {
       faults: 0,
       races: RACES,
       atOnce: AT_ONCE,

@@ -12,7 +12,7 @@ import { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { World, type WorldOptions } from '../world/world.ts';
 
 /** The code that receives a callback: the engine, or a mutant that must be detected. */
-export type TakeIn = (actor: Actor, event: CallbackEvent, world: CallbackWorld) => Promise<unknown>;
+export type CallbackReceiver = (actor: Actor, event: CallbackEvent, world: CallbackWorld) => Promise<unknown>;
 
 /** A payment whose charge has succeeded. The processor redelivers its callback until it is acknowledged. */
 export class CallbackWorld extends World {
@@ -52,7 +52,7 @@ export class CallbackWorld extends World {
 }
 
 /** Receives the callback with the engine. */
-export const takeIn: TakeIn = (actor, event, world) => {
+export const engineReceiver: CallbackReceiver = (actor, event, world) => {
   const { effects, books } = world.toolsOf(actor);
   const [asked] = books;
   invariant(asked !== undefined, 'a callback needs books');
@@ -69,7 +69,7 @@ interface Race {
 export const RACES: readonly Race[] = [{}, ...beforeEachCall(4, [{ event: 'same' }, { event: 'other' }] as const)];
 
 /** One delivery with faults, then redeliveries until one is acknowledged. */
-export function callbackStory(make: () => CallbackWorld, how: TakeIn): Story<Race> {
+export function callbackStory(make: () => CallbackWorld, how: CallbackReceiver): Story<Race> {
   return async (faults, { rivalAt, event: rival }) => {
     const world = make();
     const charge = await world.prepare();

@@ -30,7 +30,7 @@ describe('a signed callback', () => {
     expect(await site.deliver(body)).toMatchObject({ status: 200, body: { received: true } });
     expect(await site.deliver(body)).toMatchObject({ status: 200, body: { received: true } });
     expect(await types()).toEqual(SETTLED);
-    expect(site.reports.map(({ counts }) => counts)).toEqual([['callback_taken_in'], ['callback_redelivered']]);
+    expect(site.reports.map(({ counts }) => counts)).toEqual([['callback_recorded'], ['callback_redelivered']]);
   });
 
   test('twice at once has one effect, and both are 200', async () => {
@@ -51,7 +51,7 @@ describe('a signed callback', () => {
     await site.deliver(eventBody('evt_1', charge));
     await site.processor.inside.approve(charge);
     await site.deliver(eventBody('evt_2', charge));
-    expect(site.reports.at(-1)?.counts).toEqual(['callback_taken_in']);
+    expect(site.reports.at(-1)?.counts).toEqual(['callback_recorded']);
     expect(site.alarms.at(-1)).toBe('late_success');
   });
 
@@ -60,7 +60,7 @@ describe('a signed callback', () => {
     await site.processor.inside.correct(charge, { status: 'voided' });
     await site.deliver(eventBody('evt_2', charge));
     expect(site.reports.at(-1)).toMatchObject({
-      counts: ['callback_taken_in'],
+      counts: ['callback_recorded'],
       report: { paymentId: request.paymentId, because: ['a captured charge cannot be voided'] },
     });
     expect(site.alarms).toEqual(['contradiction']);
@@ -147,7 +147,7 @@ describe('a signed callback', () => {
     const answer = await site.deliver(eventBody('evt_1', charge));
     expect(answer).toMatchObject({ status: 503, headers: { 'Retry-After': '1' } });
     expect(site.stored()).toBe(0);
-    await site.processor.inside.comeBack();
+    await site.processor.inside.recover();
     expect((await site.deliver(eventBody('evt_1', charge))).status).toBe(200);
   });
 });

@@ -6,13 +6,13 @@ import { decide } from '../../lambdas/payments/domain/decide.ts';
 import { nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import { chainOf, readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { requestedAt } from '../support/causes.ts';
-import type { TakeIn } from './callback-story.ts';
+import type { CallbackReceiver } from './callback-story.ts';
 
 /**
  * The naive handler: reads whether the event was recorded, posts if not, and then records the event. The check is not a
  * condition of the write, and the posting and the record are two writes. It appends at the next free place of the chain.
  */
-export const naiveTakeIn: TakeIn = async (actor, event, world) => {
+export const naiveReceiver: CallbackReceiver = async (actor, event, world) => {
   const { processor, clock } = world;
   const { effects } = world.toolsOf(actor);
   const operationId = callbackOperation(systemDigest, sourceOf(event), event.eventId);

@@ -124,7 +124,7 @@ describe('a callback that finds no payment', () => {
     await harness.deliver(callback('evt_1', await stray()));
     await harness.processor.inside.goDown();
     expect(await harness.retryOrphans()).toMatchObject({ failed: 1 });
-    await harness.processor.inside.comeBack();
+    await harness.processor.inside.recover();
     harness.clock.advance(MINUTE_MS);
     expect(await harness.retryOrphans()).toMatchObject({ waiting: 1 });
   });
@@ -174,7 +174,7 @@ describe('a callback that finds no payment', () => {
     const charge = harness.chargeOf(other);
     await harness.processor.inside.approve(charge);
     const event = { ...callback('evt_1', charge), paymentId: one.paymentId };
-    expect(await harness.deliver(event)).toMatchObject({ kind: 'taken_in', paymentId: other.paymentId });
+    expect(await harness.deliver(event)).toMatchObject({ kind: 'recorded', paymentId: other.paymentId });
     expect((await harness.chain(other)).state.payment.status).toBe('succeeded');
     expect(await harness.typesOf(one)).toEqual(['payment.created', 'payment.completed']);
   });

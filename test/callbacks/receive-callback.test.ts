@@ -39,13 +39,13 @@ describe('a callback', () => {
     const charge = harness.chargeOf(request);
     await harness.processor.inside.approve(charge);
     expect(await harness.deliver(callback('evt_1', charge))).toEqual({
-      kind: 'taken_in',
+      kind: 'recorded',
       paymentId: request.paymentId,
       transitions: ['payment.completed'],
       contradictions: [],
     });
     expect(await harness.deliver(callback('evt_1', charge))).toEqual({ kind: 'redelivered' });
-    expect(await harness.deliver(callback('evt_2', charge))).toMatchObject({ kind: 'taken_in', transitions: [] });
+    expect(await harness.deliver(callback('evt_2', charge))).toMatchObject({ kind: 'recorded', transitions: [] });
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.processing', 'payment.completed']);
   });
 
@@ -59,7 +59,7 @@ describe('a callback', () => {
       harness.deliver(callback('evt_1', charge)),
       harness.deliver(callback('evt_2', charge)),
     ]);
-    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['redelivered', 'taken_in', 'taken_in']);
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['recorded', 'recorded', 'redelivered']);
     const { transitions } = await harness.chain(request);
     expect(transitions.filter(({ postings }) => postings.length > 0)).toHaveLength(1);
   });
@@ -248,7 +248,7 @@ describe('a callback', () => {
     await harness.processor.inside.approve(charge);
     await harness.processor.inside.goDown();
     await expect(harness.deliver(callback('evt_1', charge))).rejects.toBeInstanceOf(RetryableError);
-    await harness.processor.inside.comeBack();
+    await harness.processor.inside.recover();
     expect(await harness.deliver(callback('evt_1', charge))).toMatchObject({ transitions: ['payment.completed'] });
   });
 
@@ -268,7 +268,7 @@ describe('a callback', () => {
         return harness.store.recordEffect(effect);
       },
     };
-    expect(await harness.deliver(callback('evt_1', charge), { effects })).toMatchObject({ kind: 'taken_in' });
+    expect(await harness.deliver(callback('evt_1', charge), { effects })).toMatchObject({ kind: 'recorded' });
     expect(largest).toEqual([40, 40, 40, 31]);
     expect((await harness.chain(request)).state.payment.amountRefundedMinor).toBe(150);
     expect(await harness.deliver(callback('evt_1', charge))).toEqual({ kind: 'redelivered' });
@@ -302,7 +302,7 @@ describe('a callback', () => {
     await harness.processor.inside.approve(charge);
     await harness.deliver(callback('evt_1', charge));
     for (const operationId of harness.store.effectIds()) harness.store.deleteRecord(operationId);
-    expect(await harness.deliver(callback('evt_1', charge))).toMatchObject({ kind: 'taken_in', transitions: [] });
+    expect(await harness.deliver(callback('evt_1', charge))).toMatchObject({ kind: 'recorded', transitions: [] });
   });
 });
 
@@ -333,14 +333,14 @@ describe('a stray charge', () => {
   test('beside the payment’s own charge is returned too', async () => {
     const request = paymentRequest('beside');
     await harness.pay(request);
-    const beside = await harness.processor.inside.charge({
+    const other = await harness.processor.inside.charge({
       operationId: storedOperationId('somebody-else'),
       paymentId: request.paymentId,
       amountMinor: 700,
     });
-    await harness.deliver(callback('evt_1', beside.chargeId));
+    await harness.deliver(callback('evt_1', other.chargeId));
     expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
-    expect(await harness.store.chargesToReturn(ALL_DUE)).toMatchObject([{ chargeId: beside.chargeId, by: 'refund' }]);
+    expect(await harness.store.chargesToReturn(ALL_DUE)).toMatchObject([{ chargeId: other.chargeId, by: 'refund' }]);
   });
 });
 

@@ -87,7 +87,7 @@ describe('payonce payments', () => {
       ['1', 'answer'],
       ['2', 'event'],
     ]);
-    expect(steps[2]?.[3]).toMatch(/call=send heard=succeeded duration_ms=\d+/);
+    expect(steps[2]?.[3]).toMatch(/call=send result=succeeded duration_ms=\d+/);
     expect(steps[3]?.[3]).toMatch(/type=payment\.completed status=succeeded by request/);
     expect(await run('payments', 'list', '--status', 'failed')).toEqual(['No payments.']);
   });

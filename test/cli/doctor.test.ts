@@ -64,7 +64,7 @@ const FRESH: Account = {
   isBootstrapped: true,
   stacks: [],
   unconfirmed: [],
-  unheard: [],
+  withoutSubscription: [],
 };
 const DEPLOYED: Account = { ...FRESH, logRole: ROLE, stacks: [{ name: 'PayonceData', status: 'UPDATE_COMPLETE' }] };
 
@@ -91,7 +91,11 @@ test.each<[string, Account, readonly (readonly [string, string])[]]>([
   ],
   [
     'a deployment whose update failed without a rollback, and whose alarms nobody has subscribed to',
-    { ...DEPLOYED, stacks: [{ name: 'PayonceService', status: 'UPDATE_FAILED' }], unheard: ['arn:aws:sns:t'] },
+    {
+      ...DEPLOYED,
+      stacks: [{ name: 'PayonceService', status: 'UPDATE_FAILED' }],
+      withoutSubscription: ['arn:aws:sns:t'],
+    },
     [
       ['stack_failed', 'PayonceService'],
       ['no_subscription', 'arn:aws:sns:t'],

@@ -22,7 +22,7 @@ function codeOf(document: string): string {
 /** `npm start`, `npm run check`, `npx payonce keys list`, `npx cdk deploy`: without what follows. */
 function commandsIn(document: string): readonly string[] {
   const found = codeOf(document).matchAll(
-    /\b(npm run [\w:]+|npm (?:ci|start|stop|test)|npx payonce [a-z]+(?: [a-z]+)?|npx cdk \w+)\b/g,
+    /\b(npm run [\w:]+|npm (?:ci|start|stop|test)|npx payonce [a-z]+(?:-[a-z]+)*(?: [a-z]+(?:-[a-z]+)*)?|npx cdk \w+)\b/g,
   );
   return [...new Set([...found].map(([command]) => command))].toSorted();
 }
@@ -51,9 +51,9 @@ describe('commands in documents', () => {
   });
 
   test('docs/cli.md lists each command of payonce, and no other', () => {
-    const documented = [...read('docs/cli.md').matchAll(/^\| `([a-z]+(?: [a-z]+)?)[^|]*` \|/gm)].map(
-      ([, words]) => words,
-    );
+    const documented = [
+      ...read('docs/cli.md').matchAll(/^\| `([a-z]+(?:-[a-z]+)*(?: [a-z]+(?:-[a-z]+)*)?)[^|]*` \|/gm),
+    ].map(([, words]) => words);
     expect(new Set(documented)).toEqual(new Set(commandsOf(program())));
   });
 

@@ -108,7 +108,7 @@ describe('payonce exports', () => {
     expect(await ending('get', id, '--output', output())).toMatchObject({ exitCode: ExitCode.notFound });
     const files = new MemoryExportFiles();
     files.end = async () => false;
-    api = api.beside();
+    api = api.with();
     Object.assign(api, { files });
     expect(await ending('create', '--kind', 'entries', ...DAYS, '--wait')).toEqual({
       exitCode: ExitCode.incomplete,

@@ -55,7 +55,7 @@ const wait = () => Promise.resolve();
 test('dead letters return to their queue, including those that a consumer parked, and the progress is reported', async () => {
   const { pair, workUrl } = await pairWith('one', 'two', 'three');
   const progress: unknown[] = [];
-  expect(await moveBack(sqs, pair, { wait, report: (told) => progress.push(told) })).toEqual({
+  expect(await moveBack(sqs, pair, { wait, report: (reported) => progress.push(reported) })).toEqual({
     moved: 3,
     failure: undefined,
   });

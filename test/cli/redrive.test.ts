@@ -61,7 +61,7 @@ const SERVICES: Readonly<Record<string, (input: Readonly<Record<string, unknown>
 };
 
 /** Lambda with the function that makes the calls of dead letters again: the shop's is made, the one of the vendor of e-mails fails again. */
-const LETTERS = [
+const DEAD_LETTERS = [
   { id: 'a', state: 'applied', vendor: 'shop', operation: 'reserve', reason: 'shop_unreachable', keptSinceMs: 0 },
   { id: 'b', state: 'stays', vendor: 'postmark', operation: 'email', reason: 'postmark_refused', keptSinceMs: 0 },
 ];
@@ -70,7 +70,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   if (request.url?.endsWith('/invocations') === true) {
     if (isLambdaAway)
       response.writeHead(403, { 'x-amzn-errortype': 'AccessDeniedException' }).end('{"Message":"not allowed"}');
-    else response.end(JSON.stringify({ letters: LETTERS }));
+    else response.end(JSON.stringify({ deadLetters: DEAD_LETTERS }));
     return;
   }
   const body = await text(request);
@@ -134,7 +134,7 @@ test('a queue whose task SQS refuses does not prevent the redrive of the others'
   expect(printed).toHaveLength(1);
   expect(recorded).toEqual([
     { written: expect.stringMatching(/"events.redrive_started".*"operator":\{"S":"ada"\}/), moved: [] },
-    { written: expect.stringContaining('"letters.redrive_started"'), moved: ['second-dead'] },
+    { written: expect.stringContaining('"dead_letters.redrive_started"'), moved: ['second-dead'] },
   ]);
   expect(JSON.parse(printed[0] ?? '')).toMatchObject({
     data: [

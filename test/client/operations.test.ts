@@ -162,7 +162,7 @@ describe('a final answer without success', () => {
     const again = await errorOf(client.payments.create(declined, { operation: 'order_42' }));
 
     expect(isProblem(error, 'payment_failed') && error.problem.payment?.status).toBe('failed');
-    expect(error).toMatchObject({ wayOn: 'new_operation', mayHaveTakenEffect: false });
+    expect(error).toMatchObject({ recovery: 'new_operation', mayHaveTakenEffect: false });
     expect((again as ProblemError).problem).toEqual((error as ProblemError).problem);
     expect(sent).toHaveLength(1);
     expect(await client.payments.create(TEA, { operation: 'order_42/2' })).toMatchObject({ status: 'succeeded' });
@@ -177,7 +177,11 @@ describe('a final answer without success', () => {
     api.clock.advance(16 * 60_000);
     const error = await errorOf(client.payments.create(busy, { operation: 'order_42' }));
 
-    expect(error).toMatchObject({ code: 'payment_not_attempted', wayOn: 'new_operation', mayHaveTakenEffect: false });
+    expect(error).toMatchObject({
+      code: 'payment_not_attempted',
+      recovery: 'new_operation',
+      mayHaveTakenEffect: false,
+    });
     expect(error.message).toContain('a further attempt needs another operation');
     expect(chargesIn(api)).toBe(0);
   });
@@ -191,7 +195,7 @@ describe('a final answer without success', () => {
     const error = await errorOf(client.payments.create(TEA, { operation: 'order_42' }));
 
     if (!isProblem(error, 'idempotency_key_expired')) throw error;
-    expect([error.wayOn, error.problem.payment_id]).toEqual(['read_object', paid.id]);
+    expect([error.recovery, error.problem.payment_id]).toEqual(['read_object', paid.id]);
     expect(await client.payments.retrieve(String(error.problem.payment_id))).toEqual(paid);
     expect(chargesIn(api)).toBe(1);
   });
@@ -202,7 +206,7 @@ describe('a refusal', () => {
     const api = new Api();
     const { client, keys } = clientOn(api, {}, undefined, OTHER_KEY);
     const refused = await errorOf(client.payments.create(TEA, { operation: 'order_42' }));
-    expect(refused).toMatchObject({ code: 'unauthorized', wayOn: 'correct', mayHaveTakenEffect: false });
+    expect(refused).toMatchObject({ code: 'unauthorized', recovery: 'correct', mayHaveTakenEffect: false });
 
     const { client: known } = clientOn(api, {}, keys);
     expect(await known.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });

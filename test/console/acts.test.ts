@@ -2,9 +2,9 @@ import { beforeEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import type { PaymentId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { keepLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
+import { recordLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { TenantAdministration } from '../../lambdas/tenants/store/tenant-administration.ts';
-import { apartBy, lookedAt } from '../reconciliation/mismatch-fixtures.ts';
+import { differsBy, lookSubject } from '../reconciliation/mismatch-fixtures.ts';
 import { Api, dataOf } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
 import { accessible, decideOn, describeConsole } from './console-in-browser.ts';
@@ -43,10 +43,10 @@ describeConsole('acts of operators in a browser', (shown) => {
   }
 
   test('a difference leads to its payment, whose correction has a preview, a reason and a second person', async () => {
-    await keepLook(
+    await recordLook(
       { views: api.views, digest: systemDigest },
-      lookedAt('k', { subject: payment }),
-      { ...apartBy(1600, 1500), paymentId: payment },
+      lookSubject('k', { subject: payment }),
+      { ...differsBy(1600, 1500), paymentId: payment },
       api.clock.nowMs(),
     );
     const first = await opened('differences');

@@ -224,7 +224,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
       const listener = new EventListener();
       await listener.start();
       const { json } = await api.payUntilAnswered({ key: crypto.randomUUID() });
-      const [detail] = await listener.heard(json['id'], 1);
+      const [detail] = await listener.received(json['id'], 1);
       await listener.stop();
       const { awsEndpoint: endpoint, region } = aws;
       const sqs = new SQSClient({ endpoint, region, credentials: CREDENTIALS });

@@ -107,7 +107,7 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByLabel('Operator’s key').fill(OPERATOR_KEY);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('taken over: the lease of the owner had ended').waitFor();
-    await page.getByText('looked up, heard succeeded').waitFor();
+    await page.getByText('looked up, result succeeded').waitFor();
     await page.getByText('Debits less credits: 0.00 EUR').waitFor();
     await accessible(page);
     await picture(page, 'payment');

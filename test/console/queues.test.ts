@@ -4,7 +4,7 @@ import { MemoryMessages } from '../operators/memory-messages.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
 import { accessible, decideOn, describeConsole } from './console-in-browser.ts';
 
-const LETTERS = 'Webhooks-Tasks-DeadLetters';
+const DEAD_LETTERS = 'Webhooks-Tasks-DeadLetters';
 const QUEUE = 'Webhooks-Tasks-Queue';
 const PAYMENT = `pay_${'b'.repeat(32)}`;
 const ORDER = `ord_${'a'.repeat(32)}`;
@@ -15,12 +15,12 @@ describeConsole('dead letters in a browser', (shown) => {
   beforeEach(() => {
     const world = new Api();
     messages = new MemoryMessages(world.clock);
-    const api = world.beside({ messages });
+    const api = world.with({ messages });
     shown.api = api;
-    for (const id of ['a', 'b']) messages.arrive(LETTERS, { id, reason: '<b>malformed</b>' });
+    for (const id of ['a', 'b']) messages.arrive(DEAD_LETTERS, { id, reason: '<b>malformed</b>' });
     messages.arrive('Events-Parked', { id: 'parked', about: PAYMENT, reason: 'refused_by_bus' });
-    const letter = { part: 'postmark email.send', reason: 'postmark_account' };
-    messages.arrive('Vendors-DeadLetters', { id: 'letter', about: ORDER, ...letter });
+    const deadLetter = { part: 'postmark email.send', reason: 'postmark_account' };
+    messages.arrive('Vendors-DeadLetters', { id: 'letter', about: ORDER, ...deadLetter });
     messages.arrive('Archive-Parked', { id: 'batch' });
     api.clock.advance(1_000);
   });
@@ -34,7 +34,7 @@ describeConsole('dead letters in a browser', (shown) => {
   }
 
   test('are put back once by a double click', async () => {
-    const page = await openQueue(LETTERS);
+    const page = await openQueue(DEAD_LETTERS);
     await page.getByText('<b>malformed</b>').first().waitFor();
     await accessible(page);
     await page.getByRole('button', { name: 'Redrive' }).click();
@@ -45,13 +45,13 @@ describeConsole('dead letters in a browser', (shown) => {
     await page.getByText('Nothing waits here.').first().waitFor();
     await accessible(page);
     expect(messages.ids(QUEUE)).toEqual(['a', 'b']);
-    expect(shown.written).toEqual([`POST /v1/admin/queues/${LETTERS}/redrive`]);
+    expect(shown.written).toEqual([`POST /v1/admin/queues/${DEAD_LETTERS}/redrive`]);
     expect(shown.violations).toEqual([]);
   });
 
   test('that another person has just put back are told as gone', async () => {
-    const page = await openQueue(LETTERS);
-    await shown.api.write(`/v1/admin/queues/${LETTERS}/redrive`, 'another');
+    const page = await openQueue(DEAD_LETTERS);
+    await shown.api.write(`/v1/admin/queues/${DEAD_LETTERS}/redrive`, 'another');
     await decideOn(page, 'Redrive');
     await page.getByRole('alert').getByText('nothing_to_redrive').waitFor();
     expect(messages.ids(QUEUE)).toEqual(['a', 'b']);

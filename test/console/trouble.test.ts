@@ -77,12 +77,12 @@ describeConsole('when something goes wrong', (shown) => {
   ] as const;
   test.each(sliceOf(failures, 5))(
     'an answer %i is told in words, and the same list can be read again',
-    async (status, body, told) => {
+    async (status, body, text) => {
       shown.api = new Api();
       const page = await shown.signedIn();
       await answers(page, '/v1/admin/jobs', status, body);
       await page.getByRole('link', { name: 'Jobs', exact: true }).click();
-      await page.getByRole('alert').getByText(told).waitFor();
+      await page.getByRole('alert').getByText(text).waitFor();
       await accessible(page);
       await page.unroute('**/v1/admin/jobs');
       await page.getByRole('button', { name: 'Read again' }).click();
@@ -139,15 +139,15 @@ describeConsole('when something goes wrong', (shown) => {
       [`#/waiting/${encodeURIComponent('../../../admin/me')}`, 'There is no such queue.'],
       [`#/books?tenant=${encodeURIComponent(`ten_${SCRIPT}`)}&mode=test`, 'Payonce-Tenant must be the id of a tenant'],
     ] as const;
-    test.each(sliceOf(addresses, 5))('%s breaks nothing, and the other screens can be chosen', async (hash, told) => {
+    test.each(sliceOf(addresses, 5))('%s breaks nothing, and the other screens can be chosen', async (hash, text) => {
       shown.api = new Api();
       const page = await shown.signedIn();
       await page.goto(`${shown.url}/${hash}`);
-      await page.getByRole('alert').getByText(told).first().waitFor();
+      await page.getByRole('alert').getByText(text).first().waitFor();
       await page.getByRole('link', { name: 'Jobs', exact: true }).click();
       await page.getByRole('link', { name: 'reconcile-recent' }).waitFor();
       await page.goBack();
-      await page.getByRole('alert').getByText(told).first().waitFor();
+      await page.getByRole('alert').getByText(text).first().waitFor();
       await page.goForward();
       await page.getByRole('link', { name: 'reconcile-recent' }).waitFor();
       expect(await page.title()).toBe('Jobs – Payonce console');

@@ -113,18 +113,20 @@ describe('the demonstration on the deployed stack', () => {
         await page.goto(lab.url);
         await page.getByLabel('Trouble').selectOption('lost-acknowledgement');
         await page.getByRole('button', { name: 'Run' }).click();
-        const told = found('lost-acknowledgement');
-        expect(told?.naive.atProcessor).toBe(2);
+        const scenario = found('lost-acknowledgement');
+        expect(scenario?.naive.atProcessor).toBe(2);
         const row = page.getByRole('region', { name: 'Results' }).getByRole('row').nth(1);
         await row.waitFor();
-        expect(await row.getByRole('cell').allTextContents()).toEqual(cells(told === undefined ? [] : [told])[1]);
+        expect(await row.getByRole('cell').allTextContents()).toEqual(
+          cells(scenario === undefined ? [] : [scenario])[1],
+        );
         await accessible(page);
 
         await page.getByRole('link', { name: 'What happened to it' }).click();
         await page.getByLabel('Operator’s key').fill(aws.operatorKey);
         await page.getByRole('button', { name: 'Sign in' }).click();
         await page.getByRole('heading', { name: 'What happened' }).waitFor();
-        await page.getByText('request sent, heard succeeded').waitFor();
+        await page.getByText('request sent, result succeeded').waitFor();
         await page.getByText('Debits less credits: 0.00 EUR').waitFor();
         expect(violations).toEqual([]);
       } finally {

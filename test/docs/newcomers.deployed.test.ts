@@ -130,7 +130,7 @@ whole(test, { slice: test.skip })(
       keys = '',
       roll = '',
       fails = '',
-      letters = '',
+      deadLetters = '',
       ...rest
     ] = linesOf('Operate it', 0);
     expect(rest).toEqual(['npx payonce redrive --local']);
@@ -158,9 +158,9 @@ whole(test, { slice: test.skip })(
 
     const to = `account@${crypto.randomUUID()}.example.com`;
     const [order = ''] = /ord_\w+/.exec(await shell.run(fails.replace('account@example.com', to))) ?? [];
-    await until(async () => (await shell.run(letters)).includes(order) || undefined);
+    await until(async () => (await shell.run(deadLetters)).includes(order) || undefined);
     expect(await shell.run(rest[0] ?? '')).toMatch(/^calls of vendors +[1-9]/m);
-    expect(await shell.run(letters)).not.toContain(order);
+    expect(await shell.run(deadLetters)).not.toContain(order);
   },
 );
 

@@ -8,17 +8,17 @@ import { CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../lambdas/payment
 const DOCUMENT = readFileSync(new URL('../../docs/state-machine.md', import.meta.url), 'utf8');
 
 /** The rows of one part as cells, with the fact repeated in each row. */
-function rowsOf(part: string): readonly (readonly [told: string, known: string, what: string])[] {
+function rowsOf(part: string): readonly (readonly [stated: string, known: string, what: string])[] {
   const [, text = ''] = new RegExp(`made from the code: ${part} -->\n([^]*?)<!-- end`).exec(DOCUMENT) ?? [];
-  let told = '';
+  let stated = '';
   return text
     .trim()
     .split('\n')
     .slice(2)
     .map((line) => {
       const [, first = '', known = '', what = ''] = line.split('|').map((cell) => cell.trim());
-      told = first === '' ? told : first;
-      return [told, known, what] as const;
+      stated = first === '' ? stated : first;
+      return [stated, known, what] as const;
     });
 }
 
@@ -34,11 +34,11 @@ describe('docs/state-machine.md', () => {
     ['refunds', REFUND_TABLE, ['none', 'pending', 'succeeded', 'failed', 'given_up']],
     ['disputes', DISPUTE_TABLE, ['none', 'open', 'won', 'lost']],
   ])('lists the effect on %s in each state once', (part, table, states) => {
-    const told = rowsOf(part).flatMap(([fact, known]) =>
+    const stated = rowsOf(part).flatMap(([fact, known]) =>
       (known === 'any state' ? states : quoted(known)).map((state) => `${quoted(fact)[0]} in ${state}`),
     );
     const expected = Object.keys(table).flatMap((fact) => states.map((state) => `${fact} in ${state}`));
-    expect([...told].sort()).toEqual([...expected].sort());
+    expect([...stated].sort()).toEqual([...expected].sort());
   });
 
   test('describes the effect of a fact in words', () => {

@@ -87,7 +87,7 @@ describe('a batch of events', () => {
     expect(await receive(...Array.from({ length: 5 }, () => envelope(EVENT)))).toEqual(['m1']);
     expect(again).toHaveLength(1);
     expect(faults).toHaveLength(1);
-    expect(batches[0]?.map(({ came }) => came)).toEqual(['done', 'busy', 'done_before', 'failed', 'done']);
+    expect(batches[0]?.map(({ result }) => result)).toEqual(['done', 'busy', 'done_before', 'failed', 'done']);
   });
 
   test.each([

@@ -36,7 +36,7 @@ export class EventListener {
   readonly #events: EventBridgeClient;
   #queueUrl = '';
   #bus = '';
-  readonly #heard: PayonceEvent[] = [];
+  readonly #received: PayonceEvent[] = [];
 
   constructor() {
     const { awsEndpoint: endpoint, region } = localAws();
@@ -67,9 +67,9 @@ export class EventListener {
   }
 
   /** Waits until it has heard so many events of a payment, in the order in which they came. */
-  async heard(paymentId: unknown, count: number): Promise<readonly PaymentEvent[]> {
+  async received(paymentId: unknown, count: number): Promise<readonly PaymentEvent[]> {
     const ofPayment = () =>
-      this.#heard.filter((event): event is PaymentEvent => 'payment' in event && event.payment.id === paymentId);
+      this.#received.filter((event): event is PaymentEvent => 'payment' in event && event.payment.id === paymentId);
     await until(async () => {
       await this.#listen();
       return ofPayment().length >= count ? true : undefined;
@@ -83,7 +83,7 @@ export class EventListener {
     );
     for (const { Body = '{}', ReceiptHandle } of Messages) {
       const { detail } = JSON.parse(Body) as { detail: PayonceEvent };
-      this.#heard.push(detail);
+      this.#received.push(detail);
       await this.#sqs.send(new DeleteMessageCommand({ QueueUrl: this.#queueUrl, ReceiptHandle }));
     }
   }

@@ -94,16 +94,16 @@ describe("another tenant's events", () => {
       await payments.paid('k-1');
       const [theirs = ''] = idsOf(await harness.get(PATH));
       const unknown = `evt_${'a'.repeat(32)}000002${'a'.repeat(10)}`;
-      const told = async (path: string) => {
+      const read = async (path: string) => {
         const { request_id: _, ...body } = (await harness.get(path, as(key))).body;
         return body;
       };
 
-      expect(await told(PATH)).toEqual({ object: 'list', data: [], has_more: false });
-      expect(await told(`${PATH}/${theirs}`)).toMatchObject({ status: 404, code: 'not_found' });
-      expect(await told(`${PATH}/${theirs}`)).toEqual(await told(`${PATH}/${unknown}`));
-      expect(await told(`${PATH}/${theirs}`)).toEqual(await told(`${PATH}/none`));
-      expect(await told(`${PATH}?starting_after=${theirs}`)).toEqual(await told(`${PATH}?starting_after=${unknown}`));
+      expect(await read(PATH)).toEqual({ object: 'list', data: [], has_more: false });
+      expect(await read(`${PATH}/${theirs}`)).toMatchObject({ status: 404, code: 'not_found' });
+      expect(await read(`${PATH}/${theirs}`)).toEqual(await read(`${PATH}/${unknown}`));
+      expect(await read(`${PATH}/${theirs}`)).toEqual(await read(`${PATH}/none`));
+      expect(await read(`${PATH}?starting_after=${theirs}`)).toEqual(await read(`${PATH}?starting_after=${unknown}`));
     },
   );
 

@@ -27,7 +27,7 @@ describe('events on the deployed stack', () => {
     const metadata = { affiliate: `aff_${run}`, order: '6735', receipt_email: `${run}@example.com` };
     const body = { description: 'two shirts', metadata };
     ({ id: paymentId } = (await api.pay({ key: `events-${run}`, body })).json);
-    const [event] = await listener.heard(paymentId, 1);
+    const [event] = await listener.received(paymentId, 1);
     expect(event).toMatchObject({
       tenant: aws.tenantId,
       event: { type: 'payment.completed', version: 1, sequence: 2, data: { object: { id: paymentId, ...body } } },
@@ -39,7 +39,7 @@ describe('events on the deployed stack', () => {
     const { awsEndpoint: endpoint, region } = aws;
     const lambda = new LambdaClient({ endpoint, region, credentials: CREDENTIALS });
     // Of this event alone: other tests wait for events of theirs that are lost.
-    const [{ occurredAtMs } = { occurredAtMs: 0 }] = await listener.heard(paymentId, 1);
+    const [{ occurredAtMs } = { occurredAtMs: 0 }] = await listener.received(paymentId, 1);
     const range = { sinceMs: occurredAtMs, untilMs: occurredAtMs + 1 };
     const { Payload } = await lambda.send(
       new InvokeCommand({
@@ -50,7 +50,7 @@ describe('events on the deployed stack', () => {
     const answer = JSON.parse(Buffer.from(Payload ?? []).toString('utf8')) as RepublishAnswer;
     expect(answer.published).toBeGreaterThan(0);
     expect(answer).toEqual({ found: answer.published, published: answer.published });
-    const [first, again] = await listener.heard(paymentId, 2);
+    const [first, again] = await listener.received(paymentId, 2);
     expect(again).toEqual(first);
   });
 
@@ -77,8 +77,8 @@ describe('events on the deployed stack', () => {
     expect(answers.map(({ status }) => status)).toEqual([202, 202]);
     expect(answers[0]?.json).toMatchObject({ queue: 'Events-Parked', to: 'Events-Republisher' });
     expect(answers[1]?.text).toBe(answers[0]?.text);
-    const heard = await listener.heard(paymentId, 3);
-    expect(heard).toEqual([heard[0], heard[0], heard[0]]);
+    const received = await listener.received(paymentId, 3);
+    expect(received).toEqual([received[0], received[0], received[0]]);
   });
 
   test('and has one receipt and one commission', async () => {

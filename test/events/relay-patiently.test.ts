@@ -18,9 +18,9 @@ class PatientRelay extends RelayHarness {
   constructor(waitsMs: number) {
     super(chains(PAYMENTS), async (tools, records) => {
       const deadlineMs = this.clock.nowMs() + waitsMs;
-      const tell = (attempt: PatientAttempt) => void this.attempts.push(attempt);
+      const onAttempt = (attempt: PatientAttempt) => void this.attempts.push(attempt);
       const marks = { readMark: async () => this.mark() };
-      this.againFrom = await relayPatiently({ ...tools, tell, marks }, records, deadlineMs);
+      this.againFrom = await relayPatiently({ ...tools, onAttempt, marks }, records, deadlineMs);
       return { published: 0, parked: 0, tampered: 0 };
     });
   }

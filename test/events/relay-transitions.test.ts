@@ -327,9 +327,9 @@ describe('the relay', () => {
     const publisher = {
       publish: async (events: Parameters<typeof harness.bus.publish>[0]) => {
         calls += 1;
-        const told = await harness.bus.publish(events);
+        const outcomes = await harness.bus.publish(events);
         if (calls === 1) throw new AmbiguousError('bus_ambiguous', 'no answer');
-        return told;
+        return outcomes;
       },
     };
     expect(await harness.relayWith({ publisher })).toMatchObject({ published: 2 });

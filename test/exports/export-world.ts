@@ -75,7 +75,7 @@ export class ExportWorld {
       exports: this.exports,
       files: this.files,
       rows: numbered(count),
-      wake: async (key) => {
+      startWriter: async (key) => {
         this.woken.push(key);
       },
       clock,
@@ -133,7 +133,7 @@ export function watched(tools: WriteExportTools, { at }: Calls): WriteExportTool
       await at(call, 'after', name);
       return result;
     };
-  const { exports, files, rows, wake } = tools;
+  const { exports, files, rows, startWriter } = tools;
   const { entries } = rows;
   return {
     ...tools,
@@ -155,6 +155,6 @@ export function watched(tools: WriteExportTools, { at }: Calls): WriteExportTool
       abort: through('abort', (...upload) => files.abort(...upload)),
     },
     rows: { ...rows, entries: { ...entries, page: through('page', (asked, after) => entries.page(asked, after)) } },
-    wake: through('wake', wake),
+    startWriter: through('startWriter', startWriter),
   };
 }

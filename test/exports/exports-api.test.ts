@@ -160,7 +160,7 @@ describe('a request for an export', () => {
     let isAway = true;
     const woken: string[] = [];
     const api = new Api({
-      wake: async ({ id }) => {
+      startWriter: async ({ id }) => {
         if (isAway) throw new Error('Lambda is away');
         woken.push(id);
       },

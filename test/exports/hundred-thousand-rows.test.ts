@@ -21,7 +21,7 @@ class Killed extends Error {}
 inTurn(test, { place: 0, of: 4, otherwise: test.skip })(
   'an export of 100,000 rows whose writers are killed has each row once, and the sums of the balances',
   async () => {
-    const api = new Api({ wake: async () => undefined });
+    const api = new Api({ startWriter: async () => undefined });
     for (const row of bookRows(OWNER, SETS, api.clock.nowMs() - 2 * SETS)) await api.views.put([row]);
     const made = await api.write('/v1/exports', 'e', { kind: 'entries', from: '2026-02-28', to: '2026-03-01' });
     expect(made.status).toBe(202);
@@ -42,7 +42,7 @@ inTurn(test, { place: 0, of: 4, otherwise: test.skip })(
       exports,
       files: api.files,
       rows: { ...rows, entries: { ...rows.entries, page } },
-      wake: async () => undefined,
+      startWriter: async () => undefined,
       clock: api.clock,
       entropy: countingEntropy('writer'),
     };

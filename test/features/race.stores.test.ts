@@ -18,7 +18,7 @@ let scenarios = 0;
 let worker: Worker;
 let paymentId: PaymentId;
 let ledgerPrefix = '';
-let told: readonly string[] = [];
+let answers: readonly string[] = [];
 
 beforeAll(async () => {
   tables = await createTables('race');
@@ -47,7 +47,7 @@ const steps: StepDefinitions = ({ given, when, then }) => {
 
   when('two of these workers get the same payment, and both look before either pays', async () => {
     const point = new MeetingPoint(2);
-    told = await Promise.all([worker(point), worker(point)]);
+    answers = await Promise.all([worker(point), worker(point)]);
   });
 
   then(/^the payer was charged (\d+) times?$/, (times: string) => {
@@ -59,7 +59,7 @@ const steps: StepDefinitions = ({ given, when, then }) => {
   });
 
   then('the worker that lost is told that the payment is in progress', () => {
-    expect(told.toSorted()).toEqual(['idempotency_key_in_progress', 'succeeded']);
+    expect(answers.toSorted()).toEqual(['idempotency_key_in_progress', 'succeeded']);
   });
 };
 

@@ -18,7 +18,7 @@ let tables: Awaited<ReturnType<typeof createTables>>;
 let site: IntakeSite<PaymentSite>;
 let scenarios = 0;
 let eventId = '';
-let comesAgain: readonly string[] | undefined;
+let redelivered: readonly string[] | undefined;
 
 beforeAll(async () => {
   tables = await createTables('requests');
@@ -27,14 +27,14 @@ beforeEach(() => {
   scenarios += 1;
   site = new IntakeSite(new PaymentSite(tables));
   eventId = `0b9c2f60-7d5a-4a7e-9a53-${String(scenarios).padStart(12, '0')}`;
-  comesAgain = undefined;
+  redelivered = undefined;
 });
 
 const request = () => JSON.stringify(site.request({ event_id: eventId }));
 
 /** Each delivery meets a process of its own. */
 async function deliver(changes: Partial<TransportTools> = {}): Promise<void> {
-  comesAgain = await site.deliver(site.inQueue(request()), changes);
+  redelivered = await site.deliver(site.inQueue(request()), changes);
 }
 
 /** The process dies when it would charge, or when it has charged. */
@@ -55,7 +55,7 @@ const steps: StepDefinitions = ({ given, when, then }) => {
   given('an event that failed because the processor would not talk to us', async () => {
     const away = () => Promise.reject(new RetryableError('processor_unavailable', 'the processor is away'));
     await deliver({ processor: { ...site.world.processor, charge: away } });
-    expect(comesAgain).toHaveLength(1);
+    expect(redelivered).toHaveLength(1);
   });
 
   given('an event whose handler crashed between claim and charge', () => deliver(dying(false)));
@@ -101,7 +101,7 @@ const steps: StepDefinitions = ({ given, when, then }) => {
   });
 
   then('it is acknowledged', () => {
-    expect(comesAgain).toEqual([]);
+    expect(redelivered).toEqual([]);
   });
 
   then('the batch is acknowledged', () => {

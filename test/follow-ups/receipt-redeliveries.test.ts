@@ -5,7 +5,7 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { createMailer } from '../../lambdas/orders/parties/mailer.ts';
 import { DEFAULT_MAX_LAG_MS } from '../../lambdas/orders/parties/postmark.ts';
 import { sendOnce } from '../../lambdas/outbound/send-once.ts';
-import { policyOf } from '../outbound/letter-story.ts';
+import { policyOf } from '../outbound/email-story.ts';
 import { chainOfPaid, eventsOfPaid, ledgerOf } from '../payments/paid-chain.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { Actor, FAULT_KINDS, FaultPlan } from '../support/fault-plan.ts';
@@ -69,18 +69,18 @@ async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
     const tools = { records, runner: idempotentRunner, clock, entropy, digest: systemDigest, mailer, payments };
     try {
       const { kind } = await sendReceipt({ ...tools, unsent }, event);
-      if (kind !== 'busy' && !actor.crashed) return { acknowledged: true, letters: sent.length };
+      if (kind !== 'busy' && !actor.crashed) return { acknowledged: true, emails: sent.length };
     } catch {
       // The message is redelivered.
     }
     clock.advance(VISIBILITY_MS);
   }
-  return { acknowledged: false, letters: sent.length };
+  return { acknowledged: false, emails: sent.length };
 }
 
 test.each(FAULT_KINDS)(
   'a receipt whose sending failed (%s) is sent once, without an operator, before its queue gives up',
   async (strike) => {
-    expect(await sentAfter(strike)).toEqual({ acknowledged: true, letters: 1 });
+    expect(await sentAfter(strike)).toEqual({ acknowledged: true, emails: 1 });
   },
 );

@@ -18,12 +18,12 @@ class ReceiptHarness {
   readonly stores = new Stores(this.clock);
   readonly records = this.stores.consumed;
   readonly mailer = new MemoryMailer();
-  readonly told: string[] = [];
+  readonly reported: string[] = [];
   readonly #entropy = countingEntropy();
 
   send(event: PaidEvent, changes: Partial<ReceiptTools> = {}) {
     const { clock, records, mailer } = this;
-    const unsent: ReceiptTools['unsent'] = (payment, why) => this.told.push(`${payment} ${why}`);
+    const unsent: ReceiptTools['unsent'] = (payment, why) => this.reported.push(`${payment} ${why}`);
     const payments = ledgerOf(chainOfPaid('receipt', {}));
     const tools = { records, mailer, payments, unsent, clock, entropy: this.#entropy };
     return sendReceipt({ ...tools, runner: idempotentRunner, digest: systemDigest, ...changes }, event);
@@ -45,7 +45,7 @@ describe('a receipt', () => {
     expect(await harness.send(paid())).toEqual({ kind: 'done_before' });
     expect(harness.mailer.outbox).toMatchObject([{ to: TO, tag: 'payment-receipt', subject: 'Your receipt' }]);
     expect(harness.mailer.outbox[0]?.text).toContain('Paid: 10.00 EUR');
-    expect(harness.told).toEqual([]);
+    expect(harness.reported).toEqual([]);
   });
 
   test('that was not requested is neither sent nor recorded', async () => {
@@ -65,7 +65,7 @@ describe('a receipt', () => {
     expect(await harness.send(paid())).toEqual({ kind: 'done' });
     harness.mailer.trouble = undefined;
     expect(await harness.send(paid())).toEqual({ kind: 'done_before' });
-    expect(harness.told).toEqual([`${paid().payment.id} ${why}`]);
+    expect(harness.reported).toEqual([`${paid().payment.id} ${why}`]);
     expect(harness.mailer.calls).toBe(1);
   });
 
@@ -73,7 +73,7 @@ describe('a receipt', () => {
     const harness = new ReceiptHarness();
     expect(await harness.send(paid({ receipt_email: 'ada' }))).toEqual({ kind: 'done' });
     expect(await harness.send(paid({ receipt_email: 'ada' }))).toEqual({ kind: 'done_before' });
-    expect(harness.told).toEqual([`${paid().payment.id} malformed`]);
+    expect(harness.reported).toEqual([`${paid().payment.id} malformed`]);
     expect(harness.mailer.calls).toBe(0);
   });
 
@@ -87,7 +87,7 @@ describe('a receipt', () => {
     harness.mailer.trouble = undefined;
     expect(await harness.send(paid())).toEqual({ kind: 'done' });
     expect(harness.mailer.outbox).toHaveLength(1);
-    expect(harness.told).toEqual([]);
+    expect(harness.reported).toEqual([]);
   });
 
   test('that needs an operator is redelivered, and is not lost when its dead letter could not be stored', async () => {
@@ -123,7 +123,7 @@ describe('a receipt', () => {
     expect(await harness.send(paid(), { payments })).toEqual({ kind: 'done' });
     expect(await harness.send(paid())).toEqual({ kind: 'done_before' });
     expect([harness.mailer.outbox.length, harness.mailer.calls]).toEqual([count, count]);
-    expect(harness.told).toEqual([]);
+    expect(harness.reported).toEqual([]);
   });
 
   test('whose address was erased while its event was in the queue is not sent', async () => {

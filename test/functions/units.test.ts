@@ -10,7 +10,7 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { OperationRunner } from '../../lambdas/once/use/operation-runner.ts';
-import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
+import { redriveDeadLetters } from '../../lambdas/outbound/use/redrive-dead-letters.ts';
 import { Projector } from '../../lambdas/views/http/projector.ts';
 import { ProjectedEvents } from '../../lambdas/views/use/seen-events.ts';
 import { fanOut } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
@@ -20,8 +20,8 @@ import { createSandbox } from '../../sandbox/routes.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { MemoryEventBus } from '../events/memory-event-bus.ts';
 import { chains, RelayHarness } from '../events/relay-harness.ts';
-import { asking, countingJob, hearing, LONG_JOB_ID, recordOf } from '../jobs/job-fixtures.ts';
-import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
+import { asking, countingJob, LONG_JOB_ID, recordingObserver, recordOf } from '../jobs/job-fixtures.ts';
+import { MemoryDeadLetterStore } from '../outbound/memory-dead-letter-store.ts';
 import { BY_REQUEST } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -173,7 +173,7 @@ describe('delivered twice, and run by the runner both times, takes effect once:'
       return ONE_DONE;
     });
     const tasks = { enqueue: async () => undefined };
-    const tools = { runner, runs, tasks, observer: hearing(), clock, jobs: { [LONG_JOB_ID]: job } };
+    const tools = { runner, runs, tasks, observer: recordingObserver(), clock, jobs: { [LONG_JOB_ID]: job } };
     expect([await workRun(tools, run, 1), await workRun(tools, run, 1)]).toEqual(['succeeded', 'nothing_to_do']);
     expectTwice(1);
     expect(done).toHaveLength(1);
@@ -191,8 +191,8 @@ describe('delivered twice, and run by the runner both times, takes effect once:'
 
   test('a dead letter that two operators redrive', async () => {
     const clock = new SimulatedClock();
-    const letters = new MemoryLetterBox(clock);
-    await letters.put({
+    const deadLetters = new MemoryDeadLetterStore(clock);
+    await deadLetters.put({
       vendor: 'postmark',
       operation: 'email.send',
       payload: {},
@@ -205,8 +205,8 @@ describe('delivered twice, and run by the runner both times, takes effect once:'
       calls += 1;
       return { kind: 'applied' } as const;
     };
-    const tools = { letters, makeAgain, runner, clock, report: () => undefined };
-    const redrive = () => redriveLetters(tools, { deadlineMs: clock.nowMs() + 60_000, atMost: 10 });
+    const tools = { deadLetters, makeAgain, runner, clock, report: () => undefined };
+    const redrive = () => redriveDeadLetters(tools, { deadlineMs: clock.nowMs() + 60_000, atMost: 10 });
     expect([await redrive(), await redrive()]).toMatchObject([[{ state: 'applied' }], []]);
     expect([units.length, calls]).toEqual([1, 1]);
   });

@@ -61,9 +61,9 @@ function faultsOf(value: ts.Expression | undefined): readonly string[] {
   const texts = work !== undefined && ts.isObjectLiteralExpression(work) ? work.properties : [];
   for (const name of ['unit', 'record']) {
     const property = texts.find((each) => each.name?.getText() === name);
-    const isTold =
+    const isStated =
       property !== undefined && ts.isPropertyAssignment(property) && ts.isStringLiteral(property.initializer);
-    if (!isTold) faults.push(`${name} is not stated`);
+    if (!isStated) faults.push(`${name} is not stated`);
   }
   if (build === undefined || !ts.isArrowFunction(build)) return [...faults, 'nothing is built'];
   const [runner] = build.parameters;

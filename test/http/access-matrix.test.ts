@@ -20,7 +20,7 @@ import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { operations, resolved } from '../api-docs/described-api.ts';
 import { EVENT_ID, IntakeSite } from '../intake/intake-site.ts';
-import { apartBy, lookedAt } from '../reconciliation/mismatch-fixtures.ts';
+import { differsBy, lookSubject } from '../reconciliation/mismatch-fixtures.ts';
 import { Api, dataOf, type Reply, UNKNOWN_TENANT } from '../world/api.ts';
 
 /** Every route with every kind of caller. The rows are the routes themselves: a route without a row in REQUESTS fails. */
@@ -168,7 +168,7 @@ async function past(): Promise<Readonly<Record<string, string>>> {
   await intake.deliver(intake.onSubject(asked, 'payments.desk'));
   const exported = await api.write('/v1/exports', 'z', { kind: 'entries', from: '2026-03-01', to: '2026-03-01' });
   const [entry] = dataOf(await api.get('/v1/ledger/entries'));
-  await keepLook({ views: api.views, digest: systemDigest }, lookedAt('k'), apartBy(1250), 1);
+  await recordLook({ views: api.views, digest: systemDigest }, lookSubject('k'), differsBy(1250), 1);
   return {
     payment,
     payments: payment,

@@ -168,14 +168,14 @@ describe('100,000 hostile requests, or a slice of them', () => {
         },
       });
 
-      const told = `${index}: ${operation.method} ${path.slice(0, 80)} ${reply.status} ${reply.text.slice(0, 200)}`;
+      const described = `${index}: ${operation.method} ${path.slice(0, 80)} ${reply.status} ${reply.text.slice(0, 200)}`;
       statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1);
-      if (reply.status >= 500 || api.faults.length > 0) throw new Error(`failed: ${told}`);
+      if (reply.status >= 500 || api.faults.length > 0) throw new Error(`failed: ${described}`);
       if (!STORES_NOTHING.has(reply.status)) continue;
-      if (world.writes !== writes) throw new Error(`half done: ${told}`);
+      if (world.writes !== writes) throw new Error(`half done: ${described}`);
       // `param` names the field that is at fault, if it is not sensitive.
       const { param: _param, ...rest } = reply.body;
-      if (JSON.stringify([rest, reply.headers]).includes(CANARY)) throw new Error(`reflected: ${told}`);
+      if (JSON.stringify([rest, reply.headers]).includes(CANARY)) throw new Error(`reflected: ${described}`);
     }
     // The requests reach further than the first check.
     expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 201, 400, 404, 405, 415]));

@@ -138,7 +138,7 @@ describe('a key', () => {
       clock: api.clock,
       entropy: api.world.entropy,
     });
-    expect((await api.beside({ keys: stored }).get('/v1/payments', as(secret))).status).toBe(200);
+    expect((await api.with({ keys: stored }).get('/v1/payments', as(secret))).status).toBe(200);
     const nobody = await api.write('/v1/admin/keys', 'other', { ...body, tenant: 'ten_nobody' });
     expect(nobody.body).toMatchObject({ status: 404, code: 'not_found' });
   });

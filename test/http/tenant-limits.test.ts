@@ -69,7 +69,7 @@ describe('a tenant beyond its limit', () => {
     });
     const logger = () => ({ info: () => undefined, warn: () => undefined, error: () => undefined });
     await flood(LIMIT.burst);
-    const counted = api.beside({ telemetry: standardTelemetry('payments', { logger, metrics }) });
+    const counted = api.with({ telemetry: standardTelemetry('payments', { logger, metrics }) });
 
     expect((await counted.pay('k-1')).status).toBe(429);
 
@@ -89,17 +89,17 @@ describe('a tenant beyond its limit', () => {
       looks += 1;
       return undefined;
     };
-    const beside = api.beside({ books: [{ ...api.processor, readCharge }] });
+    const other = api.with({ books: [{ ...api.processor, readCharge }] });
     const asked: number[] = [];
     for (let read = 0; read < LIMIT.burst; read += 1) {
-      asked.push((await beside.get(`/v1/payments?charge_id=ch_${read}`)).status);
+      asked.push((await other.get(`/v1/payments?charge_id=ch_${read}`)).status);
     }
     expect(asked.filter((status) => status !== 429)).toEqual([200, 200]);
     expect(looks).toBe(2);
-    expect((await beside.get('/v1/payments?charge_id=ch_x')).headers).toMatchObject({
+    expect((await other.get('/v1/payments?charge_id=ch_x')).headers).toMatchObject({
       'Ratelimit-Policy': '"processor_reads";q=2;w=2',
     });
-    expect((await beside.get('/v1/payments?reference=order-1')).status).toBe(200);
+    expect((await other.get('/v1/payments?reference=order-1')).status).toBe(200);
   });
 
   test('is not counted without a valid key', async () => {
@@ -112,9 +112,9 @@ describe('a tenant beyond its limit', () => {
 
 test('limits that cannot be read refuse no request, and the fault is logged', async () => {
   const away = async () => Promise.reject(new RetryableError('limits_unavailable', 'away'));
-  const beside = api.beside({ limits: { admit: away, enterWait: away } });
-  expect((await beside.pay('k-1')).status).toBe(201);
-  expect(beside.faults).toHaveLength(1);
+  const other = api.with({ limits: { admit: away, enterWait: away } });
+  expect((await other.pay('k-1')).status).toBe(201);
+  expect(other.faults).toHaveLength(1);
 });
 
 test('a request that finds no place to wait is answered at once, without Preference-Applied', async () => {
@@ -125,10 +125,10 @@ test('a request that finds no place to wait is answered at once, without Prefere
     await answered.promise;
     return api.processor.charge(...order);
   };
-  const first = api.beside({ processor: { ...api.processor, charge } }).pay('k-1');
+  const first = api.with({ processor: { ...api.processor, charge } }).pay('k-1');
   await asked.promise;
   const waits = { headers: { Prefer: 'wait=8' } };
-  const full = api.beside({
+  const full = api.with({
     limits: { admit: async () => ({ kind: 'admitted' }), enterWait: async () => undefined },
   });
   const atMs = api.clock.nowMs();

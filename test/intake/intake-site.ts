@@ -71,7 +71,7 @@ export class IntakeSite<Of extends World = World> {
       telemetry: {
         fault: (_id, error) => void this.faults.push(error),
         run: (_name, counts, details) => void this.runs.push({ ...details, ...counts }),
-        batch: (messages) => void this.batches.push(messages.map(({ came }) => came)),
+        batch: (messages) => void this.batches.push(messages.map(({ result }) => result)),
       },
       ...changes,
     });

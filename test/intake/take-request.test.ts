@@ -352,7 +352,7 @@ describe('a batch that came often', () => {
       waiting = waiting.filter((_, index) => again.has(inShop[index]?.messageId ?? ''));
     }
     expect(waiting).toEqual([]);
-    expect(site.batches.map((batch) => batch.filter((came) => came === 'done').length)).toEqual([1, 1, 1]);
+    expect(site.batches.map((batch) => batch.filter((result) => result === 'done').length)).toEqual([1, 1, 1]);
   });
 });
 

@@ -50,7 +50,7 @@ export function countingJob(
 }
 
 /** Remembers what it was told. */
-export function hearing(): JobObserver & {
+export function recordingObserver(): JobObserver & {
   readonly counts: Record<string, number>;
   readonly reports: (readonly [string | undefined, unknown])[];
 } {

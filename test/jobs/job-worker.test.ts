@@ -20,7 +20,7 @@ function harness(
       },
     },
     telemetry: {
-      worked: ({ runId }, came) => void lines.push(`${runId} ${came}`),
+      worked: ({ runId }, result) => void lines.push(`${runId} ${result}`),
       fault: (_id, error) => void faults.push(error),
     },
   });

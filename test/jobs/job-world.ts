@@ -10,7 +10,7 @@ import { type Actor, FaultPlan } from '../support/fault-plan.ts';
 import { PORT_VOICE, seenBy } from '../support/faulty-ports.ts';
 import { skewed } from '../support/simulated-clock.ts';
 import { World } from '../world/world.ts';
-import { countingJob, hearing, LONG_JOB_ID, recordOf } from './job-fixtures.ts';
+import { countingJob, LONG_JOB_ID, recordingObserver, recordOf } from './job-fixtures.ts';
 
 /** A run whose page ends its workers needs eight. A queue has far more, for times in which no worker takes a message. */
 const MOST_RECEIVES = 12;
@@ -47,7 +47,7 @@ const MOST_DELIVERIES = 400;
 
 /** Runs of a job, a queue that redelivers, workers that come and go, and the owner of what the items do. */
 export class JobWorld extends World {
-  readonly observer = hearing();
+  readonly observer = recordingObserver();
   /** By run and item: the owner knows what it has done. */
   readonly effects = new Set<string>();
   readonly violations: string[] = [];

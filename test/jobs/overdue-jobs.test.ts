@@ -94,20 +94,20 @@ describe('the job that looks', () => {
     ['at second 43', 43_000],
     ['at the last second', 59_000],
   ])('tells at the beginning of the run of every fifth minute, with times %s', async (_when, phaseMs) => {
-    const told: (readonly string[])[] = [];
+    const reported: (readonly string[])[] = [];
     const tools = {
       runs: storeOf(...JOBS.map(({ id }) => run(id, MINUTE_MS, 'succeeded'))),
       marks: marksOf(),
       listed: [],
       clock: { nowMs: () => NOW_MS },
-      tell: (jobs: readonly string[]) => void told.push(jobs),
+      reportOverdue: (jobs: readonly string[]) => void reported.push(jobs),
       report: () => undefined,
     };
     const job = watchingJobs(inner, tools);
     for (let minute = 0; minute < 10; minute += 1)
       await job.page(undefined, 10, context(NOW_MS + phaseMs + minute * MINUTE_MS));
     await job.page('a cursor', 10, context(NOW_MS + phaseMs));
-    expect(told).toEqual([[], []]);
+    expect(reported).toEqual([[], []]);
   });
 
   test('does its work when the runs cannot be read, and reports the error', async () => {
@@ -118,7 +118,7 @@ describe('the job that looks', () => {
       marks: marksOf(),
       listed: [],
       clock: { nowMs: () => NOW_MS },
-      tell: () => undefined,
+      reportOverdue: () => undefined,
       report: (each: unknown) => void reported.push(each),
     };
     expect(await watchingJobs(inner, tools).page(undefined, 10, context(NOW_MS))).toEqual({ items: [] });

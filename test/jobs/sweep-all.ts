@@ -4,9 +4,9 @@ import { BY_RUN } from '../support/causes.ts';
 
 /** One run over all queues, each after the other. */
 export async function sweepAll(tools: ResolveAllTools): Promise<Readonly<Record<string, Resolved>>> {
-  const came: Record<string, Resolved> = {};
+  const results: Record<string, Resolved> = {};
   const startedAtMs = tools.clock.nowMs();
   for (const [queue, sweep] of Object.entries(sweepsOf(tools)))
-    came[queue] = await sweep({ cause: BY_RUN, startedAtMs });
-  return came;
+    results[queue] = await sweep({ cause: BY_RUN, startedAtMs });
+  return results;
 }

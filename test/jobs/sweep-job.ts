@@ -18,10 +18,10 @@ export async function sweepJob<Thing>(
     const page = await job.page(cursor, limit, run);
     for (const { thing, after } of page.items) {
       try {
-        const came = await job.handle(thing, { ...run, deadlineMs: nowMs + PAGE_MS });
-        counts.done += came.done;
-        counts.left += came.left;
-        counts.failed += came.failed;
+        const counted = await job.handle(thing, { ...run, deadlineMs: nowMs + PAGE_MS });
+        counts.done += counted.done;
+        counts.left += counted.left;
+        counts.failed += counted.failed;
       } catch (error) {
         errors.push(error);
         counts.failed += 1;

@@ -7,7 +7,7 @@ import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
-import { countingJob, hearing, LONG_JOB_ID, recordOf } from './job-fixtures.ts';
+import { countingJob, LONG_JOB_ID, recordingObserver, recordOf } from './job-fixtures.ts';
 
 /** Deliveries of the run's message until it has ended; a worker that does not come back has been killed, and its message comes again. */
 async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
@@ -17,7 +17,7 @@ async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
 }> {
   const clock = new SimulatedClock();
   const runs = new Stores(clock).jobRuns;
-  const observer = hearing();
+  const observer = recordingObserver();
   const accepted = acceptedRun(LONG_JOB_ID, clock.nowMs(), clock.nowMs());
   await runs.accept(recordOf(accepted), accepted);
   let deaths = 0;
@@ -81,7 +81,7 @@ test('a page whose read crashes every worker fails the run', async () => {
 test('a page that cannot be read for minutes skips no item, because no item crashed a worker', async () => {
   const clock = new SimulatedClock();
   const runs = new Stores(clock).jobRuns;
-  const observer = hearing();
+  const observer = recordingObserver();
   const accepted = acceptedRun(LONG_JOB_ID, clock.nowMs(), clock.nowMs());
   await runs.accept(recordOf(accepted), accepted);
   const backMs = clock.nowMs() + 5 * JOB_MESSAGE_HIDDEN_SECONDS * 1000;

@@ -7,14 +7,14 @@ import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
-import { countingJob, hearing, JOB_ID, recordOf } from './job-fixtures.ts';
+import { countingJob, JOB_ID, recordingObserver, recordOf } from './job-fixtures.ts';
 
 const MINUTE = 60_000;
 
 class Bench {
   readonly clock = new SimulatedClock();
   readonly runs: JobRunStore = new Stores(this.clock).jobRuns;
-  readonly observer = hearing();
+  readonly observer = recordingObserver();
   readonly sent: { runId: string; delaySeconds: number }[] = [];
   readonly job: Job;
 
@@ -56,10 +56,10 @@ class Bench {
 
   /** Processes messages until the queue is empty. */
   async drain(run: JobRun, most = 100): Promise<readonly Worked[]> {
-    const came: Worked[] = [];
+    const results: Worked[] = [];
     for (let left = most; left > 0; left -= 1) {
-      came.push(await this.work(run));
-      if (this.sent.splice(0).length === 0) return came;
+      results.push(await this.work(run));
+      if (this.sent.splice(0).length === 0) return results;
     }
     throw new Error('it never ends');
   }
@@ -310,9 +310,9 @@ describe('a message that was sent before the run went on', () => {
     const [first, second] = [await bench.accept(1), await bench.accept()];
     await bench.work(first);
     bench.sent.length = 0;
-    const came: Worked[] = [];
-    for (let message = 1; message <= 5; message += 1) came.push(await bench.work(second, { version: 1 }));
-    expect(came).toEqual(['waiting', ...Array.from({ length: 4 }, () => 'nothing_to_do')]);
+    const results: Worked[] = [];
+    for (let message = 1; message <= 5; message += 1) results.push(await bench.work(second, { version: 1 }));
+    expect(results).toEqual(['waiting', ...Array.from({ length: 4 }, () => 'nothing_to_do')]);
     expect(bench.sent).toHaveLength(1);
   });
 });
@@ -321,9 +321,9 @@ test('concurrent messages count as one attempt, and only the last worker continu
   const done: string[] = [];
   const bench: Bench = new Bench(countingJob(3, async (item) => (done.push(item), ONE_DONE)));
   const run = await bench.accept();
-  const came = await Promise.all(Array.from({ length: 12 }, () => bench.work(run)));
-  expect(came.filter((each) => each === 'succeeded')).toHaveLength(1);
-  expect(came.filter((each) => each === 'fenced')).toHaveLength(11);
+  const results = await Promise.all(Array.from({ length: 12 }, () => bench.work(run)));
+  expect(results.filter((each) => each === 'succeeded')).toHaveLength(1);
+  expect(results.filter((each) => each === 'fenced')).toHaveLength(11);
   expect(await bench.read(run)).toMatchObject({ status: 'succeeded', done: 3, skipped: [] });
   expect(bench.sent).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { firstLookMs, type Looked, lookIntervalMs, nextLookMs } from '../../lambdas/kernel/looks.ts';
+import { firstLookMs, type LookSchedule, lookIntervalMs, nextLookMs } from '../../lambdas/kernel/looks.ts';
 import { fc } from '../support/properties.ts';
 
 const MINUTE_MS = 60_000;
@@ -7,12 +7,12 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const SINCE_MS = 1_767_225_600_000;
 const KINDS = ['answer', 'books', 'payer', 'bank', 'order', 'orphan', 'foreign'] as const;
-const look = (kind: Looked['kind'], name = 'pay_a'): Looked => ({ kind, name, sinceMs: SINCE_MS });
+const look = (kind: LookSchedule['kind'], name = 'pay_a'): LookSchedule => ({ kind, name, sinceMs: SINCE_MS });
 
 /** The ages at which an entry is looked at by runs in each minute. */
-function ages(looked: Looked, untilMs: number): readonly number[] {
+function ages(schedule: LookSchedule, untilMs: number): readonly number[] {
   const found: number[] = [];
-  for (let atMs = firstLookMs(looked); atMs < SINCE_MS + untilMs; atMs = nextLookMs(looked, atMs))
+  for (let atMs = firstLookMs(schedule); atMs < SINCE_MS + untilMs; atMs = nextLookMs(schedule, atMs))
     found.push(atMs - SINCE_MS);
   return found;
 }
@@ -45,12 +45,12 @@ describe('an entry', () => {
     const times = fc.record({ kind: fc.constantFrom(...KINDS), name: fc.string(), ageMs: fc.nat(40 * DAY_MS) });
     fc.assert(
       fc.property(times, ({ kind, name, ageMs }) => {
-        const looked = { kind, name, sinceMs: SINCE_MS };
-        const first = firstLookMs(looked) - SINCE_MS;
-        expect(first).toBeLessThan(lookIntervalMs(looked, SINCE_MS));
-        const waits = nextLookMs(looked, SINCE_MS + ageMs) - (SINCE_MS + ageMs);
+        const schedule = { kind, name, sinceMs: SINCE_MS };
+        const first = firstLookMs(schedule) - SINCE_MS;
+        expect(first).toBeLessThan(lookIntervalMs(schedule, SINCE_MS));
+        const waits = nextLookMs(schedule, SINCE_MS + ageMs) - (SINCE_MS + ageMs);
         expect(waits).toBeGreaterThan(0);
-        expect(waits).toBeLessThanOrEqual(lookIntervalMs(looked, SINCE_MS + ageMs + MINUTE_MS));
+        expect(waits).toBeLessThanOrEqual(lookIntervalMs(schedule, SINCE_MS + ageMs + MINUTE_MS));
       }),
     );
   });

@@ -137,7 +137,7 @@ function executorIn(stack: Stack) {
 
 const listOf = (value: string | readonly string[]): readonly string[] => (typeof value === 'string' ? [value] : value);
 
-function told({ Action, Resource, Condition = {} }: Statement): string {
+function describeStatement({ Action, Resource, Condition = {} }: Statement): string {
   const text = JSON.stringify(Resource);
   const names = ['Idempotency', 'Ledger', 'Registry', 'JobCredential', 'JobsMissed', 'Logs', 'JobsExecutor'];
   const queues = text.includes('PaymentRuns') && text.includes('UpkeepRuns') ? 'both queues' : undefined;
@@ -179,7 +179,7 @@ describe('the role of', () => {
     expect(
       (roles.get(owner) ?? [])
         .filter(({ Effect }) => Effect === 'Allow')
-        .map(told)
+        .map(describeStatement)
         .sort(),
     ).toEqual([...own].sort());
   });

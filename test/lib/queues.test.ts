@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Template } from 'aws-cdk-lib/assertions';
 import { MESSAGE_QUEUES } from '../../lambdas/operators/contract.ts';
 import { deployedQueues, messageQueueNames } from '../../lambdas/operators/store/sqs-queues.ts';
-import { NO_WAY, wayBack } from '../../lambdas/operators/use/queue-lists.ts';
+import { NO_REDRIVE, redriveTarget } from '../../lambdas/operators/use/queue-lists.ts';
 import { synthesize } from '../support/synth.ts';
 import { EVERYTHING, present } from './templates.ts';
 
@@ -110,9 +110,9 @@ test.each([
   const text = parts.map((part) => (typeof part === 'string' ? part : 'https://sqs.invalid/1/queue')).join('');
   const deployed = deployedQueues(messageQueueNames.parse(JSON.parse(text)));
   const kept = Object.keys(deployed).filter((id) => deployed[id]?.isKept);
-  const ways = kept.map((id) => [id, wayBack(deployed, id)] as const);
-  expect(ways.filter(([, way]) => way?.kind === 'none' && way.because === NO_WAY)).toEqual([]);
-  const redriven = ways.flatMap(([id, way]) => (way?.kind === 'way' ? [[id, way.to]] : []));
+  const targets = kept.map((id) => [id, redriveTarget(deployed, id)] as const);
+  expect(targets.filter(([, target]) => target?.kind === 'none' && target.because === NO_REDRIVE)).toEqual([]);
+  const redriven = targets.flatMap(([id, target]) => (target?.kind === 'target' ? [[id, target.to]] : []));
   expect(redriven).toEqual(
     expect.arrayContaining([
       ['Events-Parked', 'Events-Republisher'],
@@ -121,7 +121,7 @@ test.each([
   );
   // Nothing is put where no function takes it.
   const taken = ([, to = '']: readonly string[]) => deployed[to]?.isKept === false || to === 'Events-Republisher';
-  expect(redriven.filter((way) => !taken(way))).toEqual([]);
+  expect(redriven.filter((target) => !taken(target))).toEqual([]);
 });
 
 test('the functions behind queues leave half of an account’s usual concurrency to the APIs', () => {

@@ -18,7 +18,7 @@ const sandboxRoles = statementsByOwner(present(stacks.sandbox));
 const listOf = (value: string | readonly string[]): readonly string[] => (typeof value === 'string' ? [value] : value);
 
 /** What a statement says, in one line: the actions, on what, and under which conditions. */
-function told({ Action, Resource, Condition = {} }: Statement): string {
+function describeStatement({ Action, Resource, Condition = {} }: Statement): string {
   const text = JSON.stringify(Resource);
   const found =
     /LedgerTable|Idempotency|Registry|Views|CallbackSecret|SandboxSecret|EmailKeys|Logs|DeadLetters|Queue|Books|EventsRepublisher/g;
@@ -32,7 +32,7 @@ function told({ Action, Resource, Condition = {} }: Statement): string {
 const allowed = (statements: readonly Statement[] = []): readonly string[] =>
   statements
     .filter(({ Effect }) => Effect === 'Allow')
-    .map(told)
+    .map(describeStatement)
     .sort();
 
 const onlyRows = (table: string, ...partitions: readonly string[]) =>
@@ -333,7 +333,7 @@ describe('all other roles', () => {
   });
 
   test('of the sandbox may access only its own table, its signing secret and the secret of its callers', () => {
-    const reached = [...sandboxRoles.values()].flat().map(told);
+    const reached = [...sandboxRoles.values()].flat().map(describeStatement);
     expect(reached.filter((line) => /dynamodb:|secretsmanager:/.test(line)).sort()).toEqual([
       'dynamodb:BatchGetItem, dynamodb:ConditionCheckItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query, dynamodb:UpdateItem on Books',
       'secretsmanager:GetSecretValue on CallbackSecret, SandboxSecret',
@@ -365,7 +365,9 @@ const ALL_KINDS: Readonly<Record<string, string>> = {
 
 test('no role may make the key of an operator, and only functions that operators call read one', () => {
   const reaching = [...roles].flatMap(([owner, statements]) =>
-    statements.filter((statement) => told(statement).includes('OPERATOR_KEY')).map((each) => `${owner} ${each.Sid}`),
+    statements
+      .filter((statement) => describeStatement(statement).includes('OPERATOR_KEY'))
+      .map((each) => `${owner} ${each.Sid}`),
   );
   expect(reaching.sort()).toEqual([
     'AuditApi ReadOperatorKeys',

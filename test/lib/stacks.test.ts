@@ -300,13 +300,13 @@ describe('the API', () => {
   });
 
   test('tells the console its identity provider by setting', async () => {
-    const told = await synthesize({
+    const configured = await synthesize({
       'payonce:operatorIssuer': 'https://id.example',
       'payonce:operatorAudience': 'payonce',
       'payonce:operatorClientId': 'console',
     });
     const CONSOLE_SIGN_IN = '{"issuer":"https://id.example","audience":"payonce","clientId":"console"}';
-    present(told.service).hasResourceProperties('AWS::Lambda::Function', {
+    present(configured.service).hasResourceProperties('AWS::Lambda::Function', {
       Environment: { Variables: Match.objectLike({ CONSOLE_SIGN_IN }) },
     });
     expect(JSON.stringify(service.toJSON())).not.toContain('CONSOLE_SIGN_IN');

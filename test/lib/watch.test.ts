@@ -64,12 +64,12 @@ describe('what is watched', () => {
     const target = (id: string): RegExp =>
       new RegExp(`"(?:deadLetterTargetArn|Arn|TargetArn|Destination)":\\{"Fn::GetAtt":\\["${id}","Arn"\\]\\}`);
     // Rules name the queues that they feed in the same way: those with dead letters of their own are no dead-letter queues.
-    const withLetters = new Set(
+    const withDeadLetters = new Set(
       Object.keys(
         present(service).findResources('AWS::SQS::Queue', { Properties: { RedrivePolicy: Match.anyValue() } }),
       ),
     );
-    const setAside = queues.filter((id) => target(id).test(text) && !withLetters.has(id));
+    const setAside = queues.filter((id) => target(id).test(text) && !withDeadLetters.has(id));
     expect(setAside.length).toBeGreaterThan(4);
     expect(setAside.filter((id) => !seen.includes(id))).toEqual([]);
     expect(Object.keys(present(data).findResources('AWS::SQS::Queue'))).toHaveLength(1);
@@ -114,13 +114,13 @@ describe('what is watched', () => {
       LIMITS_SERVICE,
       OUTBOUND_SERVICE,
     ]);
-    for (const [, told = ''] of handlers.join('\n').matchAll(/(?:[tT]elemetry\(|NAME = )'([a-z-]+)'/g)) names.add(told);
+    for (const [, name = ''] of handlers.join('\n').matchAll(/(?:[tT]elemetry\(|NAME = )'([a-z-]+)'/g)) names.add(name);
     const own = alarms.filter(({ Namespace }) => Namespace === 'Payonce');
     const services = own.flatMap(({ Dimensions = [] }) =>
       Dimensions.filter(({ Name }) => Name === 'service').map(({ Value }) => Value),
     );
     expect(services.length).toBeGreaterThan(15);
-    expect(services.filter((told) => typeof told !== 'string' || !names.has(told))).toEqual([]);
+    expect(services.filter((name) => typeof name !== 'string' || !names.has(name))).toEqual([]);
   });
 
   test('by plain metrics only: other alarms cost more and do not deploy everywhere', () => {
@@ -252,8 +252,8 @@ describe('alarms notify', () => {
   test('an address, over an encrypted topic to which only alarms of this account may publish', () => {
     const template = present(mailed);
     const topic = { Ref: Match.stringLikeRegexp('^WatchTopic') };
-    const told = alarmsOf(template);
-    expect(told.every((alarm) => alarm.AlarmActions?.length === 1 && alarm.OKActions?.length === 1)).toBe(true);
+    const alarms = alarmsOf(template);
+    expect(alarms.every((alarm) => alarm.AlarmActions?.length === 1 && alarm.OKActions?.length === 1)).toBe(true);
     template.hasResourceProperties('AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'ops@shop.example' });
     template.hasResourceProperties('AWS::SNS::Topic', { KmsMasterKeyId: Match.anyValue() });
     template.hasResourceProperties('AWS::SNS::TopicPolicy', {

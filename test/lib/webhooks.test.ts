@@ -7,7 +7,7 @@ const roles = statementsByOwner(service);
 
 const listOf = (value: string | readonly string[]): readonly string[] => (typeof value === 'string' ? [value] : value);
 
-function told({ Action, Resource, Condition = {} }: Statement): string {
+function describeStatement({ Action, Resource, Condition = {} }: Statement): string {
   const text = JSON.stringify(Resource);
   const names = ['Ledger', 'Views', 'Idempotency', 'Registry', 'WebhookRoot', 'DeadLetters', 'Tasks', 'Logs'];
   const on = names.find((name) => text.includes(name)) ?? text;
@@ -68,7 +68,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
 
 describe.each(ROLES)('the role of %s', (owner, own) => {
   test('may do exactly what its path needs', () => {
-    const allowed = (roles.get(owner) ?? []).filter(({ Effect }) => Effect === 'Allow').map(told);
+    const allowed = (roles.get(owner) ?? []).filter(({ Effect }) => Effect === 'Allow').map(describeStatement);
     expect(allowed.sort()).toEqual([...ALWAYS, ...own].sort());
   });
 });

@@ -92,18 +92,18 @@ describe('payonce doctor', () => {
   const doctor = async (...words: readonly string[]) => {
     const { code, said } = await payonce(aws, '--json', ...words);
     const end = said.lastIndexOf('\n}') + 2;
-    return { code, told: JSON.parse(said.slice(0, end)) as Told };
+    return { code, output: JSON.parse(said.slice(0, end)) as DoctorOutput };
   };
 
-  interface Told {
+  interface DoctorOutput {
     readonly deployed: boolean;
     readonly data: readonly { readonly check: string; readonly about: string }[];
     readonly probes?: readonly { readonly id: string; readonly result: string; readonly seen: string }[];
   }
 
   test('examines the account before the first deploy, and names its log role', async () => {
-    const { code, told } = await doctor('--environment', 'nowhere', 'doctor');
-    expect(told).toMatchObject({ deployed: false, data: [{ check: 'log_role' }] });
+    const { code, output } = await doctor('--environment', 'nowhere', 'doctor');
+    expect(output).toMatchObject({ deployed: false, data: [{ check: 'log_role' }] });
     expect(code).toBe(1);
   });
 
@@ -126,20 +126,20 @@ describe('payonce doctor', () => {
       'x',
     );
     const { id } = JSON.parse(said) as { readonly id: string };
-    const { told } = await doctor('doctor');
-    expect(told.data).toContainEqual(expect.objectContaining({ check: 'sandbox_with_live_keys', about: id }));
-    expect(told.data).toContainEqual(expect.objectContaining({ check: 'key_without_expiry', about: id }));
+    const { output } = await doctor('doctor');
+    expect(output.data).toContainEqual(expect.objectContaining({ check: 'sandbox_with_live_keys', about: id }));
+    expect(output.data).toContainEqual(expect.objectContaining({ check: 'key_without_expiry', about: id }));
     await payonce(aws, 'keys', 'revoke', id);
-    const { told: after } = await doctor('doctor');
+    const { output: after } = await doctor('doctor');
     expect(after.data.filter(({ about }) => about === id)).toEqual([]);
   });
 
   test('probes a deployment, and a probe that sees something else fails', async () => {
-    const { told } = await doctor('doctor', '--probe', '--url', aws.apiUrl, '--key', aws.apiKey);
-    expect(told.deployed).toBe(true);
-    expect(told.probes?.map(({ id }) => id)).toEqual(PROBES.map(({ id }) => id));
+    const { output } = await doctor('doctor', '--probe', '--url', aws.apiUrl, '--key', aws.apiKey);
+    expect(output.deployed).toBe(true);
+    expect(output.probes?.map(({ id }) => id)).toEqual(PROBES.map(({ id }) => id));
     // The emulator's CloudFormation ignores both settings, and the probes see it.
-    expect(told.probes?.filter(({ result }) => result !== 'passed')).toEqual([
+    expect(output.probes?.filter(({ result }) => result !== 'passed')).toEqual([
       { id: 'recursive-loops', result: 'failed', seen: 'Terminate,Terminate,Terminate' },
       { id: 'point-in-time-recovery', result: 'failed', seen: 'DISABLED,DISABLED,DISABLED,DISABLED' },
     ]);

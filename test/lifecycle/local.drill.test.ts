@@ -58,7 +58,7 @@ function survivors(): readonly string[] {
 }
 
 async function untilGone(): Promise<readonly string[]> {
-  for (let look = 0; look < 3_000 && survivors().length > 0; look += 1) await sleep(100);
+  for (let poll = 0; poll < 3_000 && survivors().length > 0; poll += 1) await sleep(100);
   return survivors();
 }
 

@@ -28,14 +28,14 @@ let processor: SandboxInProcess;
 /** Every pause of the waiting request. */
 let pauses: number[];
 /** The events while the waiting request sleeps. */
-let meanwhile: () => Promise<void>;
+let whileWaiting: () => Promise<void>;
 
 beforeEach(() => {
   clock = new SimulatedClock(T0);
   store = new Stores();
   processor = createSandboxInProcess({ clock });
   pauses = [];
-  meanwhile = async () => undefined;
+  whileWaiting = async () => undefined;
 });
 
 const entropy = countingEntropy();
@@ -44,7 +44,7 @@ const watched: Clock = {
   sleep: async (ms) => {
     pauses.push(ms);
     clock.advance(ms);
-    await meanwhile();
+    await whileWaiting();
   },
 };
 
@@ -92,7 +92,7 @@ describe('a duplicate that prefers to wait', () => {
   test('gets the answer of the first request as soon as it exists', async () => {
     const first = await firstAtProcessor();
     let firstOutcome: CreatePaymentOutcome | undefined;
-    meanwhile = async () => {
+    whileWaiting = async () => {
       if (pauses.length === 3) firstOutcome = await first.finish();
     };
 
@@ -129,10 +129,10 @@ describe('a duplicate that prefers to wait', () => {
 
   test('runs at once when the first request releases its claim', async () => {
     const first = await firstAtProcessor();
-    meanwhile = async () => {
+    whileWaiting = async () => {
       await processor.inside.failNext(1, 'tok_unauthorized');
       await expect(first.finish()).rejects.toMatchObject({ code: 'processor_unauthorized' });
-      meanwhile = async () => undefined;
+      whileWaiting = async () => undefined;
     };
 
     const outcome = await waiting(8);

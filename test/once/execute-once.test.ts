@@ -120,7 +120,7 @@ class World {
 
 const answerOf = (body: string) => ({ status: 201, headers: {}, body });
 const unready = new RetryableError('circuit_open', 'the processor is not called');
-const open = { look: () => Promise.reject(unready) };
+const open = { check: () => Promise.reject(unready) };
 
 let world: World;
 beforeEach(() => {
@@ -346,8 +346,8 @@ describe('while the breaker is open', () => {
   });
 
   test.each([
-    ['waits while the system that it has called is not ready', { ...open, lookOfBegun: open.look }, unready.code],
-    ['continues when the system that it has called is ready', { ...open, lookOfBegun: ready }, 'first'],
+    ['waits while the system that it has called is not ready', { ...open, checkBegun: open.check }, unready.code],
+    ['continues when the system that it has called is ready', { ...open, checkBegun: ready }, 'first'],
     ['continues when it looks at no system', open, 'first'],
   ])('an operation that has begun %s', async (_what, breaker, expected) => {
     await world.crash();
@@ -361,14 +361,14 @@ describe('while the breaker is open', () => {
   test('a stored answer is replayed', async () => {
     await world.run();
     const replays = new ProcessReplayCache();
-    const breaker = { ...open, lookOfBegun: open.look };
+    const breaker = { ...open, checkBegun: open.check };
     expect(await world.run({ breaker }, { replays })).toMatchObject({ kind: 'replay' });
   });
 
   test('an error of the breaker itself is thrown', async () => {
     await world.run();
     const broken = new TypeError('a bug');
-    const breaker = { look: () => Promise.reject(broken) };
+    const breaker = { check: () => Promise.reject(broken) };
     await expect(world.run({ breaker }, { replays: new ProcessReplayCache() })).rejects.toBe(broken);
   });
 });

@@ -111,8 +111,8 @@ describe('the spans', () => {
     ['no address', 'nowhere'],
   ])('that cannot be sent to %s change nothing', async (address, name) => {
     process.env[DAEMON] = address;
-    const came = await createPayment(tools, typicalPayment(name));
-    expect(came).toMatchObject({ kind: 'first' });
+    const result = await createPayment(tools, typicalPayment(name));
+    expect(result).toMatchObject({ kind: 'first' });
     expect(datagrams).toEqual([]);
   });
 

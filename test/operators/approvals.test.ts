@@ -134,7 +134,7 @@ describe('a correction above the limit', () => {
       expect((await api.approve(id, own)).body).toMatchObject({ status: 403, code: 'own_approval' });
       expect((await api.reject(id, own)).body).toMatchObject({ status: 403, code: 'own_approval' });
     }
-    const viaProvider = api.beside({
+    const viaProvider = api.with({
       identify: async () => ({ name: 'Ada Example', role: 'owner', identity: 'auth0|1', person: 'auth0|1' }),
     });
     expect((await viaProvider.approve(id)).body).toMatchObject({ code: 'own_approval' });
@@ -231,7 +231,7 @@ describe('the limit', () => {
     [{ USD: 5000 }, 202],
     [{ EUR: 1500, '*': 0 }, 201],
   ])('%j answers a correction of 15.00 EUR with %s', async (aboveMinor, status) => {
-    const other = api.beside({ approvals: { ...APPROVALS, aboveMinor } });
+    const other = api.with({ approvals: { ...APPROVALS, aboveMinor } });
     expect((await other.correct('c', { payment, reverses: 2 })).status).toBe(status);
   });
 
@@ -245,7 +245,7 @@ describe('the limit', () => {
     async (aboveMinor, status, amount) => {
       const stray = { kind: 'foreign_charge', status: 'captured', chargeId: 'ch_9', currency: 'USD' } as const;
       await api.world.record(payment, { ...stray, amountMinor: 900 });
-      const other = withPersons(api.beside({ approvals: { ...APPROVALS, aboveMinor } }));
+      const other = withPersons(api.with({ approvals: { ...APPROVALS, aboveMinor } }));
       const dry = await other.correct('dry', { payment, reverses: 3, dry_run: true });
       const asked = await other.correct('c', { payment, reverses: 3 });
       expect([dry.body['needs_approval'], asked.status, asked.body['amount']]).toEqual([
@@ -262,7 +262,7 @@ describe('the limit', () => {
   test('of all corrections together counts each currency by itself', async () => {
     const stray = { kind: 'foreign_charge', status: 'captured', chargeId: 'ch_9', currency: 'USD' } as const;
     await api.world.record(payment, { ...stray, amountMinor: 900 });
-    const other = api.beside({ approvals: { ...APPROVALS, aboveMinor: { EUR: 1000, USD: 1000 } } });
+    const other = api.with({ approvals: { ...APPROVALS, aboveMinor: { EUR: 1000, USD: 1000 } } });
     expect((await other.correct('c-1', { payment, reverses: 3 })).status).toBe(201);
     expect((await other.correct('c-2', added(1000))).status).toBe(201);
     expect((await other.correct('c-3', added(1))).body).toMatchObject({ amount: 1001, currency: 'EUR' });
@@ -272,7 +272,7 @@ describe('the limit', () => {
     const reviewed = await ChangedPayment.of({ source: 'tok_async', amount: 1500 });
     await reviewed.inside.correct(reviewed.chargeId, { status: 'succeeded', amount_captured: 600 });
     await reviewed.learn();
-    const desk = withPersons(reviewed.ledger.beside({ approvals: APPROVALS }));
+    const desk = withPersons(reviewed.ledger.with({ approvals: APPROVALS }));
     const decide = (key: string, body: object) =>
       desk.write(`/v1/admin/payments/${reviewed.id}/resolve`, key, { reason: 'Seen', ...body });
     const failed = await decide('d-1', { outcome: 'failed' });

@@ -115,14 +115,14 @@ describe('an operator’s decision', () => {
 
 describe('an operator’s decision about a change with an undecidable outcome', () => {
   const DAY = 86_400_000;
-  const unheard = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
+  const unanswered = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
 
   /** A change at a processor that did not answer and has no look-up. */
   async function undecided(kind: 'capture' | 'cancel' | 'refund'): Promise<OperationId> {
     const payment = paymentRequest(`blind-${kind}`, { capture: kind === 'refund' ? 'automatic' : 'manual' });
     await harness.pay(payment);
     const asked = change(payment, 'k', kind === 'cancel' ? { kind } : { kind, amountMinor: 400 });
-    const processor = { ...harness.processor, abilities: BLIND, change: unheard };
+    const processor = { ...harness.processor, abilities: BLIND, change: unanswered };
     expect(await harness.change(asked, { processor })).toMatchObject({ kind: 'first', unknown: true });
     return asked.operationId;
   }
@@ -145,7 +145,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
 
   test('is requested by the resolver after the send window, and not before', async () => {
     const operationId = await undecided('refund');
-    const processor = { ...harness.processor, abilities: BLIND, change: unheard };
+    const processor = { ...harness.processor, abilities: BLIND, change: unanswered };
     const resolve = () => resolveInquiries({ ...harness.tools, processor });
     expect(await resolve()).toMatchObject({ waiting: 1, undecidable: 0 });
     harness.clock.advance(16 * 60_000);

@@ -11,7 +11,7 @@ const TWO_HOURS_MS = 2 * 3_600_000;
 const refuse = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));
 /** A process that cannot read the books. */
 const away = ({ ledger }: ChangedPayment): Api =>
-  ledger.beside({ books: [{ ...ledger.processor, readCharge: refuse, chargesOfPayment: refuse }] });
+  ledger.with({ books: [{ ...ledger.processor, readCharge: refuse, chargesOfPayment: refuse }] });
 
 function decide(api: Api, { id }: ChangedPayment, body: object, key = 'd'): Promise<Reply> {
   return api.write(`/v1/admin/payments/${id}/resolve`, key, { ...SAID, ...body });
@@ -180,18 +180,18 @@ describe('books that cannot be read', () => {
       ({ ledger }) => {
         const { processor } = ledger;
         const abilities = { ...processor.abilities, lookup: { kind: 'none' } as const };
-        return ledger.beside({ processor: { ...processor, abilities } });
+        return ledger.with({ processor: { ...processor, abilities } });
       },
     ],
     [
       'because no request for them can be made',
       ({ ledger }) => {
         const readCharge = () => Promise.reject(new TerminalError('processor_request_invalid', 'nothing was sent'));
-        return ledger.beside({ books: [{ ...ledger.processor, readCharge }] });
+        return ledger.with({ books: [{ ...ledger.processor, readCharge }] });
       },
     ],
-    ['of another account', ({ ledger }) => ledger.beside({ books: [{ ...ledger.processor, account: 'other' }] })],
-    ['of the other mode', ({ ledger }) => ledger.beside({ books: [{ ...ledger.processor, mode: 'live' }] })],
+    ['of another account', ({ ledger }) => ledger.with({ books: [{ ...ledger.processor, account: 'other' }] })],
+    ['of the other mode', ({ ledger }) => ledger.with({ books: [{ ...ledger.processor, mode: 'live' }] })],
   ])(
     '%s refuse a decision unless it has an override, which the chain, the log and the timeline show',
     async (_which, blind) => {
@@ -233,7 +233,7 @@ describe('a decision above the limit', () => {
   const BEN = as('ok_benbenbenbenbenbenbenben03');
 
   function deskOf(payment: ChangedPayment, changes: Partial<ApiWorldTools> = {}): Api {
-    const desk = payment.ledger.beside({ ...changes, approvals: APPROVALS });
+    const desk = payment.ledger.with({ ...changes, approvals: APPROVALS });
     desk.registerOperator('ok_benbenbenbenbenbenbenben03', { operator: 'Ben Example', role: 'approver' });
     return desk;
   }

@@ -57,16 +57,16 @@ describe('on dynamodb', () => {
       await administration.createApiKey({ name: 'Test', tenantId: tenant, mode, scopes: [] });
     const owners = new DynamoDbOwners(client(), tables.registry, pacing);
 
-    const told: string[] = [];
+    const reported: string[] = [];
     let after: string | undefined;
     for (let page = 0; page < 3; page += 1) {
       const found = await owners.list(after, 3);
       for (const { name, owner } of found) {
         expect(name).toBe(`${owner.tenantId}#${owner.mode}`);
-        told.push(name);
+        reported.push(name);
       }
       after = found.at(-1)?.name ?? after;
     }
-    expect(told).toEqual(tenants.flatMap((tenant) => [`${tenant}#live`, `${tenant}#test`]).toSorted());
+    expect(reported).toEqual(tenants.flatMap((tenant) => [`${tenant}#live`, `${tenant}#test`]).toSorted());
   });
 });

@@ -28,8 +28,8 @@ describe('the record of a key', () => {
       'completed',
     ]);
     expect(body['calls']).toMatchObject([
-      { call: 'send', heard: 'unheard' },
-      { call: 'look', heard: 'succeeded' },
+      { call: 'send', result: 'no_response' },
+      { call: 'look', result: 'succeeded' },
     ]);
     expect(body['owner']).toMatch(/./);
     const kept = Date.parse(String(body['expires'])) - Date.parse(String(body['changed']));

@@ -1,7 +1,7 @@
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { DeployedQueues, MessageEntry, MessageQueues, PutBack } from '../../lambdas/operators/use/queue-lists.ts';
 
-interface Letter extends Pick<MessageEntry, 'id' | 'about' | 'part' | 'reason'> {
+interface StoredMessage extends Pick<MessageEntry, 'id' | 'about' | 'part' | 'reason'> {
   readonly sentAtMs: number;
 }
 
@@ -18,14 +18,14 @@ export class MemoryMessages implements MessageQueues {
   /** Called with each message that is put back, after it was sent and before it is deleted. @throws to end the process */
   onSent: (id: string) => void = () => undefined;
   readonly #clock: Pick<Clock, 'nowMs'>;
-  readonly #letters = new Map<string, Letter[]>();
+  readonly #messages = new Map<string, StoredMessage[]>();
 
   constructor(clock: Pick<Clock, 'nowMs'>) {
     this.#clock = clock;
   }
 
-  arrive(queue: string, letter: Omit<Letter, 'sentAtMs'>): void {
-    this.#of(queue).push({ ...letter, sentAtMs: this.#clock.nowMs() });
+  arrive(queue: string, message: Omit<StoredMessage, 'sentAtMs'>): void {
+    this.#of(queue).push({ ...message, sentAtMs: this.#clock.nowMs() });
   }
 
   ids(queue: string): readonly string[] {
@@ -34,33 +34,33 @@ export class MemoryMessages implements MessageQueues {
 
   /** All messages of a queue could not be handled once more. */
   failAll(queue: string, to: string): void {
-    for (const { sentAtMs: _, ...letter } of this.#of(queue).splice(0)) this.arrive(to, letter);
+    for (const { sentAtMs: _, ...message } of this.#of(queue).splice(0)) this.arrive(to, message);
   }
 
   async count(queue: string): Promise<number> {
     return this.#of(queue).length;
   }
 
-  async look(queue: string, limit: number): Promise<readonly MessageEntry[]> {
+  async peek(queue: string, limit: number): Promise<readonly MessageEntry[]> {
     return this.#of(queue)
       .slice(0, limit)
-      .map(({ sentAtMs: sinceMs, ...letter }) => ({ ...letter, sinceMs, needsOperator: true }));
+      .map(({ sentAtMs: sinceMs, ...message }) => ({ ...message, sinceMs, needsOperator: true }));
   }
 
   async putBack(queue: string, { beforeMs, stopAtMs }: PutBack): Promise<number> {
-    const letters = this.#of(queue);
-    const older = letters.filter(({ sentAtMs }) => sentAtMs < beforeMs && this.#clock.nowMs() < stopAtMs);
-    for (const letter of older) {
-      this.arrive(this.deployed[queue]?.redriveTo ?? '', letter);
-      this.onSent(letter.id);
-      letters.splice(letters.indexOf(letter), 1);
+    const messages = this.#of(queue);
+    const older = messages.filter(({ sentAtMs }) => sentAtMs < beforeMs && this.#clock.nowMs() < stopAtMs);
+    for (const message of older) {
+      this.arrive(this.deployed[queue]?.redriveTo ?? '', message);
+      this.onSent(message.id);
+      messages.splice(messages.indexOf(message), 1);
     }
     return older.length;
   }
 
-  #of(queue: string): Letter[] {
-    const found = this.#letters.get(queue) ?? [];
-    this.#letters.set(queue, found);
+  #of(queue: string): StoredMessage[] {
+    const found = this.#messages.get(queue) ?? [];
+    this.#messages.set(queue, found);
     return found;
   }
 }

@@ -30,7 +30,7 @@ test('what waits in a queue is counted with the age of the oldest, and listed in
     'orders',
     'holds',
     'orphans',
-    'orphans_kept',
+    'unmatched_callbacks',
   ]);
   expect(queues.find(({ id }) => id === 'holds')).toMatchObject({ waiting: 9, more_waiting: false, oldest_age: 7209 });
   expect(queues.find(({ id }) => id === 'returns')).toMatchObject({ waiting: 0, oldest_age: null });
@@ -72,14 +72,14 @@ test('claims whose owner died are listed with their payment once their lease end
 });
 
 test('queues of messages are counted, and only messages that no function receives are listed', async () => {
-  const looked: string[] = [];
+  const peeked: string[] = [];
   const api = new Api({
     messages: {
       deployed: { 'Events-Parked': { url: 'parked', isKept: true }, 'Webhooks-Queue': { url: 'tasks', isKept: false } },
       count: async (queue) => (queue === 'Events-Parked' ? 3 : 7),
       putBack: async () => 0,
-      look: async (queue, limit) => {
-        looked.push(queue);
+      peek: async (queue, limit) => {
+        peeked.push(queue);
         return Array.from({ length: Math.min(limit, 3) }, (_, at) => ({
           id: `message-${at}`,
           about: 'pay_1',
@@ -103,5 +103,5 @@ test('queues of messages are counted, and only messages that no function receive
   expect((await api.get('/v1/admin/queues/Events-Parked?starting_after=que_a')).body).toMatchObject({
     param: 'starting_after',
   });
-  expect(looked).toEqual(['Events-Parked']);
+  expect(peeked).toEqual(['Events-Parked']);
 });

@@ -68,7 +68,7 @@ describe('payments are found', () => {
       },
     };
     const views = new ProjectedViews(api.store);
-    const counted = api.beside({ search: { views, store: api.store, transitions, ...emailTools(api.store) } });
+    const counted = api.with({ search: { views, store: api.store, transitions, ...emailTools(api.store) } });
     const query = new URLSearchParams({ ...OF_DESK, ...today(), currency: 'JPY' }).toString();
     expect(dataOf(await counted.get(`/v1/admin/payments?${query}`))).toEqual([]);
     // Each examined payment is read once, with its first transition.

@@ -46,12 +46,12 @@ const ALL_ON = [
 ];
 
 let records: Records;
-let told: (readonly [number, readonly string[]])[];
+let reported: (readonly [number, readonly string[]])[];
 let faults: unknown[];
 
 beforeEach(() => {
   records = new Records();
-  told = [];
+  reported = [];
   faults = [];
 });
 
@@ -59,7 +59,7 @@ const tools = (changes: Partial<PurgeTools> = {}): PurgeTools => ({
   records,
   timeToLive: { states: async () => ALL_ON },
   clock: new SimulatedClock(NIGHT),
-  observer: { purged: (left, notWorking) => told.push([left, notWorking]), failed: (error) => faults.push(error) },
+  observer: { purged: (left, notWorking) => reported.push([left, notWorking]), failed: (error) => faults.push(error) },
   ...changes,
 });
 const put = async (count: number, ageDays: number, prefix = 'OP#old#'): Promise<void> => {
@@ -80,7 +80,7 @@ describe('the nightly purge', () => {
     expect(await finishJob(purgeExpired(tools()), NIGHT)).toMatchObject({ done: 100, left: 0, failed: 0 });
     expect(records.keys()).toHaveLength(22);
     expect(records.keys().filter((key) => key.startsWith('OP#old#'))).toEqual([]);
-    expect(told).toEqual([[100, []]]);
+    expect(reported).toEqual([[100, []]]);
   });
 
   test('deletes each record once, also when a page is repeated', async () => {
@@ -140,7 +140,7 @@ describe('the nightly purge', () => {
       { table: 'registry', isOn: false },
     ];
     await finishJob(purgeExpired(tools({ timeToLive: { states } })), NIGHT);
-    expect(told).toEqual([[0, ['registry']]]);
+    expect(reported).toEqual([[0, ['registry']]]);
   });
 
   test('reports a table whose time to live is on but leaves too many records', async () => {
@@ -148,7 +148,7 @@ describe('the nightly purge', () => {
     await finishJob(purgeExpired(tools()), NIGHT);
     await put(1_000, 5);
     await finishJob(purgeExpired(tools()), NIGHT);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       [1_001, ['idempotency']],
       [1_000, []],
     ]);

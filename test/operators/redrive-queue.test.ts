@@ -2,17 +2,17 @@ import { beforeEach, expect, test } from '@jest/globals';
 import { Api, dataOf } from '../world/api.ts';
 import { MemoryMessages } from './memory-messages.ts';
 
-const LETTERS = 'Webhooks-Tasks-DeadLetters';
+const DEAD_LETTERS = 'Webhooks-Tasks-DeadLetters';
 const QUEUE = 'Webhooks-Tasks-Queue';
-const PATH = `/v1/admin/queues/${LETTERS}/redrive`;
+const PATH = `/v1/admin/queues/${DEAD_LETTERS}/redrive`;
 
 let api: Api;
 let messages: MemoryMessages;
 beforeEach(() => {
   const world = new Api();
   messages = new MemoryMessages(world.clock);
-  api = world.beside({ messages });
-  for (const id of ['a', 'b', 'c']) messages.arrive(LETTERS, { id });
+  api = world.with({ messages });
+  for (const id of ['a', 'b', 'c']) messages.arrive(DEAD_LETTERS, { id });
   api.clock.advance(1_000);
 });
 
@@ -23,10 +23,10 @@ test('dead letters go back to their queue, once for one key, with one entry in t
   const made = await Promise.all([1, 2, 3].map(() => api.write(PATH, 'k')));
   expect(made.map(({ status }) => status)).toEqual([202, 202, 202]);
   expect(new Set(made.map(({ text }) => text)).size).toBe(1);
-  expect(made[0]?.body).toMatchObject({ object: 'redrive', queue: LETTERS, to: QUEUE, waiting: 3 });
+  expect(made[0]?.body).toMatchObject({ object: 'redrive', queue: DEAD_LETTERS, to: QUEUE, waiting: 3 });
   expect(messages.ids(QUEUE)).toEqual(['a', 'b', 'c']);
-  expect(await api.get(`/v1/admin/queues/${LETTERS}`)).toMatchObject({ body: { data: [] } });
-  expect(await acts()).toMatchObject([{ about: [LETTERS], details: { to: QUEUE, waiting: '3' } }]);
+  expect(await api.get(`/v1/admin/queues/${DEAD_LETTERS}`)).toMatchObject({ body: { data: [] } });
+  expect(await acts()).toMatchObject([{ about: [DEAD_LETTERS], details: { to: QUEUE, waiting: '3' } }]);
 });
 
 test('a request that is killed between two letters is completed by its repetition', async () => {
@@ -36,7 +36,7 @@ test('a request that is killed between two letters is completed by its repetitio
   expect((await api.write(PATH, 'k')).status).toBe(500);
   messages.onSent = () => undefined;
   expect((await api.write(PATH, 'k')).status).toBe(202);
-  expect(messages.ids(LETTERS)).toEqual([]);
+  expect(messages.ids(DEAD_LETTERS)).toEqual([]);
   // Whoever dies between the two writes leaves the letter in both queues. It takes effect once.
   expect(messages.ids(QUEUE)).toEqual(['a', 'b', 'b', 'c']);
   expect(await acts()).toHaveLength(1);
@@ -45,13 +45,13 @@ test('a request that is killed between two letters is completed by its repetitio
 test('a letter that fails again comes back, and a repetition of the request leaves it there', async () => {
   await api.write(PATH, 'k');
   api.clock.advance(1_000);
-  messages.failAll(QUEUE, LETTERS);
+  messages.failAll(QUEUE, DEAD_LETTERS);
   const again = await api.write(PATH, 'k');
   expect([again.status, again.headers['Idempotency-Replayed']]).toEqual([202, 'true']);
-  expect(messages.ids(LETTERS)).toEqual(['a', 'b', 'c']);
+  expect(messages.ids(DEAD_LETTERS)).toEqual(['a', 'b', 'c']);
   api.clock.advance(1_000);
   expect((await api.write(PATH, 'another')).status).toBe(202);
-  expect(messages.ids(LETTERS)).toEqual([]);
+  expect(messages.ids(DEAD_LETTERS)).toEqual([]);
   expect(await acts()).toHaveLength(2);
 });
 
@@ -72,8 +72,8 @@ test.each([
 test('each queue says whether it can be redriven, and why not', async () => {
   const rows = dataOf(await api.get('/v1/admin/queues'));
   expect(rows.filter((row) => (row['redrive_to'] === null) === (row['no_redrive_because'] === null))).toEqual([]);
-  const ways = rows.filter((row) => row['redrive_to'] !== null).map(({ id }) => id);
-  expect(ways).toEqual(['Events-Parked', 'Vendors-DeadLetters', LETTERS]);
+  const targets = rows.filter((row) => row['redrive_to'] !== null).map(({ id }) => id);
+  expect(targets).toEqual(['Events-Parked', 'Vendors-DeadLetters', DEAD_LETTERS]);
 });
 
 test('what cannot be put back is refused with the reason, and nothing is recorded', async () => {
@@ -81,7 +81,7 @@ test('what cannot be put back is refused with the reason, and nothing is recorde
   const refused = { status: 400, body: { code: 'invalid_request', param: 'id' } };
   expect(await redrive('claims')).toMatchObject(refused);
   expect(await redrive(QUEUE)).toMatchObject(refused);
-  expect(await redrive('orphans_kept')).toMatchObject(refused);
+  expect(await redrive('unmatched_callbacks')).toMatchObject(refused);
   const batches = await redrive('Archive-Parked');
   expect(batches).toMatchObject(refused);
   expect(batches.text).toContain('payonce redrive');

@@ -29,16 +29,16 @@ afterAll(async () => {
 });
 
 test('messages that wait for an operator are shown with what they are about and why, and stay', async () => {
-  const letter = { vendor: 'postmark', operation: 'email.send', attempts: 3, reason: 'vendor_unavailable' };
+  const deadLetter = { vendor: 'postmark', operation: 'email.send', attempts: 3, reason: 'vendor_unavailable' };
   const payload = { to: 'ada@example.com', metadata: { order: ORDER } };
-  await new SqsLetterBox(client, url, url).put({ ...letter, payload, mayBeApplied: true });
+  await new SqsDeadLetterStore(client, url, url).put({ ...deadLetter, payload, mayBeApplied: true });
   const reason = { DataType: 'String', StringValue: 'event_too_large' };
   const parked = { MessageBody: `{"dynamodb":"PAY#${PAYMENT}"}`, MessageAttributes: { reason } };
   await client.send(new SendMessageCommand({ QueueUrl: url, ...parked }));
   await client.send(new SendMessageCommand({ QueueUrl: url, MessageBody: 'not JSON' }));
 
   const queues = new SqsQueues(client, { letters: { url, isKept: true } }, { nowMs: Date.now });
-  const found = await queues.look('letters', 100);
+  const found = await queues.peek('letters', 100);
   expect(found.map(({ id: _id, sinceMs: _sinceMs, ...shown }) => shown)).toEqual(
     expect.arrayContaining([
       { about: ORDER, part: 'postmark email.send', reason: 'vendor_unavailable', needsOperator: true },
@@ -100,7 +100,7 @@ test('dead letters are put back as they are, once for one act, and newer ones st
   const beforeMs = Date.now() + 1;
   await until(async () => Date.now() > beforeMs || undefined);
   await send('newer');
-  expect((await queues.look('letters', 20)).length).toBeGreaterThan(10);
+  expect((await queues.peek('letters', 20)).length).toBeGreaterThan(10);
   // Who has just looked at them does not hide them. Two persons at once: each message is received by one of them.
   const stopAtMs = Date.now() + LONG_MS;
   const moved = await Promise.all([1, 2].map(() => queues.putBack('letters', { beforeMs, stopAtMs })));

@@ -14,19 +14,19 @@ beforeEach(() => {
   api = new Api();
 });
 
-async function told(payment: string, query = ''): Promise<readonly Record<string, unknown>[]> {
+async function timelineOf(payment: string, query = ''): Promise<readonly Record<string, unknown>[]> {
   const reply = await api.get(`/v1/admin/payments/${payment}/timeline${query}`);
   expect(reply.status).toBe(200);
   return dataOf(reply);
 }
 const kinds = (entries: readonly Record<string, unknown>[]) =>
-  entries.map(({ kind, type = '', heard = '' }) => `${String(kind)} ${String(type)}${String(heard)}`.trim());
+  entries.map(({ kind, type = '', result = '' }) => `${String(kind)} ${String(type)}${String(result)}`.trim());
 
 describe('the timeline of a payment', () => {
   test('tells of a process that was killed after its charge: who took over, what the look-up heard, and one send in all', async () => {
     const request = paymentRequest('k');
     await api.world.claimThenDie(request, true);
-    const before = await told(request.paymentId);
+    const before = await timelineOf(request.paymentId);
     expect(kinds(before)).toEqual(['claim', 'transition payment.created', 'open']);
     expect(before.at(-1)).toMatchObject({
       was_released: false,
@@ -35,7 +35,7 @@ describe('the timeline of a payment', () => {
 
     api.clock.advance(30_000);
     await api.world.pay(request);
-    const entries = await told(request.paymentId);
+    const entries = await timelineOf(request.paymentId);
     expect(kinds(entries)).toEqual([
       'claim',
       'transition payment.created',
@@ -59,7 +59,7 @@ describe('the timeline of a payment', () => {
     const operation = chargeOperation(request.paymentId);
     const claim = await api.store.readRecord(operation);
     await api.store.release(operation, claim?.owner as OwnerToken);
-    const open = (await told(request.paymentId)).at(-1);
+    const open = (await timelineOf(request.paymentId)).at(-1);
     expect(open).toMatchObject({ kind: 'open', was_released: true, lease_until: null });
     expect((await api.get(`/v1/admin/idempotency_keys/${operation}`)).body).toMatchObject({ lease_until: null });
   });
@@ -67,9 +67,9 @@ describe('the timeline of a payment', () => {
   test('tells of an unheard send, the look-up after it, and a refund under its own claim', async () => {
     const payment = await api.paid('k', { source: 'tok_timeout_charged' });
     await api.change(`${payment}/refunds`, 'r', { amount: 100, reason: 'Returned' });
-    const entries = await told(payment);
-    expect(entries.filter(({ kind }) => kind === 'call').map(({ call, heard }) => [call, heard])).toEqual([
-      ['send', 'unheard'],
+    const entries = await timelineOf(payment);
+    expect(entries.filter(({ kind }) => kind === 'call').map(({ call, result }) => [call, result])).toEqual([
+      ['send', 'no_response'],
       ['look', 'succeeded'],
       ['send', 'applied'],
     ]);
@@ -94,7 +94,7 @@ describe('the timeline of a payment', () => {
       { startedAtMs: occurredAtMs + 7_000, durationMs: 12, error: 'timeout' },
     ];
     await api.store.webhooks.write({ deliveries: [{ now: { ...made, attempts } }] });
-    const deliveries = (await told(payment)).filter(({ kind }) => kind === 'delivery');
+    const deliveries = (await timelineOf(payment)).filter(({ kind }) => kind === 'delivery');
     expect(deliveries).toMatchObject([
       { endpoint: id, event_id: event['id'], http_status: 500, error: null, delivery_status: 'pending', sequence: 2 },
       { http_status: null, error: 'timeout', at: new Date(occurredAtMs + 7_000).toISOString() },
@@ -108,7 +108,7 @@ describe('the timeline of a payment', () => {
     const act = { action: 'payment.erased', actor, about: [payment], occurredAtMs: api.clock.nowMs() + 1 } as const;
     await api.store.activity.record({ chain: DESK, ...act });
     await api.store.activity.record({ chain: DESK, ...act, about: ['pay_other'] });
-    const entries = await told(payment);
+    const entries = await timelineOf(payment);
     expect(entries.filter(({ kind }) => kind === 'act')).toMatchObject([
       { action: 'payment.erased', caused_by: { type: 'command', operator: 'ada' }, sequence: null },
     ]);
@@ -126,7 +126,7 @@ describe('the timeline of a payment', () => {
     }
     expect(pages).toHaveLength(3);
     const sorted = (entries: readonly unknown[]) => entries.map((entry) => JSON.stringify(entry)).toSorted();
-    expect(sorted(pages.flat())).toEqual(sorted(await told(payment)));
+    expect(sorted(pages.flat())).toEqual(sorted(await timelineOf(payment)));
   });
 
   test.each([

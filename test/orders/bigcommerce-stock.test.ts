@@ -26,13 +26,13 @@ describe('the inventory of a BigCommerce store', () => {
   let clock: SimulatedClock;
   let server: BigCommerceDouble;
   let claims: SendingClaims;
-  let letters: DeadLetter[];
+  let deadLetters: DeadLetter[];
 
   beforeEach(async () => {
     clock = new SimulatedClock();
     server = await serveBigCommerce();
     claims = new Stores(clock).sendingClaims('stock');
-    letters = [];
+    deadLetters = [];
   });
   afterEach(async () => {
     await server[Symbol.asyncDispose]();
@@ -45,7 +45,7 @@ describe('the inventory of a BigCommerce store', () => {
     { token = BIGCOMMERCE_TOKEN, givenUp = 'delay' }: { token?: string; givenUp?: GivenUp } = {},
   ): StockKeeper => {
     const access = { url: server.store, token: async () => token, send: callOnce };
-    const keep = { put: async (letter: DeadLetter) => void letters.push(letter) };
+    const keep = { put: async (deadLetter: DeadLetter) => void deadLetters.push(deadLetter) };
     const policy = createOutboundPolicy({
       vendor: 'stock',
       clock,
@@ -60,7 +60,7 @@ describe('the inventory of a BigCommerce store', () => {
       locationId: LOCATION,
       policy,
       claims: held,
-      letters: keep,
+      deadLetters: keep,
       clock,
       givenUp,
     });
@@ -77,14 +77,14 @@ describe('the inventory of a BigCommerce store', () => {
     expect(server.adjustments).toEqual([
       { reason: `Payonce ${ORDER}`, items: [{ location_id: LOCATION, sku: 'sku_tea', quantity: -2 }] },
     ]);
-    expect([tea(), letters]).toEqual([8, []]);
+    expect([tea(), deadLetters]).toEqual([8, []]);
   });
 
   test('is taken by one of many processes at once; the others come again', async () => {
     const settled = await Promise.allSettled(Array.from({ length: 10 }, () => reserve()));
     expect(settled.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThanOrEqual(1);
     for (const each of settled) if (each.status === 'rejected') expect(each.reason).toBeInstanceOf(RetryableError);
-    expect([tea(), server.adjustments.length, letters]).toEqual([8, 1, []]);
+    expect([tea(), server.adjustments.length, deadLetters]).toEqual([8, 1, []]);
     expect(await reserve()).toEqual({ kind: 'reserved', reservationId: 't-1' });
   });
 
@@ -93,7 +93,7 @@ describe('the inventory of a BigCommerce store', () => {
     await release('t-1');
     await release('t-1');
     expect(server.adjustments.map(({ reason }) => reason)).toEqual([`Payonce ${ORDER}`, `Payonce ${ORDER} released`]);
-    expect([tea(), letters]).toEqual([10, []]);
+    expect([tea(), deadLetters]).toEqual([10, []]);
   });
 
   test('is adjusted by the sum of the lines of one SKU', async () => {
@@ -107,7 +107,7 @@ describe('the inventory of a BigCommerce store', () => {
       kind: 'refused',
       failure,
     });
-    expect([server.adjustments, letters]).toEqual([[], []]);
+    expect([server.adjustments, deadLetters]).toEqual([[], []]);
   });
 
   test('429: nothing was taken, and it is asked again after the wait of the header', async () => {
@@ -122,14 +122,14 @@ describe('the inventory of a BigCommerce store', () => {
       code: 'stock_unauthorized',
     });
     expect(await reserve()).toMatchObject({ kind: 'reserved' });
-    expect([tea(), letters]).toEqual([8, []]);
+    expect([tea(), deadLetters]).toEqual([8, []]);
   });
 
   test.each(TROUBLES)('without an answer, one request was sent, and an operator is asked: %s', async (trouble) => {
     server.writeTroubles.push(trouble);
     expect(await reserve(connect(claims, trouble))).toEqual(IN_DOUBT);
     expect(server.requests).toHaveLength(1);
-    expect(letters).toMatchObject([
+    expect(deadLetters).toMatchObject([
       { vendor: 'stock', operation: 'inventory.adjust', about: ORDER, reason: 'stock_in_doubt', mayBeApplied: true },
     ]);
     // A later turn of the order does not send it, either.
@@ -147,7 +147,7 @@ describe('the inventory of a BigCommerce store', () => {
     await expect(reserve()).rejects.toMatchObject({ code: 'stock_sending_elsewhere' });
     clock.advance(LEASE_OVER_MS);
     expect(await reserve()).toEqual(IN_DOUBT);
-    expect([server.adjustments.length, letters.length]).toEqual([sent, 1]);
+    expect([server.adjustments.length, deadLetters.length]).toEqual([sent, 1]);
   });
 
   describe('an order of the store', () => {
@@ -161,23 +161,28 @@ describe('the inventory of a BigCommerce store', () => {
     test('is noted once, behind the notes that it has, however often its order is reserved', async () => {
       for (let turn = 0; turn < 3; turn += 1)
         expect(await reserve(connect(), { shopOrder: 118 })).toEqual({ kind: 'reserved', reservationId: 't-1' });
-      expect([notes(), written(), letters]).toEqual([NOTED, 1, []]);
+      expect([notes(), written(), deadLetters]).toEqual([NOTED, 1, []]);
     });
 
     test('that is not there holds nothing up: an operator is asked', async () => {
       expect(await reserve(connect(), { shopOrder: 7 })).toMatchObject({ kind: 'reserved' });
-      expect(letters).toMatchObject([
+      expect(deadLetters).toMatchObject([
         { operation: 'order.note', about: ORDER, reason: 'stock_refused', mayBeApplied: false },
       ]);
       // The order is there now, and the letter is redriven.
       server.notes.set(7, '');
-      const [letter] = letters;
-      if (letter === undefined) throw new Error('there is no letter');
+      const [deadLetter] = deadLetters;
+      if (deadLetter === undefined) throw new Error('there is no letter');
       const stock = connect(claims, undefined, { givenUp: 'throw' });
       const parties = { ...new World().tools, emails: { sendEmail: () => Promise.reject(new Error('none')) }, stock };
       const referrals = { credit: () => Promise.reject(new Error('none')) };
       const redrive = (of: typeof parties) =>
-        makeAgain({ ...of, referrals }, JSON.parse(JSON.stringify(letter)) as DeadLetter, { timeoutMs: 10_000 }, 'l-1');
+        makeAgain(
+          { ...of, referrals },
+          JSON.parse(JSON.stringify(deadLetter)) as DeadLetter,
+          { timeoutMs: 10_000 },
+          'l-1',
+        );
       expect([await redrive(parties), await redrive(parties)]).toEqual([{ kind: 'applied' }, { kind: 'applied' }]);
       expect([server.notes.get(7), written()]).toEqual([`Payonce ${ORDER}: paid, stock t-1`, 1]);
       // A shop without notes leaves it to an operator.
@@ -192,7 +197,7 @@ describe('the inventory of a BigCommerce store', () => {
       await clock.sleep(LEASE_OVER_MS);
       server.writeTroubles.length = 0;
       if (notes() !== NOTED) {
-        expect(letters.at(-1)).toMatchObject({ operation: 'order.note', about: ORDER, mayBeApplied: true });
+        expect(deadLetters.at(-1)).toMatchObject({ operation: 'order.note', about: ORDER, mayBeApplied: true });
         clock.advance(CLOCK_SKEW_MS);
         await again();
       }
@@ -211,7 +216,7 @@ describe('the inventory of a BigCommerce store', () => {
         await expect(note(connect(dies(claims)))).rejects.toBeInstanceOf(Died);
         expect(written()).toBe(sent);
         await note(connect());
-        expect(letters).toMatchObject([
+        expect(deadLetters).toMatchObject([
           { operation: 'order.note', reason: 'stock_sending_elsewhere', mayBeApplied: true },
         ]);
         clock.advance(LEASE_OVER_MS + CLOCK_SKEW_MS);
@@ -227,6 +232,9 @@ describe('the inventory of a BigCommerce store', () => {
     await release('t-1');
     await release('t-1');
     expect([tea(), server.adjustments.length]).toEqual([10, 2]);
-    expect(letters[0]).toMatchObject({ about: ORDER, payload: { reason: `Payonce ${ORDER} released`, items: ITEMS } });
+    expect(deadLetters[0]).toMatchObject({
+      about: ORDER,
+      payload: { reason: `Payonce ${ORDER} released`, items: ITEMS },
+    });
   });
 });

@@ -153,7 +153,9 @@ whole(test, { slice: test.skip })(
       new ReceiveMessageCommand({ QueueUrl: environment[PartiesEnvironment.deadLettersQueueUrl], WaitTimeSeconds: 5 }),
     );
     expect(Messages.map(({ Body = '' }) => JSON.parse(Body) as unknown)).toMatchObject([
-      { letter: { about: (ended.json['order'] as { id: string }).id, reason: 'stock_in_doubt', mayBeApplied: true } },
+      {
+        deadLetter: { about: (ended.json['order'] as { id: string }).id, reason: 'stock_in_doubt', mayBeApplied: true },
+      },
     ]);
     const { payment } = ended.json['order'] as { readonly payment: string };
     const answer = await fetch(`${processor.url}/charges?payment=${payment}`);

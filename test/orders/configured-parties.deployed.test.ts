@@ -14,8 +14,8 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { configuredParties, configuredRedrive, type Parties } from '../../lambdas/orders/parties/configured-parties.ts';
 import type { PartiesConfig } from '../../lambdas/orders/parties/settings.ts';
 import { callOnce } from '../../lambdas/outbound/http-call.ts';
-import { SqsLetterBox } from '../../lambdas/outbound/store/sqs-letter-box.ts';
-import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
+import { SqsDeadLetterStore } from '../../lambdas/outbound/store/sqs-dead-letter-store.ts';
+import { redriveDeadLetters } from '../../lambdas/outbound/use/redrive-dead-letters.ts';
 import { PROJECT } from '../../local/directories.ts';
 import { askSandbox, CREDENTIALS, createTables, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
@@ -93,7 +93,7 @@ describe('the parties of orders on the deployed sandbox', () => {
     expect(await ask(await configuredParties(config, tools()))).toEqual(first);
     return first;
   };
-  const letter = (step: string, to: string) => ({
+  const email = (step: string, to: string) => ({
     operationId: operation(step),
     to,
     tenantId: tenantId('ten_1'),
@@ -118,7 +118,7 @@ describe('the parties of orders on the deployed sandbox', () => {
     );
     expect([credited.kind, await counted(`/referrals/credits?order=${order}`)]).toEqual(['credited', 1]);
 
-    const sent = await twice(({ mailer }) => mailer.send(letter('mail', 'ada@example.com'), LIMIT));
+    const sent = await twice(({ mailer }) => mailer.send(email('mail', 'ada@example.com'), LIMIT));
     expect([sent.kind, await emails('mail')]).toEqual(['sent', 1]);
     expect(new Set(counts)).toEqual(
       new Set([
@@ -133,24 +133,24 @@ describe('the parties of orders on the deployed sandbox', () => {
 
   test('dead-letter calls that an operator must fix, and send them once when they are redriven', async () => {
     const { mailer } = await configuredParties(config, tools());
-    expect(await mailer.send(letter('late', 'account@example.com'), LIMIT)).toEqual({
+    expect(await mailer.send(email('late', 'account@example.com'), LIMIT)).toEqual({
       kind: 'given_up',
       reason: 'postmark_account',
       mayBeApplied: false,
     });
-    const box = new SqsLetterBox(sqs, config.deadLettersQueueUrl, config.delayedCallsQueueUrl);
+    const box = new SqsDeadLetterStore(sqs, config.deadLettersQueueUrl, config.delayedCallsQueueUrl);
     const [kept] = await box.take(1);
-    expect(kept?.letter).toMatchObject({ vendor: 'postmark', reason: 'postmark_account', mayBeApplied: false });
+    expect(kept?.deadLetter).toMatchObject({ vendor: 'postmark', reason: 'postmark_account', mayBeApplied: false });
     if (kept !== undefined) await box.putBack(kept);
 
     const redrive = await configuredRedrive(config, { ...new World().tools, ...tools() });
     const run = { deadlineMs: systemClock.nowMs() + 600_000, atMost: 10 };
-    const reports = await redriveLetters(
+    const reports = await redriveDeadLetters(
       { ...redrive, runner: idempotentRunner, clock: systemClock, report: () => {} },
       run,
     );
     expect(reports).toMatchObject([{ state: 'applied' }]);
-    const again = await mailer.send(letter('late', 'account@example.com'), LIMIT);
+    const again = await mailer.send(email('late', 'account@example.com'), LIMIT);
     expect([again.kind, await emails('late')]).toEqual(['sent', 1]);
   });
 });
@@ -186,8 +186,8 @@ describe('BigCommerce as the shop', () => {
     const { stock } = await configuredParties(ofStore, { ...tools(), clock });
     expect(await stock.reserve(order, LIMIT)).toMatchObject({ kind: 'refused', failure: { code: 'stock_in_doubt' } });
     expect(store.adjustments).toMatchObject([{ reason: `Payonce ${orderId}` }]);
-    const [kept] = await new SqsLetterBox(sqs, config.deadLettersQueueUrl, config.delayedCallsQueueUrl).take(10);
-    expect(kept?.letter).toMatchObject({ about: orderId, reason: 'stock_in_doubt', mayBeApplied: true });
+    const [kept] = await new SqsDeadLetterStore(sqs, config.deadLettersQueueUrl, config.delayedCallsQueueUrl).take(10);
+    expect(kept?.deadLetter).toMatchObject({ about: orderId, reason: 'stock_in_doubt', mayBeApplied: true });
 
     // Other orders go on.
     const other = { ...order, operationId: storedOperationId(`other_${orderId}`) };

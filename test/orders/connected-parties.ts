@@ -6,7 +6,7 @@ import { createShopStock, STOCK_PATH } from '../../lambdas/orders/parties/shop-s
 import { callOnce, type SendRequest } from '../../lambdas/outbound/http-call.ts';
 import type { GivenUp } from '../../lambdas/outbound/outbound-calls.ts';
 import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
-import type { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
+import type { MemoryDeadLetterStore } from '../outbound/memory-dead-letter-store.ts';
 import type { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
 
@@ -16,7 +16,7 @@ interface Around {
   readonly clock: SimulatedClock;
   /** Of the sandbox that plays the parties. */
   readonly url: string;
-  readonly letters: MemoryLetterBox;
+  readonly deadLetters: MemoryDeadLetterStore;
   /** @default HTTP */
   readonly send?: SendRequest;
 }
@@ -25,7 +25,7 @@ export type ConnectedParties = ReturnType<typeof connectParties>;
 
 /** The state of one process. Another call makes another process that shares the claims. */
 export function connectParties(
-  { clock, url, letters, send = callOnce }: Around,
+  { clock, url, deadLetters, send = callOnce }: Around,
   givenUp: GivenUp,
   claims = new Stores(clock).sendingClaims('sandbox'),
 ) {
@@ -35,7 +35,7 @@ export function connectParties(
       clock,
       entropy: { fraction: () => 1 },
       observer: { count: () => {} },
-      deadLetters: letters,
+      deadLetters,
       timeoutMs: 10_000,
       probe,
     });

@@ -124,7 +124,7 @@ describe('an order', () => {
     const request = orderRequest('early');
     await expect(harness.order(request)).rejects.toMatchObject({ code: 'processor_circuit_open' });
     expect(await harness.typesOf(request)).toEqual([]);
-    await harness.processor.inside.comeBack();
+    await harness.processor.inside.recover();
     expect(answerOf(await harness.order(request)).status).toBe(201);
   });
 

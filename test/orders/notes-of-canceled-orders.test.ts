@@ -19,12 +19,12 @@ import { orderRequest } from './order-fixtures.ts';
 
 let world: World;
 let server: BigCommerceDouble;
-let letters: DeadLetter[];
+let deadLetters: DeadLetter[];
 
 beforeEach(async () => {
   world = new World();
   server = await serveBigCommerce();
-  letters = [];
+  deadLetters = [];
 });
 afterEach(async () => {
   await server[Symbol.asyncDispose]();
@@ -33,7 +33,7 @@ afterEach(async () => {
 function bigCommerce(givenUp: GivenUp = 'delay'): StockKeeper {
   const { clock } = world;
   const access = { url: server.store, token: async () => BIGCOMMERCE_TOKEN, send: callOnce };
-  const keep = { put: async (letter: DeadLetter) => void letters.push(letter) };
+  const keep = { put: async (deadLetter: DeadLetter) => void deadLetters.push(deadLetter) };
   const policy = createOutboundPolicy({
     vendor: 'stock',
     clock,
@@ -44,7 +44,7 @@ function bigCommerce(givenUp: GivenUp = 'delay'): StockKeeper {
     probe: (limit) => probeBigCommerce('stock', access, limit, clock.nowMs()),
   });
   const claims = world.store.sendingClaims('stock');
-  return createBigCommerceStock({ ...access, locationId: LOCATION, policy, claims, letters: keep, clock, givenUp });
+  return createBigCommerceStock({ ...access, locationId: LOCATION, policy, claims, deadLetters: keep, clock, givenUp });
 }
 
 const taken = () => server.adjustments.map(({ items }) => items[0]?.quantity);
@@ -98,9 +98,9 @@ test('a letter of a note is not redriven when its order was canceled meanwhile',
   const stock = refundedAfterReserve(request);
   await world.order(request, { stock });
   await world.resolveFor(3, { stock });
-  const [letter] = letters;
-  expect(letter).toMatchObject({ operation: 'order.note', about: request.orderId });
-  if (letter === undefined) throw new Error('there is no letter');
+  const [deadLetter] = deadLetters;
+  expect(deadLetter).toMatchObject({ operation: 'order.note', about: request.orderId });
+  if (deadLetter === undefined) throw new Error('there is no letter');
   expect([world.keptMinor(request), (await world.read(request)).status]).toEqual([0, 'canceled']);
   // The store has its order now.
   server.notes.set(7, '');
@@ -111,6 +111,6 @@ test('a letter of a note is not redriven when its order was canceled meanwhile',
     referrals: { credit: none },
     stock: bigCommerce('throw'),
   };
-  await makeAgain(parties, JSON.parse(JSON.stringify(letter)) as DeadLetter, { timeoutMs: 10_000 }, 'letter-1');
+  await makeAgain(parties, JSON.parse(JSON.stringify(deadLetter)) as DeadLetter, { timeoutMs: 10_000 }, 'letter-1');
   expect(server.notes.get(7)).toBe('');
 });

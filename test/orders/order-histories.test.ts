@@ -85,7 +85,7 @@ describe('the guarantees are broken', () => {
       expect.arrayContaining([
         'I1: 2 charges',
         'I1: 2 credits',
-        'I1: 2 letters',
+        'I1: 2 emails',
         'I1: 2 reservations',
         'neither settled',
       ]),
@@ -108,7 +108,7 @@ describe('the guarantees are broken', () => {
   });
   const freshMail: Mutant = ({ mailer, ...tools }) => ({
     ...tools,
-    mailer: { send: (letter, limit) => mailer.send({ ...letter, operationId: anew() }, limit) },
+    mailer: { send: (email, limit) => mailer.send({ ...email, operationId: anew() }, limit) },
   });
   const freshCredit: Mutant = ({ referrals, ...tools }) => ({
     ...tools,
@@ -117,7 +117,7 @@ describe('the guarantees are broken', () => {
 
   test.each<[string, Mutant, string]>([
     ['stock', freshStock, 'I1: 2 reservations'],
-    ['mailer', freshMail, 'I1: 2 letters'],
+    ['mailer', freshMail, 'I1: 2 emails'],
     ['referral programme', freshCredit, 'I1: 2 credits'],
   ])('by an engine that asks the %s under a new key each time', async (_whom, mutant, broken) => {
     const survey = await surveyFaults(

@@ -109,8 +109,8 @@ describe('an order whose money is being returned while the stock does not answer
     const away = { ...harness.shop.stock, reserve: () => Promise.reject(new AmbiguousError('stock_timeout', 'no')) };
     await harness.order(request, { stock: away });
     const { chargeId } = chargeOf(request);
-    const told = (event: string) => receive(event, chargeId);
-    return { request, chargeId, told };
+    const sendCallback = (event: string) => receive(event, chargeId);
+    return { request, chargeId, sendCallback };
   }
 
   const receive = (eventId: string, chargeId: string) =>
@@ -126,56 +126,56 @@ describe('an order whose money is being returned while the stock does not answer
   }
 
   test('delivers no goods once the full amount is disputed', async () => {
-    const { request, chargeId, told } = await waitsForStock('disputed');
+    const { request, chargeId, sendCallback } = await waitsForStock('disputed');
     await harness.processor.inside.dispute(chargeId, 2_000);
-    await told('opened');
+    await sendCallback('opened');
     await harness.resolveFor(20);
     await expectNothingGiven(request);
     expect((await harness.read(request)).status).toBe('canceled');
   });
 
   test('delivers no goods once a part is disputed, and returns the rest, also after the dispute is won', async () => {
-    const { request, chargeId, told } = await waitsForStock('partly_disputed');
+    const { request, chargeId, sendCallback } = await waitsForStock('partly_disputed');
     const dispute = await harness.processor.inside.dispute(chargeId, 1);
-    await told('opened');
+    await sendCallback('opened');
     await harness.resolveFor(20);
     await expectNothingGiven(request);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 1 });
     await harness.processor.inside.closeDispute(dispute, 'won');
-    await told('closed');
+    await sendCallback('closed');
     await harness.resolveFor(60);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
   });
 
   test('returns the rest of a disputed payment although a refund by the merchant fails meanwhile', async () => {
-    const { request, chargeId, told } = await waitsForStock('failing');
+    const { request, chargeId, sendCallback } = await waitsForStock('failing');
     const refund = await harness.processor.inside.refund(chargeId, 500, 'pending');
     const dispute = await harness.processor.inside.dispute(chargeId, 100);
-    await told('opened');
+    await sendCallback('opened');
     await harness.resolveFor(20);
     await harness.processor.inside.endRefund(refund, 'failed');
     await harness.processor.inside.closeDispute(dispute, 'lost');
-    await told('ended');
+    await sendCallback('ended');
     await harness.resolveFor(60);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 100 });
     await expectNothingGiven(request);
   });
 
   test('delivers the goods after a refund of a part, which is a discount', async () => {
-    const { request, chargeId, told } = await waitsForStock('discount');
+    const { request, chargeId, sendCallback } = await waitsForStock('discount');
     await harness.processor.inside.refund(chargeId, 1_999);
-    await told('refunded');
+    await sendCallback('refunded');
     await harness.resolveFor(20);
     expect(await ended(request)).toEqual({ status: 'completed', kept: 1 });
   });
 
   test('returns the money of a dispute that is won after the cancellation', async () => {
-    const { request, chargeId, told } = await waitsForStock('won');
+    const { request, chargeId, sendCallback } = await waitsForStock('won');
     const dispute = await harness.processor.inside.dispute(chargeId, 2_000);
-    await told('opened');
+    await sendCallback('opened');
     await harness.resolveFor(20);
     await harness.processor.inside.closeDispute(dispute, 'won');
-    await told('closed');
+    await sendCallback('closed');
     await harness.resolveFor(60);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
     await expectNothingGiven(request);
@@ -184,13 +184,13 @@ describe('an order whose money is being returned while the stock does not answer
   test.each(['succeeded', 'failed'] as const)(
     'delivers no goods while a full refund is pending that later %s',
     async (end) => {
-      const { request, chargeId, told } = await waitsForStock('pending');
+      const { request, chargeId, sendCallback } = await waitsForStock('pending');
       const refund = await harness.processor.inside.refund(chargeId, 2_000, 'pending');
-      await told('created');
+      await sendCallback('created');
       await harness.resolveFor(20);
       await expectNothingGiven(request);
       await harness.processor.inside.endRefund(refund, end);
-      await told('ended');
+      await sendCallback('ended');
       await harness.resolveFor(60);
       expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
       await expectNothingGiven(request);
@@ -198,14 +198,14 @@ describe('an order whose money is being returned while the stock does not answer
   );
 
   test('is readable and continues after a refund by the merchant fails days later', async () => {
-    const { request, chargeId, told } = await waitsForStock('bounced');
+    const { request, chargeId, sendCallback } = await waitsForStock('bounced');
     const refund = await harness.processor.inside.refund(chargeId, 2_000);
-    await told('refunded');
+    await sendCallback('refunded');
     await harness.resolveFor(20);
     await harness.processor.inside.endRefund(refund, 'failed');
-    await told('failed');
+    await sendCallback('failed');
     await harness.processor.inside.refund(chargeId, 2_000);
-    await told('refunded_again');
+    await sendCallback('refunded_again');
     await harness.resolveFor(60);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
     const attempts = (await harness.transitions(request.orderId)).map(({ order }) => order.charge.attempt ?? 1);
@@ -326,11 +326,11 @@ describe('an order whose payment is refunded or disputed after it was paid', () 
   });
 
   test.each([
-    ['before the reservation', 0, { letters: 0, credits: 0 }],
-    ['before the e-mail', 1, { letters: 0, credits: 0 }],
-    ['before the credit', 2, { letters: 1, credits: 0 }],
-    ['before the completion', 3, { letters: 1, credits: 1 }],
-  ])('%s, within one request: it is canceled', async (_when, after, { letters, credits }) => {
+    ['before the reservation', 0, { emails: 0, credits: 0 }],
+    ['before the e-mail', 1, { emails: 0, credits: 0 }],
+    ['before the credit', 2, { emails: 1, credits: 0 }],
+    ['before the completion', 3, { emails: 1, credits: 1 }],
+  ])('%s, within one request: it is canceled', async (_when, after, { emails, credits }) => {
     const request = orderRequest('in_between');
     let effects = 0;
     /** Disputes the payment right after so many effects. */
@@ -365,7 +365,7 @@ describe('an order whose payment is refunded or disputed after it was paid', () 
     await harness.resolveFor(20);
     expect((await harness.read(request)).status).toBe('canceled');
     expect(await harness.shop.reserved(request.orderId)).toBe(0);
-    expect(harness.mailer.outbox).toHaveLength(letters);
+    expect(harness.mailer.outbox).toHaveLength(emails);
     expect(await harness.shop.credits(request.orderId)).toBe(credits);
     expect(await harness.typesOf(request)).not.toContain('order.completed');
   });

@@ -6,8 +6,8 @@ import { createMailer } from '../../lambdas/orders/parties/mailer.ts';
 import { makeAgain } from '../../lambdas/orders/parties/make-again.ts';
 import type { CreditOrder, OrderEmail, ReservationOrder } from '../../lambdas/orders/use/order-parties.ts';
 import type { GivenUp } from '../../lambdas/outbound/outbound-calls.ts';
-import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
-import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
+import { redriveDeadLetters } from '../../lambdas/outbound/use/redrive-dead-letters.ts';
+import { MemoryDeadLetterStore } from '../outbound/memory-dead-letter-store.ts';
 import { type SandboxServer, serveSandbox } from '../sandbox/sandbox-server.ts';
 import { createTestSandbox, type TestSandbox } from '../sandbox/sandbox-world.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
@@ -20,14 +20,14 @@ const ORDER = 'ord_1' as OrderId;
 let clock: SimulatedClock;
 let sandbox: TestSandbox;
 let server: SandboxServer;
-let letters: MemoryLetterBox;
+let deadLetters: MemoryDeadLetterStore;
 let parties: ConnectedParties;
 
 beforeEach(async () => {
   clock = new SimulatedClock();
   sandbox = createTestSandbox();
   server = await serveSandbox(sandbox.handler);
-  letters = new MemoryLetterBox(clock);
+  deadLetters = new MemoryDeadLetterStore(clock);
   parties = connect('delay');
 });
 afterEach(async () => {
@@ -48,7 +48,7 @@ async function askUntilKnown<T>(ask: (again: ConnectedParties) => Promise<T>): P
 }
 
 const connect = (givenUp: GivenUp, claims?: ConnectedParties['claims']) =>
-  connectParties({ clock, url: server.url, letters }, givenUp, claims);
+  connectParties({ clock, url: server.url, deadLetters }, givenUp, claims);
 const operation = (name = 'op_1') => storedOperationId(name);
 const posts = () => server.requests.filter((request) => request.startsWith('POST')).length;
 
@@ -89,11 +89,11 @@ describe('the stock', () => {
     await expect(parties.stock.release({ reservationId: 'rsv_nobody', items: [] }, LIMIT)).rejects.toMatchObject({
       code: 'stock_refused',
     });
-    expect(await letters.take(10)).toMatchObject([
-      { letter: { operation: 'reservation.release', payload: { reservationId: 'rsv_nobody' } } },
+    expect(await deadLetters.take(10)).toMatchObject([
+      { deadLetter: { operation: 'reservation.release', payload: { reservationId: 'rsv_nobody' } } },
     ]);
     await expect(parties.stock.reserve({ ...reservation(), items: [] }, LIMIT)).rejects.toThrow(TerminalError);
-    expect(await letters.take(10)).toEqual([]);
+    expect(await deadLetters.take(10)).toEqual([]);
   });
 });
 
@@ -124,8 +124,8 @@ describe('the referral program', () => {
 
   test('an unavailable program leaves the credit unknown, and a delayed message makes the call again', async () => {
     expect(await parties.referrals.credit(credit('ref_down'), LIMIT)).toEqual({ kind: 'queued' });
-    expect([await booked(), await letters.take(10)]).toEqual([[], []]);
-    expect(letters.delayed).toMatchObject([{ operation: 'credit.give', mayBeApplied: true }]);
+    expect([await booked(), await deadLetters.take(10)]).toEqual([[], []]);
+    expect(deadLetters.delayed).toMatchObject([{ operation: 'credit.give', mayBeApplied: true }]);
   });
 
   test('one key for two credits is a bug, and is dead-lettered for an operator', async () => {
@@ -136,7 +136,9 @@ describe('the referral program', () => {
       reason: 'referrals_key_mismatch',
       mayBeApplied: false,
     });
-    expect(await letters.take(10)).toMatchObject([{ letter: { vendor: 'referrals', operation: 'credit.give' } }]);
+    expect(await deadLetters.take(10)).toMatchObject([
+      { deadLetter: { vendor: 'referrals', operation: 'credit.give' } },
+    ]);
     expect(await booked()).toHaveLength(1);
   });
 });
@@ -152,7 +154,7 @@ test('a real mailer sends no e-mail of test mode', async () => {
   const counts = { admit: async () => true };
   const mailer = createMailer(sender, { clock: new SimulatedClock(), counts, capped: () => undefined });
   const owner = { tenantId: tenantId('ten_1'), dueAtMs: 0 };
-  const letter = {
+  const email = {
     ...owner,
     to: 'ada@example.com',
     subject: 'Your order',
@@ -161,9 +163,9 @@ test('a real mailer sends no e-mail of test mode', async () => {
   };
   const operationId = storedOperationId('op_test');
 
-  expect((await mailer.send({ ...letter, operationId, mode: 'test' }, LIMIT)).kind).toBe('sent');
+  expect((await mailer.send({ ...email, operationId, mode: 'test' }, LIMIT)).kind).toBe('sent');
   expect(sent).toEqual([]);
-  await mailer.send({ ...letter, operationId, mode: 'live' }, LIMIT);
+  await mailer.send({ ...email, operationId, mode: 'live' }, LIMIT);
   expect(sent).toEqual(['op_test']);
 });
 
@@ -198,8 +200,8 @@ describe('the mailer', () => {
 
   test('a call to an unavailable service is made again by a delayed message', async () => {
     expect(await send('down@example.com')).toEqual({ kind: 'queued' });
-    expect([await sent(), await letters.take(10)]).toEqual([[], []]);
-    expect(letters.delayed).toMatchObject([{ operation: 'email.send', mayBeApplied: true }]);
+    expect([await sent(), await deadLetters.take(10)]).toEqual([[], []]);
+    expect(deadLetters.delayed).toMatchObject([{ operation: 'email.send', mayBeApplied: true }]);
   });
 
   test('a call that an operator must fix is dead-lettered, and sent once when it is redriven, even if callers retry meanwhile', async () => {
@@ -210,9 +212,9 @@ describe('the mailer', () => {
     });
     expect(await sent()).toEqual([]);
     const redrive = () =>
-      redriveLetters(
+      redriveDeadLetters(
         {
-          letters,
+          deadLetters,
           makeAgain: (one, limit, id) =>
             makeAgain({ ...new World().tools, ...connect('throw', parties.claims) }, one, limit, id),
           runner: idempotentRunner,

@@ -63,11 +63,11 @@ const ended = async (request: CreateOrder) => ({
 async function given(request: CreateOrder) {
   const { orderId } = request;
   const goods = await harness.shop.reserved(orderId);
-  return { goods, letters: harness.mailer.outbox.length, credits: await harness.shop.credits(orderId) };
+  return { goods, emails: harness.mailer.outbox.length, credits: await harness.shop.credits(orderId) };
 }
 
-const NOTHING = { goods: 0, letters: 0, credits: 0 };
-const ALL = { goods: 1, letters: 1, credits: 1 };
+const NOTHING = { goods: 0, emails: 0, credits: 0 };
+const ALL = { goods: 1, emails: 1, credits: 1 };
 
 function away(): { readonly processor: Processor; readonly books: readonly ProcessorBooks[] } {
   const refuse = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));

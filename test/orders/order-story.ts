@@ -116,16 +116,16 @@ class OrderHistory {
     const counts = {
       charges: harness.charges(request),
       reservations: await harness.shop.reservations(orderId),
-      letters: harness.mailer.outbox.length,
+      emails: harness.mailer.outbox.length,
       credits: await harness.shop.credits(orderId),
     };
     const found = Object.entries(counts).flatMap(([what, count]) => (count > 1 ? [`I1: ${count} ${what}`] : []));
     const kept = harness.keptMinor(request);
     const reserved = await harness.shop.reserved(orderId);
     if (kept < 0) found.push('I1: more was given back than was taken');
-    const { letters, credits } = counts;
+    const { emails, credits } = counts;
     const fulfilled = kept === amountMinor && reserved === 1;
-    const undone = kept === 0 && reserved === 0 && letters === 0 && credits === 0;
+    const undone = kept === 0 && reserved === 0 && emails === 0 && credits === 0;
     for (const text of this.#answers) {
       const { status } = JSON.parse(text) as Answer;
       if (status === 201 && !fulfilled) found.push('I4: answered 201 without money or goods');
@@ -135,7 +135,7 @@ class OrderHistory {
     if (!quiet) return found;
     // A client that has left is not charged later than the send window allows.
     const mayHaveLeft = this.#race.clientLeaves === true && undone;
-    const complete = fulfilled && letters === 1 && credits === 1;
+    const complete = fulfilled && emails === 1 && credits === 1;
     if (!(ends === 'fulfilled' ? complete || mayHaveLeft : undone)) {
       found.push(`neither settled nor undone: ${JSON.stringify({ ...counts, kept, reserved })}`);
     }

@@ -180,7 +180,7 @@ describe('for any answers in any order', () => {
     fc.assert(
       fc.property(walks, ({ drafts: [placed, ...later] }) => {
         const first = firstOrderTransition(systemDigest, placed ?? newOrder(), details, requestedAt(T0));
-        let told: Order['status'] | undefined;
+        let stated: Order['status'] | undefined;
         for (const transition of [first, ...nextOrderTransitions(systemDigest, first, later, requestedAt(T0))]) {
           const { order, type } = transition;
           if (isOrderOutcome(type)) {
@@ -188,9 +188,9 @@ describe('for any answers in any order', () => {
             const { heads, owner } = viewsOf(event);
             expect(PUBLIC_EVENT_TYPES).toContain(type);
             expect(heads.map(({ list }) => list)).toEqual([orderStatusPartition(owner, order.status, order.id)]);
-            told = event.event.data.object['status'] as Order['status'];
+            stated = event.event.data.object['status'] as Order['status'];
           }
-          expect([type, told]).toEqual([type, order.status]);
+          expect([type, stated]).toEqual([type, order.status]);
         }
       }),
       { numRuns: whole(2_000, { slice: 250 }) },
@@ -341,8 +341,8 @@ test.each([
   ['EUR', 1_999, '19.99 EUR'],
   ['JPY', 1_999, '1999 JPY'],
   ['KWD', 5, '0.005 KWD'],
-])('a confirmation in %s states the amount with its decimals', (currency, amountMinor, told) => {
+])('a confirmation in %s states the amount with its decimals', (currency, amountMinor, stated) => {
   const { subject, text } = confirmationEmail({ ...newOrder().order, currency, amountMinor }, details);
   expect(subject).toContain(ID);
-  expect(text).toContain(`2 x sku_tea\n\nCharged: ${told}`);
+  expect(text).toContain(`2 x sku_tea\n\nCharged: ${stated}`);
 });

@@ -175,8 +175,8 @@ describe('personal data', () => {
     expect(firstBrokenOrderLink(systemDigest, steps)).toBeUndefined();
 
     const admin = new ApiClient(aws, aws.operatorKey);
-    const told = await admin.send('GET', `/v1/admin/payments/${id}/timeline`);
-    const kinds = (told.json['data'] as { kind: string }[]).map(({ kind }) => kind);
+    const timeline = await admin.send('GET', `/v1/admin/payments/${id}/timeline`);
+    const kinds = (timeline.json['data'] as { kind: string }[]).map(({ kind }) => kind);
     expect(new Set(kinds)).toEqual(new Set(['claim', 'call', 'transition', 'answer', 'event', 'act']));
     const { json } = await admin.send('GET', `/v1/admin/activity?tenant=${aws.tenantId}&mode=test&limit=100`);
     const own = (json['data'] as Record<string, unknown>[]).filter((entry) => JSON.stringify(entry).includes(run));

@@ -89,16 +89,16 @@ describe('POST /v1/orders', () => {
   test('that another process executes is 409, and may be retried', async () => {
     const { stock } = api.world.shop;
     const other = new Api({}, api.world);
-    const meanwhile: unknown[] = [];
+    const concurrent: unknown[] = [];
     const slow = {
       ...stock,
       reserve: async (...call: Parameters<typeof stock.reserve>) => {
-        meanwhile.push(await other.order('k'));
+        concurrent.push(await other.order('k'));
         return stock.reserve(...call);
       },
     };
     expect((await new Api({ stock: slow }, api.world).order('k')).status).toBe(201);
-    expect(meanwhile).toMatchObject([
+    expect(concurrent).toMatchObject([
       { status: 409, headers: { 'Retry-After': '1' }, body: { code: 'idempotency_key_in_progress' } },
     ]);
   });
@@ -174,7 +174,7 @@ describe('POST /v1/orders', () => {
     await api.world.processor.inside.goDown();
     const refused = await api.order('k');
     expect(refused).toMatchObject({ status: 503, headers: { 'Retry-After': '10' } });
-    await api.world.processor.inside.comeBack();
+    await api.world.processor.inside.recover();
     expect((await api.order('k')).status).toBe(201);
   });
 

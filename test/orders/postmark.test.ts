@@ -45,14 +45,14 @@ describe('Postmark', () => {
   let clock: SimulatedClock;
   let server: PostmarkDouble;
   let claims: SendingClaims;
-  let letters: DeadLetter[];
+  let deadLetters: DeadLetter[];
   let postmark: EmailSender;
 
   beforeEach(async () => {
     clock = new SimulatedClock();
     server = await servePostmark(clock);
     claims = new Stores(clock).sendingClaims('postmark');
-    letters = [];
+    deadLetters = [];
     postmark = connect(claims);
   });
   afterEach(async () => {
@@ -66,7 +66,7 @@ describe('Postmark', () => {
       clock,
       entropy: { fraction: () => 1 },
       observer: { count: () => {} },
-      deadLetters: { put: async (letter) => void letters.push(letter) },
+      deadLetters: { put: async (deadLetter) => void deadLetters.push(deadLetter) },
       timeoutMs: timeoutFor(trouble),
       probe: (limit) => probePostmark('postmark', access, limit),
     });
@@ -226,7 +226,7 @@ describe('Postmark', () => {
   test('an e-mail that was given up is stored as a dead letter without the token, and sent once when it is redriven', async () => {
     server.outage = 'error_before';
     expect(await sendOrDeadLetter()).toEqual({ kind: 'dead_lettered', reason: 'postmark_error', mayBeApplied: true });
-    expect(letters).toEqual([
+    expect(deadLetters).toEqual([
       {
         vendor: 'postmark',
         operation: 'email.send',
@@ -237,10 +237,10 @@ describe('Postmark', () => {
         mayBeApplied: true,
       },
     ]);
-    expect(JSON.stringify(letters)).not.toContain(POSTMARK_TOKEN);
+    expect(JSON.stringify(deadLetters)).not.toContain(POSTMARK_TOKEN);
     server.outage = undefined;
     clock.advance(CLOCK_SKEW_MS + 2 * MAX_LAG_MS);
-    const redriven = emailSchema.parse(JSON.parse(JSON.stringify(letters[0]?.payload)));
+    const redriven = emailSchema.parse(JSON.parse(JSON.stringify(deadLetters[0]?.payload)));
     const deadlineMs = clock.nowMs() + PATIENCE_MS;
     const outcomes = await Promise.allSettled([
       postmark.sendEmail(redriven, { deadlineMs }),

@@ -8,7 +8,7 @@ import { EventBridgePublisher } from '../../lambdas/events/store/eventbridge-pub
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { readWithRetries, writeConditionally } from '../../lambdas/kernel/platform/attempts.ts';
 import { callOnce } from '../../lambdas/outbound/http-call.ts';
-import { SqsLetterBox } from '../../lambdas/outbound/store/sqs-letter-box.ts';
+import { SqsDeadLetterStore } from '../../lambdas/outbound/store/sqs-dead-letter-store.ts';
 import { createStripeApi } from '../../lambdas/processors/stripe/stripe-api.ts';
 import { webhookTransport } from '../../lambdas/webhooks/transport/webhook-transport.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
@@ -42,7 +42,7 @@ describe.each<[string, (thrown: Error) => Promise<unknown>, string]>([
   ],
   [
     'a dead letter',
-    (thrown) => new SqsLetterBox(failing(thrown) as unknown as SQSClient, 'dead', 'delayed').take(1),
+    (thrown) => new SqsDeadLetterStore(failing(thrown) as unknown as SQSClient, 'dead', 'delayed').take(1),
     'dead_letter_invalid',
   ],
 ])('%s', (_what, call, code) => {
@@ -96,8 +96,8 @@ describe('a request that is no HTTP request', () => {
     const charge = callStripe(async () => Promise.reject(new TypeError('no such parameter')), z.unknown());
     await expect(charge).rejects.toMatchObject({ name: 'TerminalError', code: 'processor_request_invalid' });
     expect(sent).toEqual([]);
-    const heard = callStripe(async (stripe) => stripe.charges.retrieve('ch_1'), z.unknown());
-    await expect(heard).rejects.toMatchObject({ code: 'processor_timeout' });
+    const read = callStripe(async (stripe) => stripe.charges.retrieve('ch_1'), z.unknown());
+    await expect(read).rejects.toMatchObject({ code: 'processor_timeout' });
   });
 
   test('waits for a key of Stripe that a header can have', async () => {

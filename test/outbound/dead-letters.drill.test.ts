@@ -20,7 +20,7 @@ beforeAll(async () => {
   queueUrl = Stacks[0]?.Outputs?.find(({ OutputKey }) => OutputKey === StackOutput.deadLettersQueue)?.OutputValue ?? '';
 });
 
-const letters = (...words: readonly string[]) => payonce(localAws(), 'letters', ...words);
+const deadLetters = (...words: readonly string[]) => payonce(localAws(), 'dead-letters', ...words);
 
 async function emailsOf(messageId: string): Promise<number> {
   const query = new URLSearchParams({ count: '50', offset: '0', metadata_payonce: messageId });
@@ -28,7 +28,7 @@ async function emailsOf(messageId: string): Promise<number> {
   return ((await answer.json()) as { TotalCount: number }).TotalCount;
 }
 
-const emailLetter = (messageId: string, to: string): DeadLetter => ({
+const emailDeadLetter = (messageId: string, to: string): DeadLetter => ({
   vendor: 'postmark',
   operation: 'email.send',
   payload: { messageId, to, subject: 'Your order', text: 'Thank you.', tag: 'order-confirmation', metadata: {} },
@@ -42,27 +42,27 @@ async function put(body: string): Promise<string> {
   const { MessageId = '' } = await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body }));
   return MessageId;
 }
-const putLetter = (letter: DeadLetter) => put(JSON.stringify({ version: 1, letter }));
+const putDeadLetter = (deadLetter: DeadLetter) => put(JSON.stringify({ version: 1, deadLetter }));
 
 describe('dead letters on the deployed stack', () => {
   test('are listed, redriven once, and kept while the redrive fails', async () => {
     const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
-    const sent = await putLetter(emailLetter(first, 'ada@example.com'));
+    const sent = await putDeadLetter(emailDeadLetter(first, 'ada@example.com'));
     // Two copies, as from two processes that gave up the same call.
-    const copy = await putLetter(emailLetter(first, 'ada@example.com'));
-    const stuck = await putLetter(emailLetter(second, 'account@example.com'));
+    const copy = await putDeadLetter(emailDeadLetter(first, 'ada@example.com'));
+    const stuck = await putDeadLetter(emailDeadLetter(second, 'account@example.com'));
     const poison = await put('poison');
     /** The command's line for one letter, without letters of other tests. */
     const of = (said: string, id: string) => said.split('\n').find((line) => line.endsWith(id)) ?? 'nothing';
 
-    const listed = await letters('list');
+    const listed = await deadLetters('list');
     expect(of(listed.said, sent)).toMatch(/^kept +postmark +email\.send +none +postmark_account +not applied /);
     expect(listed.said).not.toContain('ada@');
 
-    const redriven = await letters('redrive');
+    const redriven = await deadLetters('redrive');
     expect([sent, copy].map((id) => of(redriven.said, id).split(' ')[0])).toEqual(['applied', 'applied']);
     expect(of(redriven.said, stuck)).toMatch(/^stays +postmark +email\.send +none +postmark_account/);
-    expect(of(redriven.said, poison)).toMatch(/^stays +unknown +unknown +none +letter_unreadable/);
+    expect(of(redriven.said, poison)).toMatch(/^stays +unknown +unknown +none +dead_letter_unreadable/);
     expect(redriven.code).toBe(1);
     expect([await emailsOf(first), await emailsOf(second)]).toEqual([1, 0]);
 
@@ -72,8 +72,8 @@ describe('dead letters on the deployed stack', () => {
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
     await until(async () => (await emailsOf(second)) > 0 || undefined);
     const { said } = await until(async () => {
-      const list = await letters('list');
-      return list.said.includes('letter_unreadable') && of(list.said, poison) === 'nothing' ? list : undefined;
+      const list = await deadLetters('list');
+      return list.said.includes('dead_letter_unreadable') && of(list.said, poison) === 'nothing' ? list : undefined;
     });
     expect([sent, copy, stuck].map((id) => of(said, id))).toEqual(['nothing', 'nothing', 'nothing']);
     expect([await emailsOf(first), await emailsOf(second)]).toEqual([1, 1]);
@@ -89,19 +89,19 @@ describe('dead letters on the deployed stack', () => {
   test('a delayed call is made for the last time: it takes effect, or is dead-lettered', async () => {
     const { QueueUrls = [] } = await sqs.send(new ListQueuesCommand({}));
     const QueueUrl = QueueUrls.find((url) => url.includes('DelayedCalls'));
-    const delay = (letter: DeadLetter) =>
-      sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: JSON.stringify({ version: 1, letter }) }));
+    const delay = (deadLetter: DeadLetter) =>
+      sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: JSON.stringify({ version: 1, deadLetter }) }));
     const [first, second] = [crypto.randomUUID(), crypto.randomUUID()];
-    await delay(emailLetter(first, 'ada@example.com'));
-    await delay({ ...emailLetter(second, 'account@example.com'), about: `ord_${second}` });
+    await delay(emailDeadLetter(first, 'ada@example.com'));
+    await delay({ ...emailDeadLetter(second, 'account@example.com'), about: `ord_${second}` });
     await until(async () => (await emailsOf(first)) > 0 || undefined);
-    await until(async () => (await letters('list')).said.includes(`ord_${second}`) || undefined);
+    await until(async () => (await deadLetters('list')).said.includes(`ord_${second}`) || undefined);
     expect(await emailsOf(first)).toBe(1);
     expect(await emailsOf(second)).toBe(0);
   });
 
   test('an invalid number is rejected before any call', async () => {
-    expect(await letters('redrive', '--most', '0')).toMatchObject({
+    expect(await deadLetters('redrive', '--most', '0')).toMatchObject({
       code: 2,
       said: expect.stringContaining('1 to 100'),
     });

@@ -1,15 +1,15 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { type DeadLetter, type DeadLetters, keepOnce } from '../../lambdas/outbound/use/dead-letters.ts';
+import { type DeadLetter, type DeadLetters, storeOnce } from '../../lambdas/outbound/use/dead-letters.ts';
 
 describe('a process that gives up one call repeatedly', () => {
   let put: string[];
   let isAway: boolean;
-  let letters: DeadLetters;
+  let deadLetters: DeadLetters;
 
   beforeEach(() => {
     put = [];
     isAway = false;
-    letters = keepOnce({
+    deadLetters = storeOnce({
       put: async ({ payload }) => {
         if (isAway) throw new Error('away');
         put.push((payload as { key: string }).key);
@@ -17,7 +17,7 @@ describe('a process that gives up one call repeatedly', () => {
     });
   });
 
-  const letter = (key: string): DeadLetter => ({
+  const deadLetter = (key: string): DeadLetter => ({
     vendor: 'postmark',
     operation: 'email.send',
     payload: { key },
@@ -27,22 +27,22 @@ describe('a process that gives up one call repeatedly', () => {
   });
 
   test('stores one letter for it, and one for every other call', async () => {
-    for (const key of ['k-1', 'k-2', 'k-1', 'k-1']) await letters.put(letter(key));
+    for (const key of ['k-1', 'k-2', 'k-1', 'k-1']) await deadLetters.put(deadLetter(key));
     expect(put).toEqual(['k-1', 'k-2']);
   });
 
   test('stores the letter after the queue was unavailable', async () => {
     isAway = true;
-    await expect(letters.put(letter('k-1'))).rejects.toThrow('away');
+    await expect(deadLetters.put(deadLetter('k-1'))).rejects.toThrow('away');
     isAway = false;
-    await letters.put(letter('k-1'));
+    await deadLetters.put(deadLetter('k-1'));
     expect(put).toEqual(['k-1']);
   });
 
   test('remembers only the last thousand letters', async () => {
-    for (let made = 0; made <= 1_000; made += 1) await letters.put(letter(`k-${made}`));
-    await letters.put(letter('k-1000'));
-    await letters.put(letter('k-0'));
+    for (let made = 0; made <= 1_000; made += 1) await deadLetters.put(deadLetter(`k-${made}`));
+    await deadLetters.put(deadLetter('k-1000'));
+    await deadLetters.put(deadLetter('k-0'));
     expect(put).toHaveLength(1_002);
   });
 });

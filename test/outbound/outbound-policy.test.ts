@@ -23,9 +23,9 @@ describe('the outbound policy', () => {
   let clock: SimulatedClock;
   let startMs: number;
   let jitter: number;
-  let letters: DeadLetter[];
+  let deadLetters: DeadLetter[];
   let queuedTo: string[];
-  let keepsLetters: boolean;
+  let storesDeadLetters: boolean;
   let counts: OutboundMetric[];
   /** The vendor's faults for the next sends. Then it answers. */
   let script: (() => Error)[];
@@ -40,9 +40,9 @@ describe('the outbound policy', () => {
     clock = new SimulatedClock();
     startMs = clock.nowMs();
     jitter = 0;
-    letters = [];
+    deadLetters = [];
     queuedTo = [];
-    keepsLetters = true;
+    storesDeadLetters = true;
     counts = [];
     script = [];
     sentAt = [];
@@ -59,10 +59,10 @@ describe('the outbound policy', () => {
       entropy: { fraction: () => jitter },
       observer: { count: (_vendor, count) => counts.push(count) },
       deadLetters: {
-        put: async (letter, queue = 'dead') => {
+        put: async (deadLetter, queue = 'dead') => {
           queuedTo.push(queue);
-          if (!keepsLetters) throw new RetryableError('queue_unavailable', 'no');
-          letters.push(letter);
+          if (!storesDeadLetters) throw new RetryableError('queue_unavailable', 'no');
+          deadLetters.push(deadLetter);
         },
       },
       timeoutMs: 8_000,
@@ -134,7 +134,7 @@ describe('the outbound policy', () => {
   test('a bug is thrown unchanged, and not dead-lettered', async () => {
     script = [() => new TypeError('bug')];
     await expect(policy.callOrDeadLetter(call(), {})).rejects.toThrow(TypeError);
-    expect(letters).toEqual([]);
+    expect(deadLetters).toEqual([]);
     expect(sentAt).toEqual([0]);
   });
 
@@ -348,7 +348,7 @@ describe('the outbound policy', () => {
         reason: 'acme_unreachable',
         mayBeApplied: false,
       });
-      expect(letters).toEqual([
+      expect(deadLetters).toEqual([
         {
           vendor: 'acme',
           operation: 'thing.make',
@@ -365,7 +365,7 @@ describe('the outbound policy', () => {
       script = times(9, 'unreachable');
       const kept = await policy.callOrDeadLetter(call({ about: 'ord_1' }), payload, 'delay');
       expect(kept).toEqual({ kind: 'delayed', reason: 'acme_unreachable', mayBeApplied: false });
-      expect(letters).toMatchObject([{ about: 'ord_1', attempts: 4 }]);
+      expect(deadLetters).toMatchObject([{ about: 'ord_1', attempts: 4 }]);
       expect([queuedTo, count('outbound_delayed'), count('outbound_dead_lettered')]).toEqual([['delayed'], 1, 0]);
     });
 
@@ -378,7 +378,7 @@ describe('the outbound policy', () => {
     test('distinguishes an unknown outcome from a call that was not sent', async () => {
       script = times(1, 'timeout');
       await policy.callOrDeadLetter(call({ idempotent: 'never' }), payload);
-      expect(letters).toMatchObject([{ attempts: 1, reason: 'acme_timeout', mayBeApplied: true }]);
+      expect(deadLetters).toMatchObject([{ attempts: 1, reason: 'acme_timeout', mayBeApplied: true }]);
     });
 
     test('may be applied if the last attempt is refused by an open breaker', async () => {
@@ -388,18 +388,18 @@ describe('the outbound policy', () => {
       script = times(1, 'timeout');
       await policy.callOrDeadLetter(call(), payload, 'delay');
       expect(count('outbound_breaker_opened')).toBeGreaterThan(0);
-      expect(letters).toMatchObject([{ attempts: 1, reason: 'acme_timeout', mayBeApplied: true }]);
+      expect(deadLetters).toMatchObject([{ attempts: 1, reason: 'acme_timeout', mayBeApplied: true }]);
     });
 
     test('is not made for an answered call or without a request for it', async () => {
       await policy.callOrDeadLetter(call(), payload);
       script = times(9, 'unreachable');
       await policy.call(call()).catch(() => {});
-      expect(letters).toEqual([]);
+      expect(deadLetters).toEqual([]);
     });
 
     test('that cannot be stored leaves the fault of the call', async () => {
-      keepsLetters = false;
+      storesDeadLetters = false;
       script = times(1, 'timeout');
       await expect(policy.callOrDeadLetter(call({ idempotent: 'never' }), payload)).rejects.toMatchObject({
         name: 'AmbiguousError',

@@ -183,7 +183,7 @@ describe('a callback', () => {
     ['that tells of a dispute', DISPUTE_UNITS, 'tok_ok', ({ inside }, charge) => inside.dispute(charge, 12_500)],
   ])('%s is one durable write and at most %i write units, indexes included', async (_what, most, source, settle) => {
     const { calls, take } = await waiting(source, settle);
-    expect(await take()).toMatchObject({ kind: 'taken_in', transitions: [expect.any(String)] });
+    expect(await take()).toMatchObject({ kind: 'recorded', transitions: [expect.any(String)] });
     expect(writes(calls)).toHaveLength(1);
     expect(unitsOf(writes(calls))).toBeLessThanOrEqual(most);
     expect(calls.map(({ name }) => name).filter((name) => name !== 'TransactWriteItems')).toEqual(['GetItem', 'Query']);

@@ -190,8 +190,8 @@ describe('a refund', () => {
     const late = { operationId, paymentId, chargeId, currency: 'EUR', change: { kind: 'refund', amountMinor: 300 } };
     await harness.processor.change(late as ChangeOrder, { timeoutMs: 1 });
     const alarms: string[] = [];
-    const heard = await harness.deliver(callback('evt_late', chargeId), { alarm: (what) => alarms.push(what) });
-    expect(heard).toMatchObject({ transitions: ['refund.completed'], contradictions: [expect.any(String)] });
+    const outcome = await harness.deliver(callback('evt_late', chargeId), { alarm: (what) => alarms.push(what) });
+    expect(outcome).toMatchObject({ transitions: ['refund.completed'], contradictions: [expect.any(String)] });
     expect(alarms).toEqual(['contradiction']);
     expect((await harness.chain(taken)).state.payment.amountRefundedMinor).toBe(300);
     expect(harness.refundedAtProcessor(taken)).toBe(300);

@@ -53,7 +53,8 @@ class ChangeWorld extends World {
       postponeClaim: (...next) => work.postponeClaim(...next),
       unknownOutcomes: async (due) =>
         (await work.unknownOutcomes(due)).filter((inquiry) => inquiry.paymentId === paymentId),
-      routineLooks: async (due) => (await work.routineLooks(due)).filter((inquiry) => inquiry.paymentId === paymentId),
+      routineInquiries: async (due) =>
+        (await work.routineInquiries(due)).filter((inquiry) => inquiry.paymentId === paymentId),
       undetermined: (limit) => work.undetermined(limit),
       closeInquiry: (inquiry) => work.closeInquiry(inquiry),
       postponeInquiry: (...next) => work.postponeInquiry(...next),

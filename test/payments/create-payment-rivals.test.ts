@@ -344,7 +344,7 @@ describe('the hold of a charge that only its owner knows of', () => {
 describe('a charge without a result that only its owner knows of', () => {
   const HOUR = 60 * MINUTE;
   /** Another charge of the same operation is recorded first. @returns the owner's charge, for which no callback comes */
-  const besideAnother = async (source: string) => {
+  const withAnotherCharge = async (source: string) => {
     const request = paymentRequest(`beside-${source}`, { source });
     const { inside } = harness.processor;
     const store = harness.storeWithRival(async () => {
@@ -362,7 +362,7 @@ describe('a charge without a result that only its owner knows of', () => {
   test.each(['tok_async', 'tok_action'])(
     'is looked at until it has one: late money of %s is returned',
     async (source) => {
-      const chargeId = await besideAnother(source);
+      const chargeId = await withAnotherCharge(source);
       harness.clock.advance(26 * HOUR);
       await harness.resolveFor(2);
       await harness.processor.inside.correct(chargeId, { status: 'succeeded', amount_captured: 1000 });
@@ -377,7 +377,7 @@ describe('a charge without a result that only its owner knows of', () => {
   );
 
   test('is looked at no more once it was refused', async () => {
-    const chargeId = await besideAnother('tok_async');
+    const chargeId = await withAnotherCharge('tok_async');
     await harness.processor.inside.correct(chargeId, { status: 'declined' });
     await harness.resolveFor(60);
     expect(harness.store.queued('inquiry')).toBe(0);

@@ -142,7 +142,7 @@ describe('the circuit breaker is open', () => {
     await harness.processor.inside.goDown();
     await expect(harness.pay(request)).rejects.toMatchObject({ code: 'processor_circuit_open' });
     expect(await harness.store.readRecord(chargeOperation(request.paymentId))).toBeUndefined();
-    await harness.processor.inside.comeBack();
+    await harness.processor.inside.recover();
     expect((await harness.answered(request)).kind).toBe('first');
   });
 

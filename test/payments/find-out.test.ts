@@ -27,7 +27,7 @@ async function sendsAfterSlowRead({
       timeouts.push(timeoutMs);
       return 'sent';
     },
-    look: async () => ({ kind: 'absent' as const }),
+    lookUp: async () => ({ kind: 'absent' as const }),
     isRefusal: () => false,
   });
   return timeouts;

@@ -152,7 +152,7 @@ describe('a payment', () => {
     const id = await paid();
     const rival = Promise.withResolvers<Reply>();
     const { processor } = harness;
-    const first = harness.beside({
+    const first = harness.with({
       processor: {
         ...processor,
         change: async (...call) => {

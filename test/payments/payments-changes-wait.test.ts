@@ -6,7 +6,7 @@ test('with Prefer: wait, a change in progress in another process is waited for, 
   const id = String((await harness.pay('pay')).body['id']);
   const asked = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
-  const slow = harness.beside({
+  const slow = harness.with({
     processor: {
       ...harness.processor,
       change: async (...call: Parameters<typeof harness.processor.change>) => {

@@ -46,7 +46,7 @@ function refundedAtProcessor(id: PaymentId): number {
 
 /** The same payments at a processor with other answers. */
 function deskWith(processor: Partial<Processor>): Api {
-  return harness.beside({ processor: { ...harness.processor, ...processor } });
+  return harness.with({ processor: { ...harness.processor, ...processor } });
 }
 
 /** The meaning of an answer: all but the headers that name this request and say that it is a replay. */
@@ -354,7 +354,7 @@ describe.each([
     expect([away.status, away.body]).toMatchObject([503, { code: 'processor_unavailable' }]);
     expect(away.headers['Retry-After']).toBe(seconds);
 
-    await harness.processor.inside.comeBack();
+    await harness.processor.inside.recover();
     const again = await ask('k');
     expect(again.status).toBe(step === 'refunds' ? 201 : 200);
     expect(again.headers).not.toHaveProperty('Idempotency-Replayed');

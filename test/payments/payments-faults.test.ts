@@ -34,7 +34,7 @@ describe('a processor that cannot be called', () => {
     expect(away.body).toMatchObject({ code: 'processor_unavailable' });
     expect(harness.reports.at(-1)?.counts).toEqual(['unavailable']);
 
-    await harness.processor.inside.comeBack();
+    await harness.processor.inside.recover();
     expect((await harness.pay('k-1')).status).toBe(201);
   });
 

@@ -110,7 +110,7 @@ describe('the first execution', () => {
 
   test('is 202 with a Location when the outcome is not known in time, permanently for this key', async () => {
     const unanswered = { ...harness.processor, charge: timedOut, findCharge: unavailable };
-    const away = harness.beside({ processor: unanswered });
+    const away = harness.with({ processor: unanswered });
 
     const accepted = await away.pay('k-1');
     const again = await harness.pay('k-1');
@@ -135,7 +135,7 @@ const unavailable: Processor['findCharge'] = async (order, limit) => {
   try {
     return await silent.findCharge(order, limit);
   } finally {
-    await silent.inside.comeBack();
+    await silent.inside.recover();
   }
 };
 
@@ -152,7 +152,7 @@ describe('a replay', () => {
 
   test('is the same from a process without the key in its cache', async () => {
     const first = await harness.pay('k-1');
-    const elsewhere = harness.beside({ processor: harness.processor });
+    const elsewhere = harness.with({ processor: harness.processor });
 
     expect(meaning(await elsewhere.pay('k-1'))).toEqual(meaning(first));
     expect(chargesOf(first)).toBe(1);
@@ -194,7 +194,7 @@ describe('a duplicate while the first request runs', () => {
         return harness.processor.charge(order, limit);
       },
     };
-    const first = harness.beside({ processor: held });
+    const first = harness.with({ processor: held });
     return { first, asked: asked.promise, answer: answered.resolve };
   };
 
@@ -307,7 +307,7 @@ describe('the same key', () => {
 
   test('of another mode is a separate key', async () => {
     const liveKey = 'sk_live_0123456789abcdefghijkl';
-    const live = harness.beside({ processor: createSandboxInProcess({ clock: harness.clock, mode: 'live' }) });
+    const live = harness.with({ processor: createSandboxInProcess({ clock: harness.clock, mode: 'live' }) });
     live.registerKey(liveKey, { mode: 'live' });
 
     const inTest = await harness.pay('k-1');

@@ -205,7 +205,7 @@ describe('operators', () => {
     expect(queues.status).toBe(200);
     const ids = (queues.json['data'] as { readonly id: string }[]).map(({ id }) => id);
     expect(ids).toEqual(expect.arrayContaining(['claims', 'holds', 'Webhooks-Tasks-Queue', 'Vendors-DeadLetters']));
-    for (const queue of ['claims', 'holds', 'orphans_kept', 'Events-Parked', 'Vendors-DeadLetters'])
+    for (const queue of ['claims', 'holds', 'unmatched_callbacks', 'Events-Parked', 'Vendors-DeadLetters'])
       expect((await ben.send('GET', `/v1/admin/queues/${queue}`)).status).toBe(200);
     const tenants = await ben.send('GET', '/v1/admin/tenants');
     expect(JSON.stringify(tenants.json)).toContain(tenant);

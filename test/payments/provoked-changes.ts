@@ -75,7 +75,7 @@ export class ChangedPayment {
 }
 
 function deskOver(behind: Api, otherwise: Partial<Processor> = {}): Api {
-  return behind.beside({ processor: { ...behind.processor, name: 'sandbox', ...otherwise } });
+  return behind.with({ processor: { ...behind.processor, name: 'sandbox', ...otherwise } });
 }
 
 const HOUR = 3_600_000;
@@ -129,13 +129,13 @@ export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>
   refund_failed: async () => {
     const payment = await taken();
     const { processor } = payment.ledger;
-    const refundedMeanwhile = payment.deskWith({
+    const refundedConcurrently = payment.deskWith({
       change: async (order, limit) => {
         await payment.inside.refund(payment.chargeId, 900);
         return processor.change(order, limit);
       },
     });
-    return refundedMeanwhile.change(`${payment.id}/refunds`, 'c', returned);
+    return refundedConcurrently.change(`${payment.id}/refunds`, 'c', returned);
   },
   capture_not_attempted: async () => (await held()).notAttempted('capture', {}),
   cancellation_not_attempted: async () => (await held()).notAttempted('cancel', {}),

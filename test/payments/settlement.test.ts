@@ -15,7 +15,7 @@ function at(minutes: number, changes: Partial<SettlementState> = {}) {
     abilities: { lookup: STRONG, keyRetentionMs: DAY },
     sent: 'maybe',
     sends: 0,
-    looked: undefined,
+    lookedUp: undefined,
     timeLeft: true,
     ...changes,
   });
@@ -39,12 +39,12 @@ describe('when claims were lost', () => {
   test('a first claim is looked up, and sent only after a look-up without a result', () => {
     const first = { abilities: claimsLost, sent: 'nothing' } as const;
     expect(at(0, first)).toEqual({ do: 'ask' });
-    expect(at(0, { ...first, looked: 'absent' })).toEqual({ do: 'send' });
-    expect(at(0, { ...first, looked: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
+    expect(at(0, { ...first, lookedUp: 'absent' })).toEqual({ do: 'send' });
+    expect(at(0, { ...first, lookedUp: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
   test('a first claim is sent to a processor that does not recognize keys only if its look-up proves absence', () => {
-    const first = { sent: 'nothing', looked: 'absent' } as const;
+    const first = { sent: 'nothing', lookedUp: 'absent' } as const;
     const keyless = { ...claimsLost, keyRetentionMs: 0 };
     const late: Lookup = { kind: 'eventual', maxLagMs: 60 * MINUTE };
     expect(at(0, { ...first, abilities: keyless })).toEqual({ do: 'send' });
@@ -54,7 +54,7 @@ describe('when claims were lost', () => {
   });
 
   test('an owner that takes over does not send by the key alone either', () => {
-    expect(at(1, { abilities: claimsLost, looked: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
+    expect(at(1, { abilities: claimsLost, lookedUp: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 });
 
@@ -65,46 +65,46 @@ describe('when a request may have been sent', () => {
   });
 
   test('within the key retention, sending again with the same key determines the outcome', () => {
-    expect(at(1, { looked: 'absent' })).toEqual({ do: 'send' });
-    expect(at(1, { looked: 'unavailable' })).toEqual({ do: 'send' });
+    expect(at(1, { lookedUp: 'absent' })).toEqual({ do: 'send' });
+    expect(at(1, { lookedUp: 'unavailable' })).toEqual({ do: 'send' });
     expect(at(1, noLookup)).toEqual({ do: 'send' });
   });
 
   test('nothing is sent when the clocks could differ by what is left of the key retention', () => {
-    const short = { abilities: { lookup: STRONG, keyRetentionMs: 15 * MINUTE }, looked: 'absent' } as const;
+    const short = { abilities: { lookup: STRONG, keyRetentionMs: 15 * MINUTE }, lookedUp: 'absent' } as const;
     expect(at(4.99, short)).toEqual({ do: 'send' });
     expect(at(5, short)).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
   test('nothing is sent twice to a processor that does not recognize keys', () => {
-    expect(at(1, { abilities: { lookup: STRONG, keyRetentionMs: 0 }, looked: 'absent' })).toEqual({
+    expect(at(1, { abilities: { lookup: STRONG, keyRetentionMs: 0 }, lookedUp: 'absent' })).toEqual({
       do: 'conclude',
       fact: 'unknown',
     });
   });
 
   test('one request sends at most twice', () => {
-    expect(at(1, { looked: 'absent', sends: 2 })).toEqual({ do: 'conclude', fact: 'unknown' });
+    expect(at(1, { lookedUp: 'absent', sends: 2 })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
   test('the outcome is unknown when no time is left for the client', () => {
-    expect(at(1, { looked: 'absent', timeLeft: false })).toEqual({ do: 'conclude', fact: 'unknown' });
+    expect(at(1, { lookedUp: 'absent', timeLeft: false })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
   test('absence proves nothing until half an hour after the last possible send', () => {
-    expect(at(16, { looked: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
-    expect(at(44.9, { looked: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
-    expect(at(45, { looked: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
+    expect(at(16, { lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
+    expect(at(44.9, { lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
+    expect(at(45, { lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
   });
 
   test('a look-up with a lag proves absence later by that lag', () => {
     const abilities = { lookup: { kind: 'eventual', maxLagMs: 10 * MINUTE } as const, keyRetentionMs: DAY };
-    expect(at(45, { abilities, looked: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
-    expect(at(55, { abilities, looked: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
+    expect(at(45, { abilities, lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
+    expect(at(55, { abilities, lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
   });
 
   test('a failed look-up proves nothing, however late', () => {
-    expect(at(600, { looked: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
+    expect(at(600, { lookedUp: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
   test('without a look-up after the window, an operator decides', () => {
@@ -122,7 +122,7 @@ describe('in any state', () => {
     }),
     sent: fc.constantFrom('nothing' as const, 'maybe' as const),
     sends: fc.integer({ min: 0, max: 3 }),
-    looked: fc.constantFrom('absent' as const, 'unavailable' as const, undefined),
+    lookedUp: fc.constantFrom('absent' as const, 'unavailable' as const, undefined),
     timeLeft: fc.boolean(),
   });
 
@@ -137,7 +137,7 @@ describe('in any state', () => {
   test('with clocks that differ by five minutes in either direction, no process sends after another has proven absence', () => {
     fc.assert(
       fc.property(states, fc.integer({ min: -5 * MINUTE, max: 5 * MINUTE }), (state, skewMs) => {
-        const proves = { ...state, sent: 'maybe' as const, looked: 'absent' as const };
+        const proves = { ...state, sent: 'maybe' as const, lookedUp: 'absent' as const };
         const step = nextStep(proves);
         if (step.do !== 'conclude' || step.fact !== 'not_attempted') return;
         // At the same true moment, on the clock of another worker, and ten minutes before that.

@@ -175,22 +175,22 @@ test('payments while processes crash: processor, Ledger, lists, events and webho
     ['refunds', refunds * 1000],
   ]);
 
-  const told = [...webhooks().values()].map(({ body }) => String((JSON.parse(body) as Listed)['id'])).sort();
-  expect(told).toEqual((await events()).map(({ id }) => String(id)).sort());
-  expect([...verified].sort()).toEqual(told);
+  const deliveredIds = [...webhooks().values()].map(({ body }) => String((JSON.parse(body) as Listed)['id'])).sort();
+  expect(deliveredIds).toEqual((await events()).map(({ id }) => String(id)).sort());
+  expect([...verified].sort()).toEqual(deliveredIds);
 });
 
 const paymentOf = (metadata: unknown): string => String((metadata as Listed | undefined)?.['payment']);
 
-const LOOK_EVERY_MS = 1_000;
-const MAX_LOOKS = 600;
+const POLL_INTERVAL_MS = 1_000;
+const MAX_POLLS = 600;
 
 /** Looks until all is there: what waits behind a dead process comes again after seconds. */
-async function untilAll(look: () => Promise<readonly number[]>, wanted: readonly number[]): Promise<void> {
-  let seen = await look();
-  for (let looks = 0; looks < MAX_LOOKS && seen.join() !== wanted.join(); looks += 1) {
-    await sleep(LOOK_EVERY_MS);
-    seen = await look();
+async function untilAll(poll: () => Promise<readonly number[]>, wanted: readonly number[]): Promise<void> {
+  let seen = await poll();
+  for (let polls = 0; polls < MAX_POLLS && seen.join() !== wanted.join(); polls += 1) {
+    await sleep(POLL_INTERVAL_MS);
+    seen = await poll();
   }
   expect(seen).toEqual(wanted);
 }

@@ -63,9 +63,9 @@ describe('the Stripe adapter classifies every answer by what may have happened',
     answers(400, refusal({ code: 'c'.repeat(100), message, payment_intent: { id: 'pi_1', client_secret: 's' } }));
     const outcome = await client.charge(wanted, LIMIT);
     expect(outcome).toMatchObject({ kind: 'rejected', chargeId: 'pi_1', failure: { code: 'c'.repeat(64) } });
-    const told = 'failure' in outcome ? outcome.failure.message : '';
-    expect(told).toHaveLength(200);
-    expect(told).toMatch(/^The card \[card number\] and \[secret\] x+$/);
+    const reported = 'failure' in outcome ? outcome.failure.message : '';
+    expect(reported).toHaveLength(200);
+    expect(reported).toMatch(/^The card \[card number\] and \[secret\] x+$/);
   });
 
   test('an object of the other mode is found anywhere in an answer', async () => {

@@ -77,9 +77,9 @@ describe('a charge at Stripe', () => {
 
   test('that the payer must approve has an action URL if a return URL is configured', async () => {
     const returnUrl = 'https://shop.example/back';
-    const withWayBack = clientAt(double.url, { clock: double.clock, returnUrl });
+    const withReturnUrl = clientAt(double.url, { clock: double.clock, returnUrl });
     const wanted = order({ source: 'pm_card_threeDSecure2Required' });
-    const outcome = await withWayBack.charge(wanted, LIMIT);
+    const outcome = await withReturnUrl.charge(wanted, LIMIT);
     expect(outcome).toEqual({
       kind: 'action_required',
       chargeId: expect.stringMatching(/^pi_/),
@@ -92,9 +92,9 @@ describe('a charge at Stripe', () => {
   });
 
   test('that the payer must approve leads back to the page of the payment instead of the configured one', async () => {
-    const withWayBack = clientAt(double.url, { clock: double.clock, returnUrl: 'https://shop.example/default' });
+    const withReturnUrl = clientAt(double.url, { clock: double.clock, returnUrl: 'https://shop.example/default' });
     const returnUrl = 'https://shop.example/order-1';
-    await withWayBack.charge({ ...order({ source: 'pm_card_threeDSecure2Required' }), returnUrl }, LIMIT);
+    await withReturnUrl.charge({ ...order({ source: 'pm_card_threeDSecure2Required' }), returnUrl }, LIMIT);
     expect(double.calls[0]?.params).toMatchObject({ return_url: returnUrl });
   });
 

@@ -4,7 +4,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { seenAgain } from '../../lambdas/reconciliation/domain/mismatch-view.ts';
 import { booksTelemetry } from '../../lambdas/reconciliation/http/books-telemetry.ts';
 import { catchWrittenLines } from '../support/written-lines.ts';
-import { apartBy, lookedAt } from './mismatch-fixtures.ts';
+import { differsBy, lookSubject } from './mismatch-fixtures.ts';
 
 const lines = catchWrittenLines();
 const written = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -22,7 +22,7 @@ test('the number of mismatches is published also when zero, so that an alarm end
 });
 
 test('a mismatch is a log line with both figures and its owner', () => {
-  const open = seenAgain(systemDigest, undefined, lookedAt('k'), apartBy(1700), 5);
+  const open = seenAgain(systemDigest, undefined, lookSubject('k'), differsBy(1700), 5);
   booksTelemetry(systemInstruments).difference('suspected', open);
 
   expect(written()).toMatchObject([

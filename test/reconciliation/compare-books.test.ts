@@ -66,7 +66,7 @@ test('two differences of one payment that cancel each other out are a mismatch',
   const payment = await harness.paid('k-1');
   const own = harness.chargeOf(payment).chargeId;
   await harness.inside.dispute(own, 1000);
-  const { chargeId } = await harness.chargeBeside(payment, 1000);
+  const { chargeId } = await harness.makeStrayCharge(payment, 1000);
   expect(await harness.mismatches()).toMatchObject([
     { processorMinor: 1000, ledgerMinor: 1000, kind: 'charges_differ', chargeIds: [own, chargeId] },
   ]);
@@ -184,7 +184,7 @@ describe('a correction', () => {
   test('of other accounts leaves the mismatch of two charges that cancel each other out', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.dispute(harness.chargeOf(payment).chargeId, 1000);
-    await harness.chargeBeside(payment, 1000);
+    await harness.makeStrayCharge(payment, 1000);
     await harness.correct('c-1', { payment, postings: legs('fees', 'corrections', 30) });
     await harness.correct('c-2', { payment, postings: legs('fees', 'processor_clearing', 30) });
 

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { keepLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
+import { recordLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { API_KEY, Api, dataOf } from '../world/api.ts';
-import { apartBy, lookedAt } from './mismatch-fixtures.ts';
+import { differsBy, lookSubject } from './mismatch-fixtures.ts';
 
 const PATH = '/v1/admin/mismatches';
 const NOW = Date.UTC(2026, 2, 1, 12) / 1000;
@@ -15,11 +15,11 @@ beforeEach(() => {
 });
 
 describe('the open mismatches', () => {
-  const keep = (atMs: number, about = lookedAt('k-1'), mismatch = apartBy(1250)) =>
-    keepLook({ views: harness.views, digest: systemDigest }, about, mismatch, atMs);
+  const keep = (atMs: number, about = lookSubject('k-1'), mismatch = differsBy(1250)) =>
+    recordLook({ views: harness.views, digest: systemDigest }, about, mismatch, atMs);
 
   test('are listed as the scheduled comparisons left them', async () => {
-    const about = lookedAt('k-1');
+    const about = lookSubject('k-1');
     await keep(NOW * 1000);
     await keep((NOW + 3_600) * 1000);
 
@@ -53,8 +53,8 @@ describe('the open mismatches', () => {
   });
 
   test('are filtered by the creation of their payments, and read by id by operators only', async () => {
-    const at = (second: number) => lookedAt(`k-${second}`, { createdAtMs: second * 1000 + 500 });
-    for (const second of [1, 2, 3]) await keep(1, at(second), apartBy(second));
+    const at = (second: number) => lookSubject(`k-${second}`, { createdAtMs: second * 1000 + 500 });
+    for (const second of [1, 2, 3]) await keep(1, at(second), differsBy(second));
     const amounts = async (query: string) =>
       dataOf(await harness.get(`${PATH}${query}`)).map(({ processor_amount: amount }) => amount);
     expect(await amounts('?created_from=2')).toEqual([3, 2]);
@@ -68,11 +68,11 @@ describe('the open mismatches', () => {
   });
 
   test('are paged, of all tenants and modes, with those without a payment', async () => {
-    const { owner: _owner, ...nobodys } = lookedAt('n', { subject: 'ch_9', createdAtMs: 5 });
-    await keep(1, nobodys, apartBy(1));
-    await keep(1, lookedAt('k', { createdAtMs: 7 }), apartBy(2));
-    await keep(1, lookedAt('l', { owner: { tenantId: tenantId('ten_other'), mode: 'test' } }), apartBy(3));
-    await keep(1, lookedAt('m', { owner: { tenantId: tenantId('ten_desk'), mode: 'live' } }), apartBy(4));
+    const { owner: _owner, ...nobodys } = lookSubject('n', { subject: 'ch_9', createdAtMs: 5 });
+    await keep(1, nobodys, differsBy(1));
+    await keep(1, lookSubject('k', { createdAtMs: 7 }), differsBy(2));
+    await keep(1, lookSubject('l', { owner: { tenantId: tenantId('ten_other'), mode: 'test' } }), differsBy(3));
+    await keep(1, lookSubject('m', { owner: { tenantId: tenantId('ten_desk'), mode: 'live' } }), differsBy(4));
 
     const first = await harness.get(`${PATH}?limit=3`);
     const second = await harness.get(`${PATH}?limit=3&starting_after=${String(dataOf(first).at(-1)?.['id'])}`);

@@ -1,10 +1,10 @@
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import type { Mismatch } from '../../lambdas/reconciliation/domain/compare-books.ts';
-import type { LookedAt } from '../../lambdas/reconciliation/domain/mismatch-view.ts';
+import type { LookSubject } from '../../lambdas/reconciliation/domain/mismatch-view.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 /** A payment of `ten_desk` that was looked at, by default on 1 March 2026. */
-export function lookedAt(key: string, changes: Partial<LookedAt> = {}): LookedAt {
+export function lookSubject(key: string, changes: Partial<LookSubject> = {}): LookSubject {
   return {
     books: { name: 'sandbox', mode: 'test', account: 'sandbox' },
     owner: { tenantId: tenantId('ten_desk'), mode: 'test' },
@@ -15,6 +15,6 @@ export function lookedAt(key: string, changes: Partial<LookedAt> = {}): LookedAt
   };
 }
 
-export function apartBy(processorMinor: number, ledgerMinor = 1000): Mismatch {
+export function differsBy(processorMinor: number, ledgerMinor = 1000): Mismatch {
   return { currency: 'EUR', processorMinor, ledgerMinor, chargeIds: ['ch_1'], kind: 'amounts_differ' };
 }

@@ -2,9 +2,9 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { mismatchPlace, openMismatchOf, STEADY_FOR_MS } from '../../lambdas/reconciliation/domain/mismatch-view.ts';
-import { countMismatches, keepLook, listMismatches } from '../../lambdas/reconciliation/use/mismatch-view.ts';
+import { countMismatches, listMismatches, recordLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { MemoryViews } from '../views/memory-views.ts';
-import { apartBy, lookedAt } from './mismatch-fixtures.ts';
+import { differsBy, lookSubject } from './mismatch-fixtures.ts';
 
 const NOW = Date.UTC(2026, 2, 2);
 
@@ -14,10 +14,10 @@ beforeEach(() => {
   views = new MemoryViews();
 });
 
-const keep = (atMs: number, mismatch = apartBy(1700), about = lookedAt('k'), store = views) =>
-  keepLook({ views: store, digest: systemDigest }, about, mismatch, atMs);
+const keep = (atMs: number, mismatch = differsBy(1700), about = lookSubject('k'), store = views) =>
+  recordLook({ views: store, digest: systemDigest }, about, mismatch, atMs);
 /** A look that finds no difference. */
-const agree = (atMs: number) => keepLook({ views, digest: systemDigest }, lookedAt('k'), undefined, atMs);
+const agree = (atMs: number) => recordLook({ views, digest: systemDigest }, lookSubject('k'), undefined, atMs);
 const bodies = () => views.all().map((row) => openMismatchOf(row));
 
 describe('the view of mismatches', () => {
@@ -40,7 +40,7 @@ describe('the view of mismatches', () => {
   test('ignores a look that started before the stored one', async () => {
     await keep(NOW + 60_000);
     const newer = views.all();
-    await keep(NOW, apartBy(1));
+    await keep(NOW, differsBy(1));
     await agree(NOW);
     expect(views.all()).toEqual(newer);
   });
@@ -61,8 +61,8 @@ describe('the view of mismatches', () => {
       [5, 0],
     ] as const) {
       const raced = new Raced();
-      rival = () => keep(NOW + second, apartBy(1700), lookedAt('k'), raced);
-      await keep(NOW + first, apartBy(1700), lookedAt('k'), raced);
+      rival = () => keep(NOW + second, differsBy(1700), lookSubject('k'), raced);
+      await keep(NOW + first, differsBy(1700), lookSubject('k'), raced);
       const rows = raced.all().map((row) => openMismatchOf(row));
       expect(rows.map(({ lastSeenAtMs }) => lastSeenAtMs)).toEqual([NOW + 5, NOW + 5]);
       expect(await countMismatches({ views: raced })).toEqual({ confirmed: 0, suspected: 1 });
@@ -74,59 +74,59 @@ describe('the view of mismatches', () => {
     await keep(NOW + STEADY_FOR_MS - 1);
     expect(bodies()[0]?.status).toBe('suspected');
     // Both sides changed by the same amount, so the difference is the same.
-    expect((await keep(NOW + STEADY_FOR_MS, apartBy(2700, 2000)))?.change).toBe('confirmed');
+    expect((await keep(NOW + STEADY_FOR_MS, differsBy(2700, 2000)))?.change).toBe('confirmed');
   });
 
   test('keeps a mismatch whose amount changes between two looks suspected', async () => {
     await keep(NOW);
-    await keep(NOW + STEADY_FOR_MS, apartBy(1800));
+    await keep(NOW + STEADY_FOR_MS, differsBy(1800));
     expect(bodies()[0]?.status).toBe('suspected');
-    await keep(NOW + 2 * STEADY_FOR_MS - 1, apartBy(1800));
+    await keep(NOW + 2 * STEADY_FOR_MS - 1, differsBy(1800));
     expect(bodies()[0]?.status).toBe('suspected');
-    expect((await keep(NOW + 2 * STEADY_FOR_MS, apartBy(1800)))?.change).toBe('confirmed');
+    expect((await keep(NOW + 2 * STEADY_FOR_MS, differsBy(1800)))?.change).toBe('confirmed');
   });
 
   test('distinguishes two accounts, two modes, two currencies and two payments', async () => {
     await keep(NOW);
     const books = { name: 'sandbox', mode: 'test', account: 'sandbox' } as const;
-    await keep(NOW, apartBy(1), lookedAt('k', { books: { ...books, account: 'other' } }));
-    await keep(NOW, apartBy(1), lookedAt('k', { books: { ...books, name: 'other' } }));
-    await keep(NOW, apartBy(1), lookedAt('k', { books: { ...books, mode: 'live' } }));
-    await keep(NOW, apartBy(1), lookedAt('k', { currency: 'USD' }));
-    await keep(NOW, apartBy(1), lookedAt('k-2'));
+    await keep(NOW, differsBy(1), lookSubject('k', { books: { ...books, account: 'other' } }));
+    await keep(NOW, differsBy(1), lookSubject('k', { books: { ...books, name: 'other' } }));
+    await keep(NOW, differsBy(1), lookSubject('k', { books: { ...books, mode: 'live' } }));
+    await keep(NOW, differsBy(1), lookSubject('k', { currency: 'USD' }));
+    await keep(NOW, differsBy(1), lookSubject('k-2'));
     expect(await countMismatches({ views })).toEqual({ confirmed: 0, suspected: 6 });
   });
 
   test('keeps a limited number of charges, so that a row stays small', async () => {
-    await keep(NOW, { ...apartBy(1), chargeIds: Array.from({ length: 500 }, (_, index) => `ch_${index}`) });
+    await keep(NOW, { ...differsBy(1), chargeIds: Array.from({ length: 500 }, (_, index) => `ch_${index}`) });
     expect(bodies()[0]?.mismatch.chargeIds).toHaveLength(20);
   });
 });
 
 describe('the list', () => {
   test('is newest payment first, page by page, of all owners, and with charges without a payment', async () => {
-    const { owner: _owner, ...nobodys } = lookedAt('n', { subject: 'ch_9', createdAtMs: NOW - 3 });
+    const { owner: _owner, ...nobodys } = lookSubject('n', { subject: 'ch_9', createdAtMs: NOW - 3 });
     for (const [index, about] of [
-      lookedAt('a', { createdAtMs: NOW - 1 }),
-      lookedAt('b', { createdAtMs: NOW - 4 }),
-      lookedAt('c', { owner: { tenantId: tenantId('ten_other'), mode: 'test' } }),
-      lookedAt('d', { owner: { tenantId: tenantId('ten_desk'), mode: 'live' } }),
+      lookSubject('a', { createdAtMs: NOW - 1 }),
+      lookSubject('b', { createdAtMs: NOW - 4 }),
+      lookSubject('c', { owner: { tenantId: tenantId('ten_other'), mode: 'test' } }),
+      lookSubject('d', { owner: { tenantId: tenantId('ten_desk'), mode: 'live' } }),
       nobodys,
     ].entries()) {
-      await keep(NOW, apartBy(index), about);
+      await keep(NOW, differsBy(index), about);
     }
 
-    const told: number[][] = [];
+    const reported: number[][] = [];
     let after: string | undefined;
     for (let page = 0; page < 5; page += 1) {
       const listed = await listMismatches(views, { limit: 1, ...(after === undefined ? {} : { after }) });
       if (listed.kind !== 'found') throw new Error('the cursor is known');
-      told.push(listed.open.map(({ mismatch }) => mismatch.processorMinor));
+      reported.push(listed.open.map(({ mismatch }) => mismatch.processorMinor));
       after = listed.open.at(-1)?.id;
       expect(listed.hasMore).toBe(page < 4);
     }
-    expect(new Set(told.flat())).toEqual(new Set([0, 1, 2, 3, 4]));
-    expect(told.flat().filter((place) => [0, 1, 4].includes(place))).toEqual([0, 4, 1]);
+    expect(new Set(reported.flat())).toEqual(new Set([0, 1, 2, 3, 4]));
+    expect(reported.flat().filter((place) => [0, 1, 4].includes(place))).toEqual([0, 4, 1]);
   });
 
   test.each([

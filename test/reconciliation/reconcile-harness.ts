@@ -22,7 +22,7 @@ const MINUTE_MS = 60_000;
 
 /** The scheduled comparisons on the world's store, processor and clock, with direct access to the processor. */
 export class ReconcileHarness extends Api {
-  readonly told: string[] = [];
+  readonly changes: string[] = [];
   readonly counted: MismatchCounts[] = [];
   readonly reported: unknown[] = [];
 
@@ -39,7 +39,7 @@ export class ReconcileHarness extends Api {
       report: (error) => this.reported.push(error),
       observer: {
         difference: (change, { mismatch }) =>
-          this.told.push(`${change} ${mismatch.processorMinor}/${mismatch.ledgerMinor}`),
+          this.changes.push(`${change} ${mismatch.processorMinor}/${mismatch.ledgerMinor}`),
         counted: (counts) => this.counted.push(counts),
       },
       ...changes,
@@ -94,7 +94,7 @@ export class ReconcileHarness extends Api {
   }
 
   /** A charge made at the processor without Payonce. */
-  chargeBeside(paymentId: PaymentId, amountMinor: number, currency = 'EUR'): Promise<ProcessorCharge> {
+  makeStrayCharge(paymentId: PaymentId, amountMinor: number, currency = 'EUR'): Promise<ProcessorCharge> {
     const operationId = storedOperationId(`by-hand-${amountMinor}-${currency}`);
     return this.inside.charge({ operationId, paymentId, amountMinor, currency });
   }

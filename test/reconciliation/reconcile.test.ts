@@ -203,7 +203,7 @@ describe('the mark', () => {
 describe('a difference', () => {
   test('is suspected by one look, confirmed by a second one, and removed by the first that finds no difference', async () => {
     const payment = await harness.paid('k-1');
-    const stray = await harness.chargeBeside(payment, 700);
+    const stray = await harness.makeStrayCharge(payment, 700);
     const firstSeen = harness.clock.nowMs();
 
     await harness.recent();
@@ -235,7 +235,7 @@ describe('a difference', () => {
     await harness.recent();
 
     expect(harness.views.all()).toEqual([]);
-    expect(harness.told).toEqual(['suspected 1700/1000', 'confirmed 1700/1000', 'gone 1700/1000']);
+    expect(harness.changes).toEqual(['suspected 1700/1000', 'confirmed 1700/1000', 'gone 1700/1000']);
     expect(harness.counted).toEqual([
       { confirmed: 0, suspected: 1 },
       { confirmed: 1, suspected: 0 },
@@ -251,7 +251,7 @@ describe('a difference', () => {
     harness.wait(HOUR);
     await harness.recent();
 
-    expect(harness.told).toEqual(['suspected 600/1000', 'gone 600/1000']);
+    expect(harness.changes).toEqual(['suspected 600/1000', 'gone 600/1000']);
     expect(harness.counted.map(({ confirmed }) => confirmed)).toEqual([0, 0]);
   });
 
@@ -271,7 +271,7 @@ describe('a difference', () => {
 
   test('is not confirmed by two looks close together, and stays confirmed when it changes', async () => {
     const payment = await harness.paid('k-1');
-    await harness.chargeBeside(payment, 700);
+    await harness.makeStrayCharge(payment, 700);
     await harness.recent();
     harness.wait(5);
     await harness.recent();
@@ -281,7 +281,7 @@ describe('a difference', () => {
     await harness.recent();
     expect(harness.counted.at(-1)).toEqual({ confirmed: 1, suspected: 0 });
 
-    await harness.chargeBeside(payment, 50);
+    await harness.makeStrayCharge(payment, 50);
     await harness.recent();
     expect(harness.differences()).toMatchObject([{ status: 'confirmed', mismatch: { processorMinor: 1750 } }]);
   });
@@ -289,15 +289,15 @@ describe('a difference', () => {
   test('is one row for each currency, in its owner’s list; every tenant and mode is compared', async () => {
     harness.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
     const ours = await harness.paid('k-1');
-    await harness.chargeBeside(ours, 700);
-    await harness.chargeBeside(ours, 700, 'USD');
-    await harness.chargeBeside(await harness.paid('k-1', {}, as(OTHER_KEY)), 800);
+    await harness.makeStrayCharge(ours, 700);
+    await harness.makeStrayCharge(ours, 700, 'USD');
+    await harness.makeStrayCharge(await harness.paid('k-1', {}, as(OTHER_KEY)), 800);
     const live = createSandboxInProcess({
       clock: harness.clock,
       mode: 'live',
       newId: (prefix, n) => `${prefix}live${n}`,
     });
-    const inLive = harness.beside({ processor: live });
+    const inLive = harness.with({ processor: live });
     inLive.registerKey(LIVE_KEY, { mode: 'live' });
     const paymentId = await inLive.paid('k-1', {}, as(LIVE_KEY));
     await live.inside.charge({ operationId: 'by-hand', paymentId, amountMinor: 900, currency: 'EUR' });
@@ -311,13 +311,13 @@ describe('a difference', () => {
     expect(listed('MISMATCH#ten_desk#live')).toEqual(['1900 EUR']);
     expect(listed('MISMATCH#ten_other#test')).toEqual(['1800 EUR']);
     expect(harness.differences()).toHaveLength(4);
-    expect(harness.told).toHaveLength(4);
+    expect(harness.changes).toHaveLength(4);
   });
 
   test('by a charge with a wrong payment id is removed after the id is corrected', async () => {
     const wrong = await harness.paid('k-1');
     const right = await harness.paid('k-2');
-    const stray = await harness.chargeBeside(wrong, 700);
+    const stray = await harness.makeStrayCharge(wrong, 700);
     await harness.recent();
     harness.wait(HOUR);
     await harness.recent();
@@ -351,7 +351,7 @@ describe('a difference', () => {
     harness.wait(HOUR);
     await harness.recent();
     harness.wait(HOUR);
-    await harness.chargeBeside(payment, 1_000);
+    await harness.makeStrayCharge(payment, 1_000);
     harness.wait(HOUR / 2);
     await harness.recent();
     expect(harness.differences()).toMatchObject([
@@ -401,7 +401,7 @@ describe('a difference', () => {
 
   test('stays open while neither list nor search shows its charge', async () => {
     const payment = await harness.paid('k-1');
-    await harness.chargeBeside(payment, 700);
+    await harness.makeStrayCharge(payment, 700);
     await harness.recent();
     harness.wait(2 * DAY);
     const behind = { listCharges: async () => ({ charges: [] }), chargesOfPayment: async () => [] };
@@ -411,7 +411,7 @@ describe('a difference', () => {
 
   test('is removed also when its payment is outside the window', async () => {
     const payment = await harness.paid('k-1');
-    await harness.chargeBeside(payment, 700);
+    await harness.makeStrayCharge(payment, 700);
     await harness.recent();
     harness.wait(30 * DAY);
     await harness.recent();
@@ -427,7 +427,7 @@ describe('a difference', () => {
 describe('a charge without a payment', () => {
   test('is listed for operators, each by itself, with the payment id that it names, until it is refunded', async () => {
     invariant(UNKNOWN !== undefined, 'it has the form of an id');
-    const named = await harness.chargeBeside(UNKNOWN, 300);
+    const named = await harness.makeStrayCharge(UNKNOWN, 300);
     const { processor } = harness;
     const { paymentId: _name, operationId: _operation, ...nameless } = { ...named, chargeId: 'ch_nameless' };
     const all = () => processor.inside.all;
@@ -458,7 +458,7 @@ describe('a charge without a payment', () => {
   });
 
   test('is a mismatch of the payment that it names, once that payment exists', async () => {
-    const { chargeId } = await harness.chargeBeside(paymentIdFor('k-1', 'ten_desk'), 700);
+    const { chargeId } = await harness.makeStrayCharge(paymentIdFor('k-1', 'ten_desk'), 700);
     await harness.recent();
     expect(harness.differences()).toMatchObject([{ subject: chargeId }]);
     const payment = await harness.paid('k-1');
@@ -514,7 +514,7 @@ describe('a run', () => {
   test('finds a charge of each second between its lists, and all charges of a second with more than a list’s pages', async () => {
     invariant(UNKNOWN !== undefined, 'it has the form of an id');
     for (let charge = 0; charge < 98; charge += 1) {
-      await harness.chargeBeside(UNKNOWN, 100 + charge);
+      await harness.makeStrayCharge(UNKNOWN, 100 + charge);
       // Nine in one second.
       if (charge < 60 || charge >= 68) harness.clock.advance(1_000);
     }
@@ -585,11 +585,11 @@ describe('a run', () => {
 
   test('finds each difference once, although lists show several charges of a payment', async () => {
     const payment = await harness.paid('k-1');
-    for (const amount of [100, 200, 300]) await harness.chargeBeside(payment, amount);
+    for (const amount of [100, 200, 300]) await harness.makeStrayCharge(payment, amount);
     harness.wait(1);
     await harness.recent();
     expect(harness.differences()).toMatchObject([{ mismatch: { processorMinor: 1600, ledgerMinor: 1000 } }]);
-    expect(harness.told).toEqual(['suspected 1600/1000']);
+    expect(harness.changes).toEqual(['suspected 1600/1000']);
   });
 
   test('leaves the rest at its deadline to a later run', async () => {

@@ -6,9 +6,9 @@ import { catchWrittenLines } from '../support/written-lines.ts';
 const lines = catchWrittenLines();
 
 test('the backlog is published under the names that the alarms use, also when it is empty', () => {
-  const tell = backlogTelemetry(systemInstruments);
-  tell({ open_claims: 0, oldest_open_claim: 0 });
-  tell({ unknown_outcomes: 2, oldest_unknown_outcome: 180_000 });
+  const report = backlogTelemetry(systemInstruments);
+  report({ open_claims: 0, oldest_open_claim: 0 });
+  report({ unknown_outcomes: 2, oldest_unknown_outcome: 180_000 });
   expect(lines.map((text) => JSON.parse(text) as unknown)).toMatchObject([
     {
       service: 'backlog',

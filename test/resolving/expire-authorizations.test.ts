@@ -166,7 +166,7 @@ describe('a hold that is not captured', () => {
     await world.processor.inside.goDown();
     expect(await world.expire()).toMatchObject({ done: 0, failed: 1 });
     expect(await status()).toMatchObject({ status: 'requires_capture' });
-    await world.processor.inside.comeBack();
+    await world.processor.inside.recover();
     expect(await world.expire()).toMatchObject({ done: 1 });
   });
 

@@ -29,7 +29,7 @@ beforeEach(() => {
   events = 0;
 });
 
-async function tell(charge: string): Promise<void> {
+async function sendCallback(charge: string): Promise<void> {
   events += 1;
   await harness.deliver(callback(`story_${events}`, charge));
 }
@@ -46,7 +46,7 @@ async function succeedsLate(key: string): Promise<{ request: CreatePayment; char
   await harness.pay(request);
   const charge = harness.chargeOf(request);
   await harness.processor.inside.decline(charge);
-  await tell(charge);
+  await sendCallback(charge);
   await harness.processor.inside.approve(charge);
   return { request, charge };
 }
@@ -81,7 +81,7 @@ describe('a stray charge with a dispute', () => {
   test('is not returned while the dispute holds its money, although the dispute is the first report of the charge', async () => {
     const { request, charge } = await succeedsLate('disputed');
     await harness.processor.inside.dispute(charge, 1000);
-    await tell(charge);
+    await sendCallback(charge);
     await live(2);
     expect(harness.refundedAtProcessor(request)).toBe(0);
     await expectBooksToAgree(request);
@@ -90,7 +90,7 @@ describe('a stray charge with a dispute', () => {
   test('is returned when the dispute is won, also when that callback is lost', async () => {
     const { request, charge } = await succeedsLate('won');
     const dispute = await harness.processor.inside.dispute(charge, 1000);
-    await tell(charge);
+    await sendCallback(charge);
     await live(1);
     await harness.processor.inside.closeDispute(dispute, 'won');
     await live(3);
@@ -102,7 +102,7 @@ describe('a stray charge with a dispute', () => {
   test('is returned as far as a partial dispute leaves it', async () => {
     const { request, charge } = await succeedsLate('partial');
     await harness.processor.inside.dispute(charge, 400);
-    await tell(charge);
+    await sendCallback(charge);
     await live(1);
     expect(harness.refundedAtProcessor(request)).toBe(600);
     await expectBooksToAgree(request);
@@ -110,7 +110,7 @@ describe('a stray charge with a dispute', () => {
 
   test('is not returned when the callback of the dispute is lost', async () => {
     const { request, charge } = await succeedsLate('unheard');
-    await tell(charge);
+    await sendCallback(charge);
     await harness.processor.inside.dispute(charge, 1000);
     await live(1);
     expect(harness.refundedAtProcessor(request)).toBe(0);
@@ -125,7 +125,7 @@ test.each([
   'a stray charge of which the processor’s books show %s any more is left to an operator',
   async (_what, changes) => {
     const { request, charge } = await succeedsLate('gone');
-    await tell(charge);
+    await sendCallback(charge);
     await harness.processor.inside.correct(charge, changes);
     expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
     expect(harness.processor.inside.sent.filter(({ kind }) => kind === 'refund')).toEqual([]);
@@ -138,13 +138,13 @@ test.each([
 
 test('a return that the bank fails three days after its success is made again', async () => {
   const { request, charge } = await succeedsLate('bounced');
-  await tell(charge);
+  await sendCallback(charge);
   await live(1);
   expect(harness.refundedAtProcessor(request)).toBe(1000);
   await live(3);
   const [first] = harness.processor.charges(request.paymentId)[0]?.refunds ?? [];
   await harness.processor.inside.endRefund(String(first?.refundId), 'failed');
-  await tell(charge);
+  await sendCallback(charge);
   await live(1);
   expect(harness.refundedAtProcessor(request)).toBe(1000);
   await expectBooksToAgree(request);
@@ -157,13 +157,13 @@ describe('a refund whose owner died before it sent', () => {
     return refund;
   };
 
-  test.each(['heard', 'lost'])(
+  test.each(['received', 'lost'])(
     'is not sent after a dispute took the money, when the callback is %s',
     async (callback_) => {
       const { request, charge } = await paid('dead');
       const refund = await diesBeforeSending(request);
       await harness.processor.inside.dispute(charge, 1000);
-      if (callback_ === 'heard') await tell(charge);
+      if (callback_ === 'received') await sendCallback(charge);
       await live(1);
       expect(harness.refundedAtProcessor(request)).toBe(0);
       const { state } = await harness.chain(request);
@@ -181,7 +181,7 @@ describe('a refund whose owner died before it sent', () => {
     const refund = change(request, 'refund', { kind: 'refund', amountMinor: 300 });
     await harness.dieBeforeChange(refund);
     await harness.processor.inside.dispute(charge, 700);
-    await tell(charge);
+    await sendCallback(charge);
     harness.clock.advance(60_000);
     await harness.resolveClaims();
     expect(harness.refundedAtProcessor(request)).toBe(300);
@@ -197,7 +197,7 @@ test('a refund is not sent a second time when a dispute takes the money between 
       sends += 1;
       if (sends > 1) return harness.processor.change(...asked);
       await harness.processor.inside.dispute(charge, 1000);
-      await tell(charge);
+      await sendCallback(charge);
       throw new AmbiguousError('processor_timeout', 'nothing was applied');
     },
   };
@@ -245,7 +245,7 @@ test('a refund is not sent a second time while the payment cannot be read', asyn
 test('a refund made at the processor that fails later frees its reservation, although its callback is lost', async () => {
   const { request, charge } = await paid('foreign');
   const refundId = await harness.processor.inside.refund(charge, 1000, 'pending');
-  await tell(charge);
+  await sendCallback(charge);
   expect(moneyOf(charge, (await harness.chain(request)).state)?.leftMinor).toBe(0);
   await harness.processor.inside.endRefund(refundId, 'failed');
   await live(2);
@@ -267,7 +267,7 @@ describe('a refund made at the processor whose metadata name an operation', () =
     const other = await paid('other');
     const { operationId } = change(whose === 'this' ? request : other.request, 'never', { kind: 'refund' });
     const id = await foreignRefund(charge, operationId);
-    await tell(charge);
+    await sendCallback(charge);
     const { refunds } = (await harness.chain(request)).state;
     expect([...refunds.keys()]).toEqual([whose === 'this' ? operationId : id]);
     await harness.processor.inside.endRefund(id, 'failed');
@@ -290,7 +290,7 @@ describe('a refund made at the processor whose metadata name an operation', () =
       ],
       amount_refunded: 700,
     });
-    await tell(charge);
+    await sendCallback(charge);
     expect([...(await harness.chain(request)).state.refunds.keys()]).toEqual([ours.operationId, 're_copy']);
     await expectBooksToAgree(request);
   });
@@ -298,7 +298,7 @@ describe('a refund made at the processor whose metadata name an operation', () =
 
 test('a charge with more new facts than one transaction holds is recorded by the run that returns it', async () => {
   const { request, charge } = await succeedsLate('many');
-  await tell(charge);
+  await sendCallback(charge);
   for (let refund = 0; refund < 120; refund += 1) await harness.processor.inside.refund(charge, 1);
   await live(1);
   expect(heldAtProcessor(request)).toBe(0);
@@ -393,7 +393,7 @@ describe('work whose processor is no longer configured waits for an operator', (
   test('an open dispute', async () => {
     const { request, charge } = await paid('disputed_elsewhere');
     await harness.processor.inside.dispute(charge, 1000);
-    await tell(charge);
+    await sendCallback(charge);
     harness.clock.advance(24 * 60 * 60_000);
     let undecidable = 0;
     for (let minute = 0; minute < 3 * MINUTES_PER_DAY; minute += 1) {
@@ -449,7 +449,7 @@ describe('work whose processor is no longer configured waits for an operator', (
 
   test('a stray charge to return raises one alarm, and is returned once its processor is back', async () => {
     const { request, charge } = await succeedsLate('stray_elsewhere');
-    await tell(charge);
+    await sendCallback(charge);
     const alarms: string[][] = [];
     let looks = 0;
     for (let minute = 0; minute < 3 * 60; minute += 1) {
@@ -495,7 +495,7 @@ describe('an operator’s decision about a payment', () => {
     await harness.pay(request);
     const charge = harness.chargeOf(request);
     await harness.processor.inside.correct(charge, { status: 'succeeded', amount_captured: takenMinor });
-    await tell(charge);
+    await sendCallback(charge);
     return { request, charge };
   }
 
@@ -524,7 +524,7 @@ describe('an operator’s decision about a payment', () => {
       paymentId: request.paymentId,
       amountMinor: 1000,
     });
-    await tell(chargeId);
+    await sendCallback(chargeId);
     expect(await decide(request, { outcome: 'succeeded', chargeId, takenMinor: 1000 })).toMatchObject({
       kind: 'impossible',
     });

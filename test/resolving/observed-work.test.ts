@@ -8,9 +8,9 @@ const NOW_MS = Date.UTC(2026, 2, 1, 12);
 const MINUTE_MS = 60_000;
 const DUE = { untilMs: NOW_MS, limit: 10 };
 
-let told: Backlog[];
+let reported: Backlog[];
 beforeEach(() => {
-  told = [];
+  reported = [];
 });
 
 function observed(claims: readonly Partial<OpenRecord>[], inquiries: readonly Partial<Inquiry>[]): UnfinishedWork {
@@ -19,7 +19,7 @@ function observed(claims: readonly Partial<OpenRecord>[], inquiries: readonly Pa
     undetermined: async () => inquiries as readonly Inquiry[],
     unknownOutcomes: async () => [],
   } as unknown as UnfinishedWork;
-  return observedWork(work, { nowMs: () => NOW_MS }, (backlog) => told.push(backlog));
+  return observedWork(work, { nowMs: () => NOW_MS }, (backlog) => reported.push(backlog));
 }
 
 describe('metrics of unfinished work', () => {
@@ -29,7 +29,7 @@ describe('metrics of unfinished work', () => {
       { claimedAtMs: NOW_MS - 16 * MINUTE_MS, released: true },
     ];
     expect(await observed(claims, []).staleClaims(DUE)).toBe(claims);
-    expect(told).toEqual([{ open_claims: 2, oldest_open_claim: 960_000 }]);
+    expect(reported).toEqual([{ open_claims: 2, oldest_open_claim: 960_000 }]);
   });
 
   test('unknown outcomes are counted with the age of the oldest', async () => {
@@ -38,13 +38,13 @@ describe('metrics of unfinished work', () => {
       { claimedAtMs: NOW_MS - 2 * MINUTE_MS, waitsFor: 'books' as const },
     ];
     await observed([], inquiries).unknownOutcomes(DUE);
-    expect(told).toEqual([{ unknown_outcomes: 2, oldest_unknown_outcome: 180_000 }]);
+    expect(reported).toEqual([{ unknown_outcomes: 2, oldest_unknown_outcome: 180_000 }]);
   });
 
   test('zero is reported too, and a claim time in the future counts as age 0', async () => {
     await observed([{ claimedAtMs: NOW_MS + MINUTE_MS, released: false }], []).staleClaims(DUE);
     await observed([], []).unknownOutcomes(DUE);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       { open_claims: 1, oldest_open_claim: 0 },
       { unknown_outcomes: 0, oldest_unknown_outcome: 0 },
     ]);

@@ -11,7 +11,7 @@ import { netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { ChangePayment } from '../../lambdas/payments/use/change-payment.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
-import { lookAtBooks } from '../../lambdas/payments/use/queued-with.ts';
+import { booksInquiry } from '../../lambdas/payments/use/queued-with.ts';
 import { readCharge, recordCharge } from '../../lambdas/payments/use/record-charge.ts';
 import { resolveClaims, resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { returnCharges } from '../../lambdas/resolving/use/return-charges.ts';
@@ -49,7 +49,7 @@ async function live(hours: number): Promise<void> {
   }
 }
 
-const tell = async (chargeId: string): Promise<void> => {
+const sendCallback = async (chargeId: string): Promise<void> => {
   count += 1;
   await world.deliver(callback(`evt_${count}`, chargeId), { alarm: (what) => void alarms.push(what) });
 };
@@ -149,7 +149,7 @@ describe('a pending refund that the chain calls ended', () => {
         metadata: { operation: operationId, payment: payment.paymentId },
       })),
     });
-    await tell(world.chargeOf(payment));
+    await sendCallback(world.chargeOf(payment));
     await endsWithoutCallback(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'), [
       'contradiction',
     ]);
@@ -185,7 +185,7 @@ describe('a pending charge that is not the payment’s own', () => {
     const { paymentId } = payment;
     const about = { paymentId, operationId: chargeOperation(paymentId), amountMinor: 1000 };
     const { chargeId: second } = await world.processor.inside.charge(about);
-    await tell(second);
+    await sendCallback(second);
     expect((await world.chain(payment)).state.payment).toMatchObject({ status: 'succeeded', chargeId: second });
     await endsWithoutCallback(payment, () => world.processor.inside.approve(first));
     expect(world.refundedAtProcessor(payment)).toBe(1000);
@@ -198,7 +198,7 @@ describe('a pending charge that is not the payment’s own', () => {
     const charge: typeof processor.charge = async (...asked) => processor.charge(...asked).then(unanswered);
     const store = world.storeWithRival(async () => {
       const about = { paymentId, operationId: chargeOperation(paymentId), amountMinor: 1000 };
-      await tell((await processor.inside.charge(about)).chargeId);
+      await sendCallback((await processor.inside.charge(about)).chargeId);
     });
     await world.pay(payment, { store, processor: { ...processor, charge, findCharge: unanswered } });
     expect((await world.chain(payment)).state.payment.status).toBe('succeeded');
@@ -247,7 +247,7 @@ async function inReview(payment: CreatePayment): Promise<void> {
   await world.pay({ ...payment, source: 'tok_async' });
   const charge = world.chargeOf(payment);
   await world.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 999 });
-  await tell(charge);
+  await sendCallback(charge);
 }
 
 /** An object that is open at the processor. `end` ends it there. */
@@ -328,7 +328,7 @@ const KINDS: Readonly<
       const chargeId = world.chargeOf(payment);
       const dispute = await world.processor.inside.dispute(chargeId, 300);
       await world.processor.inside.closeDispute(dispute, 'won');
-      await tell(chargeId);
+      await sendCallback(chargeId);
       const { disputes } = await world.processor.inside.read(chargeId);
       const showAs = (status: 'open' | 'won') =>
         world.processor.inside.correct(chargeId, { disputes: disputes.map((each) => ({ ...each, status })) });
@@ -348,7 +348,7 @@ const KINDS: Readonly<
 
 /** The ways in which an object is shown. */
 const SHOWN: Readonly<Record<string, (payment: CreatePayment, chargeId: string) => Promise<void>>> = {
-  'a callback': async (_payment, chargeId) => tell(chargeId),
+  'a callback': async (_payment, chargeId) => sendCallback(chargeId),
   'a look at the charge': async ({ paymentId }, chargeId) => {
     const read = () => readCharge(world.processor, chargeId);
     await recordCharge(tools(), paymentId, storedOperationId('look'), read);
@@ -364,7 +364,7 @@ const SHOWN: Readonly<Record<string, (payment: CreatePayment, chargeId: string) 
         expiresAtSeconds: nowMs / 1000 + 86_400,
       },
       transitions: [],
-      inquiries: [lookAtBooks(paymentId, nowMs)],
+      inquiries: [booksInquiry(paymentId, nowMs)],
     });
   },
 };
@@ -397,7 +397,7 @@ describe('a dispute that the chain shows as open', () => {
     await world.pay(payment);
     chargeId = world.chargeOf(payment);
     await world.processor.inside.dispute(chargeId, 300);
-    await tell(chargeId);
+    await sendCallback(chargeId);
   });
 
   test('stays queued while the processor shows the charge without it', async () => {

@@ -24,7 +24,7 @@ async function runFor(harness: World, minutes: number, deployed: object): Promis
   for (let minute = 0; minute < minutes; minute += 1) {
     harness.clock.advance(MINUTE_MS);
     const alarm = (what: AlarmMetric): void => void alarms.push(what);
-    await sweepAll({ ...tools, alarm, told: () => undefined, ...deployed });
+    await sweepAll({ ...tools, alarm, onResolved: () => undefined, ...deployed });
   }
   return alarms;
 }

@@ -77,8 +77,8 @@ test('orders whose e-mail is delayed for days, and fill every run, do not preven
 test('a queue that cannot be read is reported, and does not block the following queues', async () => {
   const harness = new World();
   const lost = await lostCallback(harness);
-  const told: unknown[] = [];
-  const came = await sweepAll({
+  const onResolved: unknown[] = [];
+  const results = await sweepAll({
     ...harness.tools,
     report: (error) => harness.reported.push(error),
     work: {
@@ -87,10 +87,10 @@ test('a queue that cannot be read is reported, and does not block the following 
     },
     orders: harness.store,
     books: [harness.processor],
-    told: (queue, resolved) => told.push([queue, resolved]),
+    onResolved: (queue, resolved) => onResolved.push([queue, resolved]),
   });
-  expect(came).toMatchObject({ claims: { failed: 1 }, inquiries: { finished: 1 }, returns: { failed: 0 } });
-  expect(told).toContainEqual(['claims', expect.objectContaining({ finished: 0, failed: 1 })]);
+  expect(results).toMatchObject({ claims: { failed: 1 }, inquiries: { finished: 1 }, returns: { failed: 0 } });
+  expect(onResolved).toContainEqual(['claims', expect.objectContaining({ finished: 0, failed: 1 })]);
   expect(harness.reported).toMatchObject([{ code: 'store_unavailable' }]);
   expect((await harness.chain(lost)).state.payment.status).toBe('succeeded');
 });

@@ -335,8 +335,8 @@ describe('the resolver', () => {
     const counts = { finished: 0, waiting: 0, undecidable: 0, failed: 0 };
     for (let minute = 0; minute < 30; minute += 1) {
       harness.clock.advance(60_000);
-      const came = await resolveInquiries({ ...harness.tools, processor: away, books });
-      for (const [what, times] of Object.entries(came)) counts[what as keyof typeof counts] += times;
+      const results = await resolveInquiries({ ...harness.tools, processor: away, books });
+      for (const [what, times] of Object.entries(results)) counts[what as keyof typeof counts] += times;
     }
     expect(counts).toEqual({ finished: 0, waiting: 3, undecidable: 0, failed: 0 });
     expect(asked).toBeGreaterThan(0);
@@ -476,7 +476,7 @@ describe('the resolver', () => {
     await harness.pay(request);
     await harness.processor.inside.goDown();
     expect(await harness.resolveInquiries()).toMatchObject({ waiting: 1, failed: 0 });
-    await harness.processor.inside.comeBack();
+    await harness.processor.inside.recover();
     await harness.processor.inside.approve(harness.chargeOf(request));
     harness.clock.advance(60_000);
     expect(await harness.resolveInquiries()).toMatchObject({ finished: 1 });
@@ -486,11 +486,11 @@ describe('the resolver', () => {
 test('a payment whose own charge is pending is finished, although another charge of the same operation is found first', async () => {
   const request = paymentRequest('two-charges');
   const { processor } = harness;
-  const unheard = async () => {
+  const unanswered = async () => {
     throw new AmbiguousError('injected_ambiguity', 'the answer is lost');
   };
-  const charge: typeof processor.charge = async (...asked) => processor.charge(...asked).then(unheard);
-  await harness.pay(request, { processor: { ...processor, charge, findCharge: unheard } });
+  const charge: typeof processor.charge = async (...asked) => processor.charge(...asked).then(unanswered);
+  await harness.pay(request, { processor: { ...processor, charge, findCharge: unanswered } });
   const returned = harness.chargeOf(request);
   const { amountMinor, paymentId } = request;
   const about = { paymentId, operationId: chargeOperation(paymentId) };

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { OrderId } from '../../lambdas/kernel/ids.ts';
 import { parseOrderId } from '../../lambdas/orders/ids.ts';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
-import { lookAtBooks } from '../../lambdas/payments/use/queued-with.ts';
+import { booksInquiry } from '../../lambdas/payments/use/queued-with.ts';
 import { DynamoDbImpliedRows } from '../../lambdas/resolving/store/dynamodb-implied-rows.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 import { ALL_DUE } from '../support/due.ts';
@@ -131,7 +131,7 @@ describe('before the recovery', () => {
     const rows = new DynamoDbImpliedRows(store.database.client, TABLES, world.world.basics);
     const never = async () => false;
     await rows.putMissing({ kind: 'inquiry', row: { operationId, paymentId, claimedAtMs } }, never);
-    await rows.putMissing({ kind: 'inquiry', row: lookAtBooks(paymentId, claimedAtMs) }, never);
+    await rows.putMissing({ kind: 'inquiry', row: booksInquiry(paymentId, claimedAtMs) }, never);
     await rows.putMissing({ kind: 'return', row: { ...gone, by: 'refund', foundAtMs: claimedAtMs } }, never);
     const longAgoMs = claimedAtMs - 30 * 24 * 3_600_000;
     await rows.putMissing({ kind: 'hold', row: { paymentId, authorizedAtMs: longAgoMs } }, never);

@@ -117,7 +117,7 @@ export class RestoredWorld {
   /** The restored tables are adopted, and new processes begin. */
   adopt(): void {
     this.world.store.database.goOn();
-    this.api = this.api.beside();
+    this.api = this.api.with();
     this.#registerBen();
     this.api.faults.length = 0;
     this.world.reported.length = 0;
@@ -130,9 +130,9 @@ export class RestoredWorld {
     const { store, clock, basics } = this.world;
     const { client } = store.database;
     const implied = new DynamoDbImpliedRows(client, TABLES, basics);
-    const beside = new DynamoDbRowsOfChains(client, TABLES, basics);
+    const chainRows = new DynamoDbRowsOfChains(client, TABLES, basics);
     const remnants = await closeRemnants(
-      { store, approvals: store, orders: store, beside, implied, clock },
+      { store, approvals: store, orders: store, chainRows, implied, clock },
       1,
       () => undefined,
     );

@@ -13,8 +13,8 @@ import { World } from '../world/world.ts';
 
 const MINUTE_MS = 60_000;
 
-function resolveJobOf(harness: World, told: (queue: string) => void = () => undefined) {
-  return resolveJob({ ...harness.tools, orders: harness.store, told });
+function resolveJobOf(harness: World, onResolved: (queue: string) => void = () => undefined) {
+  return resolveJob({ ...harness.tools, orders: harness.store, onResolved });
 }
 
 test('a run of the resolver finishes and counts the items of all its queues', async () => {
@@ -38,7 +38,7 @@ test('a queue that cannot be read does not block the others', async () => {
     ...observedWork(harness.store, harness.clock, () => undefined),
     staleClaims: () => Promise.reject(new Error('no')),
   };
-  const job = resolveJob({ ...harness.tools, work, orders: harness.store, told: () => undefined });
+  const job = resolveJob({ ...harness.tools, work, orders: harness.store, onResolved: () => undefined });
   expect(await sweepJob(job, { nowMs: harness.clock.nowMs() })).toEqual({ done: 0, left: 0, failed: 1, errors: [] });
   expect(harness.reported).toHaveLength(1);
 });
@@ -51,14 +51,14 @@ test('items after the deadline are left, neither lost nor started', async () => 
     const { chargeId } = await harness.processor.inside.charge(order);
     await harness.deliver(callback(`evt_${name}`, chargeId));
   }
-  const told: object[] = [];
+  const onResolved: object[] = [];
   let reads = 0;
   const readCharge = (...asked: Parameters<typeof harness.processor.readCharge>) => {
     reads += 1;
     return harness.processor.readCharge(...asked);
   };
   const tools = { ...harness.tools, books: [{ ...harness.processor, readCharge }] };
-  const job = retryOrphansJob(tools, (retried) => told.push(retried));
+  const job = retryOrphansJob(tools, (retried) => onResolved.push(retried));
   const nowMs = harness.clock.nowMs();
   expect(await job.handle('orphans', { ...RUN, scheduledForMs: nowMs, deadlineMs: nowMs })).toEqual({
     done: 0,
@@ -68,7 +68,7 @@ test('items after the deadline are left, neither lost nor started', async () => 
   expect(reads).toBe(0);
   expect(await sweepJob(job, { nowMs })).toMatchObject({ left: 3, failed: 0 });
   expect(reads).toBeGreaterThanOrEqual(3);
-  expect(told).toHaveLength(2);
+  expect(onResolved).toHaveLength(2);
 });
 
 test('the job also enqueues due webhooks', async () => {

@@ -34,7 +34,10 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
   const { leaseExpiresAtMs, claimedAtMs } = openRecord(paymentIdFor('any'));
   const stale = async (untilMs: number) =>
     (await work.staleClaims({ ...ALL_DUE, untilMs })).filter(({ paymentId }) => paymentId === id);
-  const inquiries = async (due = ALL_DUE) => [...(await work.unknownOutcomes(due)), ...(await work.routineLooks(due))];
+  const inquiries = async (due = ALL_DUE) => [
+    ...(await work.unknownOutcomes(due)),
+    ...(await work.routineInquiries(due)),
+  ];
 
   describe(`the ${name} queues of unfinished work`, () => {
     test('show a claim once its lease has ended, until it is completed', async () => {
@@ -127,7 +130,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
         await lookAt(inquiry, dueAtMs);
         asked.set(dueAtMs, inquiry);
       }
-      const read = (limit: number) => work.routineLooks({ untilMs: 6, limit });
+      const read = (limit: number) => work.routineInquiries({ untilMs: 6, limit });
       expect(await read(3)).toEqual([1, 2, 3].map((each) => asked.get(each)));
       for (const each of [1, 2, 3]) await lookAt(asked.get(each) as Inquiry, 6 + each);
       expect(await read(5)).toEqual([4, 5, 6].map((each) => asked.get(each)));
@@ -149,7 +152,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await work.undetermined(1_000)).not.toContainEqual(bank);
       await lookAt(unknown, 0, true);
       expect(await work.unknownOutcomes(ALL_DUE)).not.toContainEqual({ ...unknown, undecidable: true });
-      expect(await work.routineLooks(ALL_DUE)).toContainEqual({ ...unknown, undecidable: true });
+      expect(await work.routineInquiries(ALL_DUE)).toContainEqual({ ...unknown, undecidable: true });
       expect(await work.undetermined(1_000)).toContainEqual({ ...unknown, undecidable: true });
       await lookAt({ ...unknown, undecidable: true }, 0, false);
       expect(await work.unknownOutcomes(ALL_DUE)).toContainEqual({ ...unknown, undecidable: false });

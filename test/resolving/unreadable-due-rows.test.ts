@@ -33,21 +33,21 @@ test('an orphan that cannot be parsed is reported, and does not block the others
   };
   const orphan = { operationId: 'op_1', event, reason: 'payment_unknown', receivedAtMs: 1 };
   const client = holding('QUEUE_ORPHAN#0', [{ operationId: 'op_0', event: 'of a form to come' }, orphan]);
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   const store = new DynamoDbStore(client, TABLES, pacing);
-  const shelf = new DynamoDbEffects(client, TABLES, pacing, store, (error) => told.push(error));
+  const shelf = new DynamoDbEffects(client, TABLES, pacing, store, (error) => reported.push(error));
   expect(await shelf.waiting('own', ALL_DUE)).toEqual([orphan]);
-  expect(told).toMatchObject([{ code: 'row_unreadable' }]);
+  expect(reported).toMatchObject([{ code: 'row_unreadable' }]);
 });
 
 test('a due webhook that cannot be parsed is reported, and does not block the others', async () => {
   const due = { task: { kind: 'replay', replayId: 'whr_1' }, sweepAtMs: 1 };
   const unreadable = { pk: 'OF_A_FORM_TO_COME#1', sweepAtMs: 1 };
   const client = holding('0', [unreadable, { pk: 'WEBHOOK_REPLAY#whr_1', sk: 'REPLAY', sweepAtMs: 1 }]);
-  const told: unknown[] = [];
-  const webhooks = new DynamoDbWebhooks(client, TABLES, pacing, (error) => told.push(error));
+  const reported: unknown[] = [];
+  const webhooks = new DynamoDbWebhooks(client, TABLES, pacing, (error) => reported.push(error));
   expect(await webhooks.due(Date.UTC(2026, 2, 1), 100)).toEqual([due]);
-  expect(told).toMatchObject([{ code: 'row_unreadable' }]);
+  expect(reported).toMatchObject([{ code: 'row_unreadable' }]);
 });
 
 test('an entry of a queue that cannot be parsed is listed as one that needs an operator', async () => {

@@ -282,7 +282,7 @@ describe('the base URL of the sandbox', () => {
     logged.mockRestore();
     expect(refused.status).toBe(500);
     expect(await books.chargesOfPayment('p')).toEqual([]);
-    const told = await createSandbox({ ...world, baseUrl: 'http://localhost:1' }).request('/charges', request);
-    expect(await told.json()).toMatchObject({ action_url: 'http://localhost:1/actions/ch_1' });
+    const answer = await createSandbox({ ...world, baseUrl: 'http://localhost:1' }).request('/charges', request);
+    expect(await answer.json()).toMatchObject({ action_url: 'http://localhost:1/actions/ch_1' });
   });
 });

@@ -47,9 +47,9 @@ export class ApiClient {
   async payUntilAnswered(post: PaymentPost): Promise<ApiAnswer> {
     for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
       const answer = await this.pay(post);
-      const comeBack = answer.headers.get('retry-after');
-      if (comeBack === null && answer.status < 500) return answer;
-      await sleep(1_000 * Number(comeBack ?? 1));
+      const retryAfter = answer.headers.get('retry-after');
+      if (retryAfter === null && answer.status < 500) return answer;
+      await sleep(1_000 * Number(retryAfter ?? 1));
     }
     throw new Error('there was no answer');
   }

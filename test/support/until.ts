@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const LOOK_EVERY_MS = 100;
+const POLL_INTERVAL_MS = 100;
 /** Ten minutes: longer than any wait on a busy machine, and less than the time limit of a test, so that this error is reported. */
-const MAX_LOOKS = 6_000;
+const MAX_POLLS = 6_000;
 
 /** Repeats `look` until it finds a result. @throws Error after ten minutes */
 export async function until<Found>(look: () => Promise<Found | undefined>): Promise<Found> {
-  for (let looks = 0; looks < MAX_LOOKS; looks += 1) {
+  for (let looks = 0; looks < MAX_POLLS; looks += 1) {
     const found = await look();
     if (found !== undefined) return found;
-    await sleep(LOOK_EVERY_MS);
+    await sleep(POLL_INTERVAL_MS);
   }
   throw new Error('the awaited result did not appear within ten minutes');
 }

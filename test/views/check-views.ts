@@ -55,13 +55,13 @@ function sumsOf(chains: readonly (readonly Transition[])[], { tenantId: tenant, 
   return sums;
 }
 
-async function toldSums(views: MemoryViews, owner: BooksOwner) {
+async function shownSums(views: MemoryViews, owner: BooksOwner) {
   const balances = await new ViewLedgerReader(views).balances(owner);
-  const told = balances.flatMap(({ account, currency, debitMinor, creditMinor }) => [
+  const shown = balances.flatMap(({ account, currency, debitMinor, creditMinor }) => [
     [`${account} ${currency} debit`, debitMinor] as const,
     [`${account} ${currency} credit`, creditMinor] as const,
   ]);
-  return Object.fromEntries(told.filter(([, amount]) => amount > 0));
+  return Object.fromEntries(shown.filter(([, amount]) => amount > 0));
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -90,7 +90,7 @@ function expectedVolumes(chains: readonly (readonly Transition[])[], { tenantId:
 }
 
 /** @param chains set the range of days */
-async function toldVolumes(
+async function shownVolumes(
   views: MemoryViews,
   owner: BooksOwner,
   chains: readonly (readonly Transition[])[],
@@ -112,8 +112,8 @@ export async function checkViews(views: MemoryViews, chains: readonly (readonly 
   const ledger = new MemoryLedgerReader(() => chains.flat());
   const reader = new ViewLedgerReader(views);
   for (const owner of OWNERS) {
-    expect(await toldSums(views, owner)).toEqual(sumsOf(chains, owner));
-    expect(await toldVolumes(views, owner, chains)).toEqual(expectedVolumes(chains, owner));
+    expect(await shownSums(views, owner)).toEqual(sumsOf(chains, owner));
+    expect(await shownVolumes(views, owner, chains)).toEqual(expectedVolumes(chains, owner));
     expect(await reader.entries({ ...owner, limit: 100 })).toEqual(await ledger.entries({ ...owner, limit: 100 }));
     for (const account of ['refunds', 'processor_clearing'] as const) {
       const query = { ...owner, account, limit: 3 };

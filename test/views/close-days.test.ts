@@ -35,7 +35,7 @@ const close = (store = views, atMost = 10) =>
   closeDays({ views: store, clock, entropy: countingEntropy() }, owner, atMost);
 
 /** The merchant's balance, and the number of sets of postings that were read for it. */
-async function told(): Promise<{ readonly payable: number; readonly read: number }> {
+async function payableAndReads(): Promise<{ readonly payable: number; readonly read: number }> {
   let read = 0;
   const counting = {
     range: async (range: ViewRange): Promise<readonly ViewRow[]> => {
@@ -70,10 +70,10 @@ describe('a closed day', () => {
   test('is read by its total instead of its entries', async () => {
     await project('a', MONDAY_MS);
     await project('b', MONDAY_MS + DAY_MS);
-    expect(await told()).toEqual({ payable: 2000, read: 2 });
+    expect(await payableAndReads()).toEqual({ payable: 2000, read: 2 });
 
     expect(await close()).toEqual({ closed: 1, more: false });
-    expect(await told()).toEqual({ payable: 2000, read: 1 });
+    expect(await payableAndReads()).toEqual({ payable: 2000, read: 1 });
     expect(await close()).toEqual({ closed: 0, more: false });
   });
 
@@ -92,9 +92,9 @@ describe('a closed day', () => {
     await project('late', MONDAY_MS + HOUR_MS);
 
     expect(await views.read(totalKey(owner, MONDAY_MS))).toBeUndefined();
-    expect(await told()).toEqual({ payable: 2000, read: 2 });
+    expect(await payableAndReads()).toEqual({ payable: 2000, read: 2 });
     expect(await close()).toEqual({ closed: 1, more: false });
-    expect(await told()).toEqual({ payable: 2000, read: 0 });
+    expect(await payableAndReads()).toEqual({ payable: 2000, read: 0 });
   });
 
   test('stays closed when an event is delivered again', async () => {
@@ -102,7 +102,7 @@ describe('a closed day', () => {
     await close();
     await project('a', MONDAY_MS);
 
-    expect((await told()).read).toBe(0);
+    expect((await payableAndReads()).read).toBe(0);
   });
 
   test('is not closed when an entry arrives during its summation', async () => {
@@ -111,9 +111,9 @@ describe('a closed day', () => {
     await project('a', MONDAY_MS);
 
     expect(await close()).toEqual({ closed: 0, more: true });
-    expect((await told()).payable).toBe(2000);
+    expect((await payableAndReads()).payable).toBe(2000);
     expect(await close()).toEqual({ closed: 1, more: false });
-    expect((await told()).payable).toBe(2000);
+    expect((await payableAndReads()).payable).toBe(2000);
   });
 
   test('is left to its current closer for a limited time, so that concurrent closers finish', async () => {
@@ -124,7 +124,7 @@ describe('a closed day', () => {
     await project('a', MONDAY_MS);
 
     expect(await close()).toEqual({ closed: 1, more: false });
-    expect(await told()).toEqual({ payable: 1000, read: 0 });
+    expect(await payableAndReads()).toEqual({ payable: 1000, read: 0 });
   });
 
   test('is closed by a rival when its closer has crashed', async () => {
@@ -136,7 +136,7 @@ describe('a closed day', () => {
     await project('a', MONDAY_MS);
 
     expect(await close()).toEqual({ closed: 0, more: true });
-    expect(await told()).toEqual({ payable: 1000, read: 0 });
+    expect(await payableAndReads()).toEqual({ payable: 1000, read: 0 });
   });
 
   test('is one of at most the requested number, oldest first', async () => {
@@ -146,6 +146,6 @@ describe('a closed day', () => {
     expect(await close(views, 2)).toEqual({ closed: 2, more: true });
     expect(await views.read(totalKey(owner, MONDAY_MS - 4 * DAY_MS))).toBeDefined();
     expect(await close(views, 9)).toEqual({ closed: 3, more: false });
-    expect(await told()).toEqual({ payable: 2000, read: 0 });
+    expect(await payableAndReads()).toEqual({ payable: 2000, read: 0 });
   });
 });

@@ -6,7 +6,7 @@ import { parsePaymentId } from '../../lambdas/payments/ids.ts';
 import { keepLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
-import { apartBy, lookedAt } from '../reconciliation/mismatch-fixtures.ts';
+import { differsBy, lookSubject } from '../reconciliation/mismatch-fixtures.ts';
 import { Api, dataOf } from '../world/api.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -81,7 +81,7 @@ async function history(): Promise<Asking> {
   const order = { amount: 2000, currency: 'EUR', items: [{ sku: 'sku_tea', quantity: 1 }], email: 'ada@example.com' };
   await world.ask('/v1/orders', { ...order, source: 'tok_ok' });
   await world.ask('/v1/orders', { ...order, source: 'tok_declined' });
-  await keepLook({ views: world.api.views, digest: systemDigest }, lookedAt('k'), apartBy(1250), 1);
+  await recordLook({ views: world.api.views, digest: systemDigest }, lookSubject('k'), differsBy(1250), 1);
   await world.api.run('k', { scheduled_for: 1_772_366_400 });
 
   const endpoint = await world.ask('/v1/webhook_endpoints', { url: 'https://shop.co.uk/hooks', events: ['*'] });

@@ -52,7 +52,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
   });
 
   const entries = (query: Partial<EntryQuery> = {}) => reader.entries({ ...owner, limit: 100, ...query });
-  const told = (found: readonly LedgerEntry[]) =>
+  const entriesIn = (found: readonly LedgerEntry[]) =>
     found.map(({ account, direction, amountMinor, leg }) => [leg, account, direction, amountMinor]);
   const paymentsOf = (found: readonly LedgerEntry[]) => [...new Set(found.map(({ paymentId }) => paymentId))];
   const idOf = (key: string): PaymentId => paymentIdFor(key, owner.tenantId);
@@ -74,7 +74,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
         amountMinor: 1000,
         currency: 'EUR',
       });
-      expect(told(found)).toEqual([
+      expect(entriesIn(found)).toEqual([
         [0, 'processor_clearing', 'debit', 1000],
         [1, 'merchant_payable', 'credit', 1000],
         [2, 'fees', 'debit', 59],
@@ -97,7 +97,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       await write(takenAt(owner, 'a', NOON));
       await write(takenAt(owner, 'b', NOON + 10));
 
-      expect(told(await entries({ account: 'fees' }))).toEqual([
+      expect(entriesIn(await entries({ account: 'fees' }))).toEqual([
         [2, 'fees', 'debit', 59],
         [2, 'fees', 'debit', 59],
       ]);

@@ -100,7 +100,7 @@ describe('the list of orders', () => {
     const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
     const api = new Api();
     const first = await api.order('k-begun');
-    const without = api.beside({ emailHashes: away });
+    const without = api.with({ emailHashes: away });
     expect((await without.order('k-new')).status).toBe(503);
     const again = await without.order('k-begun');
     expect([again.status, again.body]).toEqual([first.status, first.body]);

@@ -164,7 +164,7 @@ describe('the list of payments', () => {
   test('of an address is the same while its hash has a new key and an old one', async () => {
     const current = { current: 'a-key-of-the-deployment-000000002' };
     const payOf = async (key: string, keys: Record<string, string>) => {
-      const api = harness.beside({ emailHashes: hashesUnder(keys) });
+      const api = harness.with({ emailHashes: hashesUnder(keys) });
       return { api, reply: await api.pay(key, { metadata: { receipt_email: 'ada@example.com' } }) };
     };
     const { reply: older } = await payOf('k-1', { previous: 'a-key-of-the-deployment-000000001' });
@@ -192,7 +192,7 @@ describe('the list of payments', () => {
         return emailIndex.range(range);
       },
     };
-    const api = harness.beside({ emailIndex: counted });
+    const api = harness.with({ emailIndex: counted });
     const page = await api.get(`${PATH}?email=ada@example.com&limit=5`);
     expect([others.length, idsOf(page).length, page.body['has_more'], queries]).toEqual([40, 5, true, 4]);
 
@@ -206,7 +206,7 @@ describe('the list of payments', () => {
 
   test('by an address is refused with 503 while its keys cannot be read, and so is a payment with one', async () => {
     const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
-    const api = harness.beside({ emailHashes: away });
+    const api = harness.with({ emailHashes: away });
     expect((await api.get(`${PATH}?email=ada@example.com`)).status).toBe(503);
     expect((await api.pay('k-1', { metadata: { receipt_email: 'ada@example.com' } })).status).toBe(503);
     expect([(await api.pay('k-2')).status, api.processor.inside.all.length]).toEqual([201, 1]);
@@ -216,7 +216,7 @@ describe('the list of payments', () => {
     const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
     const body = { metadata: { receipt_email: 'ada@example.com' } };
     const first = await harness.pay('k-1', body);
-    const again = await harness.beside({ emailHashes: away }).pay('k-1', body);
+    const again = await harness.with({ emailHashes: away }).pay('k-1', body);
     expect([again.status, again.body]).toEqual([201, first.body]);
   });
 
@@ -269,14 +269,14 @@ describe("another tenant's payments", () => {
         expect(reply.body).toEqual({ object: 'list', data: [], has_more: false });
       }
       for (const param of ['starting_after', 'ending_before']) {
-        const told = async (id: string) => {
+        const read = async (id: string) => {
           const { status, body } = await harness.get(`${PATH}?${param}=${id}`, as(key));
           const { request_id: _, ...rest } = body;
           return { status, ...rest };
         };
-        expect(await told(theirs)).toMatchObject({ status: 400, code: 'invalid_request', param });
-        expect(await told(theirs)).toEqual(await told(unknown));
-        expect(await told(theirs)).toEqual(await told('none'));
+        expect(await read(theirs)).toMatchObject({ status: 400, code: 'invalid_request', param });
+        expect(await read(theirs)).toEqual(await read(unknown));
+        expect(await read(theirs)).toEqual(await read('none'));
       }
       expect((await harness.get(`${PATH}?starting_after=${theirs}`, as(API_KEY))).status).toBe(200);
     },

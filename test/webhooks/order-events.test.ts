@@ -97,8 +97,8 @@ test('a merchant learns by webhook that an order was canceled after its 202', as
   const events = [...(await relayed(request)), ...(await relayed(request))];
   for (const event of [...events, ...events]) await webhooks.publish(event);
   await webhooks.drain();
-  const told = webhooks.arrivals.map(({ body }) => JSON.parse(body) as PayonceEvent['event']);
-  expect(told).toMatchObject([
+  const reported = webhooks.arrivals.map(({ body }) => JSON.parse(body) as PayonceEvent['event']);
+  expect(reported).toMatchObject([
     { type: 'order.placed', version: 1, sequence: 1, data: { object: { id: request.orderId, status: 'processing' } } },
     { type: 'order.canceled', version: 1, data: { object: { id: request.orderId, status: 'canceled' } } },
   ]);

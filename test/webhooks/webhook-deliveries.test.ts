@@ -73,9 +73,11 @@ describe('an endpoint that accepts no event', () => {
     expect(took / HOUR_MS).toBeCloseTo(0.9 * 72, 0);
     const { endpoints } = await world.store.webhooks.readBook(OWNER);
     expect(endpoints.find(({ id }) => id === ENDPOINT.id)?.disabled?.reason).toBe('failing');
-    const told = world.arrivals.filter(({ url }) => url === OTHER.url).map(({ body }) => JSON.parse(body) as unknown);
-    expect(told).toHaveLength(2);
-    expect(told[1]).toMatchObject({
+    const reported = world.arrivals
+      .filter(({ url }) => url === OTHER.url)
+      .map(({ body }) => JSON.parse(body) as unknown);
+    expect(reported).toHaveLength(2);
+    expect(reported[1]).toMatchObject({
       type: 'webhook_endpoint.disabled',
       data: { object: { id: ENDPOINT.id, enabled: false, disabled: { reason: 'failing' } } },
     });

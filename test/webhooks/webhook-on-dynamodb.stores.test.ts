@@ -45,15 +45,15 @@ async function history(how: 'live' | 'replay', faults: readonly PlannedFault[]):
   else await world.until('api', (actor) => acceptReplay(world.webhookTools(actor), request));
   await world.drain();
   const calls = plan.calm();
-  const told = async () =>
+  const statuses = async () =>
     (await store.listDeliveries(endpoint.id, { limit: 10 })).map(
       ({ status, dueAtMs }) => `${status} ${dueAtMs ?? 'done'}`,
     );
-  for (let minute = 0; minute < MOST_MINUTES && (await told()).join() !== 'delivered done'; minute += 1)
+  for (let minute = 0; minute < MOST_MINUTES && (await statuses()).join() !== 'delivered done'; minute += 1)
     await world.pass(1);
 
   const violations: string[] = [];
-  const end = (await told()).join();
+  const end = (await statuses()).join();
   if (end !== 'delivered done') violations.push(`deliveries: ${end}`);
   if (new Set(world.arrivals.map(({ body }) => body)).size !== 1) violations.push('not one body has come');
   // A second call is allowed only if the result of the first was lost or could not be recorded.

@@ -86,7 +86,7 @@ export type ApiWorldTools = TenantApiTools &
   JobsApiTools &
   ReadEventTools &
   WebhookApiTools &
-  Pick<ExportsTools, 'exports' | 'wake' | 'link'> & {
+  Pick<ExportsTools, 'exports' | 'startWriter' | 'link'> & {
     readonly callbacks: Pick<CallbacksApiTools, 'sources' | 'secrets'>;
   };
 
@@ -219,7 +219,7 @@ export class Api<Of extends World = World> {
   }
 
   /** Other processes on the same world. */
-  beside(changes: Partial<ApiWorldTools> = {}): Api<Of> {
+  with(changes: Partial<ApiWorldTools> = {}): Api<Of> {
     return new Api({ ...this.#changes, ...changes }, this.world);
   }
 
@@ -417,7 +417,7 @@ export class Api<Of extends World = World> {
     const entropy = countingEntropy(`process-${processes}`);
     const exports = new DynamoDbExports(behind.database.client, TABLES, { clock, entropy });
     const rows = exportRows({ views, transitions: behind.ledger });
-    const writer = { exports, rows, files: this.files, wake: async () => undefined, clock, entropy };
+    const writer = { exports, rows, files: this.files, startWriter: async () => undefined, clock, entropy };
     return {
       ...world.tools,
       replays: new ProcessReplayCache(),
@@ -434,7 +434,7 @@ export class Api<Of extends World = World> {
       transitions: behind.ledger,
       ledger: new ViewLedgerReader(views),
       queues: new DynamoDbQueues(behind.database.client, TABLES, { clock, entropy }),
-      messages: { deployed: {}, count: async () => 0, look: async () => [], putBack: async () => 0 },
+      messages: { deployed: {}, count: async () => 0, peek: async () => [], putBack: async () => 0 },
       keysBy: (by) => new TenantAdministration(behind.database.client, TABLES, by, { clock, entropy }),
       limitsBy: (by) => new LimitAdministration(behind.database.client, TABLES, by, { clock, entropy }),
       deployedLimit: { rate: 100, burst: 200 },
@@ -455,7 +455,7 @@ export class Api<Of extends World = World> {
       archive: undefined,
       exports,
       // A writer that has ended when the request is answered.
-      wake: async (key) => void (await writeExport(writer, key, Infinity)),
+      startWriter: async (key) => void (await writeExport(writer, key, Infinity)),
       link: async (asked) => `https://exports.example/${fileOf(asked)}`,
       secrets: SECRETS,
       callbacks: { sources: [], secrets: this.#secrets },

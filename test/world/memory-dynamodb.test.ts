@@ -84,8 +84,8 @@ describe('what DynamoDB refuses', () => {
 
 test('the Stream has a record of each change, and none of a write without a change', async () => {
   const database = memory();
-  const told: RowChange[] = [];
-  database.listen((changes) => told.push(...changes));
+  const seenChanges: RowChange[] = [];
+  database.listen((changes) => seenChanges.push(...changes));
   const put = (more: object) =>
     database.client.send(new PutCommand({ TableName, Item: { pk: 'A#1', sk: 'a', ...more } }));
   await put({ one: 1 });
@@ -93,7 +93,7 @@ test('the Stream has a record of each change, and none of a write without a chan
   await put({ one: 2 });
   const first = { pk: 'A#1', sk: 'a', one: 1 };
   const second = { pk: 'A#1', sk: 'a', one: 2 };
-  expect(told).toEqual([
+  expect(seenChanges).toEqual([
     { table: TableName, after: first },
     { table: TableName, before: first, after: second },
   ]);

@@ -148,7 +148,7 @@ export class MemoryDynamoDb {
         const expiresAt = row.item[attribute];
         if (typeof expiresAt !== 'number' || expiresAt * 1000 > nowMs) continue;
         table.replace(row, undefined);
-        this.#tell([{ table: table.shape.name, before: row.item }]);
+        this.#notify([{ table: table.shape.name, before: row.item }]);
         deleted += 1;
       }
     }
@@ -303,10 +303,10 @@ export class MemoryDynamoDb {
       const change = changeOf(table.shape.name, before, after);
       if (change !== undefined) changes.push(change);
     }
-    this.#tell(changes);
+    this.#notify(changes);
   }
 
-  #tell(changes: readonly RowChange[]): void {
+  #notify(changes: readonly RowChange[]): void {
     if (changes.length > 0) for (const listener of this.#listeners) listener(changes);
   }
 

@@ -116,7 +116,7 @@ describe('the sandbox in process', () => {
     clock.advance(MINUTE_MS);
     await expect(processor.ready()).rejects.toMatchObject({ code: 'processor_circuit_open' });
     expect(processor.sends(order.operationId)).toBe(0);
-    await processor.inside.comeBack();
+    await processor.inside.recover();
     expect(await processor.charge(order, LIMIT)).toMatchObject({ kind: 'succeeded' });
   });
 
@@ -133,7 +133,7 @@ describe('the sandbox in process', () => {
     await expect(inside.refund(chargeId, 300)).rejects.toThrow('charge_disputed');
     await inside.closeDispute(dispute, 'lost');
     await inside.correct(chargeId, { fee: 59 });
-    const beside = await inside.charge({ paymentId: order.paymentId, amountMinor: 700 });
+    const other = await inside.charge({ paymentId: order.paymentId, amountMinor: 700 });
     expect(processor.charges(order.paymentId)).toMatchObject([
       {
         status: 'succeeded',
@@ -142,7 +142,7 @@ describe('the sandbox in process', () => {
         refunds: [{ amountMinor: 300, status: 'failed' }],
         disputes: [{ amountMinor: 500, status: 'lost' }],
       },
-      beside,
+      other,
     ]);
     expect(await processor.readCharge(chargeId, LIMIT)).toEqual(processor.charges(order.paymentId)[0]);
     expect(inside.applied).toEqual([]);

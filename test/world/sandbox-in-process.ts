@@ -114,7 +114,7 @@ export interface InsideSandbox {
    *   then only the callback's redelivery makes up for it, which may never come @default true
    * @param isCompared whether a list that the comparison of the books has read counts, too @default false
    */
-  isShown(chargeId: string, isHeard?: boolean, isCompared?: boolean): boolean;
+  isShown(chargeId: string, hasCallback?: boolean, isCompared?: boolean): boolean;
   /** When a request with an idempotency key made the charge. Unix milliseconds; undefined when another user of the account made it. */
   madeByKeyAtMs(chargeId: string): number | undefined;
   /** The last time that the books contradicted what they had shown of the charge; undefined when they never did. */
@@ -141,7 +141,7 @@ export interface InsideSandbox {
   dispute(chargeId: string, amountMinor: number): Promise<string>;
   closeDispute(disputeId: string, outcome: 'won' | 'lost'): Promise<void>;
   /** The processor corrects its books, against its own rules too. @param tells the callback. @default none tells of it */
-  correct(chargeId: string, changes: Partial<Charge>, tells?: EventType): Promise<void>;
+  correct(chargeId: string, changes: Partial<Charge>, callback?: EventType): Promise<void>;
   /** The next `count` charges behave like the first send of `source`. */
   failNext(count: number, source: string): Promise<void>;
   /** The next `count` captures, voids and refunds behave like the first send of `source`. */
@@ -151,10 +151,10 @@ export interface InsideSandbox {
   /** The next `count` charges, captures, voids and refunds are delivered by `deliverDelayed`; their caller times out. */
   delayNext(count: number): void;
   deliverDelayed(): Promise<void>;
-  /** The processor accepts no connection until `comeBack`. The client's breaker has opened. */
+  /** The processor accepts no connection until `recover`. The client's breaker has opened. */
   goDown(): Promise<void>;
   /** The processor can be reached, and the breaker's pause has passed. */
-  comeBack(): Promise<void>;
+  recover(): Promise<void>;
 }
 
 /**
@@ -270,7 +270,7 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
         for (let failure = 1; failure <= BREAKER_FAILURES; failure += 1)
           await client.findChange(NO_CHANGE, { timeoutMs: 1_000 }).catch(() => {});
       },
-      comeBack: async () => {
+      recover: async () => {
         connection.isUp = true;
         await clock.sleep(BREAKER_PAUSE_MS);
       },
@@ -288,7 +288,7 @@ interface History {
   asOf(answer: HttpAnswer, call: HttpCall, abilities: ProcessorAbilities): HttpAnswer;
   readonly applied: readonly AppliedChange[];
   noteRead(call: TimedCall, answer: HttpAnswer): void;
-  isShown(chargeId: string, isHeard?: boolean, isCompared?: boolean): boolean;
+  isShown(chargeId: string, hasCallback?: boolean, isCompared?: boolean): boolean;
   madeByKeyAtMs(chargeId: string): number | undefined;
   contradicted(chargeId: string): Contradicted | undefined;
   changedAtMs(chargeId: string): number | undefined;
@@ -355,8 +355,8 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
       // A decision is compared with what was read, and records nothing of it.
       else if (by !== 'ledger') unread.delete(id);
     },
-    isShown: (chargeId, isHeard = true, isCompared = false) =>
-      !unread.has(chargeId) || (isHeard && unread.get(chargeId) === true) || (isCompared && compared.has(chargeId)),
+    isShown: (chargeId, hasCallback = true, isCompared = false) =>
+      !unread.has(chargeId) || (hasCallback && unread.get(chargeId) === true) || (isCompared && compared.has(chargeId)),
     madeByKeyAtMs: (chargeId) => madeByKey.get(chargeId),
     contradicted: (chargeId) => contradicted.get(chargeId),
     changedAtMs: (chargeId) => versions.get(chargeId)?.at(-1)?.atMs,
@@ -538,7 +538,7 @@ async function waitAs(caller: Caller | undefined, clock: Clock, milliseconds: nu
   return new Promise(() => {});
 }
 
-type Actions = Omit<InsideSandbox, keyof History | keyof Line | 'all' | 'sent' | 'goDown' | 'comeBack'>;
+type Actions = Omit<InsideSandbox, keyof History | keyof Line | 'all' | 'sent' | 'goDown' | 'recover'>;
 
 function actionsOn(world: SandboxWorld, history: History, ask: Line['ask']): Actions {
   const end = async (chargeId: string, to: 'succeed' | 'decline'): Promise<void> => {
@@ -577,11 +577,11 @@ function actionsOn(world: SandboxWorld, history: History, ask: Line['ask']): Act
     },
     dispute: async (chargeId, amount) => idIn(await ask(`/control/charges/${chargeId}/dispute`, { amount })),
     closeDispute: async (disputeId, outcome) => void (await ask(`/control/disputes/${disputeId}/close`, { outcome })),
-    correct: async (chargeId, changes, tells) => {
+    correct: async (chargeId, changes, callback) => {
       const seen = await world.books.charge(chargeId);
       invariant(seen !== undefined, `there is no charge ${chargeId}`);
       const charge = { ...seen.charge, ...changes };
-      const events = tells === undefined ? [] : [newEvent(world, charge, { type: tells })];
+      const events = callback === undefined ? [] : [newEvent(world, charge, { type: callback })];
       await world.books.change(seen, { charge, events });
     },
     get hasFailing() {

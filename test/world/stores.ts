@@ -161,8 +161,8 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanShelf
     return this.#work.unknownOutcomes(due);
   }
 
-  routineLooks(due: Due): Promise<readonly Inquiry[]> {
-    return this.#work.routineLooks(due);
+  routineInquiries(due: Due): Promise<readonly Inquiry[]> {
+    return this.#work.routineInquiries(due);
   }
 
   undetermined(limit: number): Promise<readonly Inquiry[]> {
@@ -247,7 +247,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanShelf
 
   /** Every inquiry, due or not: those about unknown outcomes, then those that wait for a payer, a bank or an operator. */
   async inquiries(): Promise<readonly Inquiry[]> {
-    return [...(await this.unknownOutcomes(ALL_DUE)), ...(await this.routineLooks(ALL_DUE))];
+    return [...(await this.unknownOutcomes(ALL_DUE)), ...(await this.routineInquiries(ALL_DUE))];
   }
 
   /** The queue of holds. */

@@ -410,7 +410,7 @@ export class World {
     await sweepAll({
       ...tools,
       parties: { stock, referrals, mailer },
-      told: (_queue, { finished, failed, undecidable }) => {
+      onResolved: (_queue, { finished, failed, undecidable }) => {
         const counts = { resolved: finished, unavailable: failed, undecidable };
         for (const [what, times] of Object.entries(counts)) count(what, times);
       },

@@ -36,7 +36,7 @@ export const ACTIONS = [
   'operator_key.revoked',
   'job.run_requested',
   'queue.redrive_requested',
-  'letters.redrive_started',
+  'dead_letters.redrive_started',
   'events.redrive_started',
   'events.republish_started',
   'views.rebuild_started',

@@ -34,7 +34,7 @@ export function slicesOf(nowMs: number, firstMs: number): readonly Slice[] {
  * Number of hours to search for the last due time. Days are due daily, and the parts of a short archive at the
  * beginning of each month.
  */
-const LOOKED_BACK = 32 * 24;
+const LOOKBACK_HOURS = 32 * 24;
 
 /**
  * The last hour in which this was due and whose run has ended. A run begins five minutes after the hour, and its last
@@ -46,7 +46,7 @@ const LOOKED_BACK = 32 * 24;
  */
 export function lastDueMs(kind: VerifiedKind, nowMs: number, firstMs: number, sinceMs: number): number | undefined {
   const thisHourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS;
-  for (let back = 1; back <= LOOKED_BACK; back += 1) {
+  for (let back = 1; back <= LOOKBACK_HOURS; back += 1) {
     const dueMs = thisHourMs - back * HOUR_MS;
     if (dueMs < sinceMs) return undefined;
     if (slicesOf(dueMs, firstMs).some((slice) => slice.kind === kind)) return dueMs;

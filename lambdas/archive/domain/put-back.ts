@@ -27,9 +27,9 @@ export function decidePutBack(rows: readonly ChainRow[], originals: readonly Cha
   if (overwritten?.digest === original.digest) return { kind: 'is_there' };
   const link = heldLink(original);
   if (link === undefined) return { kind: 'does_not_fit' };
-  const beside = rows.flatMap((row) => (row.sort === sort ? [] : (heldLink(row) ?? [])));
-  const before = link.sequence === 1 ? NO_PREDECESSOR : at(beside, link.sequence - 1)?.hash;
-  const after = at(beside, link.sequence + 1)?.prevHash;
+  const neighbors = rows.flatMap((row) => (row.sort === sort ? [] : (heldLink(row) ?? [])));
+  const before = link.sequence === 1 ? NO_PREDECESSOR : at(neighbors, link.sequence - 1)?.hash;
+  const after = at(neighbors, link.sequence + 1)?.prevHash;
   const fits =
     (before === undefined || sameBytes(link.prevHash, before)) && (after === undefined || sameBytes(after, link.hash));
   return fits ? { kind: 'put', overwritten } : { kind: 'does_not_fit' };

@@ -56,7 +56,7 @@ export interface RecordTools {
   readonly verifications: Pick<Verifications, 'write'>;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Reports the result of a verification before it is recorded, so that the alarm does not depend on the record. */
-  readonly tell: (verification: Verification) => void;
+  readonly report: (verification: Verification) => void;
 }
 
 /**
@@ -66,7 +66,7 @@ export interface RecordTools {
  */
 export async function auditAndRecord(
   tools: AuditTools,
-  { verifications, clock, tell }: RecordTools,
+  { verifications, clock, report }: RecordTools,
   { kind, fromMs, untilMs }: Slice,
 ): Promise<void> {
   const beganMs = clock.nowMs();
@@ -90,7 +90,7 @@ export async function auditAndRecord(
     await verifications.write(ended({ verdict: 'failed', found: 0, first: [], because })).catch(() => undefined);
     throw error;
   }
-  tell(verification);
+  report(verification);
   await verifications.write(verification);
 }
 

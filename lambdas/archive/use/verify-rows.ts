@@ -224,16 +224,16 @@ async function detailed(
   found: readonly ChainFinding[],
   now: readonly ReadRow[],
 ): Promise<readonly RowFinding[]> {
-  const told: RowFinding[] = [];
+  const differing: RowFinding[] = [];
   for (const finding of found) {
     if (finding.kind !== 'row_differs') {
-      told.push(finding);
+      differing.push(finding);
       continue;
     }
     const kept = now.find(({ row }) => row.sort === finding.sort)?.item;
-    told.push({ ...finding, fields: differingPaths(kept, await archive?.item(finding.archived)) });
+    differing.push({ ...finding, fields: differingPaths(kept, await archive?.item(finding.archived)) });
   }
-  return told;
+  return differing;
 }
 
 function withFindings(state: RowsState, found: readonly RowFinding[]): RowsState {

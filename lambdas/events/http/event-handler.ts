@@ -35,8 +35,8 @@ export interface EventHandlerParts<Event, Handle> {
 
 type SqsHandler = (event: SQSEvent, context?: RemainingTime) => Promise<SQSBatchResponse>;
 
-interface Came {
-  readonly came: 'done' | 'done_before' | 'parked' | 'busy' | 'failed';
+interface MessageResult {
+  readonly result: 'done' | 'done_before' | 'parked' | 'busy' | 'failed';
   readonly left?: Left;
   readonly occurredAtMs?: number;
 }
@@ -52,36 +52,36 @@ export function createEventHandler<Name extends EventName, Handle>(
 ): SqsHandler {
   const consumer = { handler, handle, ...(key === undefined ? {} : { key }) };
 
-  const takeIn = async (body: string): Promise<Came> => {
+  const consumeBody = async (body: string): Promise<MessageResult> => {
     const message = messageOf(body);
     const name = events.find((each) => each === message?.name);
     const read = name === undefined ? unexpected(message?.name) : readEvent(name, message?.detail);
     if (read.kind !== 'event') {
       await parts.parking.park({ body, reason: read.kind, detail: read.detail });
-      return { came: 'parked' };
+      return { result: 'parked' };
     }
     const { kind } = await parts.consume(consumer, read.event);
-    return { came: kind, occurredAtMs: read.event.occurredAtMs };
+    return { result: kind, occurredAtMs: read.event.occurredAtMs };
   };
 
-  const settle = async (record: SQSRecord): Promise<Came> => {
+  const settle = async (record: SQSRecord): Promise<MessageResult> => {
     try {
-      return await takeIn(record.body);
+      return await consumeBody(record.body);
     } catch (error) {
       parts.telemetry.fault(record.messageId, error);
       const left = await afterFailure(parts.parking, record, error);
-      return { came: left === 'parked' ? 'parked' : 'failed', left };
+      return { result: left === 'parked' ? 'parked' : 'failed', left };
     }
   };
-  const isLeft = ({ came, left }: Came): boolean => came === 'busy' || left === 'waits';
-  const untried: Came = { came: 'busy' };
+  const isLeft = ({ result, left }: MessageResult): boolean => result === 'busy' || left === 'waits';
+  const untried: MessageResult = { result: 'busy' };
 
   return async ({ Records }, context) => {
     const { parking } = parts;
     const time = { neededMs: LONGEST_MESSAGE_SECONDS.consumed * 1000, context };
     const settled = await eachMessage(Records, { handle: settle, isLeft, untried, ...time, parking });
-    parts.telemetry.batch(settled.map(({ came }) => came));
-    const failed = settled.filter(({ came }) => isLeft(came));
+    parts.telemetry.batch(settled.map(({ result }) => result));
+    const failed = settled.filter(({ result }) => isLeft(result));
     return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
   };
 }

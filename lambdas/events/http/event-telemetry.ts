@@ -12,7 +12,7 @@ interface Instrumented {
 
 /** The result of one message. */
 export interface ConsumedMessage {
-  readonly came: 'done' | 'done_before' | 'parked' | 'busy' | 'failed';
+  readonly result: 'done' | 'done_before' | 'parked' | 'busy' | 'failed';
   /** Time of its transition. Unix milliseconds. Absent when unknown. */
   readonly occurredAtMs?: number;
 }
@@ -29,8 +29,8 @@ export function consumerTelemetry(serviceName: string, { instruments, clock }: I
   return {
     fault: (requestId, error) => standard.fault(requestId, error),
     batch: (messages) => {
-      const times = (...kinds: readonly ConsumedMessage['came'][]): number =>
-        messages.filter(({ came }) => kinds.includes(came)).length;
+      const times = (...kinds: readonly ConsumedMessage['result'][]): number =>
+        messages.filter(({ result }) => kinds.includes(result)).length;
       const counts = {
         [EventMetric.consumed]: times('done'),
         [EventMetric.consumedBefore]: times('done_before'),
@@ -45,7 +45,10 @@ export function consumerTelemetry(serviceName: string, { instruments, clock }: I
 }
 
 /** Logs one line for each e-mail about a payment that is not retried automatically. The recipient is not logged. */
-export function unsentLetters(serviceName: string, instruments: Instruments): (payment: string, why: string) => void {
+export function reportUnsentReceipt(
+  serviceName: string,
+  instruments: Instruments,
+): (payment: string, why: string) => void {
   const logger = instruments.logger(serviceName);
   return (payment, why) => logger.warn('unsent', { payment, why });
 }

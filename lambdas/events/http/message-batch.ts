@@ -64,7 +64,7 @@ export function failuresOf({ messageAttributes }: SQSRecord): number {
  * @param neededMs the longest time of one message. Milliseconds
  * @param context of Lambda @default the function has time for all
  */
-export async function eachMessage<Came>(
+export async function eachMessage<Result>(
   records: readonly SQSRecord[],
   {
     handle,
@@ -74,26 +74,26 @@ export async function eachMessage<Came>(
     context,
     parking,
   }: {
-    readonly handle: (record: SQSRecord) => Promise<Came>;
-    readonly isLeft: (came: Came) => boolean;
-    readonly untried: Came;
+    readonly handle: (record: SQSRecord) => Promise<Result>;
+    readonly isLeft: (result: Result) => boolean;
+    readonly untried: Result;
     readonly neededMs: number;
     readonly context: RemainingTime | undefined;
     readonly parking: Pick<MessageParking, 'acknowledge'>;
   },
-): Promise<readonly { readonly messageId: string; readonly came: Came }[]> {
+): Promise<readonly { readonly messageId: string; readonly result: Result }[]> {
   const receives = records.map(({ attributes }) => Number(attributes.ApproximateReceiveCount));
   const most = Math.max(0, ...receives);
   if (most < SUSPECT_RECEIVES)
-    return Promise.all(records.map(async (record) => ({ messageId: record.messageId, came: await handle(record) })));
+    return Promise.all(records.map(async (record) => ({ messageId: record.messageId, result: await handle(record) })));
   const first = most % records.length;
-  const settled: { readonly messageId: string; readonly came: Came }[] = [];
+  const settled: { readonly messageId: string; readonly result: Result }[] = [];
   for (const record of [...records.slice(first), ...records.slice(0, first)]) {
     const hasTime = settled.length === 0 || context === undefined || context.getRemainingTimeInMillis() >= neededMs;
-    const came = hasTime ? await handle(record) : untried;
-    settled.push({ messageId: record.messageId, came });
+    const result = hasTime ? await handle(record) : untried;
+    settled.push({ messageId: record.messageId, result });
     // If this fails, the execution acknowledges the message at its end.
-    if (!isLeft(came) && records.length > 1) await parking.acknowledge(record).catch(() => undefined);
+    if (!isLeft(result) && records.length > 1) await parking.acknowledge(record).catch(() => undefined);
   }
   return settled;
 }

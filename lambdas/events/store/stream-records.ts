@@ -50,7 +50,7 @@ function contentOf(record: unknown): StreamRecord['content'] {
     const transition = parseTransition(item);
     return isOutcome(transition.type) ? { kind: 'transition', transition, ...traced } : { kind: 'no_event' };
   } catch (error) {
-    return { kind: 'unreadable', detail: toldOf(error) };
+    return { kind: 'unreadable', detail: textOf(error) };
   }
 }
 
@@ -59,7 +59,7 @@ function nameOf(keys: Readonly<Record<string, { readonly S: string }>> = {}): st
 }
 
 /** The path of the field only, because its value may be sensitive. */
-function toldOf(error: unknown): string {
+function textOf(error: unknown): string {
   if (!(error instanceof z.ZodError)) return error instanceof Error ? error.name : 'unknown';
   const [issue] = error.issues;
   return `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is not valid'}`;

@@ -44,10 +44,10 @@ export async function publishAll(
   for (let start = 0; start < batches.length; start += CALLS_AT_ONCE) {
     const group = batches.slice(start, start + CALLS_AT_ONCE);
     const isStuck = outcomes.some(({ kind }) => kind === 'not_now');
-    const told = isStuck
+    const published = isStuck
       ? group.map((batch) => batch.map(() => NOT_TRIED))
       : await Promise.all(group.map((batch) => publishBatch(tools, batch)));
-    outcomes.push(...told.flat());
+    outcomes.push(...published.flat());
   }
   return outcomes;
 }
@@ -61,11 +61,11 @@ async function publishBatch(
     if (attempt > 0) await clock.sleep(entropy.fraction() * (WAITS_MS[attempt] ?? 0));
     const open = outcomes.flatMap(({ kind }, index) => (kind === 'not_now' ? [index] : []));
     if (open.length === 0) break;
-    const told = await publishOnce(
+    const published = await publishOnce(
       publisher,
       batch.filter((_, index) => open.includes(index)),
     );
-    outcomes = outcomes.map((outcome, index) => told[open.indexOf(index)] ?? outcome);
+    outcomes = outcomes.map((outcome, index) => published[open.indexOf(index)] ?? outcome);
   }
   return outcomes;
 }

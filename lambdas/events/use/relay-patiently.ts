@@ -13,7 +13,7 @@ export interface PatientRelayTools extends RelayTools {
   /** The mark of the job that publishes lost events. */
   readonly marks: Pick<JobMarks, 'readMark'>;
   /** Called after each attempt. */
-  readonly tell: (attempt: PatientAttempt) => void;
+  readonly onAttempt: (attempt: PatientAttempt) => void;
 }
 
 export interface PatientAttempt extends Relayed {
@@ -39,13 +39,13 @@ export async function relayPatiently(
   records: readonly StreamRecord[],
   deadlineMs: number,
 ): Promise<string | undefined> {
-  const { clock, entropy, tell } = tools;
+  const { clock, entropy, onAttempt } = tools;
   let waiting = records;
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
     const relayed = await relayTransitions(tools, waiting);
     waiting = 'againFrom' in relayed ? from(waiting, relayed.againFrom) : [];
     const left = await countLeft(tools, waiting);
-    tell({ ...relayed, left });
+    onAttempt({ ...relayed, left });
     waiting = waiting.slice(left);
     const jitteredMs = fullJitter(waitMs, entropy);
     const [first] = waiting;

@@ -82,9 +82,9 @@ export async function relayTransitions(tools: RelayTools, records: readonly Stre
   const publisher = { publish: (some: readonly PayonceEvent[]) => tools.publisher.publish(some, traces) };
   const outcomes = await publishOnce({ ...tools, publisher }, events);
   const counts = { published: 0, parked: 0, tampered: 0 };
-  let told = 0;
+  let publishedCount = 0;
   for (const [index, each] of within.entries()) {
-    const outcome = each.kind === 'event' ? outcomes[told++] : undefined;
+    const outcome = each.kind === 'event' ? outcomes[publishedCount++] : undefined;
     const poison =
       outcome?.kind === 'refused' ? { reason: 'refused_by_bus' as const, detail: outcome.code } : poisonOf(each);
     const isDone = outcome?.kind !== 'not_now' && (poison === undefined || (await park(tools, records[index], poison)));

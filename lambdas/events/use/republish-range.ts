@@ -77,16 +77,16 @@ interface Part extends Pick<Republished, 'found' | 'published'> {
 export async function republishRange(tools: RepublishTools, range: RepublishRange): Promise<Republished> {
   const sum = { found: 0, published: 0, unpublishable: 0 };
   for (let at = positionAt(range.sinceMs); ; ) {
-    if (tools.clock.nowMs() >= range.deadlineMs) return { ...told(sum), nextMs: timeOf(at) };
+    if (tools.clock.nowMs() >= range.deadlineMs) return { ...republished(sum), nextMs: timeOf(at) };
     const { outcomes, isLast } = await tools.transitions.outcomesAfter(at, range.untilMs, PART);
     const places = outcomes.map(({ place }) => place);
     const part = await republishPart(tools, at, places, range.deadlineMs);
     sum.found += part.found;
     sum.published += part.published;
     sum.unpublishable += part.unpublishable.length;
-    if (!part.isFinished) return { ...told(sum), nextMs: timeOf(at) };
+    if (!part.isFinished) return { ...republished(sum), nextMs: timeOf(at) };
     const end = outcomes.at(-1);
-    if (isLast || end === undefined) return told(sum);
+    if (isLast || end === undefined) return republished(sum);
     at = end.position;
   }
 }
@@ -166,7 +166,7 @@ function refusal(outcome: PublishOutcome, event: PayonceEvent | undefined) {
   return [{ event, error }];
 }
 
-function told({ found, published, unpublishable }: Required<Omit<Republished, 'nextMs'>>): Republished {
+function republished({ found, published, unpublishable }: Required<Omit<Republished, 'nextMs'>>): Republished {
   return { found, published, ...(unpublishable === 0 ? {} : { unpublishable }) };
 }
 

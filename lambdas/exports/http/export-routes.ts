@@ -109,7 +109,7 @@ const getExport: Route = {
     if (asked === undefined) return refusal(problem('not_found', 'There is no such export.'), sent);
     const nowMs = tools.clock.nowMs();
     // Its writer did not start, or has stopped. A writer that is started too early does nothing.
-    if (isLeft(asked, nowMs)) await tools.wake(asked).catch(tools.report);
+    if (isLeft(asked, nowMs)) await tools.startWriter(asked).catch(tools.report);
     return found({ ...exportObject(asked), ...(await linkOf(tools, asked, nowMs)) });
   },
 };

@@ -1,8 +1,8 @@
 import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
-import type { WakeWriter } from '../use/exports.ts';
+import type { StartWriter } from '../use/exports.ts';
 
 /** Starts writers by asynchronous invocations. Lambda retries a failed one twice. */
-export function lambdaWriters(client: LambdaClient, functionName: string): WakeWriter {
+export function lambdaWriters(client: LambdaClient, functionName: string): StartWriter {
   return async ({ tenantId, mode, id }) => {
     const Payload = JSON.stringify({ tenantId, mode, id });
     await client.send(new InvokeCommand({ FunctionName: functionName, InvocationType: 'Event', Payload }));

@@ -60,4 +60,4 @@ export interface ExportRows {
 export type AllExportRows = Readonly<Record<ExportKind, ExportRows>>;
 
 /** Starts a writer without waiting for it. */
-export type WakeWriter = (key: ExportKey) => Promise<void>;
+export type StartWriter = (key: ExportKey) => Promise<void>;

@@ -5,11 +5,11 @@ import { judgeEffect } from '../../once/use/judge-record.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { begun, type DataExport, exportObject, type RequestedExport } from '../domain/data-export.ts';
 import { exportOperation } from '../ids.ts';
-import type { ExportStore, WakeWriter } from './exports.ts';
+import type { ExportStore, StartWriter } from './exports.ts';
 
 export interface RequestExportTools {
   readonly exports: ExportStore;
-  readonly wake: WakeWriter;
+  readonly startWriter: StartWriter;
   readonly runner: OperationRunner;
   readonly report: (error: unknown) => void;
 }
@@ -32,7 +32,7 @@ export async function requestExport(
   asked: RequestedExport,
   actor: ActivityDraft['actor'],
 ): Promise<RequestedOutcome> {
-  const { exports, wake, runner, report } = tools;
+  const { exports, startWriter, runner, report } = tools;
   const replay = (found: DataExport): RequestedOutcome =>
     judgeEffect({ request: { fingerprint: found.fingerprint, answer: accepted(found) } }, asked.fingerprint);
   const outcome = await commitOnce<undefined, RequestedOutcome>(runner, {
@@ -56,7 +56,7 @@ export async function requestExport(
       return { kind: 'done', outcome: { kind: 'first', answer: accepted(now) } };
     },
   });
-  if (outcome.kind === 'first') await wake(asked).catch(report);
+  if (outcome.kind === 'first') await startWriter(asked).catch(report);
   return outcome;
 }
 

@@ -1,13 +1,13 @@
 import type { Clock, Entropy } from '../../kernel/world.ts';
 import { csvLine } from '../domain/csv.ts';
 import { type DataExport, type ExportKey, fileOf, hasEnded, restOf } from '../domain/data-export.ts';
-import type { AllExportRows, ExportFiles, ExportStore, WakeWriter } from './exports.ts';
+import type { AllExportRows, ExportFiles, ExportStore, StartWriter } from './exports.ts';
 
 export interface WriteExportTools {
   readonly exports: ExportStore;
   readonly files: ExportFiles;
   readonly rows: AllExportRows;
-  readonly wake: WakeWriter;
+  readonly startWriter: StartWriter;
   readonly clock: Clock;
   readonly entropy: Pick<Entropy, 'ownerToken'>;
   /** Characters after which a part is uploaded. @default PART_LENGTH */
@@ -28,7 +28,7 @@ const SETTLED_MS = 10_000;
 /** Lease of a writer. A page of rows takes seconds; a writer that takes longer can no longer save. Milliseconds. */
 const LEASE_MS = 60_000;
 /** Interval at which the rows read so far are saved and the lease is renewed. Milliseconds. */
-const TELL_EVERY_MS = 2_000;
+const SAVE_PROGRESS_EVERY_MS = 2_000;
 /** Number of consecutive writers without a saved part after which the export fails. */
 const MAX_TRIES = 20;
 /**
@@ -78,7 +78,7 @@ class Writer {
   mine: DataExport;
   readonly #tools: WriteExportTools;
   readonly #file: string;
-  #toldAtMs = 0;
+  #savedAtMs = 0;
 
   constructor(tools: WriteExportTools, found: DataExport) {
     this.#tools = tools;
@@ -93,7 +93,7 @@ class Writer {
   }
 
   async write(stopAtMs: number): Promise<WroteExport> {
-    const { files, clock, wake } = this.#tools;
+    const { files, clock, startWriter } = this.#tools;
     await clock.sleep(Math.min(SETTLED_MS, Math.max(0, this.mine.untilMs + SETTLED_MS - clock.nowMs())));
     const uploadId = this.mine.uploadId ?? (await files.begin(this.#file));
     if (this.mine.uploadId === undefined) await this.#save({ uploadId });
@@ -105,7 +105,7 @@ class Writer {
       begin = '';
       if (!this.mine.isRead && clock.nowMs() >= stopAtMs) {
         await this.release();
-        await wake(this.mine);
+        await startWriter(this.mine);
         return 'more';
       }
     }
@@ -154,7 +154,7 @@ class Writer {
       lines.push(...read);
       count += read.length;
       next = found.next;
-      if (clock.nowMs() - this.#toldAtMs >= TELL_EVERY_MS) await this.#save({ readRows: count });
+      if (clock.nowMs() - this.#savedAtMs >= SAVE_PROGRESS_EVERY_MS) await this.#save({ readRows: count });
     } while (next !== undefined && length < partLength && clock.nowMs() < stopAtMs);
     const text = lines.join('');
     const { nextPart: number, parts, bytes } = this.mine;
@@ -181,7 +181,7 @@ class Writer {
     const now = { ...this.mine, ...change, revision: this.mine.revision + 1, leaseExpiresAtMs: nowMs + leaseMs };
     if (!(await this.#tools.exports.save(now))) throw new TakenOver();
     this.mine = now;
-    this.#toldAtMs = nowMs;
+    this.#savedAtMs = nowMs;
   }
 
   async #end(change: Pick<DataExport, 'status'> & Partial<DataExport>): Promise<WroteExport> {

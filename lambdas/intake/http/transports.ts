@@ -54,23 +54,23 @@ async function takeFromQueue(
   const settle = async (record: SQSRecord): Promise<Settled> => {
     const read = readMessage(readQueued(tools, record));
     try {
-      return { came: cameOf(await takeRequest(tools, read)) };
+      return { result: resultOf(await takeRequest(tools, read)) };
     } catch (error) {
       tools.telemetry.fault(record.messageId, error);
       const left = await afterFailure(parkingOf(tools, read.message), record, error, read.message.failures);
-      return { came: left === 'parked' ? 'parked' : 'failed', left };
+      return { result: left === 'parked' ? 'parked' : 'failed', left };
     }
   };
   const settled = await eachMessage(records, {
     handle: settle,
     isLeft: ({ left }) => left === 'waits',
-    untried: { came: 'busy', left: 'waits' },
+    untried: { result: 'busy', left: 'waits' },
     neededMs: LONGEST_MESSAGE_SECONDS.paymentRequest * 1000,
     context,
     parking: tools,
   });
-  tools.telemetry.batch(settled.map(({ came }) => came));
-  const waiting = settled.filter(({ came: { left } }) => left === 'waits');
+  tools.telemetry.batch(settled.map(({ result }) => result));
+  const waiting = settled.filter(({ result: { left } }) => left === 'waits');
   return { batchItemFailures: waiting.map(({ messageId }) => ({ itemIdentifier: messageId })) };
 }
 
@@ -139,15 +139,15 @@ async function takeFromTopics(tools: TransportTools, { records }: KafkaEvent): P
   const settle = async (record: KafkaRecord): Promise<ConsumedMessage> => {
     const read = readMessage(readInTopic(record));
     try {
-      return { came: cameOf(await takeRequest(tools, read)) };
+      return { result: resultOf(await takeRequest(tools, read)) };
     } catch (error) {
       tools.telemetry.fault(`${record.topic}-${record.partition}@${record.offset}`, error);
       await tools.requests.later({ ...read.message, failures: isPassing(error) ? 0 : 1 }, AGAIN_SECONDS);
-      return { came: 'failed' };
+      return { result: 'failed' };
     }
   };
   const settled = await Promise.allSettled(Object.values(records).flat().map(settle));
-  tools.telemetry.batch(settled.map((each) => (each.status === 'fulfilled' ? each.value : { came: 'failed' })));
+  tools.telemetry.batch(settled.map((each) => (each.status === 'fulfilled' ? each.value : { result: 'failed' })));
   const lost = settled.find((each) => each.status === 'rejected');
   if (lost !== undefined) throw lost.reason;
 }
@@ -158,6 +158,6 @@ function readInTopic({ topic, value, timestamp }: KafkaRecord): RequestMessage {
   return { sender: senderName.topic(topic), payload, sentAtMs: timestamp };
 }
 
-function cameOf(taken: Awaited<ReturnType<typeof takeRequest>>): ConsumedMessage['came'] {
+function resultOf(taken: Awaited<ReturnType<typeof takeRequest>>): ConsumedMessage['result'] {
   return taken === 'waits' ? 'busy' : taken;
 }

@@ -13,7 +13,7 @@ export interface JobTelemetry {
   /** Logs an error of a run, or of one of its items. */
   readonly report: (error: unknown, run: { readonly runId: RunId }, item?: string) => void;
   /** Logs one line for each message. */
-  readonly worked: (message: JobMessage, came: string) => void;
+  readonly worked: (message: JobMessage, result: string) => void;
   readonly fault: (requestId: string, error: unknown) => void;
 }
 
@@ -37,7 +37,7 @@ export function jobTelemetry(serviceName: string, instruments: Instruments): Job
       metrics.singleMetric().addMetric(JobMetric.overdue, MetricUnit.Count, jobs.length);
     },
     report: (error, { runId }, item) => fault(item === undefined ? runId : `${runId} ${item}`, error),
-    worked: ({ jobId, runId }, came) => logger.info('worked', { job: jobId, run: runId, came }),
+    worked: ({ jobId, runId }, result) => logger.info('worked', { job: jobId, run: runId, result }),
     fault,
   };
 }

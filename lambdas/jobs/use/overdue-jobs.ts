@@ -65,7 +65,7 @@ async function firstMissed(marks: JobMarks, jobId: string, nowMs: number): Promi
 
 export interface WatchJobsTools extends OverdueTools {
   readonly clock: Pick<Clock, 'nowMs'>;
-  readonly tell: (overdue: readonly string[]) => void;
+  readonly reportOverdue: (overdue: readonly string[]) => void;
   /** Receives the error when the runs cannot be read. The job continues. */
   readonly report: (error: unknown) => void;
 }
@@ -75,12 +75,12 @@ export interface WatchJobsTools extends OverdueTools {
  * scheduled times need not be whole minutes: `rate(1 minute)` counts from the creation of the schedule.
  */
 export function watchingJobs<Thing>(job: Job<Thing>, tools: WatchJobsTools): Job<Thing> {
-  const { clock, tell, report } = tools;
+  const { clock, reportOverdue, report } = tools;
   return {
     ...job,
     page: async (cursor, limit, run) => {
       if (cursor === undefined && run.scheduledForMs % (FREQUENT_SECONDS * 1_000) < MINUTE_MS)
-        await overdueJobs(tools, clock.nowMs()).then(tell, report);
+        await overdueJobs(tools, clock.nowMs()).then(reportOverdue, report);
       return job.page(cursor, limit, run);
     },
   };

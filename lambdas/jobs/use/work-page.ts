@@ -41,7 +41,7 @@ export async function workPage(
   let items = 0;
   while (items < page.items.length && (items === 0 || clock.nowMs() < deadlineMs)) {
     const group = page.items.slice(items, items + atOnce);
-    for (const came of await Promise.all(group.map(handle))) counts = sumOf(counts, came);
+    for (const result of await Promise.all(group.map(handle))) counts = sumOf(counts, result);
     items += group.length;
   }
   const cursor = items === page.items.length ? page.next : page.items[items - 1]?.after;

@@ -66,7 +66,7 @@ export const StackOutput = {
   /** The policy for the role or user that the NATS bridge runs as. */
   natsBridgePolicy: 'NatsBridgePolicyArn',
   /** The role that restores a row of the Ledger. */
-  mendingRole: 'MendingRoleArn',
+  rowRestoreRole: 'RowRestoreRoleArn',
   /** The role that verifies the Ledger and its archive. */
   auditingRole: 'AuditingRoleArn',
   domainTarget: 'DomainTarget',

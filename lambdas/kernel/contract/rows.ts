@@ -110,7 +110,7 @@ export const QueueRow = {
   /** Payments and changes whose outcome is not known. */
   unknownOutcome: 'QUEUE_UNKNOWN#',
   /** Payments and changes that wait for a payer or a bank. */
-  routineLook: 'QUEUE_ROUTINE#',
+  routineInquiry: 'QUEUE_ROUTINE#',
   /** Inquiries whose latest look could not determine the outcome; an operator must act. */
   undecidable: 'QUEUE_UNDECIDABLE#',
   return: 'QUEUE_RETURN#',

@@ -27,7 +27,7 @@ export type RequestCount =
   | 'unavailable'
   | 'failure'
   | 'rate_limited'
-  | 'callback_taken_in'
+  | 'callback_recorded'
   | 'callback_redelivered'
   | 'callback_orphaned'
   | 'callback_refused'

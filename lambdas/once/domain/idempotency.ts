@@ -8,8 +8,8 @@ import type { Entropy } from '../../kernel/world.ts';
 export interface NotedCall {
   /** `send`: a request that may take effect. `look`: a look-up of an earlier one. */
   readonly do: 'send' | 'look';
-  /** The kind of the answer; `unheard`: a send that may have taken effect; `not_sent`; `unavailable`: a look-up without an answer. */
-  readonly heard: string;
+  /** The kind of the answer; `no_response`: a send that may have taken effect; `not_sent`; `unavailable`: a look-up without an answer. */
+  readonly result: string;
   /** Start of the call. Unix milliseconds. */
   readonly atMs: number;
   /** Milliseconds. */

@@ -45,12 +45,12 @@ const earlier = z.array(
 const calls = z.string().transform((text) => text.split(',').map(callOf));
 
 function callOf(text: string): NotedCall {
-  const [how = '', heard = '', at = '', took = ''] = text.split(' ');
-  return { do: how === 'look' ? 'look' : 'send', heard, atMs: parseInt(at, 36), tookMs: parseInt(took, 36) };
+  const [how = '', result = '', at = '', took = ''] = text.split(' ');
+  return { do: how === 'look' ? 'look' : 'send', result, atMs: parseInt(at, 36), tookMs: parseInt(took, 36) };
 }
 
-function textOf({ do: how, heard, atMs, tookMs }: NotedCall): string {
-  return `${how} ${heard.replaceAll(/\W/g, '_')} ${atMs.toString(36)} ${Math.max(0, tookMs).toString(36)}`;
+function textOf({ do: how, result, atMs, tookMs }: NotedCall): string {
+  return `${how} ${result.replaceAll(/\W/g, '_')} ${atMs.toString(36)} ${Math.max(0, tookMs).toString(36)}`;
 }
 
 const claimFields = {

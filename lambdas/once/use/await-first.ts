@@ -28,7 +28,7 @@ export interface Waiting {
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 800;
 /** More reads than fit into the longest wait. The loop ends even if the clock stands still. */
-const MAX_LOOKS = 24;
+const MAX_POLLS = 24;
 
 /**
  * Runs an operation. While another request with the same key is in progress, waits for it and replays its answer. If
@@ -49,13 +49,13 @@ export async function awaitFirst<Outcome extends { readonly kind: string }>(
   const leave = await enter(waitMs);
   if (leave === undefined) return outcome;
   try {
-    return await lookUntil({ store, clock }, operationId, untilMs, outcome, attempt);
+    return await pollUntil({ store, clock }, operationId, untilMs, outcome, attempt);
   } finally {
     await leave();
   }
 }
 
-async function lookUntil<Outcome extends { readonly kind: string }>(
+async function pollUntil<Outcome extends { readonly kind: string }>(
   { store, clock }: AwaitFirstTools,
   operationId: OperationId,
   untilMs: number,
@@ -64,7 +64,7 @@ async function lookUntil<Outcome extends { readonly kind: string }>(
 ): Promise<Outcome> {
   let outcome = first;
   let pauseMs = FIRST_PAUSE_MS;
-  for (let look = 0; look < MAX_LOOKS && outcome.kind === 'in_progress'; look += 1) {
+  for (let poll = 0; poll < MAX_POLLS && outcome.kind === 'in_progress'; poll += 1) {
     const leftMs = untilMs - clock.nowMs();
     if (leftMs <= 0) break;
     await clock.sleep(Math.min(pauseMs, leftMs));

@@ -144,8 +144,8 @@ function withoutRefused(
   writes: readonly ConsumerWrite[],
   refused: ReadonlySet<number>,
 ): readonly ConsumerWrite[] | undefined {
-  const inTheWay = writes.filter((_, index) => refused.has(index));
-  if (inTheWay.some(({ otherwise }) => otherwise === 'skip_all')) return [];
-  const pointless = inTheWay.every(({ otherwise }) => otherwise === 'skip');
+  const conflicting = writes.filter((_, index) => refused.has(index));
+  if (conflicting.some(({ otherwise }) => otherwise === 'skip_all')) return [];
+  const pointless = conflicting.every(({ otherwise }) => otherwise === 'skip');
   return pointless ? writes.filter((_, index) => !refused.has(index)) : undefined;
 }

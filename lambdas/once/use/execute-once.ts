@@ -62,12 +62,12 @@ export interface Operation<Subject, Work, Write, Refusal> {
      * Checks the breaker of the system that a new operation would call. @throws RetryableError while the breaker is
      * open
      */
-    readonly look: () => Promise<void>;
+    readonly check: () => Promise<void>;
     /**
      * Checks the breaker of the system that an operation with a stale claim has called, before the operation continues.
      * @default no check
      */
-    readonly lookOfBegun?: () => Promise<void>;
+    readonly checkBegun?: () => Promise<void>;
   };
   /**
    * Claims: writes the record and the pending transition, or returns why it could not.
@@ -219,14 +219,14 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
   /** While the breaker is open, stored answers are replayed and no new operation begins. @returns undefined to continue */
   async whileBreakerIsOpen(): Promise<Executed<Refusal> | undefined> {
     const { breaker, key } = this.#operation;
-    const unready = breaker === undefined ? undefined : await refusalOf(breaker.look);
+    const unready = breaker === undefined ? undefined : await refusalOf(breaker.check);
     if (breaker === undefined || unready === undefined) return undefined;
     const record = await this.#tools.store.readRecord(key.operationId);
     if (record === undefined) throw unready;
-    if (breaker.lookOfBegun === undefined) return undefined;
+    if (breaker.checkBegun === undefined) return undefined;
     const judged = this.#judge(record);
     if (judged.kind === 'judged') return judged.outcome;
-    await breaker.lookOfBegun();
+    await breaker.checkBegun();
     return undefined;
   }
 
@@ -428,9 +428,9 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
   }
 }
 
-async function refusalOf(look: () => Promise<void>): Promise<RetryableError | undefined> {
+async function refusalOf(check: () => Promise<void>): Promise<RetryableError | undefined> {
   try {
-    await look();
+    await check();
     return undefined;
   } catch (error) {
     if (error instanceof RetryableError) return error;
@@ -486,10 +486,10 @@ export async function commitOnce<Prepared, Outcome>(
         const written = await rounds<Exclude<Written<Prepared, Outcome>, { kind: 'again' }>>(
           'this effect',
           async () => {
-            const came = await effect.write(next);
-            if (came.kind === 'done') return came;
-            next = came.prepared;
-            return came.kind === 'again' ? 'again' : came;
+            const result = await effect.write(next);
+            if (result.kind === 'done') return result;
+            next = result.prepared;
+            return result.kind === 'again' ? 'again' : result;
           },
         );
         if (written.kind === 'done') return written.outcome;

@@ -76,8 +76,8 @@ function shown(happened: Happened): Record<string, unknown> {
       return { operation: happened.operationId, from_owner: owner, was_released: released };
     }
     case 'call': {
-      const { do: call, heard, tookMs } = happened.call;
-      return { operation: happened.operationId, call, heard, duration_ms: tookMs };
+      const { do: call, result, tookMs } = happened.call;
+      return { operation: happened.operationId, call, result, duration_ms: tookMs };
     }
     case 'answer':
       return { operation: happened.operationId, http_status: happened.status };

@@ -120,7 +120,7 @@ function recordObject(record: KeyRecord, showsBody: boolean): Record<string, unk
       until: time(each.untilMs),
       was_released: each.released ?? false,
     })),
-    calls: calls.map(({ do: call, heard, atMs, tookMs }) => ({ call, heard, at: time(atMs), duration_ms: tookMs })),
+    calls: calls.map(({ do: call, result, atMs, tookMs }) => ({ call, result, at: time(atMs), duration_ms: tookMs })),
     fingerprint: fingerprint === undefined ? null : { version: fingerprint.version, sha256: hex(fingerprint.sha256) },
     claimed: time(claimedAtMs),
     changed: time(changedAtMs),

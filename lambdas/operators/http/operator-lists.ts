@@ -16,7 +16,7 @@ import {
   type QueueLists,
   type QueueName,
   type QueuePlace,
-  wayBack,
+  redriveTarget,
 } from '../use/queue-lists.ts';
 import type { KeyTools } from './key-routes.ts';
 import { TENANT_ID } from './ledger-schemas.ts';
@@ -112,10 +112,10 @@ async function listQueues({ tools, request }: Call): Promise<Handled> {
 }
 
 function redriveOf(deployed: DeployedQueues, id: string) {
-  const way = wayBack(deployed, id);
+  const target = redriveTarget(deployed, id);
   return {
-    redrive_to: way?.kind === 'way' ? way.to : null,
-    no_redrive_because: way?.kind === 'none' ? way.because : null,
+    redrive_to: target?.kind === 'target' ? target.to : null,
+    no_redrive_because: target?.kind === 'none' ? target.because : null,
   };
 }
 
@@ -158,7 +158,7 @@ async function listMessages(
     const detail = 'starting_after is not possible for a queue of messages: they have no order.';
     return refusal(problem('invalid_request', detail, 'starting_after'), request);
   }
-  const entries = await messages.look(id, limit);
+  const entries = await messages.peek(id, limit);
   const nowMs = clock.nowMs();
   const data = entries.map((entry) => entryObject(id, entry.id, entry, nowMs));
   return found({ object: 'list', data, has_more: (await messages.count(id)) > entries.length });

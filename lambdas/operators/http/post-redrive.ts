@@ -7,7 +7,7 @@ import { problem } from '../../http/problems.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import { deriveRedriveId } from '../ids.ts';
-import { wayBack } from '../use/queue-lists.ts';
+import { redriveTarget } from '../use/queue-lists.ts';
 import { type RedriveTools, redriveQueue } from '../use/redrive-queue.ts';
 import { recordedAnswer } from './recorded-answer.ts';
 
@@ -29,9 +29,9 @@ async function redrive(call: CallBy<PostRedriveTools, Operator>): Promise<Handle
   const { tools, request, caller, id } = call;
   const read = readKeyedRequest(tools.digest, request, redriveBody, readOptionalJsonObject);
   if (read.kind === 'refused') return refusal(read.problem, request);
-  const way = wayBack(tools.messages.deployed, id);
-  if (way === undefined) return refusal(problem('not_found', 'There is no such queue.'), request);
-  if (way.kind === 'none') return refusal(problem('invalid_request', way.because, 'id'), request);
+  const target = redriveTarget(tools.messages.deployed, id);
+  if (target === undefined) return refusal(problem('not_found', 'There is no such queue.'), request);
+  if (target.kind === 'none') return refusal(problem('invalid_request', target.because, 'id'), request);
   const { key, fingerprint } = read.value;
   const scope = { person: caller.person, method: 'POST', path: `/v1/admin/queues/${id}/redrive`, key };
   const outcome = await redriveQueue(tools, {
@@ -39,7 +39,7 @@ async function redrive(call: CallBy<PostRedriveTools, Operator>): Promise<Handle
     fingerprint,
     by: causedByOperator(call),
     queue: id,
-    to: way.to,
+    to: target.to,
   });
   return recordedAnswer(outcome, request, problem('nothing_to_redrive', `No message waits in ${id}.`));
 }

@@ -72,7 +72,7 @@ const ROWS: Readonly<Record<Exclude<QueueName, 'claims'>, Rows>> = {
     },
   },
   orphans: { prefix: RegistryRow.orphan, shards: ORPHAN_SHARDS, entryOf: orphans },
-  orphans_kept: {
+  unmatched_callbacks: {
     prefix: RegistryRow.keptOrphan,
     shards: ORPHAN_SHARDS,
     entryOf: (item) => ({ ...orphans(item), needsOperator: true }),

@@ -16,7 +16,7 @@ import type { Functions } from '../../kernel/platform/system-platform.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { ORDER_ID } from '../../orders/ids.ts';
 import { PAYMENT_ID } from '../../payments/ids.ts';
-import { DEAD_LETTERS_END, type MessageQueueNames, TASKS_END, WAYS } from '../contract.ts';
+import { DEAD_LETTERS_END, type MessageQueueNames, REDRIVE_TARGETS, TASKS_END } from '../contract.ts';
 import type { DeployedQueues, MessageEntry, MessageQueues, PutBack } from '../use/queue-lists.ts';
 
 /**
@@ -67,17 +67,19 @@ export function deployedQueues({ at, tasks, functions, ...others }: MessageQueue
   const base = at.slice(0, at.lastIndexOf('/') + 1);
   const queues = (of: Readonly<Record<string, string>>, isKept: boolean) =>
     Object.entries(of).map(([id, name]) => {
-      const redriveTo = WAYS[id] ?? id.replace(DEAD_LETTERS, TASKS_END);
+      const redriveTo = REDRIVE_TARGETS[id] ?? id.replace(DEAD_LETTERS, TASKS_END);
       const redriver = functions[redriveTo];
       const isThere = isKept && (redriver !== undefined || redriveTo in received);
-      const way = isThere ? { redriveTo, ...(redriver === undefined ? {} : { redriver }) } : {};
-      return [id, { url: name.includes('/') ? name : `${base}${name}`, isKept, ...way }] as const;
+      const target = isThere ? { redriveTo, ...(redriver === undefined ? {} : { redriver }) } : {};
+      return [id, { url: name.includes('/') ? name : `${base}${name}`, isKept, ...target }] as const;
     });
   return Object.fromEntries([...queues(kept, true), ...queues(received, false)]);
 }
 
 /** A letter of a vendor call, which names why it was given up. Messages of other queues have an attribute. */
-const letter = z.object({ letter: z.object({ vendor: z.string(), operation: z.string(), reason: z.string() }) });
+const deadLetter = z.object({
+  deadLetter: z.object({ vendor: z.string(), operation: z.string(), reason: z.string() }),
+});
 
 export class SqsQueues implements MessageQueues {
   readonly deployed: DeployedQueues;
@@ -101,7 +103,7 @@ export class SqsQueues implements MessageQueues {
   }
 
   /** @throws as `count` */
-  async look(queue: string, limit: number): Promise<readonly MessageEntry[]> {
+  async peek(queue: string, limit: number): Promise<readonly MessageEntry[]> {
     const found = new Map<string, MessageEntry>();
     const taken: Message[] = [];
     for (let receives = 0; receives < MOST_RECEIVES && found.size < limit; receives += 1) {
@@ -194,7 +196,7 @@ async function answered<T>(sent: Promise<T>): Promise<T> {
 /** Shows only ids and reasons of the body. */
 function entryOf({ MessageId = '', Body = '', Attributes, MessageAttributes }: Message): MessageEntry {
   const about = ORDER_IN_TEXT.exec(Body)?.[0] ?? PAYMENT_IN_TEXT.exec(Body)?.[0];
-  const given = letterIn(Body);
+  const given = deadLetterIn(Body);
   const reason = given?.reason ?? MessageAttributes?.['reason']?.StringValue;
   return {
     id: MessageId,
@@ -214,9 +216,9 @@ function inText(form: RegExp): RegExp {
   return new RegExp(`\\b${form.source.slice(1, -1)}\\b`);
 }
 
-function letterIn(body: string): z.infer<typeof letter>['letter'] | undefined {
+function deadLetterIn(body: string): z.infer<typeof deadLetter>['deadLetter'] | undefined {
   try {
-    return letter.safeParse(JSON.parse(body)).data?.letter;
+    return deadLetter.safeParse(JSON.parse(body)).data?.deadLetter;
   } catch {
     return undefined;
   }

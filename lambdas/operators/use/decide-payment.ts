@@ -76,7 +76,7 @@ export function decisionEffect(
     },
     // Reads all charges of the payment: money that it must not have is returned, and later refunds and disputes are
     // recorded.
-    inquiry: ({ payment: { id }, occurredAtMs }) => lookAtBooks(id, occurredAtMs),
+    inquiry: ({ payment: { id }, occurredAtMs }) => booksInquiry(id, occurredAtMs),
     answer: (_transition, chain) => ({
       status: 200,
       headers: { 'content-type': JSON_TYPE },

@@ -74,7 +74,7 @@ export function purgeExpired(tools: PurgeTools): Job<ToPurge> {
       return { items: [{ thing, name: 'check', after: JSON.stringify(at) }] };
     },
     handle: async (thing, { deadlineMs }) =>
-      thing.kind === 'records' ? removeAll(tools, thing.records, deadlineMs) : tell(tools, thing.expiredLeft),
+      thing.kind === 'records' ? removeAll(tools, thing.records, deadlineMs) : reportExpired(tools, thing.expiredLeft),
   };
 }
 
@@ -104,7 +104,7 @@ async function removeAll(
   return counts;
 }
 
-async function tell({ timeToLive, observer }: PurgeTools, expiredLeft: number): Promise<JobCounts> {
+async function reportExpired({ timeToLive, observer }: PurgeTools, expiredLeft: number): Promise<JobCounts> {
   const states = await timeToLive.states();
   const off = states.filter(({ isOn }) => !isOn).map(({ table }) => table);
   const isSlow = off.length === 0 && expiredLeft > MANY_LEFT;

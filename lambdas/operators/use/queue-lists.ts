@@ -10,7 +10,7 @@ export const QUEUES = {
   orders: { waits: 'Orders that are not fulfilled or undone yet.', job: 'resolve' },
   holds: { waits: 'Authorizations that are neither captured nor voided.', job: 'expire-authorizations' },
   orphans: { waits: 'Callbacks without a known payment, which are retried for a day.', job: 'retry-orphans' },
-  orphans_kept: { waits: 'Callbacks without a known payment, which are no longer retried.', job: null },
+  unmatched_callbacks: { waits: 'Callbacks without a known payment, which are no longer retried.', job: null },
 } as const;
 
 export type QueueName = keyof typeof QUEUES;
@@ -69,20 +69,20 @@ interface DeployedQueue {
 }
 
 /** Queues whose messages are kept and cannot be redriven, each with the alternative for an operator. */
-const WITHOUT_WAY: Readonly<Record<string, string>> = {
+const NO_REDRIVE_BECAUSE: Readonly<Record<string, string>> = {
   'Archive-Parked':
     'The archive needs their rows, which are searched for in the whole Ledger: use the command `payonce redrive`.',
   'Jobs-Missed': 'The next run of each job does everything that is due. Request a run of the job, and purge the queue.',
 };
 
 /** The reason for a queue that is in none of the lists above. The stacks have no such queue. */
-export const NO_WAY = 'No function processes these messages again.';
+export const NO_REDRIVE = 'No function processes these messages again.';
 
 /** The destination of a redrive, or the reason why it is not possible. Undefined for an unknown queue. */
-export function wayBack(
+export function redriveTarget(
   deployed: DeployedQueues,
   id: string,
-): { readonly kind: 'way'; readonly to: string } | { readonly kind: 'none'; readonly because: string } | undefined {
+): { readonly kind: 'target'; readonly to: string } | { readonly kind: 'none'; readonly because: string } | undefined {
   const none = (because: string) => ({ kind: 'none', because }) as const;
   if (isQueueName(id))
     return none(
@@ -94,7 +94,7 @@ export function wayBack(
   if (queue === undefined) return undefined;
   if (!queue.isKept) return none('A function receives the messages of this queue.');
   const { redriveTo: to } = queue;
-  return to === undefined ? none(WITHOUT_WAY[id] ?? NO_WAY) : { kind: 'way', to };
+  return to === undefined ? none(NO_REDRIVE_BECAUSE[id] ?? NO_REDRIVE) : { kind: 'target', to };
 }
 
 function isQueueName(id: string): id is QueueName {
@@ -130,7 +130,7 @@ export interface MessageQueues {
    *
    * @param limit at least 1
    */
-  look(queue: string, limit: number): Promise<readonly MessageEntry[]>;
+  peek(queue: string, limit: number): Promise<readonly MessageEntry[]>;
   /**
    * Moves messages, unchanged, to the queue or function that `redriveTo` names. A message is deleted only after it was
    * passed on, so a crash in between leaves it in both places.

@@ -89,12 +89,12 @@ export async function readTimeline(tools: TimelineTools, id: string, page: Trans
   const listed = await tools.chains.listTransitions(payment.id, { ...page, limit: page.limit + 1 });
   const transitions = listed.slice(0, page.limit);
   const hasMore = listed.length > page.limit;
-  const [told, ...others] = await Promise.all([
+  const [deliveries, ...others] = await Promise.all([
     deliveriesOf(tools, payment, transitions),
     ...transitions.map((transition) => around(tools, transition)),
     hasMore ? [] : actsOn(tools, payment),
   ]);
-  const entries = [told, ...others].flat().toSorted((a, b) => a.atMs - b.atMs || rank(a) - rank(b));
+  const entries = [deliveries, ...others].flat().toSorted((a, b) => a.atMs - b.atMs || rank(a) - rank(b));
   return { kind: 'found', payment, entries, hasMore };
 }
 

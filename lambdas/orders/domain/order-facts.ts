@@ -1,6 +1,6 @@
 import type { Failure, PaymentStatus } from '../../payments/domain/payment.ts';
 import { NOT_ATTEMPTED } from '../../payments/domain/payment.ts';
-import { OPEN_CALL, type Order, type OrderDraft, type OrderTransitionType, type ReversalWay } from './order.ts';
+import { OPEN_CALL, type Order, type OrderDraft, type OrderTransitionType, type ReversalKind } from './order.ts';
 
 /** Information about one step of an order. A fact describes a state, not an action. */
 export type OrderFact =
@@ -23,7 +23,7 @@ export type OrderFact =
   | { readonly kind: 'payment_abandoned' }
   | { readonly kind: 'reversed' }
   /** Proven: this attempt failed. The next attempt needs another key. */
-  | { readonly kind: 'reversal_failed'; readonly attempt: number; readonly by: ReversalWay }
+  | { readonly kind: 'reversal_failed'; readonly attempt: number; readonly by: ReversalKind }
   /** The hold to void has been captured since, so only a refund can reverse it. */
   | { readonly kind: 'reversal_turned' }
   /** The refund failed after it had succeeded, so the money is at the processor again. */

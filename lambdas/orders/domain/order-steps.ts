@@ -134,9 +134,9 @@ function credit(order: Order, turn: Turn): OrderStep {
 function compensate(order: Order, turn: Turn): OrderStep {
   const step = stopLate(order) ?? reverse(order, turn) ?? release(order, turn);
   if (step !== undefined) return step;
-  if (order.status === 'canceled') return lookAgain(order, turn) ?? REST;
+  if (order.status === 'canceled') return checkReversalAgain(order, turn) ?? REST;
   if (isMoneyBack(order) && isNothingReserved(order)) {
-    return lookAgain(order, turn) ?? conclude('order.canceled', order, 'canceled');
+    return checkReversalAgain(order, turn) ?? conclude('order.canceled', order, 'canceled');
   }
   const overdue = turn.nowMs - (order.failedAtMs ?? order.createdAtMs) > COMPENSATION_BOUND_MS;
   const isForPerson = order.status === 'processing' && (overdue || isReversalExhausted(order));
@@ -156,7 +156,7 @@ function stopLate(order: Order): OrderStep | undefined {
  * Checks for a refund that failed after it had succeeded, before the order is canceled and when a canceled order was
  * reopened.
  */
-function lookAgain({ charge }: Order, turn: Turn): OrderStep | undefined {
+function checkReversalAgain({ charge }: Order, turn: Turn): OrderStep | undefined {
   return charge.status === 'reversed' ? ask('reverse', turn) : undefined;
 }
 

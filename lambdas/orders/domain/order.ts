@@ -32,14 +32,14 @@ export const CHARGE_STATUSES = [
   'reversal_failed',
   'reversed',
 ] as const;
-export const REVERSAL_WAYS = ['cancel', 'refund'] as const;
-export type ReversalWay = (typeof REVERSAL_WAYS)[number];
+export const REVERSAL_KINDS = ['cancel', 'refund'] as const;
+export type ReversalKind = (typeof REVERSAL_KINDS)[number];
 
 interface ChargeProgress extends Progress<(typeof CHARGE_STATUSES)[number]> {
   /** The attempt of the reversal, from 1. Each has its own key, because the previous one has provably failed. */
   readonly attempt?: number;
   /** The kind of the last reversal. The attempts of each kind are counted separately. */
-  readonly by?: ReversalWay;
+  readonly by?: ReversalKind;
 }
 
 export const RESERVATION_STATUSES = [

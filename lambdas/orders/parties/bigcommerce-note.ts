@@ -21,7 +21,7 @@ export interface BigCommerceStore {
   readonly policy: OutboundPolicy;
   readonly claims: SendingClaims;
   /** Hands a call whose outcome cannot be determined to an operator. */
-  readonly letters: DeadLetters;
+  readonly deadLetters: DeadLetters;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** `throw` while a dead letter is redriven. Otherwise, a note that is given up is dead-lettered. */
   readonly givenUp: GivenUp;
@@ -58,7 +58,7 @@ const storeOrder = z.object({ staff_notes: z.string().nullable() });
  * @throws the faults of the call, when it is made for a dead letter
  */
 export async function noteOnOrder(store: BigCommerceStore, note: OrderNote, { timeoutMs }: CallLimit): Promise<void> {
-  const { policy, claims, clock, letters, givenUp } = store;
+  const { policy, claims, clock, deadLetters, givenUp } = store;
   const { orderId, shopOrder, says } = note;
   const line = lineOf(note);
   const deadlineMs = clock.nowMs() + timeoutMs;
@@ -96,8 +96,8 @@ export async function noteOnOrder(store: BigCommerceStore, note: OrderNote, { ti
   } catch (error) {
     if (givenUp === 'throw' || !isFault(error)) throw error;
     // A rival or an earlier process holds the claim. The redrive determines its effect.
-    const letter = { vendor: policy.vendor, operation: NOTE_OPERATION, about: orderId, payload: note, attempts: 0 };
-    await letters.put({ ...letter, reason: error.code, mayBeApplied: true });
+    const deadLetter = { vendor: policy.vendor, operation: NOTE_OPERATION, about: orderId, payload: note, attempts: 0 };
+    await deadLetters.put({ ...deadLetter, reason: error.code, mayBeApplied: true });
   }
 }
 

@@ -40,7 +40,7 @@ interface Adjustment {
  * with an order number of the store is also noted there.
  */
 export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper {
-  const { policy, claims, clock, letters } = options;
+  const { policy, claims, clock, deadLetters } = options;
   const { vendor } = policy;
 
   /** @returns undefined when the outcome is unknown and was handed to an operator */
@@ -60,7 +60,7 @@ export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper
       },
     );
     if (outcome.kind === 'sent' || outcome.kind === 'refused') return outcome;
-    await letters.put({
+    await deadLetters.put({
       vendor,
       operation: ADJUST_OPERATION,
       ...(orderId === undefined ? {} : { about: orderId }),

@@ -15,11 +15,11 @@ import { createOutboundPolicy, type OutboundPolicy } from '../../outbound/outbou
 import { outboundTelemetry } from '../../outbound/outbound-telemetry.ts';
 import { signedCalls, withBearer } from '../../outbound/signed-calls.ts';
 import { DynamoDbSendingClaims } from '../../outbound/store/dynamodb-sending-claims.ts';
-import { letterBoxClient, SqsLetterBox } from '../../outbound/store/sqs-letter-box.ts';
-import { type DeadLetter, keepOnce, type LetterBox } from '../../outbound/use/dead-letters.ts';
+import { deadLetterClient, SqsDeadLetterStore } from '../../outbound/store/sqs-dead-letter-store.ts';
+import { type DeadLetter, type DeadLetterStore, storeOnce } from '../../outbound/use/dead-letters.ts';
 import type { VendorName } from '../contract.ts';
 import { DynamoDbEmailCounts } from '../store/dynamodb-email-counts.ts';
-import type { OrderLetterTools } from '../use/call-for-order-again.ts';
+import type { OrderRedriveTools } from '../use/call-for-order-again.ts';
 import type { Mailer, OrderEmail, ReferralProgram, StockKeeper } from '../use/order-parties.ts';
 import { createBigCommerceStock, probeBigCommerce } from './bigcommerce-stock.ts';
 import { createMailer } from './mailer.ts';
@@ -64,8 +64,8 @@ const CALL_TIMEOUT_MS = 5_000;
  * fails permanently is dead-lettered.
  */
 export async function configuredParties(config: PartiesConfig, tools: PartiesTools): Promise<Parties> {
-  const letters = letterBox(config, tools);
-  const { stock, referrals, emails } = connect(config, { ...tools, letters }, 'delay');
+  const deadLetters = deadLetterStore(config, tools);
+  const { stock, referrals, emails } = connect(config, { ...tools, deadLetters }, 'delay');
   const ordersOf = modeOf(config);
   const { clock, documents, instruments } = tools;
   const mailer = createMailer(emails, {
@@ -96,12 +96,12 @@ export function reportCapped(instruments: Instruments): (email: OrderEmail) => v
 
 /** The dead letters, and the functions that repeat the call of one. */
 export interface Redrive {
-  readonly letters: LetterBox;
+  readonly deadLetters: DeadLetterStore;
   /** The call of a delayed message: one attempt. */
   readonly makeLast: Redrive['makeAgain'];
   /** Records in its order that a call was given up. */
-  readonly recordGivenUp: (letter: DeadLetter, id: string) => Promise<void>;
-  readonly makeAgain: (letter: DeadLetter, limit: CallLimit, id: string) => ReturnType<typeof makeAgain>;
+  readonly recordGivenUp: (deadLetter: DeadLetter, id: string) => Promise<void>;
+  readonly makeAgain: (deadLetter: DeadLetter, limit: CallLimit, id: string) => ReturnType<typeof makeAgain>;
 }
 
 /**
@@ -110,22 +110,25 @@ export interface Redrive {
  */
 export async function configuredRedrive(
   config: PartiesConfig,
-  tools: PartiesTools & OrderLetterTools,
+  tools: PartiesTools & OrderRedriveTools,
 ): Promise<Redrive> {
-  const letters = letterBox(config, tools);
+  const deadLetters = deadLetterStore(config, tools);
   const common = { ...tools, ordersOf: modeOf(config) };
-  const parties = { ...common, ...connect(config, { ...tools, letters }, 'throw') };
-  const last = { ...common, ...connect(config, { ...tools, letters }, 'throw', []) };
+  const parties = { ...common, ...connect(config, { ...tools, deadLetters }, 'throw') };
+  const last = { ...common, ...connect(config, { ...tools, deadLetters }, 'throw', []) };
   return {
-    letters,
-    makeAgain: (letter, limit, id) => makeAgain(parties, letter, limit, id),
-    makeLast: (letter, limit, id) => makeAgain(last, letter, limit, id),
-    recordGivenUp: (letter, id) => recordGivenUp(tools, letter, id),
+    deadLetters,
+    makeAgain: (deadLetter, limit, id) => makeAgain(parties, deadLetter, limit, id),
+    makeLast: (deadLetter, limit, id) => makeAgain(last, deadLetter, limit, id),
+    recordGivenUp: (deadLetter, id) => recordGivenUp(tools, deadLetter, id),
   };
 }
 
-function letterBox({ deadLettersQueueUrl, delayedCallsQueueUrl }: PartiesConfig, tools: PartiesTools): LetterBox {
-  return new SqsLetterBox(letterBoxClient(tools), deadLettersQueueUrl, delayedCallsQueueUrl);
+function deadLetterStore(
+  { deadLettersQueueUrl, delayedCallsQueueUrl }: PartiesConfig,
+  tools: PartiesTools,
+): DeadLetterStore {
+  return new SqsDeadLetterStore(deadLetterClient(tools), deadLettersQueueUrl, delayedCallsQueueUrl);
 }
 
 interface Connected extends Pick<Parties, 'stock' | 'referrals'> {
@@ -134,13 +137,13 @@ interface Connected extends Pick<Parties, 'stock' | 'referrals'> {
 
 function connect(
   config: PartiesConfig,
-  tools: PartiesTools & { readonly letters: LetterBox },
+  tools: PartiesTools & { readonly deadLetters: DeadLetterStore },
   givenUp: GivenUp,
   waitsMs?: readonly number[],
 ): Connected {
   const { documents, clock, entropy, retention, send } = tools;
   const observer = outboundTelemetry(tools.instruments);
-  const deadLetters = keepOnce(tools.letters);
+  const storedOnce = storeOnce(tools.deadLetters);
   const { shopUrl: url, secrets, postmark, registryTable } = config;
   const policyOf = (vendor: VendorName, probe: (limit: CallLimit) => Promise<void>): OutboundPolicy =>
     createOutboundPolicy({
@@ -148,7 +151,7 @@ function connect(
       clock,
       entropy,
       observer,
-      deadLetters,
+      deadLetters: storedOnce,
       timeoutMs: CALL_TIMEOUT_MS,
       probe,
       ...(waitsMs === undefined ? {} : { waitsMs }),
@@ -171,7 +174,7 @@ function connect(
   const bigcommerce = (secretId: string, locationId: number): Pick<Parties, 'stock' | 'referrals'> => {
     const store = { url, token: secretOf(secretId, tools), send };
     const policy = policyOf('stock', (limit) => probeBigCommerce('stock', store, limit, clock.nowMs()));
-    const stock = { ...store, locationId, policy, claims: claimsOf('stock'), letters: deadLetters, clock, givenUp };
+    const stock = { ...store, locationId, policy, claims: claimsOf('stock'), deadLetters: storedOnce, clock, givenUp };
     return { stock: createBigCommerceStock(stock), referrals: NO_REFERRALS };
   };
   const theShop =

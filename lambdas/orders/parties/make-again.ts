@@ -5,7 +5,7 @@ import type { CallMadeAgain } from '../../outbound/use/redrive-letters.ts';
 import { parsePaymentId } from '../../payments/ids.ts';
 import { STOCK_IN_DOUBT } from '../domain/order.ts';
 import { parseOrderId } from '../ids.ts';
-import { callForOrderAgain, type OrderLetterTools } from '../use/call-for-order-again.ts';
+import { callForOrderAgain, type OrderRedriveTools } from '../use/call-for-order-again.ts';
 import { keepLearnt } from '../use/drive-order.ts';
 import { readOrderChain } from '../use/order-chain.ts';
 import type { GivenUpCall, ReferralProgram, StockKeeper } from '../use/order-parties.ts';
@@ -18,7 +18,7 @@ import { CREDIT_OPERATION, creditOrderSchema } from './shop-referrals.ts';
 import { RELEASE_OPERATION, releaseSchema } from './shop-stock.ts';
 
 /** The parties for dead letters. A call that is given up again throws, so that no second dead letter is stored. */
-export interface LetterParties extends OrderLetterTools {
+export interface RedriveParties extends OrderRedriveTools {
   readonly emails: EmailSender;
   readonly referrals: ReferralProgram;
   readonly stock: StockKeeper;
@@ -34,16 +34,16 @@ export interface LetterParties extends OrderLetterTools {
  * @throws RetryableError, AmbiguousError or TerminalError, as the call does
  */
 export async function makeAgain(
-  parties: LetterParties,
-  letter: DeadLetter,
+  parties: RedriveParties,
+  deadLetter: DeadLetter,
   limit: CallLimit,
   id: string,
 ): Promise<CallMadeAgain> {
   const { emails, referrals, stock, clock } = parties;
   const cause = { by: 'run', runId: `redrive:${id}` } as const;
-  switch (letter.operation) {
+  switch (deadLetter.operation) {
     case EMAIL_OPERATION: {
-      const email = payloadOf(letter, emailSchema);
+      const email = payloadOf(deadLetter, emailSchema);
       const orderId = parseOrderId(email.metadata['order'] ?? '');
       const send = async () =>
         ended(emailOutcome(await emails.sendEmail(email, { deadlineMs: clock.nowMs() + limit.timeoutMs })));
@@ -60,17 +60,17 @@ export async function makeAgain(
       return paymentId === undefined ? send() : sendReceiptAgain(parties, paymentId, send);
     }
     case CREDIT_OPERATION: {
-      const credit = payloadOf(letter, creditOrderSchema);
+      const credit = payloadOf(deadLetter, creditOrderSchema);
       const call = async () => ended(await referrals.credit(credit, limit));
       const { orderId } = credit;
       return callForOrderAgain(parties, { orderId, cause, call, applied: 'credited', refused: 'credit_refused' });
     }
     case RELEASE_OPERATION:
-      await stock.release({ ...payloadOf(letter, releaseSchema), items: [] }, limit);
+      await stock.release({ ...payloadOf(deadLetter, releaseSchema), items: [] }, limit);
       return { kind: 'applied' };
     case NOTE_OPERATION: {
       if (stock.note === undefined) return { kind: 'stays', reason: 'operation_unknown' };
-      const note = payloadOf(letter, noteSchema);
+      const note = payloadOf(deadLetter, noteSchema);
       const chain = await readOrderChain(parties.orders, note.orderId);
       if (note.says === 'paid' && chain?.order.failure !== undefined)
         return { kind: 'refused', reason: 'order_canceled' };
@@ -86,13 +86,15 @@ export async function makeAgain(
 }
 
 /** Records in the order of a letter that its call was given up. A redrive records its outcome later. */
-export async function recordGivenUp(parties: OrderLetterTools, letter: DeadLetter, id: string): Promise<void> {
-  const orderId = parseOrderId(letter.about ?? '');
+export async function recordGivenUp(parties: OrderRedriveTools, deadLetter: DeadLetter, id: string): Promise<void> {
+  const orderId = parseOrderId(deadLetter.about ?? '');
   if (orderId === undefined) return;
   const cause = { by: 'run', runId: `redrive:${id}` } as const;
-  const came = letter.mayBeApplied ? 'unknown' : 'given_up';
-  if (letter.operation === EMAIL_OPERATION) await keepLearnt(parties, orderId, [{ kind: `email_${came}` }], cause);
-  if (letter.operation === CREDIT_OPERATION) await keepLearnt(parties, orderId, [{ kind: `credit_${came}` }], cause);
+  const result = deadLetter.mayBeApplied ? 'unknown' : 'given_up';
+  if (deadLetter.operation === EMAIL_OPERATION)
+    await keepLearnt(parties, orderId, [{ kind: `email_${result}` }], cause);
+  if (deadLetter.operation === CREDIT_OPERATION)
+    await keepLearnt(parties, orderId, [{ kind: `credit_${result}` }], cause);
 }
 
 type Ended =
@@ -118,10 +120,13 @@ function ended(outcome: Ended): CallMadeAgain {
   }
 }
 
-/** @throws TerminalError `letter_payload_unreadable` when another version of the code wrote the payload */
+/** @throws TerminalError `dead_letter_payload_unreadable` when another version of the code wrote the payload */
 function payloadOf<T>({ payload }: DeadLetter, schema: { safeParse: (value: unknown) => { data?: T } }): T {
   const { data } = schema.safeParse(payload);
   if (data !== undefined) return data;
   // No `cause`, because it would quote the payload.
-  throw new TerminalError('letter_payload_unreadable', 'The letter holds another payload than its operation needs.');
+  throw new TerminalError(
+    'dead_letter_payload_unreadable',
+    'The letter holds another payload than its operation needs.',
+  );
 }

@@ -17,7 +17,7 @@ import {
   type Order,
   REFERRAL_STATUSES,
   RESERVATION_STATUSES,
-  REVERSAL_WAYS,
+  REVERSAL_KINDS,
 } from '../domain/order.ts';
 import {
   contactsOf,
@@ -46,7 +46,7 @@ const orderItem = itemSchema<Order>()({
   charge: itemSchema<Order['charge']>()({
     ...step(CHARGE_STATUSES),
     attempt: z.int().min(1).exactOptional(),
-    by: z.enum(REVERSAL_WAYS).exactOptional(),
+    by: z.enum(REVERSAL_KINDS).exactOptional(),
   }),
   reservation: itemSchema<Order['reservation']>()({
     ...step(RESERVATION_STATUSES),

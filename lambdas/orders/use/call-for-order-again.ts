@@ -1,14 +1,14 @@
 import type { Cause } from '../../kernel/cause.ts';
 import type { Mode, OrderId } from '../../kernel/ids.ts';
-import type { CallMadeAgain } from '../../outbound/use/redrive-letters.ts';
+import type { CallMadeAgain } from '../../outbound/use/redrive-dead-letters.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import type { Order } from '../domain/order.ts';
 import { isMoneyMissing, type OrderFact } from '../domain/order-facts.ts';
 import { type AppendTools, keepLearnt } from './drive-order.ts';
-import { lookAtPayment } from './order-calls.ts';
+import { readOrderPayment } from './order-calls.ts';
 import { readOrderChain } from './order-chain.ts';
 
-export interface OrderLetterTools extends AppendTools {
+export interface OrderRedriveTools extends AppendTools {
   readonly store: Pick<PaymentStore, 'listTransitions'>;
   /** The only mode in which the parties are called. @default both */
   readonly ordersOf?: Mode | 'none';
@@ -32,7 +32,7 @@ interface CallAgain {
  * @throws RetryableError when the outcome could not be recorded: the dead letter stays, and the next redrive records it
  */
 export async function callForOrderAgain(
-  tools: OrderLetterTools,
+  tools: OrderRedriveTools,
   { orderId, cause, call, applied, refused }: CallAgain,
 ): Promise<CallMadeAgain> {
   const chain = await readOrderChain(tools.orders, orderId);
@@ -42,14 +42,14 @@ export async function callForOrderAgain(
   if (applied === 'email_sent' && chain.details.detailsErased) return { kind: 'refused', reason: 'order_erased' };
   const { ordersOf = chain.order.mode } = tools;
   if (ordersOf !== chain.order.mode) return { kind: 'stays', reason: 'parties_elsewhere', isUnmade: true };
-  const payment = await lookAtPayment(tools, chain.order);
+  const payment = await readOrderPayment(tools, chain.order);
   if (payment === undefined) return { kind: 'stays', reason: 'payment_unavailable', isUnmade: true };
   if (isMoneyMissing(payment, chain.order)) return { kind: 'stays', reason: 'payment_refunded', isUnmade: true };
-  const came = await call();
-  if (came.kind === 'stays') return came;
-  const fact: OrderFact = { kind: came.kind === 'applied' ? applied : refused };
+  const result = await call();
+  if (result.kind === 'stays') return result;
+  const fact: OrderFact = { kind: result.kind === 'applied' ? applied : refused };
   await keepLearnt(tools, orderId, [fact], cause);
-  return came;
+  return result;
 }
 
 function hasEffect({ email, referral }: Order, applied: CallAgain['applied']): boolean {

@@ -103,7 +103,7 @@ function processorOf(tools: OrderTools, order: CreateOrder): ReturnType<typeof p
 class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refusal> {
   readonly key: ClaimedKey;
   readonly expired: Refusal;
-  readonly breaker: { readonly look: () => Promise<void> };
+  readonly breaker: { readonly check: () => Promise<void> };
   readonly #tools: OrderTools;
   readonly #request: CreateOrder;
   readonly #untilMs: number;
@@ -114,7 +114,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
     this.key = { operationId: orderOperation(orderId), paymentId, fingerprint };
     this.expired = { kind: 'order_key_expired', orderId };
     this.breaker = {
-      look: async () => {
+      check: async () => {
         const processor = processorOf(tools, request);
         return typeof processor === 'string' ? undefined : processor.ready();
       },

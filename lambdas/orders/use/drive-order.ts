@@ -9,7 +9,7 @@ import { isSettled } from '../domain/order.ts';
 import { decideOrder, isMoneyMissing, type OrderFact } from '../domain/order-facts.ts';
 import { nextOrderStep, type OrderCall } from '../domain/order-steps.ts';
 import { nextOrderTransitions } from '../domain/order-transition.ts';
-import { callForOrder, lookAtPayment, type OrderCallContext, type OrderTools } from './order-calls.ts';
+import { callForOrder, type OrderCallContext, type OrderTools, readOrderPayment } from './order-calls.ts';
 
 import { lengthened, type OrderChain, readOrderChain } from './order-chain.ts';
 import type { OrderStore } from './order-store.ts';
@@ -111,7 +111,7 @@ class OrderTurn {
    * @returns false when money is missing, or the payment could not be read
    */
   async #isPaid(): Promise<boolean> {
-    const fact = await lookAtPayment(this.#tools, this.#order);
+    const fact = await readOrderPayment(this.#tools, this.#order);
     if (fact === undefined) return false;
     const isMissing = isMoneyMissing(fact, this.#order);
     if (isMissing) this.#learn(fact);

@@ -19,7 +19,7 @@ import { type PaymentChain, readChain } from '../../payments/use/payment-chain.t
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import { type ChooseProcessor, pinnedProcessor, processorFor } from '../../payments/use/pinned-processor.ts';
 import { alarmOnce } from '../../payments/use/raise-alarms.ts';
-import type { Order, ReversalWay } from '../domain/order.ts';
+import type { Order, ReversalKind } from '../domain/order.ts';
 import { referralCreditMinor } from '../domain/order.ts';
 import type { OrderFact } from '../domain/order-facts.ts';
 import { CHARGE_WINDOW_MS, NEVER_CHARGED_AFTER_MS, PAYER_BOUND_MS } from '../domain/order-limits.ts';
@@ -193,7 +193,7 @@ async function askForPayment(
  *   order                                                  └─ waits ─────┴─ read: disputed ── no goods
  *
  * @returns undefined while the books cannot be read, or show another amount than the decision, which raises an alarm.
- * @throws as `lookBeforeSend`
+ * @throws as `readChargeBeforeSend`
  */
 async function factOfBooks(
   tools: OrderTools,
@@ -204,13 +204,13 @@ async function factOfBooks(
   const processor = pinnedProcessor(tools, chain.first);
   if (processor === undefined || chargeId === undefined) return undefined;
   const operationId = chargeOperation(paymentId);
-  const looked = await lookBeforeSend({ ...tools, processor, cause }, { operationId, paymentId, chargeId }, chain);
-  const { state } = looked.chain;
-  return isAsPosted(looked.charge, state) ? paymentFact(state) : undefined;
+  const read = await readChargeBeforeSend({ ...tools, processor, cause }, { operationId, paymentId, chargeId }, chain);
+  const { state } = read.chain;
+  return isAsPosted(read.charge, state) ? paymentFact(state) : undefined;
 }
 
 /** Reads the payment. @returns undefined when there is none, or the store is unavailable */
-export async function lookAtPayment(
+export async function readOrderPayment(
   { store }: { readonly store: Pick<PaymentStore, 'listTransitions'> },
   { paymentId }: Order,
 ): Promise<PaymentFact | undefined> {
@@ -320,7 +320,7 @@ function isAttemptOver(operationId: OperationId, state: PaymentState): boolean {
   );
 }
 
-function reversalOf({ payment: { status } }: PaymentState): ReversalWay | undefined {
+function reversalOf({ payment: { status } }: PaymentState): ReversalKind | undefined {
   if (status === 'succeeded') return 'refund';
   return status === 'requires_action' || status === 'requires_capture' ? 'cancel' : undefined;
 }

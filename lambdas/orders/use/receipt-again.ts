@@ -1,6 +1,6 @@
 import { RetryableError } from '../../kernel/faults.ts';
 import type { Mode, PaymentId } from '../../kernel/ids.ts';
-import type { CallMadeAgain } from '../../outbound/use/redrive-letters.ts';
+import type { CallMadeAgain } from '../../outbound/use/redrive-dead-letters.ts';
 import { moneyOf } from '../../payments/domain/charge-money.ts';
 import { detailsOf } from '../../payments/domain/transition.ts';
 import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';

@@ -16,7 +16,7 @@ export interface DeadLetter {
 
 export interface DeadLetters {
   /** The letter is durable when this returns. A copy is harmless: it is redriven under the same key. */
-  put(letter: DeadLetter, queue?: LetterQueueName): Promise<void>;
+  put(deadLetter: DeadLetter, queue?: DeadLetterQueueName): Promise<void>;
 }
 
 /**
@@ -24,49 +24,49 @@ export interface DeadLetters {
  *
  * @default dead
  */
-export type LetterQueueName = 'dead' | 'delayed';
+export type DeadLetterQueueName = 'dead' | 'delayed';
 
 /** A received letter. It is hidden from other receivers for some minutes, and then becomes visible again. */
-export interface TakenLetter {
+export interface TakenDeadLetter {
   readonly id: string;
   /** The receipt for `remove` and `putBack`. */
   readonly receipt: string;
   /** Undefined if the message cannot be read. It is kept nevertheless. */
-  readonly letter?: DeadLetter;
+  readonly deadLetter?: DeadLetter;
   /** Unix milliseconds. */
   readonly keptSinceMs: number;
 }
 
 /** Stores dead letters for up to two weeks, in no guaranteed order. */
-export interface LetterBox extends DeadLetters {
+export interface DeadLetterStore extends DeadLetters {
   /** Receives up to ten letters, not necessarily all. An empty result means that there are probably none. */
-  take(atMost: number): Promise<readonly TakenLetter[]>;
+  take(atMost: number): Promise<readonly TakenDeadLetter[]>;
   /** Makes the letter visible to the next receiver immediately. */
-  putBack(taken: TakenLetter): Promise<void>;
+  putBack(taken: TakenDeadLetter): Promise<void>;
   /** Deletes the letter. */
-  remove(taken: TakenLetter): Promise<void>;
+  remove(taken: TakenDeadLetter): Promise<void>;
 }
 
 /** The number of recent letters that are remembered: more than a process stores during one outage. */
-const KNOWN_LETTERS = 1_000;
+const MAX_REMEMBERED = 1_000;
 
 /**
  * Stores each letter once per process, so that a caller that retries every minute does not fill the queue with copies. A copy
  * from another process is harmless, because all copies are redriven under the same key.
  */
-export function keepOnce(letters: DeadLetters): DeadLetters {
+export function storeOnce(deadLetters: DeadLetters): DeadLetters {
   const known = new Set<string>();
   return {
-    put: async (letter, queue = 'dead') => {
+    put: async (deadLetter, queue = 'dead') => {
       // Its caller has handed the work over, and does not repeat the call.
-      if (queue === 'delayed') return letters.put(letter, queue);
-      const { vendor, operation, payload } = letter;
+      if (queue === 'delayed') return deadLetters.put(deadLetter, queue);
+      const { vendor, operation, payload } = deadLetter;
       const call = JSON.stringify([vendor, operation, payload]);
       if (known.has(call)) return;
-      await letters.put(letter);
+      await deadLetters.put(deadLetter);
       known.add(call);
       const [oldest] = known;
-      if (known.size > KNOWN_LETTERS && oldest !== undefined) known.delete(oldest);
+      if (known.size > MAX_REMEMBERED && oldest !== undefined) known.delete(oldest);
     },
   };
 }

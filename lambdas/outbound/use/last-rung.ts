@@ -2,12 +2,12 @@ import { RetryableError } from '../../kernel/faults.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import { redriveOperation } from '../ids.ts';
 import type { DeadLetter, DeadLetters } from './dead-letters.ts';
-import { type CallMadeAgain, callAgain, type RedriveTools } from './redrive-letters.ts';
+import { type CallMadeAgain, callAgain, type RedriveTools } from './redrive-dead-letters.ts';
 
 export interface LastRungTools extends Pick<RedriveTools, 'report'> {
-  readonly letters: Pick<DeadLetters, 'put'>;
+  readonly deadLetters: Pick<DeadLetters, 'put'>;
   readonly makeLast: RedriveTools['makeAgain'];
-  readonly recordGivenUp: (letter: DeadLetter, id: string) => Promise<void>;
+  readonly recordGivenUp: (deadLetter: DeadLetter, id: string) => Promise<void>;
   readonly runner: OperationRunner;
 }
 
@@ -28,19 +28,19 @@ export interface LastRungTools extends Pick<RedriveTools, 'report'> {
  */
 export async function makeDelayedCall(
   tools: LastRungTools,
-  letter: DeadLetter,
+  deadLetter: DeadLetter,
   id: string,
   isRepeated: boolean,
 ): Promise<CallMadeAgain['kind']> {
   return tools.runner.run<DeadLetter, CallMadeAgain, CallMadeAgain['kind']>(redriveOperation(id), {
-    claim: async () => ({ kind: 'claimed', held: letter }),
+    claim: async () => ({ kind: 'claimed', held: deadLetter }),
     execute: (held) => callAgain({ ...tools, makeAgain: tools.makeLast }, held, id, mustWait),
     commit: async (result) => {
       if (result.kind === 'stays') {
         const mayHaveCalled = isRepeated && result.isUnmade === true;
-        const { reason, mayBeApplied = letter.mayBeApplied || mayHaveCalled } = result;
-        const dead = { ...letter, attempts: letter.attempts + 1, reason, mayBeApplied };
-        await tools.letters.put(dead);
+        const { reason, mayBeApplied = deadLetter.mayBeApplied || mayHaveCalled } = result;
+        const dead = { ...deadLetter, attempts: deadLetter.attempts + 1, reason, mayBeApplied };
+        await tools.deadLetters.put(dead);
         await tools.recordGivenUp(dead, id);
       }
       return result.kind;

@@ -4,7 +4,7 @@ import { moneyOf } from './charge-money.ts';
 import type { ChargeFact, DisputeFact, Fact, FeeFact, ForeignChargeFact, RefundFact } from './facts.ts';
 import { type Fees, feeList, increaseOfFees, sumFees } from './fees.ts';
 import type { Dispute, Failure, Payment, StrayCharge, TransitionDraft } from './payment.ts';
-import { isOwnWord, NOT_ATTEMPTED, ofProcessor, WRONG_AMOUNT } from './payment.ts';
+import { isOwnFailure, NOT_ATTEMPTED, ofProcessor, WRONG_AMOUNT } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import type { Posting } from './posting.ts';
 import { netDebitMinor } from './posting.ts';
@@ -281,7 +281,7 @@ function otherCurrency(currency: string, payment: Payment): { readonly currency?
 }
 
 function refundRowOf({ status, failure }: RefundFact): Exclude<RefundStatus, 'none'> {
-  return status === 'failed' && failure !== undefined && isOwnWord(failure) ? 'given_up' : status;
+  return status === 'failed' && failure !== undefined && isOwnFailure(failure) ? 'given_up' : status;
 }
 
 /**

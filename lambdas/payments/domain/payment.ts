@@ -39,13 +39,13 @@ export const DECIDED_BY_OPERATOR = 'decided_by_operator';
 export const WRONG_AMOUNT = 'wrong_amount';
 
 /** Whether Payonce concluded the failure. All other failures were reported by a processor. */
-export function isOwnWord({ code }: Failure): boolean {
+export function isOwnFailure({ code }: Failure): boolean {
   return code === NOT_ATTEMPTED || code === DECIDED_BY_OPERATOR;
 }
 
 /** Prefixes a processor's failure code that equals a code of Payonce, so that the two stay distinct. */
 export function ofProcessor(failure: Failure): Failure {
-  return isOwnWord(failure) ? { ...failure, code: `processor_${failure.code}` } : failure;
+  return isOwnFailure(failure) ? { ...failure, code: `processor_${failure.code}` } : failure;
 }
 
 export const CANCEL_REASONS = ['requested', 'expired', 'abandoned'] as const;

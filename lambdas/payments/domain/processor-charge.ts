@@ -88,7 +88,7 @@ export function factsOf(
   const { id: paymentId } = payment;
   return [
     ...(isOwnCharge(charge, payment) ? ownFacts(charge) : [foreignFact(charge)]),
-    ...named(charge.refunds, paymentId).map((refund) => ({ ...asTold(refund), createdAtMs: nowMs })),
+    ...named(charge.refunds, paymentId).map((refund) => ({ ...asReported(refund), createdAtMs: nowMs })),
     ...charge.disputes.map((dispute) => ({ ...dispute, createdAtMs: nowMs })),
   ];
 }
@@ -107,7 +107,7 @@ function named(refunds: readonly ProcessorRefund[], paymentId: PaymentId): reado
   });
 }
 
-function asTold({ failure, ...refund }: RefundFact): RefundFact {
+function asReported({ failure, ...refund }: RefundFact): RefundFact {
   return failure === undefined ? refund : { ...refund, failure: ofProcessor(failure) };
 }
 

@@ -56,7 +56,7 @@ export interface SettlementState {
   /** The number of sends of this owner. */
   readonly sends: number;
   /** The result of the look-up since the last send; undefined when there was none. */
-  readonly looked: 'absent' | 'unavailable' | undefined;
+  readonly lookedUp: 'absent' | 'unavailable' | undefined;
   /** Whether there is time for one more send before the client must be answered. */
   readonly timeLeft: boolean;
   /**
@@ -81,7 +81,7 @@ export function nextStep(state: SettlementState): SettlementStep {
   const windowClosed = state.allowed === false || isSendWindowClosed(state);
   if (state.sent === 'nothing' && !state.abilities.claimsLost)
     return windowClosed ? conclude('not_attempted') : { do: 'send' };
-  if (state.abilities.lookup.kind !== 'none' && state.looked === undefined) return { do: 'ask' };
+  if (state.abilities.lookup.kind !== 'none' && state.lookedUp === undefined) return { do: 'ask' };
   if (windowClosed) return concludeAfterWindow(state);
   return mayAskBySending(state) ? { do: 'send' } : conclude('unknown');
 }
@@ -89,7 +89,7 @@ export function nextStep(state: SettlementState): SettlementStep {
 /** Within the retention of the key, sending again with the same key is safe and returns the first result. */
 function mayAskBySending(state: SettlementState): boolean {
   const keyHonoured = state.nowMs < state.claimedAtMs + state.abilities.keyRetentionMs - CLOCK_MARGIN_MS;
-  if (state.abilities.claimsLost && state.looked !== 'absent') return false;
+  if (state.abilities.claimsLost && state.lookedUp !== 'absent') return false;
   // The first send, after a look-up that proves that no lost claim has sent. It does not need the key.
   if (state.sent === 'nothing' && state.abilities.lookup.kind === 'strong') return true;
   return keyHonoured && state.sends < MAX_SENDS && state.timeLeft;
@@ -98,7 +98,7 @@ function mayAskBySending(state: SettlementState): boolean {
 function concludeAfterWindow(state: SettlementState): SettlementStep {
   const { lookup } = state.abilities;
   if (lookup.kind === 'none') return conclude('undecidable');
-  if (state.looked !== 'absent') return conclude('unknown');
+  if (state.lookedUp !== 'absent') return conclude('unknown');
   const lagMs = lookup.kind === 'eventual' ? lookup.maxLagMs : 0;
   const proven = state.nowMs >= state.claimedAtMs + SEND_WINDOW_MS + ABSENCE_PROOF_MS + lagMs;
   return proven ? conclude('not_attempted') : conclude('unknown');

@@ -8,16 +8,16 @@ import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
 import { type DueRows, QUEUE_SHARDS, type Queue, queuedFor } from '../../kernel/platform/queue-rows.ts';
 
 import type { StoreTables, TransactItem } from '../../once/store/transact-items.ts';
-import { type CallbackEvent, lookOfOrphan, type OrphanedCallback } from '../use/effect-store.ts';
+import { type CallbackEvent, type OrphanedCallback, orphanSchedule } from '../use/effect-store.ts';
 import {
   type ChargeToReturn,
   type Hold,
   type Inquiry,
+  inquirySchedule,
   isRoutine,
-  lookOfInquiry,
-  lookOfOrder,
-  lookOfReturn,
   type OpenOrder,
+  orderSchedule,
+  returnSchedule,
 } from '../use/payment-store.ts';
 
 /** The queues of unfinished work. Each entry is written in the transaction that makes it necessary. */
@@ -70,7 +70,7 @@ function keyOf(partition: string, { receivedAtMs, operationId }: OrphanedCallbac
 }
 
 export function waitingOrphanRow(orphan: OrphanedCallback): Item {
-  return { ...waitingOrphanKey(orphan), ...orphan, ...orphanQueued(orphan, firstLookMs(lookOfOrphan(orphan))) };
+  return { ...waitingOrphanKey(orphan), ...orphan, ...orphanQueued(orphan, firstLookMs(orphanSchedule(orphan))) };
 }
 
 /** The attributes that list a waiting orphan. */
@@ -105,7 +105,7 @@ export function chargeToReturnKey({ paymentId, chargeId }: ChargeToReturn): Item
 
 /** A charge that was found authorized and later captured has one entry. The later write replaces it. */
 export function returnItem({ registry }: StoreTables, charge: ChargeToReturn): TransactItem {
-  const queued = returnQueued(charge, firstLookMs(lookOfReturn(charge)));
+  const queued = returnQueued(charge, firstLookMs(returnSchedule(charge)));
   return { Put: { TableName: registry, Item: { ...chargeToReturnKey(charge), ...charge, ...queued } } };
 }
 
@@ -142,7 +142,7 @@ export function inquiryKey({ operationId, paymentId, waitsFor }: Inquiry): Item 
 }
 
 export function inquiryItem({ registry }: StoreTables, inquiry: Inquiry): TransactItem {
-  const queued = inquiryQueued(inquiry, firstLookMs(lookOfInquiry(inquiry)));
+  const queued = inquiryQueued(inquiry, firstLookMs(inquirySchedule(inquiry)));
   return { Put: { TableName: registry, Item: { ...inquiryKey(inquiry), ...inquiry, ...queued } } };
 }
 
@@ -151,8 +151,8 @@ export function inquiryItem({ registry }: StoreTables, inquiry: Inquiry): Transa
  * have queues of their own, so that they do not delay the others.
  */
 export function inquiryQueued(inquiry: Inquiry, dueAtMs: number): Item {
-  const { unknownOutcome, routineLook, undecidable } = QueueRow;
-  const known = isRoutine(inquiry) ? routineLook : unknownOutcome;
+  const { unknownOutcome, routineInquiry, undecidable } = QueueRow;
+  const known = isRoutine(inquiry) ? routineInquiry : unknownOutcome;
   return queuedFor(inquiry.undecidable === true ? undecidable : known, shardOf(inquiry.paymentId), dueAtMs);
 }
 
@@ -199,7 +199,7 @@ export function openOrderKey({ orderId: id }: Pick<OpenOrder, 'orderId'>): Item 
 }
 
 export function openOrderRow(open: OpenOrder): Item {
-  return { ...openOrderKey(open), ...open, ...openOrderQueued(open, firstLookMs(lookOfOrder(open))) };
+  return { ...openOrderKey(open), ...open, ...openOrderQueued(open, firstLookMs(orderSchedule(open))) };
 }
 
 /** The attributes that list an open order. */
@@ -214,7 +214,10 @@ export function parseOpenOrder(item: Item): OpenOrder {
 // ------------------------------------------------------------------------------------------------------------- reading
 
 export const UNKNOWN_OUTCOMES: Queue<Inquiry> = { of: [QueueRow.unknownOutcome], parse: parseInquiry };
-export const ROUTINE_LOOKS: Queue<Inquiry> = { of: [QueueRow.routineLook, QueueRow.undecidable], parse: parseInquiry };
+export const ROUTINE_INQUIRIES: Queue<Inquiry> = {
+  of: [QueueRow.routineInquiry, QueueRow.undecidable],
+  parse: parseInquiry,
+};
 /** The queues that the metrics count. */
 export const NOT_ROUTINE: Queue<Inquiry> = { of: [QueueRow.unknownOutcome, QueueRow.undecidable], parse: parseInquiry };
 export const RETURNS: Queue<ChargeToReturn> = { of: [QueueRow.return], parse: parseChargeToReturn };

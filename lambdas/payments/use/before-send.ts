@@ -6,7 +6,7 @@ import type { PaymentChain } from './payment-chain.ts';
 import type { ChangeOrder, Processor } from './processor.ts';
 import { READ_TIMEOUT_MS, type RecordChargeTools, recordCharge } from './record-charge.ts';
 
-export interface Looked {
+export interface ReadCharge {
   /** The charge as its processor's books show it. */
   readonly charge: ProcessorCharge;
   /** The payment's chain, with every fact of `charge`. */
@@ -21,11 +21,11 @@ export interface Looked {
  * @param known the newest chain, if the caller has it @default it is read
  * @throws as `recordCharge`
  */
-export function lookBeforeSend(
+export function readChargeBeforeSend(
   { processor, ...tools }: RecordChargeTools & { readonly processor: Pick<Processor, 'showCharge'> },
   { operationId, paymentId, chargeId }: Pick<ChangeOrder, 'operationId' | 'paymentId' | 'chargeId'>,
   known?: PaymentChain,
-): Promise<Looked> {
+): Promise<ReadCharge> {
   const show = (): Promise<ProcessorCharge> => processor.showCharge(chargeId, { timeoutMs: READ_TIMEOUT_MS });
   return recordCharge(tools, paymentId, operationId, show, known);
 }
@@ -35,7 +35,10 @@ export function lookBeforeSend(
  * account, may have taken the money or ended the hold since the change began. Inconsistent books can show less than the
  * chain. Nothing is sent to a charge whose metadata name another payment.
  */
-export function maySend({ operationId, chargeId, change }: ChangeOrder, { charge, chain: { state } }: Looked): boolean {
+export function maySend(
+  { operationId, chargeId, change }: ChangeOrder,
+  { charge, chain: { state } }: ReadCharge,
+): boolean {
   if (isOfAnotherPayment(charge, state.payment.id)) return false;
   const begun = changeOf(state, operationId);
   if (begun !== undefined && !isUnderWay(begun, state)) return false;

@@ -94,7 +94,7 @@ export async function changePayment(
 
 interface Work {
   /** Decides on the found outcome, given the current chain. Undefined when there was nothing to find out. */
-  readonly word: Awaited<ReturnType<typeof findOutChange>> | undefined;
+  readonly decideOutcome: Awaited<ReturnType<typeof findOutChange>> | undefined;
   readonly chain: PaymentChain;
 }
 
@@ -163,21 +163,25 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     const { clock } = this.#tools;
     const change = this.#changeIn(chain.state);
     // A callback or a rival has ended the change; only the answer is missing.
-    if (!isUnderWay(change, chain.state)) return { word: undefined, chain };
+    if (!isUnderWay(change, chain.state)) return { decideOutcome: undefined, chain };
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) {
-      if (sent === 'maybe') return { word: undefined, chain };
+      if (sent === 'maybe') return { decideOutcome: undefined, chain };
       if (!isSendWindowClosed({ nowMs: clock.nowMs(), claimedAtMs })) throw elsewhere();
-      return { word: ({ state }) => decideNeverAsked(change, state), chain };
+      return { decideOutcome: ({ state }) => decideNeverAsked(change, state), chain };
     }
     const underway = { claimedAtMs, sent, answerByMs: this.#answerByMs, note };
     const tools = { ...this.#tools, processor, cause: this.#request.cause };
-    return { word: await findOutChange(tools, change, chain, underway), chain };
+    return { decideOutcome: await findOutChange(tools, change, chain, underway), chain };
   }
 
-  conclude({ word, chain }: Work, nowMs: number, { claimedAtMs, sent }: Held<PaymentChain>): Conclusion<Write> {
+  conclude(
+    { decideOutcome, chain }: Work,
+    nowMs: number,
+    { claimedAtMs, sent }: Held<PaymentChain>,
+  ): Conclusion<Write> {
     const { operationId, paymentId, requestId, cause } = this.#request;
-    const decision = word?.(chain);
+    const decision = decideOutcome?.(chain);
     const draft = this.#ending(decision, chain.state) ?? this.#notKnownYet(decision, chain.state);
     const occasion = { occurredAtMs: nowMs, cause };
     const transition =
@@ -194,7 +198,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
       write: {
         ...(transition === undefined ? {} : { transition }),
         ...(unknown ? { inquiry: { operationId, paymentId, claimedAtMs } } : {}),
-        ...(transition === undefined && (word !== undefined || sent === 'maybe')
+        ...(transition === undefined && (decideOutcome !== undefined || sent === 'maybe')
           ? this.#endedByRival(state, nowMs)
           : {}),
       },
@@ -205,8 +209,8 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     return this.#tools.store.commit({ record, expects, ...write });
   }
 
-  async decideAgain({ word }: Work): Promise<Work> {
-    return { word, chain: await this.read() };
+  async decideAgain({ decideOutcome }: Work): Promise<Work> {
+    return { decideOutcome, chain: await this.read() };
   }
 
   /** The draft, if it ends this change. A callback records every other fact. */

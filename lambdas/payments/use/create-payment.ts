@@ -43,7 +43,7 @@ import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import type { Claim, Commit, Inquiry, PaymentStore } from './payment-store.ts';
 import { type KnownProcessors, type NoProcessor, pinnedProcessor, processorFor } from './pinned-processor.ts';
 import type { ChargeOrder, Processor } from './processor.ts';
-import { chargesToReturn, holdToEnd, inquiryForCharge, lookAtBooks } from './queued-with.ts';
+import { booksInquiry, chargesToReturn, holdToEnd, inquiryForCharge } from './queued-with.ts';
 
 export interface CreatePaymentTools extends ExecuteTools, KnownProcessors {
   readonly store: PaymentStore;
@@ -133,7 +133,7 @@ async function readiness(processor: Processor | NoProcessor): Promise<void> {
 class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> {
   readonly key: ClaimedKey;
   readonly expired: Refusal;
-  readonly breaker: { readonly look: () => Promise<void>; readonly lookOfBegun: () => Promise<void> };
+  readonly breaker: { readonly check: () => Promise<void>; readonly checkBegun: () => Promise<void> };
   readonly #tools: CreatePaymentTools;
   readonly #request: CreatePayment;
   readonly #answerByMs: number;
@@ -145,10 +145,10 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     this.key = { operationId: chargeOperation(paymentId), paymentId, fingerprint };
     this.expired = { kind: 'key_expired', paymentId };
     this.breaker = {
-      look: async () => {
+      check: async () => {
         await readiness(this.#chosen());
       },
-      lookOfBegun: async () => {
+      checkBegun: async () => {
         const { first } = await this.read();
         await readiness(pinnedProcessor(tools, first) ?? this.#chosen());
       },
@@ -347,5 +347,5 @@ function endedByRival(
   if (fact?.kind === 'pending' || fact?.kind === 'action_required')
     return fact.chargeId === chargeId ? {} : { inquiry: inquiryForCharge(id, fact.chargeId, nowMs) };
   const isUnknown = fact?.kind === 'unknown' || (fact === undefined && sent === 'maybe');
-  return isUnknown ? { inquiry: lookAtBooks(id, nowMs) } : {};
+  return isUnknown ? { inquiry: booksInquiry(id, nowMs) } : {};
 }

@@ -13,7 +13,7 @@ import type { Fact } from '../domain/facts.ts';
 import type { HoldChange, Refund } from '../domain/payment.ts';
 import { NOT_ATTEMPTED, ofProcessor } from '../domain/payment.ts';
 import type { PaymentState } from '../domain/payment-state.ts';
-import { type Looked, lookBeforeSend, maySend } from './before-send.ts';
+import { maySend, type ReadCharge, readChargeBeforeSend } from './before-send.ts';
 import { type Found, findOut, type Underway } from './find-out.ts';
 import type { PaymentChain } from './payment-chain.ts';
 import type { ChangeOrder, ChangeOutcome, Processor } from './processor.ts';
@@ -42,32 +42,32 @@ export async function findOutChange(
   const order = changeOrder(change, chain);
   // The first send follows the claim directly, and the claim was decided on this chain.
   let known = underway.sent === 'nothing' ? chain : undefined;
-  let looked: Looked | undefined;
-  const look = async (): Promise<Looked> => {
-    const looking = lookBeforeSend(tools, order, known);
+  let read: ReadCharge | undefined;
+  const readCharge = async (): Promise<ReadCharge> => {
+    const reading = readChargeBeforeSend(tools, order, known);
     known = undefined;
-    looked = await looking;
-    return looked;
+    read = await reading;
+    return read;
   };
   const found = await findOut<ChangeOutcome>({ abilities: processor.abilities, clock, entropy }, underway, {
-    mayBeSent: async () => maySend(order, await look()),
+    mayBeSent: async () => maySend(order, await readCharge()),
     send: async (limit) => {
       const answer = await processor.change(order, limit);
-      if (answer.kind === 'refused') await look();
+      if (answer.kind === 'refused') await readCharge();
       return answer;
     },
-    look: (limit) => processor.findChange(order, limit),
+    lookUp: (limit) => processor.findChange(order, limit),
     isRefusal: ({ kind }) => kind === 'refused',
   });
   // The send window has closed. Facts of the charge since the claim are recorded before the change ends.
-  const isProven = found.kind !== 'not_attempted' || looked !== undefined || (await isRead(look));
+  const isProven = found.kind !== 'not_attempted' || read !== undefined || (await isRead(readCharge));
   return ({ state }) => (isProven ? decideFound(found, change, state) : undefined);
 }
 
 /** @returns false when the processor's books cannot be read now */
-async function isRead(look: () => Promise<unknown>): Promise<boolean> {
+async function isRead(readCharge: () => Promise<unknown>): Promise<boolean> {
   try {
-    await look();
+    await readCharge();
     return true;
   } catch (error) {
     if (error instanceof RetryableError || error instanceof AmbiguousError) return false;

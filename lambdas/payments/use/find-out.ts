@@ -44,7 +44,7 @@ export interface Question<Answer> {
    */
   mayBeSent?(): Promise<boolean>;
   send(limit: CallLimit): Promise<Answer>;
-  look(limit: CallLimit): Promise<Answer | { readonly kind: 'absent' }>;
+  lookUp(limit: CallLimit): Promise<Answer | { readonly kind: 'absent' }>;
   /** Whether the processor refused. A refusal may apply to one attempt only. */
   isRefusal(answer: Answer): boolean;
 }
@@ -69,14 +69,14 @@ export async function findOut<Answer>(
   let sent = sentBefore;
   let sends = 0;
   let allowed = true;
-  let looked: 'absent' | 'unavailable' | undefined;
+  let lookedUp: 'absent' | 'unavailable' | undefined;
   const timeLeftMs = (): number => answerByMs - COMMIT_RESERVE_MS - clock.nowMs();
 
   for (let taken = 0; taken < MAX_STEPS; taken += 1) {
     const next = (): SettlementStep => {
       const nowMs = clock.nowMs();
       const timeLeft = timeLeftMs() >= SHORTEST_SEND_MS;
-      return nextStep({ nowMs, claimedAtMs, abilities, sent, sends, looked, timeLeft, allowed });
+      return nextStep({ nowMs, claimedAtMs, abilities, sent, sends, lookedUp, timeLeft, allowed });
     };
     let step = next();
     if (step.do === 'send') {
@@ -88,9 +88,9 @@ export async function findOut<Answer>(
     }
     if (step.do === 'conclude') return { kind: step.fact };
     if (step.do === 'ask') {
-      const seen = await look(question);
+      const seen = await lookUp(question);
       if (seen.kind === 'answer') return seen;
-      looked = seen.kind;
+      lookedUp = seen.kind;
       continue;
     }
     const leftMs = timeLeftMs();
@@ -99,11 +99,11 @@ export async function findOut<Answer>(
         retryAfterSeconds: 1,
       });
     }
-    const heard = await send(question, Math.min(SEND_TIMEOUT_MS, leftMs), sent);
-    if (heard.kind === 'answer') return heard;
+    const result = await send(question, Math.min(SEND_TIMEOUT_MS, leftMs), sent);
+    if (result.kind === 'answer') return result;
     sent = 'maybe';
     sends += 1;
-    looked = undefined;
+    lookedUp = undefined;
     await clock.sleep(tools.entropy.fraction() * FIRST_WAIT_MS);
   }
   return { kind: 'unknown' };
@@ -117,21 +117,21 @@ function notedQuestion<Answer>(
 ): Question<Answer> {
   const noted = async <Seen>(call: NotedCall['do'], ask: () => Promise<Seen>): Promise<Seen> => {
     const atMs = clock.nowMs();
-    const took = (heard: string) => note({ do: call, heard, atMs, tookMs: clock.nowMs() - atMs });
+    const took = (result: string) => note({ do: call, result, atMs, tookMs: clock.nowMs() - atMs });
     try {
       const seen = await ask();
       took(kindOf(seen));
       return seen;
     } catch (error) {
       if (call === 'look') took('unavailable');
-      else took(error instanceof RetryableError ? 'not_sent' : 'unheard');
+      else took(error instanceof RetryableError ? 'not_sent' : 'no_response');
       throw error;
     }
   };
   return {
     ...question,
     send: (limit) => noted('send', () => question.send(limit)),
-    look: (limit) => noted('look', () => question.look(limit)),
+    lookUp: (limit) => noted('look', () => question.lookUp(limit)),
   };
 }
 
@@ -159,25 +159,25 @@ async function send<Answer>(
   question: Question<Answer>,
   timeoutMs: number,
   sent: 'nothing' | 'maybe',
-): Promise<{ readonly kind: 'answer'; readonly answer: Answer } | { readonly kind: 'unheard' }> {
+): Promise<{ readonly kind: 'answer'; readonly answer: Answer } | { readonly kind: 'no_response' }> {
   try {
     const answer = await question.send({ timeoutMs });
-    return sent === 'nothing' || !question.isRefusal(answer) ? { kind: 'answer', answer } : { kind: 'unheard' };
+    return sent === 'nothing' || !question.isRefusal(answer) ? { kind: 'answer', answer } : { kind: 'no_response' };
   } catch (error) {
     if (error instanceof RetryableError) {
       if (sent === 'nothing') throw error;
-      return { kind: 'unheard' };
+      return { kind: 'no_response' };
     }
-    if (error instanceof AmbiguousError) return { kind: 'unheard' };
+    if (error instanceof AmbiguousError) return { kind: 'no_response' };
     throw error;
   }
 }
 
-async function look<Answer>(
+async function lookUp<Answer>(
   question: Question<Answer>,
 ): Promise<{ readonly kind: 'answer'; readonly answer: Answer } | { readonly kind: 'absent' | 'unavailable' }> {
   try {
-    const seen = await question.look({ timeoutMs: LOOKUP_TIMEOUT_MS });
+    const seen = await question.lookUp({ timeoutMs: LOOKUP_TIMEOUT_MS });
     return isAbsent(seen) ? { kind: 'absent' } : { kind: 'answer', answer: seen };
   } catch (error) {
     if (error instanceof RetryableError || error instanceof AmbiguousError) return { kind: 'unavailable' };
@@ -208,7 +208,7 @@ export async function settleCharge(
 ): Promise<ChargeFact> {
   const found = await findOut<ChargeOutcome>({ abilities: processor.abilities, clock, entropy }, underway, {
     send: (limit) => processor.charge(order, limit),
-    look: (limit) => processor.findCharge(order, limit),
+    lookUp: (limit) => processor.findCharge(order, limit),
     isRefusal: ({ kind }) => kind === 'declined' || kind === 'rejected',
   });
   return found.kind === 'answer' ? found.answer : { kind: found.kind };

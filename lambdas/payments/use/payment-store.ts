@@ -1,5 +1,5 @@
 import type { Mode, OperationId, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
-import type { Looked } from '../../kernel/looks.ts';
+import type { LookSchedule } from '../../kernel/looks.ts';
 import type { CompletedRecord, OpenRecord } from '../../once/domain/idempotency.ts';
 import type {
   CommitOutcome,
@@ -74,7 +74,7 @@ export interface ChargeToReturn {
 }
 
 /** A return is attempted on the schedule of inquiries of the same age. */
-export function lookOfReturn({ chargeId, foundAtMs }: ChargeToReturn): Looked {
+export function returnSchedule({ chargeId, foundAtMs }: ChargeToReturn): LookSchedule {
   return { kind: 'answer', name: chargeId, sinceMs: foundAtMs };
 }
 
@@ -107,7 +107,7 @@ export interface Inquiry {
   readonly undecidable?: boolean;
 }
 
-export function lookOfInquiry({ operationId, claimedAtMs, waitsFor }: Inquiry): Looked {
+export function inquirySchedule({ operationId, claimedAtMs, waitsFor }: Inquiry): LookSchedule {
   return { kind: waitsFor ?? 'answer', name: operationId, sinceMs: claimedAtMs };
 }
 
@@ -128,7 +128,7 @@ export interface OpenOrder {
   readonly sequence: number;
 }
 
-export function lookOfOrder({ orderId, createdAtMs }: OpenOrder): Looked {
+export function orderSchedule({ orderId, createdAtMs }: OpenOrder): LookSchedule {
   return { kind: 'order', name: orderId, sinceMs: createdAtMs };
 }
 

@@ -74,7 +74,7 @@ function undecidedAtBank(before: Before, transitions: readonly Transition[]): re
 }
 
 /** The queue entry with which all charges of the payment are read from the processor's books and recorded. */
-export function lookAtBooks(paymentId: PaymentId, claimedAtMs: number): Inquiry {
+export function booksInquiry(paymentId: PaymentId, claimedAtMs: number): Inquiry {
   return { operationId: chargeOperation(paymentId), paymentId, claimedAtMs, waitsFor: 'books' };
 }
 

@@ -10,7 +10,7 @@ import type { EffectStore } from './effect-store.ts';
 import { chainOf, type PaymentChain, readChain } from './payment-chain.ts';
 import type { PaymentStore } from './payment-store.ts';
 import type { ProcessorBooks } from './processor.ts';
-import { lookAtBooks, queuedWith } from './queued-with.ts';
+import { booksInquiry, queuedWith } from './queued-with.ts';
 import { alarmContradictions, alarmLateSuccess, type ContradictionTools } from './raise-alarms.ts';
 import { queueUntracked, untrackedEntries } from './untracked-entries.ts';
 
@@ -114,7 +114,7 @@ export function nextPart(
   const isMore = part.length < transitions.length;
   const queued = queuedWith(chain, part);
   const untracked = untrackedEntries({ charge, state }, nowMs);
-  const look = isMore ? [lookAtBooks(chain.first.payment.id, nowMs)] : [];
+  const look = isMore ? [booksInquiry(chain.first.payment.id, nowMs)] : [];
   return {
     part,
     isMore,

@@ -4,7 +4,7 @@ import type { OrphanedCallback } from './effect-store.ts';
 import type { ChargeToReturn, Inquiry } from './payment-store.ts';
 
 /** The time of the next look at an entry that stays in its queue. */
-export interface NextLook {
+export interface Postponement {
   /** Unix milliseconds. */
   readonly dueAtMs: number;
   /** Whether it waits for an operator. */
@@ -20,20 +20,20 @@ export interface UnfinishedWork {
   /** Claims whose lease has ended or, after a release, whose send window has ended. */
   staleClaims(due: Due): Promise<readonly OpenRecord[]>;
   /** No effect on a claim that was completed since. */
-  postponeClaim(record: OpenRecord, next: NextLook): Promise<void>;
+  postponeClaim(record: OpenRecord, next: Postponement): Promise<void>;
   /** Inquiries about unknown outcomes. */
   unknownOutcomes(due: Due): Promise<readonly Inquiry[]>;
   /** Inquiries that wait for a payer, a bank or an operator. */
-  routineLooks(due: Due): Promise<readonly Inquiry[]>;
+  routineInquiries(due: Due): Promise<readonly Inquiry[]>;
   /** The entries that the metrics count, due or not: unknown outcomes, and inquiries that wait for an operator. */
   undetermined(limit: number): Promise<readonly Inquiry[]>;
   /** Deletes the entry only if it is unchanged: a look that was queued again since stays. */
   closeInquiry(inquiry: Inquiry): Promise<void>;
   /** No effect on an entry that was closed or queued again since. */
-  postponeInquiry(inquiry: Inquiry, next: NextLook): Promise<void>;
+  postponeInquiry(inquiry: Inquiry, next: Postponement): Promise<void>;
   chargesToReturn(due: Due): Promise<readonly ChargeToReturn[]>;
   /** No effect on an entry that was closed, or has become another kind of return, since. */
-  postponeReturn(charge: ChargeToReturn, next: NextLook): Promise<void>;
+  postponeReturn(charge: ChargeToReturn, next: Postponement): Promise<void>;
   /** Deletes the entry only if it is unchanged: a hold that was captured and queued again since stays. */
   closeReturn(charge: ChargeToReturn): Promise<void>;
 }

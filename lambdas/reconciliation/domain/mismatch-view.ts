@@ -6,7 +6,7 @@ import { type ViewRow } from '../../views/domain/views.ts';
 import type { Mismatch } from './compare-books.ts';
 
 /** The subject of a comparison: a payment in one currency, or a charge without a known payment. */
-export interface LookedAt {
+export interface LookSubject {
   readonly books: BooksName;
   /** The owner of the payment; absent for a charge without a known payment. */
   readonly owner?: ViewOwner;
@@ -24,7 +24,7 @@ export type MismatchChange = 'suspected' | 'confirmed' | 'gone';
 export type MismatchCounts = Readonly<Record<OpenMismatch['status'], number>>;
 
 /** A mismatch as stored in the view, until a later look finds no difference. */
-export interface OpenMismatch extends LookedAt {
+export interface OpenMismatch extends LookSubject {
   readonly id: string;
   readonly mismatch: Mismatch;
   /** `confirmed` after the same difference has lasted {@link STEADY_FOR_MS}. Only confirmed mismatches raise an alarm. */
@@ -54,13 +54,13 @@ const MAX_CHARGE_IDS = 20;
 export function seenAgain(
   digest: Pick<Digest, 'sha256'>,
   found: OpenMismatch | undefined,
-  about: LookedAt,
+  about: LookSubject,
   mismatch: Mismatch,
   nowMs: number,
 ): OpenMismatch {
   // A look that started before the stored one is outdated.
   if (found !== undefined && nowMs < found.lastSeenAtMs) return found;
-  const isSteady = found !== undefined && apart(found.mismatch) === apart(mismatch);
+  const isSteady = found !== undefined && differenceMinor(found.mismatch) === differenceMinor(mismatch);
   const steadySinceMs = isSteady ? found.steadySinceMs : nowMs;
   const isConfirmed = found?.status === 'confirmed' || nowMs - steadySinceMs >= STEADY_FOR_MS;
   return {
@@ -74,7 +74,7 @@ export function seenAgain(
   };
 }
 
-function apart({ processorMinor, ledgerMinor }: Mismatch): number {
+function differenceMinor({ processorMinor, ledgerMinor }: Mismatch): number {
   return processorMinor - ledgerMinor;
 }
 
@@ -85,7 +85,7 @@ const PREFIX = 'mis_';
 const DIGEST_BYTES = 16;
 export const MISMATCH_ID = /^mis_([0-9a-z]{1,10})_[a-z2-7]{26}$/;
 
-function mismatchId(digest: Pick<Digest, 'sha256'>, { books, subject, createdAtMs, currency }: LookedAt): string {
+function mismatchId(digest: Pick<Digest, 'sha256'>, { books, subject, createdAtMs, currency }: LookSubject): string {
   const name = digest.sha256(JSON.stringify(['mismatch', books.name, books.mode, books.account, subject, currency]));
   return `${PREFIX}${createdAtMs.toString(36)}_${base32(name.subarray(0, DIGEST_BYTES))}`;
 }
@@ -98,7 +98,7 @@ export function mismatchPlace(id: string): string | undefined {
   return createdAtMs.toString(36) === time ? placeOf(createdAtMs, id) : undefined;
 }
 
-export function mismatchKey(digest: Pick<Digest, 'sha256'>, about: LookedAt): ViewKey {
+export function mismatchKey(digest: Pick<Digest, 'sha256'>, about: LookSubject): ViewKey {
   return {
     partition: mismatchPartition(about.owner),
     sort: placeOf(about.createdAtMs, mismatchId(digest, about)),

@@ -6,7 +6,7 @@ import { mergedRows } from '../../views/use/merged-rows.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import type { Mismatch } from '../domain/compare-books.ts';
 import {
-  type LookedAt,
+  type LookSubject,
   type MismatchChange,
   type MismatchCounts,
   mismatchKey,
@@ -34,9 +34,9 @@ export interface MismatchViewTools {
  * @returns the change of the status, if any
  * @throws RetryableError when rivals won every round
  */
-export async function keepLook(
+export async function recordLook(
   { views, digest }: MismatchViewTools,
-  about: LookedAt,
+  about: LookSubject,
   mismatch: Mismatch | undefined,
   nowMs: number,
 ): Promise<{ readonly change: MismatchChange; readonly open: OpenMismatch } | undefined> {

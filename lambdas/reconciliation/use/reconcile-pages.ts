@@ -227,6 +227,6 @@ function textOf(at: Place): string {
 }
 
 /** A string that identifies a processor, its mode and account. */
-export function wordOf({ name, mode, account }: BooksName): string {
+export function booksKey({ name, mode, account }: BooksName): string {
   return JSON.stringify([name, mode, account]);
 }

@@ -12,9 +12,10 @@ import { positionAt, timeOf } from '../../payments/use/transition-reader.ts';
 import { queueUntracked } from '../../payments/use/untracked-entries.ts';
 import { DAY_MS, dayOf } from '../../views/domain/views.ts';
 import { compareBooks, type Mismatch } from '../domain/compare-books.ts';
-import type { LookedAt, MismatchChange, MismatchCounts, OpenMismatch } from '../domain/mismatch-view.ts';
-import { countMismatches, keepLook, type MismatchViewTools } from './mismatch-view.ts';
+import type { LookSubject, MismatchChange, MismatchCounts, OpenMismatch } from '../domain/mismatch-view.ts';
+import { countMismatches, type MismatchViewTools, recordLook } from './mismatch-view.ts';
 import {
+  booksKey,
   type ListedCharge,
   MINUTE_MS,
   type PageTools,
@@ -22,7 +23,6 @@ import {
   readPage,
   type TimePart,
   type ToCompare,
-  wordOf,
 } from './reconcile-pages.ts';
 
 export interface ReconcileTools extends PageTools, MismatchViewTools {
@@ -145,7 +145,7 @@ async function comparePart(
   part: TimePart,
   deadlineMs: number,
 ): Promise<JobCounts & { readonly isWhole: boolean }> {
-  const looks = looksAt(part);
+  const looks = looksOf(part);
   const sum = { done: 0, left: 0, failed: 0, isWhole: true };
   const take = async (atOne: (look: Look) => Promise<JobCounts>): Promise<void> => {
     const isLate = tools.clock.nowMs() >= deadlineMs;
@@ -166,7 +166,7 @@ async function comparePart(
 }
 
 /** One look at each payment of a part, at each charge that names none, and at each charge that cannot be read. */
-function looksAt({
+function looksOf({
   charges,
   unreadable,
   outcomes,
@@ -251,7 +251,7 @@ class Look {
   }
 
   async atOpen(open: OpenMismatch): Promise<JobCounts> {
-    const books = this.#tools.books.find((each) => wordOf(each) === wordOf(open.books));
+    const books = this.#tools.books.find((each) => booksKey(each) === booksKey(open.books));
     if (books === undefined) return ONE_LEFT;
     const { paymentId } = open.mismatch;
     const chain = paymentId === undefined ? undefined : await readChain(this.#tools.effects, paymentId);
@@ -281,7 +281,7 @@ class Look {
       // The transitions of a payment at another account do not belong to these books.
       ...(here ? chain : { transitions: [] }),
     });
-    const about: Omit<LookedAt, 'currency'> = {
+    const about: Omit<LookSubject, 'currency'> = {
       books: { name: books.name, mode: books.mode, account: books.account },
       owner: { tenantId: payment.tenantId, mode: payment.mode },
       subject: payment.id,
@@ -320,7 +320,7 @@ class Look {
 
   /** A charge that names no payment, or one that does not exist. Each is compared separately. */
   async atUnmatched(books: ProcessorBooks, charge: ProcessorCharge): Promise<JobCounts> {
-    const about: LookedAt = {
+    const about: LookSubject = {
       books: { name: books.name, mode: books.mode, account: books.account },
       subject: charge.chargeId,
       createdAtMs: charge.createdAtSeconds * 1000,
@@ -345,12 +345,12 @@ class Look {
     return ONE_FAILED;
   }
 
-  async #keep(about: LookedAt, mismatches: readonly Mismatch[]): Promise<void> {
+  async #keep(about: LookSubject, mismatches: readonly Mismatch[]): Promise<void> {
     const { books, owner, subject, createdAtMs, currency } = about;
     const mismatch = mismatches.find((each) => each.currency === currency);
     const named = { books, ...(owner === undefined ? {} : { owner }), subject, createdAtMs, currency };
-    const told = await keepLook(this.#tools, named, mismatch, this.#beganAtMs);
-    if (told !== undefined) this.#tools.observer.difference(told.change, told.open);
+    const recorded = await recordLook(this.#tools, named, mismatch, this.#beganAtMs);
+    if (recorded !== undefined) this.#tools.observer.difference(recorded.change, recorded.open);
   }
 
   async #read(books: ProcessorBooks, chargeId: string): Promise<readonly ProcessorCharge[]> {

@@ -10,7 +10,7 @@ import type { StoreTables } from '../../once/store/transact-items.ts';
 import { parseOrderId } from '../../orders/ids.ts';
 import { type ChainId, parsePaymentId } from '../../payments/ids.ts';
 import type { WalkPage, WalkStep } from '../../views/use/view-store.ts';
-import type { BesideLedger, RowOfChain, RowsOfChains } from '../use/close-remnants.ts';
+import type { ChainRowTable, RowOfChain, RowsOfChains } from '../use/close-remnants.ts';
 
 /** Rows per step: about half a megabyte with typical answers. */
 const PAGE = 500;
@@ -50,7 +50,7 @@ const EFFECTS = [correction, decision, annotation, approval];
 
 /** The key of a row, and an attribute that shows whether it is unchanged. */
 interface Place {
-  readonly table: BesideLedger;
+  readonly table: ChainRowTable;
   readonly key: Item;
   readonly unchanged: readonly [name: string, value: unknown];
   /** The attribute to remove. @default the whole row */
@@ -69,7 +69,7 @@ export class DynamoDbRowsOfChains implements RowsOfChains {
     this.#pacing = pacing;
   }
 
-  async rows(table: BesideLedger, { segment, segments, after }: WalkStep): Promise<WalkPage<RowOfChain>> {
+  async rows(table: ChainRowTable, { segment, segments, after }: WalkStep): Promise<WalkPage<RowOfChain>> {
     const input = {
       TableName: this.#tables[table],
       Segment: segment,

@@ -23,12 +23,12 @@ import {
   inquiryQueued,
   NOT_ROUTINE,
   RETURNS,
-  ROUTINE_LOOKS,
+  ROUTINE_INQUIRIES,
   returnQueued,
   UNKNOWN_OUTCOMES,
 } from '../../payments/store/queue-items.ts';
 import type { ChargeToReturn, Inquiry } from '../../payments/use/payment-store.ts';
-import type { NextLook, UnfinishedWork } from '../../payments/use/unfinished-work.ts';
+import type { Postponement, UnfinishedWork } from '../../payments/use/unfinished-work.ts';
 
 const { openClaimsIndex, partitionKey: RECORD_KEY } = IdempotencyTable;
 
@@ -68,7 +68,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
     );
   }
 
-  async postponeClaim(record: OpenRecord, { dueAtMs, undecidable }: NextLook): Promise<void> {
+  async postponeClaim(record: OpenRecord, { dueAtMs, undecidable }: Postponement): Promise<void> {
     const now = { [openClaimsIndex.sortKey]: dueAtMs, ...markOf(record, undecidable) };
     await setAttributes(this.#claims, recordKey(record.operationId), now, IS_OPEN);
   }
@@ -77,8 +77,8 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
     return readDue(this.#queues, UNKNOWN_OUTCOMES, due);
   }
 
-  async routineLooks(due: Due): Promise<readonly Inquiry[]> {
-    return readDue(this.#queues, ROUTINE_LOOKS, due);
+  async routineInquiries(due: Due): Promise<readonly Inquiry[]> {
+    return readDue(this.#queues, ROUTINE_INQUIRIES, due);
   }
 
   async undetermined(limit: number): Promise<readonly Inquiry[]> {
@@ -89,7 +89,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
     await this.#delete(inquiryKey(inquiry), isUnchanged(inquiry));
   }
 
-  async postponeInquiry(inquiry: Inquiry, { dueAtMs, undecidable }: NextLook): Promise<void> {
+  async postponeInquiry(inquiry: Inquiry, { dueAtMs, undecidable }: Postponement): Promise<void> {
     const queued = inquiryQueued({ ...inquiry, undecidable }, dueAtMs);
     const now = { ...queued, ...markOf(inquiry, undecidable) };
     await setAttributes(this.#queues, inquiryKey(inquiry), now, isUnchanged(inquiry));
@@ -107,7 +107,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
     await this.#delete(chargeToReturnKey(charge), isUnchangedReturn(charge));
   }
 
-  async postponeReturn(charge: ChargeToReturn, { dueAtMs, undecidable }: NextLook): Promise<void> {
+  async postponeReturn(charge: ChargeToReturn, { dueAtMs, undecidable }: Postponement): Promise<void> {
     const now = { ...returnQueued(charge, dueAtMs), ...markOf(charge, undecidable) };
     await setAttributes(this.#queues, chargeToReturnKey(charge), now, isSameReturn(charge));
   }

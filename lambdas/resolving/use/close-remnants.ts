@@ -8,13 +8,13 @@ import type { OrderStore } from '../../orders/use/order-store.ts';
 import { type ChainId, isOrderId } from '../../payments/ids.ts';
 import { hasBegun, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
-import { lookAtBooks } from '../../payments/use/queued-with.ts';
+import { booksInquiry } from '../../payments/use/queued-with.ts';
 import type { WalkPage, WalkStep } from '../../views/use/view-store.ts';
 import { walkAll } from '../../views/use/walk-all.ts';
 import type { ImpliedRows } from './rebuild-queues.ts';
 
 /** The tables whose rows are written together with rows of the Ledger. */
-export type BesideLedger = 'registry' | 'idempotency';
+export type ChainRowTable = 'registry' | 'idempotency';
 
 /** A row that was written in one transaction with a transition of this chain. */
 export interface RowOfChain {
@@ -46,7 +46,7 @@ export interface RowOfChain {
 }
 
 export interface RowsOfChains {
-  rows(table: BesideLedger, step: WalkStep): Promise<WalkPage<RowOfChain>>;
+  rows(table: ChainRowTable, step: WalkStep): Promise<WalkPage<RowOfChain>>;
   /** Deletes the row if it is unchanged. @returns false when it has changed or does not exist */
   remove(row: RowOfChain): Promise<boolean>;
 }
@@ -55,7 +55,7 @@ export interface CloseRemnantsTools {
   readonly store: Pick<PaymentStore, 'listTransitions'>;
   readonly approvals: Pick<ApprovingStore, 'readApproval'>;
   readonly orders: Pick<OrderStore, 'listOrderTransitions'>;
-  readonly beside: RowsOfChains;
+  readonly chainRows: RowsOfChains;
   readonly implied: ImpliedRows;
   readonly clock: Pick<Clock, 'nowMs'>;
 }
@@ -118,11 +118,11 @@ export async function closeRemnants(
       const isThere = isOrderId(row.chainId)
         ? (await readOrderChain(tools.orders, row.chainId)) !== undefined
         : chain !== undefined && (await hasWritten(tools, chain, row));
-      if (isThere || !(await tools.beside.remove(row))) return;
+      if (isThere || !(await tools.chainRows.remove(row))) return;
       removed[row.kind] = (removed[row.kind] ?? 0) + 1;
       const operation = lostOperation(row);
       if (operation !== undefined && lost.length < MOST_KEPT) lost.push(operation);
-      if (chain !== undefined) await lookAgain(tools, chain.first.payment.id);
+      if (chain !== undefined) await queueBooksInquiry(tools, chain.first.payment.id);
     } catch (error) {
       // A fault of the store says nothing about the chain.
       if (isFault(error)) throw error;
@@ -131,7 +131,7 @@ export async function closeRemnants(
   };
   for (const table of TABLES) {
     await walkAll(
-      { step: (step) => tools.beside.rows(table, step), each, progress: async () => progress(read) },
+      { step: (step) => tools.chainRows.rows(table, step), each, progress: async () => progress(read) },
       Array.from({ length: segments }, () => ''),
     );
   }
@@ -166,6 +166,6 @@ function lostOperation({ kind, operationId, chainId, writtenAtMs = 0 }: RowOfCha
 }
 
 /** Queues a look that records the operation's effects from the processor's books. */
-async function lookAgain({ implied, clock }: CloseRemnantsTools, paymentId: PaymentId): Promise<void> {
-  await implied.putMissing({ kind: 'inquiry', row: lookAtBooks(paymentId, clock.nowMs()) }, async () => false);
+async function queueBooksInquiry({ implied, clock }: CloseRemnantsTools, paymentId: PaymentId): Promise<void> {
+  await implied.putMissing({ kind: 'inquiry', row: booksInquiry(paymentId, clock.nowMs()) }, async () => false);
 }

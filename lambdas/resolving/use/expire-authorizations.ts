@@ -93,12 +93,12 @@ async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Pro
   if (clock.nowMs() < hold.authorizedAtMs + processor.abilities.holdValidityMs + MARGIN_MS) return ONE_LEFT;
   // The owner of the change finishes it, or the resolver does.
   if (isHoldChanging(chain.state)) return ONE_LEFT;
-  const status = await look(tools, chain);
-  const looked = await chainOfHold(tools, hold);
+  const status = await checkHold(tools, chain);
+  const current = await chainOfHold(tools, hold);
   // If a capture has started since, the void is refused.
-  if (isHeld(looked) && status === 'authorized' && isTime()) {
-    await voidHold(tools, looked);
-    if (isTime()) await look(tools, looked);
+  if (isHeld(current) && status === 'authorized' && isTime()) {
+    await voidHold(tools, current);
+    if (isTime()) await checkHold(tools, current);
   }
   const after = await chainOfHold(tools, hold);
   if (isHeld(after)) return ONE_LEFT;
@@ -135,7 +135,7 @@ function failedExpiries({ holdChanges }: PaymentChain['state']): number {
 }
 
 /** Reads the charge at the processor and records it. */
-async function look(tools: EndHoldTools, { first, state }: PaymentChain) {
+async function checkHold(tools: EndHoldTools, { first, state }: PaymentChain) {
   const { id, chargeId } = state.payment;
   const books = pinnedBooks(tools, first);
   invariant(

@@ -8,12 +8,12 @@ export type Backlog = Readonly<Partial<Record<BacklogMetricName, number>>>;
 export function observedWork(
   work: UnfinishedWork,
   clock: Pick<Clock, 'nowMs'>,
-  tell: (backlog: Backlog) => void,
+  report: (backlog: Backlog) => void,
 ): UnfinishedWork {
   return {
     staleClaims: async (due) => {
       const claims = await work.staleClaims(due);
-      tell({
+      report({
         [BacklogMetric.openClaims]: claims.length,
         [BacklogMetric.oldestClaim]: ageOfOldest(claims, due.untilMs),
       });
@@ -23,10 +23,10 @@ export function observedWork(
     unknownOutcomes: async (due) => {
       const unknown = await work.undetermined(due.limit);
       const oldest = ageOfOldest(unknown, clock.nowMs());
-      tell({ [BacklogMetric.unknownOutcomes]: unknown.length, [BacklogMetric.oldestUnknown]: oldest });
+      report({ [BacklogMetric.unknownOutcomes]: unknown.length, [BacklogMetric.oldestUnknown]: oldest });
       return work.unknownOutcomes(due);
     },
-    routineLooks: (due) => work.routineLooks(due),
+    routineInquiries: (due) => work.routineInquiries(due),
     undetermined: (limit) => work.undetermined(limit),
     closeInquiry: (inquiry) => work.closeInquiry(inquiry),
     postponeInquiry: (...next) => work.postponeInquiry(...next),

@@ -19,7 +19,7 @@ import type {
   PaymentStore,
   ReferenceName,
 } from '../../payments/use/payment-store.ts';
-import { holdToEnd, inquiryForCharge, lookAtBooks, queuedWith } from '../../payments/use/queued-with.ts';
+import { booksInquiry, holdToEnd, inquiryForCharge, queuedWith } from '../../payments/use/queued-with.ts';
 import type { LedgerWalk } from '../../views/use/ledger-walk.ts';
 import { type Walked, walkAll } from '../../views/use/walk-all.ts';
 
@@ -187,7 +187,7 @@ function otherRows(chain: PaymentChain): readonly ImpliedRow[] {
     return money !== undefined && money.leftMinor + money.pendingMinor > 0 ? [{ ...entry, by: 'refund' }] : [];
   });
   // After a decision or a stray charge, all charges of the payment are looked up, which may not have ended.
-  const books = decisions.size > 0 || strayCharges.size > 0 ? [lookAtBooks(paymentId, newest.occurredAtMs)] : [];
+  const books = decisions.size > 0 || strayCharges.size > 0 ? [booksInquiry(paymentId, newest.occurredAtMs)] : [];
   const isHeld = hold !== undefined && payment.status === 'requires_capture';
   const isReferred = reference !== undefined && !freesReference(payment);
   return [

@@ -12,7 +12,7 @@ export interface ResolveAllTools
   /** Absent in deployments that take no orders. Earlier orders are ended without them. */
   readonly parties?: Pick<OrderTools, keyof typeof NO_PARTIES>;
   /** Receives the result of each queue's sweep. */
-  readonly told: (queue: string, resolved: Resolved) => void;
+  readonly onResolved: (queue: string, resolved: Resolved) => void;
 }
 
 interface Sweep {
@@ -37,21 +37,21 @@ export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQ
     ...(deadlineMs === undefined ? {} : { deadlineMs }),
     finishOther: (record) => finishOrderClaim({ ...orders, cause }, record),
   });
-  const told =
+  const onResolved =
     (queue: string, sweep: SweepQueue): SweepQueue =>
     async (times) => {
       const resolved = await sweep(times).catch((error: unknown) => {
         report(error);
         return NOT_SWEPT;
       });
-      tools.told(queue, resolved);
+      tools.onResolved(queue, resolved);
       return resolved;
     };
   return {
-    claims: told('claims', (times) => resolveClaims(payments(times))),
-    inquiries: told('inquiries', (times) => resolveInquiries(payments(times), times.startedAtMs)),
-    returns: told('returns', (times) => returnCharges(payments(times), times.startedAtMs)),
-    orders: told('orders', ({ startedAtMs, ...times }) => resolveOrders({ ...orders, ...times }, startedAtMs)),
+    claims: onResolved('claims', (times) => resolveClaims(payments(times))),
+    inquiries: onResolved('inquiries', (times) => resolveInquiries(payments(times), times.startedAtMs)),
+    returns: onResolved('returns', (times) => returnCharges(payments(times), times.startedAtMs)),
+    orders: onResolved('orders', ({ startedAtMs, ...times }) => resolveOrders({ ...orders, ...times }, startedAtMs)),
   };
 }
 

@@ -11,8 +11,8 @@ import { appendDrafts, driveOrder, keepLearnt } from '../../orders/use/drive-ord
 import { NothingBegun, type OrderTools } from '../../orders/use/order-calls.ts';
 import { type OrderChain, readOrderChain } from '../../orders/use/order-chain.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
-import { lookOfOrder, type OpenOrder } from '../../payments/use/payment-store.ts';
-import { type Came, cameOfClaim, each, type Resolved, type ResolveTools } from './resolve.ts';
+import { type OpenOrder, orderSchedule } from '../../payments/use/payment-store.ts';
+import { each, type ItemResult, type Resolved, type ResolveTools, resultOfClaim } from './resolve.ts';
 
 const MAX_AT_ONCE = 1_000;
 
@@ -26,7 +26,7 @@ interface ResolveOrderTools extends OrderTools {
  *
  * @returns undefined when the claim does not belong to an order
  */
-export async function finishOrderClaim(tools: ResolveOrderTools, record: OpenRecord): Promise<Came | undefined> {
+export async function finishOrderClaim(tools: ResolveOrderTools, record: OpenRecord): Promise<ItemResult | undefined> {
   const { fingerprint } = record;
   const orderId = parseOrderId(record.operationId);
   if (orderId === undefined) return undefined;
@@ -40,7 +40,7 @@ export async function finishOrderClaim(tools: ResolveOrderTools, record: OpenRec
   const { cause } = tools;
   const asked = { cause, orderId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, items };
   const outcome = await createOrder(tools, { ...asked, ...contactsOf({ ...details, email }) });
-  return cameOfClaim(tools, outcome.kind, record);
+  return resultOfClaim(tools, outcome.kind, record);
 }
 
 /**
@@ -56,7 +56,7 @@ export async function resolveOrders(
   const { orders, clock } = tools;
   return each(tools, await orders.openOrders({ untilMs: startedAtMs, limit: MAX_AT_ONCE }), {
     about: ({ orderId }) => orderId,
-    look: async (open) => {
+    handle: async (open) => {
       const nowMs = clock.nowMs();
       const before = await readOrderChain(orders, open.orderId);
       // A restore lost the order and kept its entry.
@@ -66,7 +66,7 @@ export async function resolveOrders(
       return isDone ? 'finished' : 'waiting';
     },
     close: (open) => orders.closeOrder(open),
-    keep: (open) => orders.postponeOrder(open, nextLookMs(lookOfOrder(open), startedAtMs)),
+    keep: (open) => orders.postponeOrder(open, nextLookMs(orderSchedule(open), startedAtMs)),
   });
 }
 
@@ -101,16 +101,16 @@ async function driveOn(
     const untilMs = tools.clock.nowMs() + DRIVE_FOR_MS;
     const driven = await driveOrder(tools, chain, { cause, untilMs, nothingSent: false });
     const isRead = driven.learnt.some(({ kind }) => kind === 'reversed');
-    const came = (after: OrderChain) => ({
+    const result = (after: OrderChain) => ({
       chain: after,
       isUnread: chain.order.status === 'canceled' && after.order.charge.status === 'reversed' && !isRead,
     });
-    if (driven.drafts.length === 0) return came(driven.chain);
+    if (driven.drafts.length === 0) return result(driven.chain);
     const appended = await appendDrafts(tools, driven.chain, driven.drafts, cause);
-    if (appended !== undefined) return came(appended);
+    if (appended !== undefined) return result(appended);
     // A rival wrote first. The next run continues from there.
     await keepLearnt(tools, orderId, driven.learnt, cause);
-    return came(driven.chain);
+    return result(driven.chain);
   } catch (error) {
     throw error instanceof NothingBegun ? error.cause : error;
   }

@@ -25,7 +25,7 @@ import { type CreatePaymentOutcome, createPayment } from '../../payments/use/cre
 import { settleCharge } from '../../payments/use/find-out.ts';
 import { findOutChange } from '../../payments/use/find-out-change.ts';
 import { chainOf, hasBegun, type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
-import { type Inquiry, lookOfInquiry } from '../../payments/use/payment-store.ts';
+import { type Inquiry, inquirySchedule } from '../../payments/use/payment-store.ts';
 import { knownProcessors, pinnedBooks, pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from '../../payments/use/processor.ts';
 import { queuedWith } from '../../payments/use/queued-with.ts';
@@ -41,7 +41,7 @@ export interface ResolveTools extends ChangePaymentTools {
   readonly books: readonly ProcessorBooks[];
   readonly work: UnfinishedWork;
   /** Finishes claims that do not belong to a payment; undefined for a claim of a payment. @default every claim belongs to a payment */
-  readonly finishOther?: (record: OpenRecord) => Promise<Came | undefined>;
+  readonly finishOther?: (record: OpenRecord) => Promise<ItemResult | undefined>;
   /** Receives the error of one item. The other items are still processed. */
   readonly report: (error: unknown) => void;
   /** No item starts after it; a later run continues. Unix milliseconds. @default half a minute after the start */
@@ -82,7 +82,7 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
   const nowMs = clock.nowMs();
   return each(tools, await work.staleClaims({ untilMs: nowMs, limit: MAX_AT_ONCE }), {
     about: ({ operationId, paymentId }) => parseOrderId(operationId) ?? paymentId,
-    look: async (record) => {
+    handle: async (record) => {
       // The index can show a claim that was released just before.
       if (record.released && nowMs <= record.claimedAtMs + SEND_WINDOW_MS) return 'waiting';
       const other = await tools.finishOther?.(record);
@@ -92,7 +92,7 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
       // A restore cut through the transaction of the claim. The recovery ends it, because its request is not known
       // here.
       if (chain === undefined || !hasBegun(chain, operationId)) return 'waiting';
-      return cameOfClaim(tools, await finish(tools, record, chain), record);
+      return resultOfClaim(tools, await finish(tools, record, chain), record);
     },
     close: () => Promise.resolve(),
     keep: (record, undecidable) => work.postponeClaim(record, { dueAtMs: nowMs + CLAIM_AGAIN_MS, undecidable }),
@@ -103,11 +103,11 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
  * Reports a claim that its own request cannot finish to operators, once, because it would stay open forever. It does
  * not count as finished.
  */
-export function cameOfClaim(
+export function resultOfClaim(
   { report }: Pick<ResolveTools, 'report'>,
   outcome: (CreatePaymentOutcome | ChangePaymentOutcome | CreateOrderOutcome)['kind'],
   { operationId, undecidable }: Pick<OpenRecord, 'operationId' | 'undecidable'>,
-): Came {
+): ItemResult {
   if (outcome === 'first' || outcome === 'replay') return 'finished';
   if (outcome === 'in_progress') return 'waiting';
   if (undecidable !== true) report(new TerminalError('claim_stuck', `the claim of ${operationId} ended as ${outcome}`));
@@ -153,8 +153,8 @@ export async function resolveInquiries(
 ): Promise<Resolved> {
   const { work } = tools;
   const due = { untilMs: startedAtMs, limit: MAX_AT_ONCE };
-  const unknown = await lookAtEach(tools, await work.unknownOutcomes(due), startedAtMs);
-  const routine = await lookAtEach(tools, await work.routineLooks(due), startedAtMs);
+  const unknown = await inquireEach(tools, await work.unknownOutcomes(due), startedAtMs);
+  const routine = await inquireEach(tools, await work.routineInquiries(due), startedAtMs);
   return {
     finished: unknown.finished + routine.finished,
     waiting: unknown.waiting + routine.waiting,
@@ -163,29 +163,29 @@ export async function resolveInquiries(
   };
 }
 
-function lookAtEach(tools: ResolveTools, inquiries: readonly Inquiry[], startedAtMs: number): Promise<Resolved> {
+function inquireEach(tools: ResolveTools, inquiries: readonly Inquiry[], startedAtMs: number): Promise<Resolved> {
   const { work } = tools;
   return each(tools, inquiries, {
     about: ({ paymentId }) => paymentId,
-    look: (inquiry) => inquire(tools, inquiry),
+    handle: (inquiry) => inquire(tools, inquiry),
     close: (inquiry) => work.closeInquiry(inquiry),
     keep: (inquiry, undecidable) =>
-      work.postponeInquiry(inquiry, { dueAtMs: nextLookMs(lookOfInquiry(inquiry), startedAtMs), undecidable }),
+      work.postponeInquiry(inquiry, { dueAtMs: nextLookMs(inquirySchedule(inquiry), startedAtMs), undecidable }),
   });
 }
 
 /** @returns `finished` when the outcome is known now, or the payment waits for an operator's decision */
-async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
-  if (inquiry.waitsFor === 'books') return lookAtBooks(tools, inquiry);
+async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<ItemResult> {
+  if (inquiry.waitsFor === 'books') return inquireBooks(tools, inquiry);
   const { store, effects, digest, clock, entropy, cause } = tools;
-  return rounds<Came>('this payment', async () => {
+  return rounds<ItemResult>('this payment', async () => {
     const chain = await readChain(store, inquiry.paymentId);
     // A restore lost the payment and kept its entry.
     if (chain === undefined) return 'finished';
     if (inquiry.waitsFor === 'bank') return inquireCharge(tools, inquiry, chain);
     if (!isOpenOperation(inquiry.operationId, chain)) return 'finished';
     const charge = chargeOfPayer(inquiry, chain);
-    if (charge !== undefined) return lookAtCharge(tools, inquiry, chain, charge);
+    if (charge !== undefined) return inquireKnownCharge(tools, inquiry, chain, charge);
     if (pinnedProcessor(tools, chain.first) === undefined) return elsewhere(tools, inquiry);
     // Look up again after every conflict: the answer must not be older than the state on which the decision is made.
     const decision = (await ask(tools, inquiry, chain))(chain);
@@ -225,12 +225,12 @@ function chargeOfPayer({ operationId }: Inquiry, { state }: PaymentChain): strin
 }
 
 /** The charge exists, so nothing is sent. The processor's books show what the payer or the bank has decided. */
-async function lookAtCharge(
+async function inquireKnownCharge(
   tools: ResolveTools,
   inquiry: Inquiry,
   chain: PaymentChain,
   chargeId: string,
-): Promise<Came> {
+): Promise<ItemResult> {
   const { operationId, paymentId: id } = inquiry;
   const books = pinnedBooks(tools, chain.first);
   if (books === undefined) return elsewhere(tools, inquiry);
@@ -243,7 +243,7 @@ async function lookAtCharge(
  * Looks at a charge until it, its refunds and its disputes have a result, and records them: money that the payment must
  * not have becomes a stray charge, which is returned.
  */
-async function inquireCharge(tools: ResolveTools, inquiry: Inquiry, chain: PaymentChain): Promise<Came> {
+async function inquireCharge(tools: ResolveTools, inquiry: Inquiry, chain: PaymentChain): Promise<ItemResult> {
   const { operationId: chargeId, paymentId } = inquiry;
   const books = pinnedBooks(tools, chain.first);
   if (books === undefined) return elsewhere(tools, inquiry);
@@ -263,7 +263,7 @@ const BOOKS_LAG_MS = 2 * 60 * 60_000;
  * Records every charge of a payment, again until the processor's search has caught up: after an operator's decision, and after a look
  * that recorded only a part. Money that the payment must not have becomes a stray charge, which is returned.
  */
-async function lookAtBooks(tools: ResolveTools, inquiry: Inquiry): Promise<Came> {
+async function inquireBooks(tools: ResolveTools, inquiry: Inquiry): Promise<ItemResult> {
   const { operationId, paymentId, claimedAtMs } = inquiry;
   const chain = await readChain(tools.store, paymentId);
   if (chain === undefined) return 'finished';
@@ -293,12 +293,12 @@ async function readChargesOf(
   operationId: OperationId,
   chain: PaymentChain,
   books: ProcessorBooks,
-  beside?: readonly string[],
+  otherCharges?: readonly string[],
 ): Promise<void> {
   const { id: paymentId, chargeId } = chain.state.payment;
   const search = async (): Promise<readonly string[]> =>
     (await books.chargesOfPayment(paymentId, { timeoutMs: BOOKS_TIMEOUT_MS })).map((charge) => charge.chargeId);
-  const found = beside ?? (await search());
+  const found = otherCharges ?? (await search());
   for (const id of new Set(chargeId === undefined ? found : [...found, chargeId])) {
     const charge = await books.readCharge(id, { timeoutMs: BOOKS_TIMEOUT_MS });
     if (charge === undefined) await alarmContradictions(tools, chain, [CHARGE_UNKNOWN.because], id, 'look');
@@ -313,7 +313,7 @@ async function readChargesOf(
 export function elsewhere(
   { report }: Pick<ResolveTools, 'report'>,
   { paymentId, undecidable }: Pick<Inquiry, 'paymentId' | 'undecidable'>,
-): Came {
+): ItemResult {
   if (undecidable !== true)
     report(new TerminalError('processor_elsewhere', `this deployment does not call the processor of ${paymentId}`));
   return 'undecidable';
@@ -348,8 +348,8 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   const isOverdue = clock.nowMs() > claimedAtMs + FIND_OUT_MS;
   const another = chargeOfAnother(fact, chain);
   if (books !== undefined && (another !== undefined || (isOverdue && OPEN_FACTS.has(fact.kind)))) {
-    const beside = another === undefined ? [] : [another];
-    await recordChargesOf(tools, operationId, chain, books, fact.kind === 'unknown' ? undefined : beside);
+    const otherCharges = another === undefined ? [] : [another];
+    await recordChargesOf(tools, operationId, chain, books, fact.kind === 'unknown' ? undefined : otherCharges);
   }
   return ({ state }) => decide(fact, state);
 }
@@ -380,13 +380,13 @@ async function isChargeUnknown(books: ProcessorBooks, { state: { payment } }: Pa
   }
 }
 
-export type Came = 'finished' | 'waiting' | 'undecidable';
+export type ItemResult = 'finished' | 'waiting' | 'undecidable';
 
 /** The actions on each entry of a queue. */
 interface Entries<Entry> {
   /** The payment or the order of the entry. Entries of the same one are processed in sequence. */
   readonly about: (entry: Entry) => string;
-  readonly look: (entry: Entry) => Promise<Came>;
+  readonly handle: (entry: Entry) => Promise<ItemResult>;
   readonly close: (entry: Entry) => Promise<void>;
   /** Sets the time of the next look, and whether the entry waits for an operator. */
   readonly keep: (entry: Entry, undecidable: boolean) => Promise<void>;
@@ -408,21 +408,21 @@ export async function each<Entry extends object>(
   const untilMs = Math.min(clock.nowMs() + RUN_FOR_MS, deadlineMs);
   await inLanes(entries, work.about, async (entry) => {
     if (clock.nowMs() >= untilMs) counts.waiting += 1;
-    else counts[await lookAtOne(tools, entry, work)] += 1;
+    else counts[await processEntry(tools, entry, work)] += 1;
   });
   return counts;
 }
 
 /** Processes one entry. An entry whose look failed also gets its next time. */
-async function lookAtOne<Entry extends object>(
+async function processEntry<Entry extends object>(
   tools: Pick<ResolveTools, 'report' | 'alarm'>,
   entry: Entry & Marked,
-  { about, look, close, keep }: Entries<Entry>,
+  { about, handle, close, keep }: Entries<Entry>,
 ): Promise<keyof Resolved> {
   try {
-    const came = await look(entry);
-    if (came === 'finished') await close(entry);
-    return await marked(tools, { about: about(entry), ...entry }, came, (undecidable) => keep(entry, undecidable));
+    const result = await handle(entry);
+    if (result === 'finished') await close(entry);
+    return await marked(tools, { about: about(entry), ...entry }, result, (undecidable) => keep(entry, undecidable));
   } catch (error) {
     tools.report(error);
     await keep(entry, entry.undecidable === true).catch(tools.report);
@@ -437,12 +437,12 @@ async function lookAtOne<Entry extends object>(
 export async function marked(
   { alarm }: Pick<ResolveTools, 'alarm'>,
   { about, undecidable: isMarked = false }: Marked & { readonly about: string },
-  came: Came,
+  result: ItemResult,
   keep: (undecidable: boolean) => Promise<void>,
-): Promise<Came> {
-  if (came === 'finished') return came;
-  const isUndecidable = came === 'undecidable';
+): Promise<ItemResult> {
+  if (result === 'finished') return result;
+  const isUndecidable = result === 'undecidable';
   if (isUndecidable && !isMarked) alarm?.('undecidable', about);
   await keep(isUndecidable);
-  return isUndecidable && isMarked ? 'waiting' : came;
+  return isUndecidable && isMarked ? 'waiting' : result;
 }

@@ -2,7 +2,7 @@ import { adoptOrphan, type ReceiveCallbackTools } from '../../callbacks/receive-
 import type { Job } from '../../jobs/use/job.ts';
 import { piecesJob } from '../../jobs/use/pieces-job.ts';
 import { nextLookMs } from '../../kernel/looks.ts';
-import { lookOfOrphan, type OrphanedCallback } from '../../payments/use/effect-store.ts';
+import { type OrphanedCallback, orphanSchedule } from '../../payments/use/effect-store.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
 import type { OrphanShelf } from '../../payments/use/unfinished-work.ts';
 import { inLanes } from './lanes.ts';
@@ -64,11 +64,11 @@ export async function retryOrphans(
 }
 
 /** {@link retryOrphans} as a job. @param told receives the result */
-export function retryOrphansJob(tools: RetryOrphansTools, told: (retried: RetriedOrphans) => void): Job<string> {
+export function retryOrphansJob(tools: RetryOrphansTools, onRetried: (retried: RetriedOrphans) => void): Job<string> {
   return piecesJob({
     orphans: async ({ scheduledForMs, deadlineMs }) => {
       const retried = await retryOrphans(tools, scheduledForMs, deadlineMs);
-      told(retried);
+      onRetried(retried);
       const { adopted, givenUp, waiting, failed } = retried;
       return { done: adopted + givenUp, left: waiting, failed };
     },
@@ -82,9 +82,9 @@ async function retryOne(
   startedAtMs: number,
 ): Promise<keyof RetriedOrphans> {
   try {
-    const came = await adopt(tools, orphan);
-    if (came === 'adopted') return came;
-    return await keep(tools, orphan, startedAtMs, came);
+    const result = await adopt(tools, orphan);
+    if (result === 'adopted') return result;
+    return await keep(tools, orphan, startedAtMs, result);
   } catch (error) {
     tools.report(error);
     return 'failed';
@@ -116,9 +116,9 @@ async function keep(
   { clock, shelf, alarm }: RetryOrphansTools,
   orphan: OrphanedCallback,
   startedAtMs: number,
-  came: Exclude<Adopted, 'adopted'>,
+  result: Exclude<Adopted, 'adopted'>,
 ): Promise<keyof RetriedOrphans> {
-  const isForeign = came === 'foreign';
+  const isForeign = result === 'foreign';
   const lastMs = orphan.receivedAtMs + RETRY_FOR_MS;
   if (clock.nowMs() >= lastMs) {
     if (!isForeign) alarm?.('undecidable', orphan.event.chargeId);
@@ -126,7 +126,7 @@ async function keep(
     return 'givenUp';
   }
   // A failed attempt proves nothing about the charge.
-  const now = came === 'failed' ? orphan : { ...orphan, isForeign };
-  await shelf.postponeOrphan(now, Math.min(lastMs, nextLookMs(lookOfOrphan(now), startedAtMs)));
-  return came === 'failed' ? 'failed' : 'waiting';
+  const now = result === 'failed' ? orphan : { ...orphan, isForeign };
+  await shelf.postponeOrphan(now, Math.min(lastMs, nextLookMs(orphanSchedule(now), startedAtMs)));
+  return result === 'failed' ? 'failed' : 'waiting';
 }

@@ -3,13 +3,13 @@ import { moneyOf } from '../../payments/domain/charge-money.ts';
 import { missingRefunds } from '../../payments/domain/nameless-refunds.ts';
 import { isOfAnotherPayment, type ProcessorCharge } from '../../payments/domain/processor-charge.ts';
 import { isReturn } from '../../payments/ids.ts';
-import { type Looked, lookBeforeSend, maySend } from '../../payments/use/before-send.ts';
+import { maySend, type ReadCharge, readChargeBeforeSend } from '../../payments/use/before-send.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
-import { type ChargeToReturn, lookOfReturn } from '../../payments/use/payment-store.ts';
+import { type ChargeToReturn, returnSchedule } from '../../payments/use/payment-store.ts';
 import { pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import type { ChangeOrder } from '../../payments/use/processor.ts';
 import { returnOperation } from '../ids.ts';
-import { type Came, each, elsewhere, type Resolved, type ResolveTools } from './resolve.ts';
+import { type Came, each, elsewhere, type ItemResult, type Resolved, type ResolveTools } from './resolve.ts';
 
 const SEND_TIMEOUT_MS = 8_000;
 const MAX_AT_ONCE = 1_000;
@@ -27,47 +27,49 @@ export async function returnCharges(tools: ResolveTools, startedAtMs: number = t
   const { work } = tools;
   return each(tools, await work.chargesToReturn({ untilMs: startedAtMs, limit: MAX_AT_ONCE }), {
     about: ({ paymentId }) => paymentId,
-    look: (owed) => returnCharge(tools, owed),
+    handle: (owed) => returnCharge(tools, owed),
     close: (owed) => work.closeReturn(owed),
     keep: (owed, undecidable) =>
-      work.postponeReturn(owed, { dueAtMs: nextLookMs(lookOfReturn(owed), startedAtMs), undecidable }),
+      work.postponeReturn(owed, { dueAtMs: nextLookMs(returnSchedule(owed), startedAtMs), undecidable }),
   });
 }
 
-async function returnCharge(tools: ResolveTools, owed: ChargeToReturn): Promise<Came> {
+async function returnCharge(tools: ResolveTools, owed: ChargeToReturn): Promise<ItemResult> {
   const chain = await readChain(tools.store, owed.paymentId);
   // A restore lost the payment and kept its entry.
   if (chain === undefined) return 'finished';
   const processor = pinnedProcessor(tools, chain.first);
   if (processor === undefined) return elsewhere(tools, owed);
-  const look = async (): Promise<NextStep> => {
+  const decideStep = async (): Promise<NextStep> => {
     const operationId = returnOperation(tools.digest, owed.paymentId, owed.chargeId, { attempt: 0, amountMinor: 0 });
-    return nextStep(tools, owed, await lookBeforeSend({ ...tools, processor }, { operationId, ...owed }));
+    return nextStep(tools, owed, await readChargeBeforeSend({ ...tools, processor }, { operationId, ...owed }));
   };
   await processor.ready();
-  let step = await look();
+  let step = await decideStep();
   let refused = false;
   if (step.do === 'send') {
     refused = (await processor.change(step.order, { timeoutMs: SEND_TIMEOUT_MS })).kind === 'refused';
-    step = await look();
+    step = await decideStep();
   }
   if (step.do === 'send') return refused ? 'undecidable' : 'waiting';
-  return step.came;
+  return step.result;
 }
 
-type NextStep = { readonly do: 'send'; readonly order: ChangeOrder } | { readonly do: 'rest'; readonly came: Came };
+type NextStep =
+  | { readonly do: 'send'; readonly order: ChangeOrder }
+  | { readonly do: 'rest'; readonly result: ItemResult };
 
-const rest = (came: Came): NextStep => ({ do: 'rest', came });
+const rest = (result: ItemResult): NextStep => ({ do: 'rest', result });
 
 function nextStep(
   tools: ResolveTools,
   { paymentId, chargeId, by, foundAtMs }: ChargeToReturn,
-  looked: Looked,
+  read: ReadCharge,
 ): NextStep {
   const {
     charge,
     chain: { state },
-  } = looked;
+  } = read;
   const order = (attempt: number, amountMinor: number, currency: string): ChangeOrder => ({
     operationId: returnOperation(tools.digest, paymentId, chargeId, { attempt, amountMinor }),
     paymentId,
@@ -91,7 +93,7 @@ function nextStep(
     // A pending return reduces the remainder, which is then a separate return even when the amounts are equal.
     const refund = order(returns.length + 1, money.leftMinor, money.currency);
     // The books show less money than before, so their next state cannot be predicted.
-    return maySend(refund, looked) ? { do: 'send', order: refund } : rest('undecidable');
+    return maySend(refund, read) ? { do: 'send', order: refund } : rest('undecidable');
   }
   // The outcome of such a refund could not be looked up by its operation, and the remainder after another refund would
   // not be returned.

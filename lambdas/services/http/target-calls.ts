@@ -20,8 +20,8 @@ export function targetCalls(
     for (const { messageId, body } of Records) {
       try {
         const read = call.parse(JSON.parse(body));
-        const came = await callTarget(tools, read);
-        tools.telemetry.run(`${read.job}:${read.scheduledTime}`, {}, { [came]: 1 });
+        const result = await callTarget(tools, read);
+        tools.telemetry.run(`${read.job}:${read.scheduledTime}`, {}, { [result]: 1 });
       } catch (error) {
         tools.telemetry.fault(messageId, error);
         failed.push({ itemIdentifier: messageId });

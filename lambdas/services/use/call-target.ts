@@ -109,7 +109,7 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
   return called;
 }
 
-interface Came {
+interface CallResult {
   readonly called: Called;
   /** The reason why the target did not accept the run. */
   readonly reason?: string;
@@ -119,7 +119,11 @@ interface Came {
  * The run after a call. It begins at its scheduled time, so that its duration includes the time until its target
  * accepted it.
  */
-function noted({ job, scheduledTime, tries = 0 }: TargetCall, nowMs: number, { called, ...reason }: Came): JobRun {
+function noted(
+  { job, scheduledTime, tries = 0 }: TargetCall,
+  nowMs: number,
+  { called, ...reason }: CallResult,
+): JobRun {
   const scheduledForMs = Date.parse(scheduledTime);
   const run = { ...acceptedRun(job, scheduledForMs, scheduledForMs), startedAtMs: scheduledForMs, ...reason };
   if (called === 'waiting') return { ...run, status: 'running', attempts: tries + 1 };

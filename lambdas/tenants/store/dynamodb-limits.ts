@@ -23,7 +23,7 @@ import {
 import type { Owner } from '../owners.ts';
 
 /** Maximum number of attempts while rivals change the same row. */
-const MOST_LOOKS = 5;
+const MAX_ATTEMPTS = 5;
 /**
  * A bucket that is full later than this after its burst was written with a wrong clock, or under a higher limit.
  * Microseconds.
@@ -85,13 +85,13 @@ export class DynamoDbLimits implements BucketStore {
   async take(bucket: Bucket, asked: TokensAsked): Promise<TokensTaken> {
     const startMs = asked.clock.nowMs();
     let state = asked.known ?? { fullAtUs: 0 };
-    for (let look = 0; look < MOST_LOOKS; look += 1) {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const times = { startMs, nowMs: asked.clock.nowMs() };
       const limit = state.own ?? deployedLimitOf(this.#default, bucket.kind);
       // After a collision, one token is most likely still available.
-      const plan = planOf(state, limit, look > 1 ? { ample: 1, scarce: 1 } : asked, times.nowMs);
+      const plan = planOf(state, limit, attempt > 1 ? { ample: 1, scarce: 1 } : asked, times.nowMs);
       // The state in the process may be old, so only the row itself refuses.
-      const isFresh = look > 0;
+      const isFresh = attempt > 0;
       if (plan.kind === 'refused' && isFresh) return { ...plan, limit, state };
       const step = plan.kind === 'refused' ? { ...ONE_TOKEN, latestUs: latestOf(limit, times.nowMs) } : plan;
       const written = await this.#write(bucket, state, limit, step, times);
@@ -139,7 +139,7 @@ export class DynamoDbLimits implements BucketStore {
     const Key = limitRowKey(owner, 'waits');
     let place = Math.floor(nowMs) % MOST_WAITS;
     // Each rival that refuses this request has taken a place.
-    for (let look = 0; look <= MOST_WAITS; look += 1) {
+    for (let attempt = 0; attempt <= MOST_WAITS; attempt += 1) {
       const names = { '#place': `place${place}` };
       const taken = await this.#update({
         Key,

@@ -81,9 +81,9 @@ export async function listPayments(
       : views.read({ partition: paymentPartition(caller, chainId), sort });
   const isRead = email !== undefined || currency !== undefined;
   const show = async (row: ViewRow) => (isRead ? row : shown(transitions, row));
-  const isLooked = reference !== undefined || chargeId !== undefined || email !== undefined;
+  const isLookUp = reference !== undefined || chargeId !== undefined || email !== undefined;
   const pick = async (row: ViewRow): Promise<ViewRow | undefined> => {
-    const head = isLooked ? await headOf(row) : row;
+    const head = isLookUp ? await headOf(row) : row;
     if (head === undefined || !matches(head)) return undefined;
     if (!isRead) return head;
     // The details may be erased, or a reference may have several addresses. `show` has nothing left to read.
@@ -101,7 +101,7 @@ export async function listPayments(
   return listFrom({ after, before, placed }, async (cursors) => {
     const { from, list } = await listed();
     const isFiltered =
-      isLooked ||
+      isLookUp ||
       isRead ||
       (status !== undefined && !byIndex) ||
       amountFromMinor !== undefined ||

@@ -63,7 +63,7 @@ export interface Rebuilt {
 /** An event usually takes a second to reach the Views, and longer after a failure. Milliseconds. */
 const SETTLE_MS = 25_000;
 /** Maximum number of comparisons of a suspect: the first immediately, the last at the end of the settling time. */
-const MAX_LOOKS = 6;
+const MAX_COMPARISONS = 6;
 /** Maximum number of suspects to keep: more than an operator reads. */
 const MAX_SUSPECTS = 10_000;
 const DAYS_AT_ONCE = 50;
@@ -155,7 +155,7 @@ class Rebuild {
     if (this.#phase !== phase) return;
     const progress = async (walked: Walked): Promise<void> => {
       this.#walked = walked;
-      await this.#tell();
+      await this.#reportProgress();
     };
     await walkAll({ step, each, progress }, this.#walked);
     await this.#enter(PHASES[PHASES.indexOf(phase) + 1] ?? 'done');
@@ -178,10 +178,10 @@ class Rebuild {
   async #enter(phase: Phase): Promise<void> {
     this.#phase = phase;
     this.#walked = begin(this.#segments);
-    await this.#tell();
+    await this.#reportProgress();
   }
 
-  async #tell(): Promise<void> {
+  async #reportProgress(): Promise<void> {
     await this.#progress({
       phase: this.#phase,
       walked: this.#walked,
@@ -229,7 +229,7 @@ class Rebuild {
         this.#counts.daysClosed += closed;
         if (!more || closed === 0) break;
       }
-      await this.#tell();
+      await this.#reportProgress();
     }
     await this.#enter('compare_ledger');
   }
@@ -279,9 +279,9 @@ class Rebuild {
     const day = { fromMs, untilMs: fromMs + DAY_MS };
     const sums = await sumEntries(this.#tools.views, owner, day, true);
     const volumes = await sumVolumes(this.#tools.views, owner, day, true);
-    const told = closedVolumes(row);
-    if (volumes === undefined || told === undefined) return false;
-    if (!sameVolumes(told, volumes.get(fromMs) ?? NO_VOLUMES)) return false;
+    const storedVolumes = closedVolumes(row);
+    if (volumes === undefined || storedVolumes === undefined) return false;
+    if (!sameVolumes(storedVolumes, volumes.get(fromMs) ?? NO_VOLUMES)) return false;
     return closed.size === sums.size && [...closed].every(([key, sum]) => sameSum(sum, sums.get(key)));
   }
 
@@ -290,8 +290,8 @@ class Rebuild {
     const { clock, settleMs = SETTLE_MS } = this.#tools;
     let suspects: readonly Suspect[] = this.#suspects;
     let differences: readonly Difference[] = [];
-    for (let look = 0; look < MAX_LOOKS && suspects.length > 0; look += 1) {
-      if (look > 0) await clock.sleep(settleMs / (MAX_LOOKS - 1));
+    for (let comparison = 0; comparison < MAX_COMPARISONS && suspects.length > 0; comparison += 1) {
+      if (comparison > 0) await clock.sleep(settleMs / (MAX_COMPARISONS - 1));
       const found: Difference[] = [];
       const still: Suspect[] = [];
       for (const suspect of suspects) {

@@ -25,18 +25,18 @@ export const ALARM_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'waiting-messages-unheard',
+    name: 'waiting-messages-without-alarm',
     fault: 'Messages that are tried again and again for long are counted under a name that no alarm watches.',
     edits: [
       {
         file: 'lambdas/kernel/platform/long-waits.ts',
         find: "const METRIC: AlarmMetric = 'messages_wait';",
-        replace: "const METRIC = 'messages_wait_unheard' as AlarmMetric;",
+        replace: "const METRIC = 'messages_wait_unreported' as AlarmMetric;",
       },
     ],
   },
   {
-    name: 'given-up-orphan-unheard',
+    name: 'given-up-orphan-without-alarm',
     fault: 'A callback that found no payment for a day is given up, and no alarm tells of it.',
     edits: [
       {
@@ -47,7 +47,7 @@ export const ALARM_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'stuck-hold-unheard',
+    name: 'stuck-hold-without-alarm',
     fault: 'A hold that cannot be voided raises no alarm.',
     needs: ['trouble'],
     edits: [

@@ -135,7 +135,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'nameless-return-waits-unheard',
+    name: 'nameless-return-waits-without-alarm',
     fault: 'A return whose metadata were removed while it was pending waits for ever, and nobody hears of it.',
     needs: ['edit_metadata'],
     edits: [

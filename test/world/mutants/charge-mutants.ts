@@ -117,8 +117,8 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/find-out-change.ts',
-        find: 'looked !== undefined || (await isRead(look));',
-        replace: 'looked !== undefined || (await isRead(async () => look));',
+        find: 'read !== undefined || (await isRead(readCharge));',
+        replace: 'read !== undefined || (await isRead(async () => readCharge));',
       },
     ],
   },

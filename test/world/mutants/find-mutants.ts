@@ -35,7 +35,7 @@ export interface HuntOptions {
   readonly profiles: readonly string[];
   /** Mutants that are hunted at the same time. */
   readonly atOnce: number;
-  readonly told: (hunt: Hunt) => void;
+  readonly onEnded: (hunt: Hunt) => void;
 }
 
 /**
@@ -44,7 +44,7 @@ export interface HuntOptions {
  * replaces cannot show the fault, and is not played with it. One that lacks what the fault needs is not played at all.
  */
 export async function findMutants(options: HuntOptions): Promise<readonly Hunt[]> {
-  const { only, atOnce, told } = options;
+  const { only, atOnce, onEnded } = options;
   const left = MUTANTS.filter(({ name }) => only.includes(name));
   const hunts: Hunt[] = [];
   using sound = new SoundPlayer();
@@ -52,7 +52,7 @@ export async function findMutants(options: HuntOptions): Promise<readonly Hunt[]
     for (let mutant = left.shift(); mutant !== undefined; mutant = left.shift()) {
       const ended = { mutant: mutant.name, finding: mutant.finding, ...(await hunt(mutant, sound, options)) };
       hunts.push(ended);
-      told(ended);
+      onEnded(ended);
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
@@ -90,7 +90,7 @@ async function hunt(
 }
 
 /** What the kept stories show of a mutant. */
-export interface Told {
+export interface StoryFinding {
   readonly mutant: string;
   /** The first story that shows it, and the oracle; undefined when none does. */
   readonly story: string | undefined;
@@ -98,18 +98,21 @@ export interface Told {
 }
 
 /** Plays the kept stories with each mutant. */
-export async function findInStories(only: readonly string[], told: (found: Told) => void): Promise<readonly Told[]> {
+export async function findInStories(
+  only: readonly string[],
+  onFound: (found: StoryFinding) => void,
+): Promise<readonly StoryFinding[]> {
   using sound = new SoundPlayer();
-  const all: Told[] = [];
+  const all: StoryFinding[] = [];
   for (const mutant of MUTANTS.filter(({ name }) => only.includes(name))) {
     const found = { mutant: mutant.name, ...(await storyOf(mutant, sound)) };
     all.push(found);
-    told(found);
+    onFound(found);
   }
   return all;
 }
 
-async function storyOf(mutant: Mutant, sound: SoundPlayer): Promise<Omit<Told, 'mutant'>> {
+async function storyOf(mutant: Mutant, sound: SoundPlayer): Promise<Omit<StoryFinding, 'mutant'>> {
   using faulty = new Player(mutant.name);
   for (const story of STORIES) {
     if (!hasNeeded(mutant, storyNamed(story).history)) continue;

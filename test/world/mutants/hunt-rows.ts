@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Hunt, Told } from './find-mutants.ts';
+import type { Hunt, StoryFinding } from './find-mutants.ts';
 import { MUTANTS } from './mutants.ts';
 
 const FILE = new URL('../../../docs/proof/mutants.json', import.meta.url);
@@ -45,7 +45,7 @@ export function writeHunt(
 }
 
 /** A story that shows the mutant no more is taken out of its row. */
-export function writeTold({ mutant, story, oracle }: Told): void {
+export function writeStoryFinding({ mutant, story, oracle }: StoryFinding): void {
   write(mutant, { story: story === undefined || oracle === undefined ? undefined : { name: story, oracle } });
 }
 

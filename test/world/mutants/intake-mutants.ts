@@ -14,8 +14,8 @@ export const INTAKE_MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'lambdas/intake/http/transports.ts',
-        find: "settled.filter(({ came: { left } }) => left === 'waits')",
-        replace: "settled.filter(({ came: { left } }) => left === 'waits' && records.length > 99)",
+        find: "settled.filter(({ result: { left } }) => left === 'waits')",
+        replace: "settled.filter(({ result: { left } }) => left === 'waits' && records.length > 99)",
       },
     ],
   },

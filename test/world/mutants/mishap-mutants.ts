@@ -3,7 +3,7 @@ import type { Mutant } from './mutant.ts';
 /** Planted faults in what a mishap of the account, or a change by hand, comes to. */
 export const MISHAP_MUTANTS: readonly Mutant[] = [
   {
-    name: 'review-unheard-while-the-relay-is-away',
+    name: 'review-without-alarm-while-the-relay-is-away',
     fault: 'A payment in review raises no alarm if the relay never reads its record.',
     needs: ['relay_outage'],
     edits: [
@@ -52,7 +52,7 @@ export const MISHAP_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'row-changed-by-hand-unheard',
+    name: 'row-changed-by-hand-without-alarm',
     fault: 'A row of the Ledger that was changed by hand raises no alarm.',
     needs: ['change_by_hand'],
     edits: [

@@ -64,8 +64,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/find-out-change.ts',
-        find: 'mayBeSent: async () => maySend(order, await look()),',
-        replace: 'mayBeSent: async () => known === undefined || maySend(order, await look()),',
+        find: 'mayBeSent: async () => maySend(order, await readCharge()),',
+        replace: 'mayBeSent: async () => known === undefined || maySend(order, await readCharge()),',
       },
     ],
   },
@@ -76,8 +76,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/record-charge.ts',
-        find: 'isMore ? [lookAtBooks(chain.first.payment.id, nowMs)] : []',
-        replace: '[lookAtBooks(chain.first.payment.id, nowMs)].slice(1)',
+        find: 'isMore ? [booksInquiry(chain.first.payment.id, nowMs)] : []',
+        replace: '[booksInquiry(chain.first.payment.id, nowMs)].slice(1)',
       },
     ],
   },
@@ -322,7 +322,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
       {
         file: 'lambdas/payments/domain/settlement.ts',
         find: 'if (windowClosed) return concludeAfterWindow(state);',
-        replace: "if (windowClosed || state.looked === 'absent') return concludeAfterWindow(state);",
+        replace: "if (windowClosed || state.lookedUp === 'absent') return concludeAfterWindow(state);",
       },
     ],
   },
@@ -422,7 +422,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'contradiction-rings-at-each-look',
+    name: 'contradiction-alarms-at-each-look',
     fault: 'Each look that finds the same contradiction raises the alarm again.',
     needs: ['contradict|decide|decide_change|trouble'],
     edits: [
@@ -435,7 +435,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'contradiction-rings-once-for-ever',
+    name: 'contradiction-alarms-only-once',
     fault: 'A contradiction that comes back after the processor has corrected its books raises no alarm.',
     needs: ['contradict', 'contradict'],
     edits: [
@@ -529,7 +529,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'refund-of-an-unknown-charge-waits-unheard',
+    name: 'refund-of-an-unknown-charge-waits-without-alarm',
     fault: 'A refund of a charge that the processor does not know stays reserved, and no alarm tells of it.',
     needs: ['decide'],
     edits: [

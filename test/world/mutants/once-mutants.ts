@@ -96,9 +96,9 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
       },
       {
         file: 'lambdas/payments/use/find-out.ts',
-        find: "if (error instanceof AmbiguousError) return { kind: 'unheard' };\n    throw error;",
+        find: "if (error instanceof AmbiguousError) return { kind: 'no_response' };\n    throw error;",
         replace:
-          "if (error instanceof AmbiguousError && sent === 'maybe') return { kind: 'unheard' };\n    throw error;",
+          "if (error instanceof AmbiguousError && sent === 'maybe') return { kind: 'no_response' };\n    throw error;",
       },
     ],
   },
@@ -199,7 +199,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'deliveries-told-apart-by-time',
+    name: 'deliveries-identified-by-time',
     fault: 'Two events of one millisecond are one delivery at an endpoint.',
     needs: ['endpoint'],
     edits: [
@@ -211,7 +211,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'redirect-counts-as-taken',
+    name: 'redirect-counts-as-delivered',
     fault: 'A webhook that the endpoint refused counts as delivered.',
     needs: ['endpoint', 'receiver'],
     edits: [
@@ -382,15 +382,15 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'letter-that-was-sent-counts-as-failed',
+    name: 'sent-email-counts-as-failed',
     fault:
       'A delayed message that makes no call because the money has gone takes it for certain that no earlier delivery made one.',
     needs: ['order'],
     edits: [
       {
         file: 'lambdas/outbound/use/last-rung.ts',
-        find: 'isRepeated && came.isUnmade === true',
-        replace: '!isRepeated && came.isUnmade === true',
+        find: 'isRepeated && result.isUnmade === true',
+        replace: '!isRepeated && result.isUnmade === true',
       },
     ],
   },
@@ -407,7 +407,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'redriven-letter-not-told',
+    name: 'redriven-dead-letter-not-recorded',
     finding: 'B12',
     fault: 'An order does not learn that its dead letter took effect.',
     needs: ['order', 'redrive'],

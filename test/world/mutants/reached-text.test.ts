@@ -13,11 +13,11 @@ function reachedAfter(rounds: readonly number[]): unknown {
     });
     console.log(JSON.stringify(reached));
   `;
-  const told = execFileSync(process.execPath, ['--input-type=module-typescript', '--eval', script], {
+  const output = execFileSync(process.execPath, ['--input-type=module-typescript', '--eval', script], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  return JSON.parse(told);
+  return JSON.parse(output);
 }
 
 test('a text is reached in each round that runs it, however often it ran before', () => {

@@ -9,7 +9,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { PROFILES } from '../simulator/profiles.ts';
 import { findInStories, findMutants, medianOf } from './find-mutants.ts';
-import { writeHunt, writeTold } from './hunt-rows.ts';
+import { writeHunt, writeStoryFinding } from './hunt-rows.ts';
 import { MUTANTS } from './mutants.ts';
 
 const { values } = parseArgs({
@@ -53,12 +53,12 @@ const only = knownOf(
   MUTANTS.map(({ name }) => name),
 );
 if (values.stories) {
-  const told = await findInStories(only, (found) => {
-    if (values.write) writeTold(found);
+  const findings = await findInStories(only, (found) => {
+    if (values.write) writeStoryFinding(found);
     say(`${found.mutant}: ${found.story === undefined ? 'no story shows it' : `${found.story}: ${found.oracle}`}`);
   });
-  const unseen = told.filter(({ story }) => story === undefined);
-  say(`\n${told.length} faults planted; ${unseen.length} are shown by no story`);
+  const unseen = findings.filter(({ story }) => story === undefined);
+  say(`\n${findings.length} faults planted; ${unseen.length} are shown by no story`);
   process.exit();
 }
 say('| fault | finding | histories (median) | all rows | reached in | found by |');
@@ -69,7 +69,7 @@ const hunts = await findMutants({
   profiles,
   only,
   atOnce: Number(values.processes),
-  told: (hunt) => {
+  onEnded: (hunt) => {
     if (values.write) writeHunt(hunt, { most, profiles });
     const all = hunt.histories.map((count) => count ?? 'never').join(', ');
     const { mutant, finding = '', reached, oracle = '', profile } = hunt;

@@ -325,8 +325,8 @@ export interface RunningSystem extends Observed {
   occupyJob(id: string, forMs: number): Promise<boolean>;
   /** Moves what is in a dead-letter or parking queue back to its queue. */
   redrive(queue: string): void;
-  /** Redrives the dead letters of shop and mail, as `payonce letters` does. */
-  redriveLetters(): Promise<void>;
+  /** Redrives the dead letters of shop and mail, as `payonce dead-letters` does. */
+  redriveDeadLetters(): Promise<void>;
   republish(fromMs: number, untilMs: number): Promise<void>;
   rebuildViews(): Promise<void>;
   /** Deletes the personal data of a payment or an order, as `payonce erase` does. */
@@ -348,7 +348,7 @@ export interface RunningSystem extends Observed {
   /** Somebody changes a row of the Ledger, and an operator puts it back. @param share which of the rows, from 0 up to, not including, 1 */
   changeByHand(id: string, how: ChangeByHand['how'], share: number): Promise<string>;
   /** The shop does what it is asked, and its answers are lost; or they arrive again. */
-  partyHeard(party: 'stock' | 'referrals', isHeard: boolean): void;
+  setPartyAnswers(party: 'stock' | 'referrals', areAnswersReceived: boolean): void;
   /** How an endpoint's receiver answers from now on. @default 200 */
   /** @param afterMs how long the receiver takes @default up to two seconds */
   endpointAnswers(url: string, status: number | 'timeout', afterMs?: number): void;

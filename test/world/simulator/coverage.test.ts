@@ -3,7 +3,7 @@ import { moneyOf } from '../../../lambdas/payments/domain/charge-money.ts';
 import { CHARGE_TABLE } from '../../../lambdas/payments/domain/state-tables.ts';
 import { callback, paymentRequest } from '../../payments/payment-fixtures.ts';
 import { World } from '../world.ts';
-import { addReached, countCells, impossible, nothingReached, reachedBy, tellReached } from './coverage.ts';
+import { addReached, countCells, impossible, nothingReached, reachedBy, reportReached } from './coverage.ts';
 import { watched } from './oracles/watched.ts';
 
 test('cells, faults and pairs that histories reach are counted, and the others are named', async () => {
@@ -44,15 +44,15 @@ test('cells, faults and pairs that histories reach are counted, and the others a
     'fault F21': 2,
     'pair pay × crash_after': 1,
   });
-  const told = tellReached(all);
-  expect(told).toContain('  never, a defect of the generator: charge voided × succeeded');
-  expect(told.find((line) => line.includes('dispute open × lost'))).toMatch('not reachable');
+  const report = reportReached(all);
+  expect(report).toContain('  never, a defect of the generator: charge voided × succeeded');
+  expect(report.find((line) => line.includes('dispute open × lost'))).toMatch('not reachable');
   expect(impossible(all)).toEqual([]);
   addReached(all, { histories: 1, counts: { 'cell dispute open × lost': 1 } });
   expect(impossible(all)).toHaveLength(1);
-  expect(told).toContain('  never, a defect of the generator: refund × crash_after');
-  expect(told.find((line) => line.includes('F40'))).toMatch('not reachable');
-  expect(told).toContain('act pay: 50 % of 2 steps took effect (else: 409 change_in_progress 1)');
-  expect(told).toContain('act refund: never drawn');
+  expect(report).toContain('  never, a defect of the generator: refund × crash_after');
+  expect(report.find((line) => line.includes('F40'))).toMatch('not reachable');
+  expect(report).toContain('act pay: 50 % of 2 steps took effect (else: 409 change_in_progress 1)');
+  expect(report).toContain('act refund: never drawn');
   expect(CHARGE_TABLE.succeeded.processing).toBe(before);
 });

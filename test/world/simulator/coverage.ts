@@ -175,7 +175,7 @@ const SIGNS: Readonly<Record<string, (evidence: Evidence) => boolean>> = {
   F15: ({ codes }) => codes.has('idempotency_key_expired'),
   F16: ({ gates }) => gates.some((gate) => gate.startsWith('crash')),
   F17: ({ metrics }) => metrics.has('callback_redelivered'),
-  F18: ({ metrics }) => metrics.has('callback_taken_in'),
+  F18: ({ metrics }) => metrics.has('callback_recorded'),
   F19: ({ acts }) => acts.has('habits'),
   F20: ({ transitions }) => transitions.some(({ sequence, cause }) => sequence === 2 && cause.by === 'callback'),
   F21: ({ transitions }) => transitions.some(({ subject }) => subject?.kind === 'stray_charge'),
@@ -276,7 +276,7 @@ export function sorted(kind: Kind, { counts }: Reached) {
 }
 
 /** The report, as lines. */
-export function tellReached(reached: Reached): readonly string[] {
+export function reportReached(reached: Reached): readonly string[] {
   const kinds: readonly Kind[] = ['cell', 'fault', 'act', 'pair'];
   return [
     `${reached.histories} histories`,

@@ -29,7 +29,7 @@ interface Endpoints {
 const NEVER: Endpoints = { count: 1, status: 'timeout' };
 
 /** What `studio` sees in five minutes. @param flood requests of `shop` */
-async function studioBeside(flood: number, { count, status, afterMs }: Endpoints): Promise<Seen> {
+async function studioDuringFlood(flood: number, { count, status, afterMs }: Endpoints): Promise<Seen> {
   const system = await SimulatedSystem.begin(1);
   const startMs = system.nowMs;
   const urlOf = (tenant: string): string => `https://${tenant}.example.com/in`;
@@ -83,17 +83,17 @@ async function studioBeside(flood: number, { count, status, afterMs }: Endpoints
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Means and greatest values that are more than twice as high beside a flood. Each event is published and delivered once. */
-function farFrom(alone: Seen, beside: Seen): readonly string[] {
-  for (const seen of [alone, beside]) {
+function farFrom(alone: Seen, flooded: Seen): readonly string[] {
+  for (const seen of [alone, flooded]) {
     expect(seen.statuses).toEqual(Array.from({ length: WATCHED }, () => 201));
     expect([seen.publishedMs.length, seen.deliveredMs.length]).toEqual([WATCHED, WATCHED]);
   }
   const means = (['answeredMs', 'publishedMs', 'deliveredMs'] as const).filter(
-    (what) => mean(beside[what]) > 2 * mean(alone[what]),
+    (what) => mean(flooded[what]) > 2 * mean(alone[what]),
   );
   // The relay takes the flood's events in lanes, so that the oldest of those that follow is no older either.
   const oldest = (['publishedMs', 'deliveredMs'] as const).filter(
-    (what) => Math.max(...beside[what]) > 2 * Math.max(...alone[what]),
+    (what) => Math.max(...flooded[what]) > 2 * Math.max(...alone[what]),
   );
   return [...means, ...oldest];
 }
@@ -116,9 +116,9 @@ describe('a flood by one tenant leaves the calls of another, and the average and
   ] as const;
 
   test.each(sliceOf(floods, 2))('when $when', async ({ requests, endpoints, refused: [least, most] }) => {
-    const beside = await studioBeside(requests, endpoints);
-    expect(beside.refused).toBeGreaterThanOrEqual(least);
-    expect(beside.refused).toBeLessThanOrEqual(most);
-    expect(farFrom(await studioBeside(0, NEVER), beside)).toEqual([]);
+    const flooded = await studioDuringFlood(requests, endpoints);
+    expect(flooded.refused).toBeGreaterThanOrEqual(least);
+    expect(flooded.refused).toBeLessThanOrEqual(most);
+    expect(farFrom(await studioDuringFlood(0, NEVER), flooded)).toEqual([]);
   });
 });

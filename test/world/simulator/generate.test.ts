@@ -1,10 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { ACTS } from './acts/all-acts.ts';
 import type { History, Step } from './contract.ts';
+import { describeHistory } from './describe-history.ts';
 import { generate } from './generate.ts';
 import { FEATURES, PROFILES, type ProfileName, profileNamed } from './profiles.ts';
 import { Dice, fractionOf } from './random.ts';
-import { tell } from './tell.ts';
 
 const NAMES = Object.keys(PROFILES) as readonly ProfileName[];
 const SEEDS = 400;
@@ -68,9 +68,9 @@ describe('the generator', () => {
 
   test('says each act in a sentence', () => {
     for (const history of NAMES.flatMap(firstOf)) {
-      const told = tell(history);
-      expect(told.split('\n')).toHaveLength(history.steps.length + 1);
-      expect(told).not.toMatch(/undefined|NaN|\[object|what was not made/);
+      const described = describeHistory(history);
+      expect(described.split('\n')).toHaveLength(history.steps.length + 1);
+      expect(described).not.toMatch(/undefined|NaN|\[object|what was not made/);
     }
   });
 });

@@ -179,25 +179,25 @@ export class JobClock {
   }
 
   /** The schedules go on after a time of faults, in which runs may have failed. */
-  wakeAll(): void {
+  resumeAll(): void {
     for (const [job, wait] of this.#waits) {
       if (!TRIGGERS[job].isQueue && job !== 'republish-events') continue;
       wait.gapMs = TRIGGERS[job].fromMs;
-      this.#wakeAt(job, wait, this.#simulation.nowMs);
+      this.#scheduleAt(job, wait, this.#simulation.nowMs);
     }
   }
 
   /** Something is in the queue of a person, or the bus is back. Events that were lost come back by the job. */
-  wake(job: JobId): void {
+  runNow(job: JobId): void {
     const wait = this.#waits.get(job) ?? newWait(job);
     this.#waits.set(job, wait);
     wait.gapMs = TRIGGERS[job].fromMs;
-    this.#wakeAt(job, wait, this.#simulation.nowMs);
+    this.#scheduleAt(job, wait, this.#simulation.nowMs);
   }
 
   #note(change: RowChange): void {
     if (change.after !== undefined && partitionOf(change).startsWith(RegistryRow.jobRuns)) this.#noteRun(change.after);
-    if (isSuspected(change)) this.wake('reconcile-days');
+    if (isSuspected(change)) this.runNow('reconcile-days');
     for (const [job, wait] of this.#waits) {
       const trigger = TRIGGERS[job];
       const dueMs = trigger.dueMs(change, this.#simulation.nowMs);
@@ -209,7 +209,7 @@ export class JobClock {
       else if (trigger.isQueue) wait.rows.set(name, dueMs);
       if (isPostponed(change)) continue;
       wait.gapMs = trigger.fromMs;
-      this.#wakeAt(job, wait, dueMs);
+      this.#scheduleAt(job, wait, dueMs);
     }
   }
 
@@ -222,11 +222,11 @@ export class JobClock {
     wait.underWayToMs = isEnded(run) ? 0 : run.acceptedAtMs + maxDuration * 1_000;
     if (wait.underWayToMs > 0 || !wait.isLeftOut) return;
     wait.isLeftOut = false;
-    this.#wakeAt(entry.id as JobId, wait, this.#simulation.nowMs);
+    this.#scheduleAt(entry.id as JobId, wait, this.#simulation.nowMs);
   }
 
   /** At the next time of the schedule. */
-  #wakeAt(job: JobId, wait: Wait, dueMs: number): void {
+  #scheduleAt(job: JobId, wait: Wait, dueMs: number): void {
     const { fromMs } = TRIGGERS[job];
     const { nowMs } = this.#simulation;
     const atMs = (Math.floor(Math.max(dueMs, nowMs) / fromMs) + 1) * fromMs;
@@ -245,7 +245,7 @@ export class JobClock {
     if (wait.isRunning || (trigger.isQueue && wait.rows.size === 0)) return false;
     if (wait.underWayToMs > this.#simulation.nowMs && this.#simulation.decide(`overlap of ${job}`) >= OVERLAP_SHARE) {
       wait.isLeftOut = true;
-      this.#wakeAt(job, wait, wait.underWayToMs);
+      this.#scheduleAt(job, wait, wait.underWayToMs);
       return false;
     }
     wait.isRunning = true;
@@ -262,11 +262,11 @@ export class JobClock {
       if (wait.rows.size === 0) return;
       const fromNowMs = nowMs + wait.gapMs - fromMs;
       const nextMs = [...wait.rows.values()].map((dueMs) => Math.max(dueMs, fromNowMs));
-      this.#wakeAt(job, wait, Math.min(...nextMs));
+      this.#scheduleAt(job, wait, Math.min(...nextMs));
       wait.gapMs = Math.min(toMs, 2 * wait.gapMs);
       return;
     }
     wait.gapMs *= 2;
-    if (wait.gapMs <= toMs) this.#wakeAt(job, wait, nowMs + wait.gapMs);
+    if (wait.gapMs <= toMs) this.#scheduleAt(job, wait, nowMs + wait.gapMs);
   }
 }

@@ -97,7 +97,7 @@ export class Mishaps implements MishapsSeen {
 
   /**
    * Somebody overwrites or removes a row of the Ledger. At the same moment it is verified against the archive, and put back as
-   * `payonce tables mend` does.
+   * `payonce tables restore-row` does.
    *
    * @param share which of the rows that are in the archive, from 0 up to, not including, 1
    * @returns `nothing` when none is there yet

@@ -19,7 +19,7 @@ export class Parties {
   readonly mails: Mail[] = [];
   readonly down = new Set<string>();
   /** Whose answers are lost. */
-  readonly unheard = new Set<string>();
+  readonly silentParties = new Set<string>();
   readonly #simulation: Simulation;
   readonly #send: SendRequest;
   readonly #known = new Set<string>();
@@ -37,7 +37,8 @@ export class Parties {
     try {
       const answer = await this.#send({ ...call, timeoutMs: call.timeoutMs });
       this.#note(call, path, answer);
-      if (this.unheard.has(party)) throw new AmbiguousError(`${party}_timeout`, `The ${party} did not answer in time.`);
+      if (this.silentParties.has(party))
+        throw new AmbiguousError(`${party}_timeout`, `The ${party} did not answer in time.`);
       return answer;
     } finally {
       // A call without an answer may have taken effect.

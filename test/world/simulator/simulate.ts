@@ -9,12 +9,12 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { History } from './contract.ts';
-import { addReached, countCells, impossible, nothingReached, reachedBy, tellReached } from './coverage.ts';
+import { addReached, countCells, impossible, nothingReached, reachedBy, reportReached } from './coverage.ts';
+import { describeHistory } from './describe-history.ts';
 import { generate } from './generate.ts';
 import { play } from './play.ts';
 import { PROFILES } from './profiles.ts';
 import { type Shown, shrink } from './shrink.ts';
-import { tell } from './tell.ts';
 
 /** Runs of one history to find a shorter one. */
 const MOST_SHRINKING_RUNS = 150;
@@ -52,7 +52,7 @@ const reached = nothingReached();
 /** The first seed of each oracle, and how often it was violated. */
 const found = new Map<string, { readonly history: History; times: number }>();
 const startedMs = performance.now();
-let toldMs = startedMs;
+let reportedMs = startedMs;
 let histories = 0;
 let gates = 0;
 
@@ -76,13 +76,13 @@ async function violated(
   }
 }
 
-async function tellShortest(oracle: string, history: History): Promise<void> {
+async function printShortest(oracle: string, history: History): Promise<void> {
   const run = async (shorter: History): Promise<Shown> => {
     const { oracles, faults } = await violated(shorter);
     return { violates: oracles.includes(oracle), faults };
   };
   const shortest = values.whole ? history : (await shrink(history, run, MOST_SHRINKING_RUNS)).history;
-  say(`\n${oracle}\n${tell(shortest)}`);
+  say(`\n${oracle}\n${describeHistory(shortest)}`);
   const shown = await play(shortest).catch(() => undefined);
   for (const { what, about } of shown?.violations.filter((each) => each.oracle === oracle).slice(0, 3) ?? [])
     say(`  → ${what}${about === undefined ? '' : ` (${about})`}`);
@@ -103,9 +103,9 @@ while (histories < most && performance.now() < untilMs) {
     if (known === undefined) found.set(oracle, { history, times: 1 });
     else known.times += 1;
   }
-  if (performance.now() - toldMs < PROGRESS_MS) continue;
-  toldMs = performance.now();
-  const perSecond = histories / ((toldMs - startedMs) / 1_000);
+  if (performance.now() - reportedMs < PROGRESS_MS) continue;
+  reportedMs = performance.now();
+  const perSecond = histories / ((reportedMs - startedMs) / 1_000);
   say(`${histories} histories, ${perSecond.toFixed(1)} a second, ${found.size} oracles violated`);
 }
 
@@ -114,10 +114,10 @@ say(
   `${histories} histories; ${Math.round(cpuMs / histories)} ms of CPU and ${Math.round(gates / histories)} calls each, ` +
     `one of ${availableParallelism()} cores`,
 );
-if (values.reached) for (const line of tellReached(reached)) say(line);
+if (values.reached) for (const line of reportReached(reached)) say(line);
 if (values.write) writeFileSync(REACHED, `${JSON.stringify(reached, null, 2)}\n`);
 for (const [oracle, { history, times }] of found) {
   say(`\n${times} of ${histories} histories violate this:`);
-  await tellShortest(oracle, history);
+  await printShortest(oracle, history);
 }
 if (found.size > 0) process.exitCode = 1;

@@ -14,7 +14,7 @@ export interface Outage {
 
 /** Nearly all calls fail, or some answers are lost. */
 export const BROKEN = { spared: 0.03, applied: 0.07 } as const satisfies Outage;
-export const UNHEARD = { spared: 0.6, applied: 0.4 } as const satisfies Outage;
+export const ANSWERS_LOST = { spared: 0.6, applied: 0.4 } as const satisfies Outage;
 /** Nothing is there. */
 export const GONE = { spared: 0, applied: 0 } as const satisfies Outage;
 /** For calls that never fail. */
@@ -376,12 +376,14 @@ export class Process {
 
   sleep(ms: number): Promise<void> {
     const order = this.order();
-    return this.#wait((wake) => this.#simulation.plan(this.#simulation.nowMs + Math.max(0, ms), order, () => wake()));
+    return this.#wait((resume) =>
+      this.#simulation.plan(this.#simulation.nowMs + Math.max(0, ms), order, () => resume()),
+    );
   }
 
   /** Waits for another process. */
   until<Result>(promise: Promise<Result>): Promise<Result> {
-    return this.#wait((wake, fail) => void promise.then(wake, fail));
+    return this.#wait((resume, fail) => void promise.then(resume, fail));
   }
 
   /**
@@ -405,7 +407,7 @@ export class Process {
     const order = mix(this.id, gate, 5);
     const { severed } = simulation;
     const isLost = (): boolean => this.#isFunction && severed < simulation.severed && label.startsWith('dynamodb ');
-    return this.#wait((wake, fail) => {
+    return this.#wait((resume, fail) => {
       const applied = (then: (result: Result) => void, orElse: (error: unknown) => void = fail): void => {
         if (isLost()) return;
         simulation.busy(1);
@@ -420,7 +422,7 @@ export class Process {
         switch (fault) {
           case undefined:
           case 'slow':
-            return applied(wake);
+            return applied(resume);
           case 'crash_before':
             return this.kill();
           case 'crash_after':
@@ -443,7 +445,7 @@ export class Process {
       };
       if (fault !== 'slow') return simulation.plan(simulation.nowMs + lastsMs, order, strike);
       if (!this.isOver) simulation.struck(this, gate, label, fault);
-      this.#slowly({ voice, order, gate, strike, fail, applied, wake });
+      this.#slowly({ voice, order, gate, strike, fail, applied, resume });
     });
   }
 
@@ -455,9 +457,9 @@ export class Process {
     readonly strike: () => void;
     readonly fail: (error: unknown) => void;
     readonly applied: (then: (result: Result) => void, orElse: (error: unknown) => void) => void;
-    readonly wake: (result: Result) => void;
+    readonly resume: (result: Result) => void;
   }): void {
-    const { voice, order, gate, strike, fail, applied, wake } = slow;
+    const { voice, order, gate, strike, fail, applied, resume } = slow;
     const simulation = this.#simulation;
     const { nowMs } = simulation;
     const extraMs = 50 * 1_000 ** fractionOf32(mix(this.id, gate, 6));
@@ -469,14 +471,14 @@ export class Process {
     simulation.plan(nowMs, order, () => {
       const later = (what: () => void): void => simulation.plan(nowMs + extraMs, mix(order, 2, 0), what);
       applied(
-        (result) => later(() => wake(result)),
+        (result) => later(() => resume(result)),
         (error) => later(() => fail(error)),
       );
     });
   }
 
   /** Counts what the process waits for. A process that is over waits for ever. */
-  #wait<Result>(begin: (wake: (result: Result) => void, fail: (error: unknown) => void) => void): Promise<Result> {
+  #wait<Result>(begin: (resume: (result: Result) => void, fail: (error: unknown) => void) => void): Promise<Result> {
     this.#pending += 1;
     this.#simulation.waiting(this);
     return new Promise<Result>((resolve, reject) => {

@@ -46,7 +46,7 @@ import { Parties, Receivers, unreachable } from './parties.ts';
 import { secretText } from './platform.ts';
 import { BOOKS, isAbout } from './processors.ts';
 import { RequestTransports } from './request-transports.ts';
-import { BROKEN, GONE, type Process, Simulation, UNHEARD } from './simulation.ts';
+import { ANSWERS_LOST, BROKEN, GONE, type Process, Simulation } from './simulation.ts';
 import { TableRestores } from './table-restore.ts';
 
 const START_MS = Date.UTC(2026, 2, 2, 9);
@@ -69,7 +69,7 @@ const FIRST_SETTINGS: Settings = {
 const RECOVERY_MS = 60_000;
 /** Pages of one republishing; letters of one redrive. */
 const MOST_PAGES = 50;
-const MOST_LETTERS = 100;
+const MAX_DEAD_LETTERS = 100;
 const UNAUTHORIZED = JSON.stringify({ error: { code: 'unauthorized', message: 'The secret is another one.' } });
 const WRONG = [
   ['secret of test', secretOf('test')],
@@ -143,7 +143,7 @@ export class SimulatedSystem implements RunningSystem {
     simulation.outageOf = (service) => {
       if (service === 'dynamodb' && this.#parties.down.has('all tables')) return GONE;
       if (this.#parties.down.has(`all ${service}`)) return BROKEN;
-      return this.#parties.down.has(`all answers of ${service}`) ? UNHEARD : undefined;
+      return this.#parties.down.has(`all answers of ${service}`) ? ANSWERS_LOST : undefined;
     };
     this.requests = new RequestTransports(this.account, () => !this.#parties.down.has('bus'));
   }
@@ -158,7 +158,7 @@ export class SimulatedSystem implements RunningSystem {
     for (const tenant of Object.values(tenants)) await system.#register(tenant);
     // From here on, what changes rows wakes the jobs.
     const jobs = new JobClock(system.simulation, system.database, (job, atMs) => system.#fire(job, atMs));
-    system.account.onParked = () => jobs.wake('republish-events');
+    system.account.onParked = () => jobs.runNow('republish-events');
     system.#jobs = jobs;
     system.#expire(1);
     return system;
@@ -221,9 +221,9 @@ export class SimulatedSystem implements RunningSystem {
     this.#outages.clear();
     for (const name of this.#parties.down) this.#upOrDown(name, true);
     this.mishaps.fixAll();
-    this.#parties.unheard.clear();
+    this.#parties.silentParties.clear();
     this.#receivers.answers.clear();
-    this.#jobs?.wakeAll();
+    this.#jobs?.resumeAll();
     await this.run(this.nowMs + DAY_MS);
     this.#redriveAll();
     await this.run(this.nowMs + (days - 1) * DAY_MS);
@@ -234,7 +234,8 @@ export class SimulatedSystem implements RunningSystem {
   #redriveAll(): void {
     const dead = Object.keys(this.queues).filter((name) => name.endsWith('-dead'));
     for (const name of [...dead, 'relay-parked']) this.redrive(name);
-    if ((this.queues['letters'] ?? 0) > 0) this.at(this.nowMs, 'the letters are redriven', () => this.redriveLetters());
+    if ((this.queues['letters'] ?? 0) > 0)
+      this.at(this.nowMs, 'the letters are redriven', () => this.redriveDeadLetters());
   }
 
   /** DynamoDB deletes expired rows once in a while, within some days. */
@@ -342,9 +343,9 @@ export class SimulatedSystem implements RunningSystem {
       this.at(this.nowMs, 'parked records are redriven', () => this.mishaps.redriveParked(() => this.rebuildViews()));
   }
 
-  async redriveLetters(): Promise<void> {
+  async redriveDeadLetters(): Promise<void> {
     const process = this.simulation.process;
-    const order = { action: 'redrive', atMost: MOST_LETTERS };
+    const order = { action: 'redrive', atMost: MAX_DEAD_LETTERS };
     await process.until(this.account.invoke('dead-letters', process.token(), order));
   }
 
@@ -378,13 +379,13 @@ export class SimulatedSystem implements RunningSystem {
   partyUp(party: Parameters<RunningSystem['partyUp']>[0], isUp: boolean): void {
     this.#upOrDown(party, isUp);
     // The schedule goes on after an outage: events that were not published meanwhile are published.
-    if (party === 'bus' && isUp) this.#jobs?.wake('republish-events');
+    if (party === 'bus' && isUp) this.#jobs?.runNow('republish-events');
   }
 
   mishap(what: Mishap, isOver: boolean): void {
     this.#upOrDown(what, isOver);
     // The job has its mark before, and goes on afterwards.
-    if (what === 'relay') this.#jobs?.wake('republish-events');
+    if (what === 'relay') this.#jobs?.runNow('republish-events');
   }
 
   /** The functions begin again with the restored tables, and the schedule goes on. */
@@ -392,7 +393,7 @@ export class SimulatedSystem implements RunningSystem {
     this.#upOrDown('all tables', isReachable);
     if (!isReachable) return;
     this.deploy({});
-    this.#jobs?.wakeAll();
+    this.#jobs?.resumeAll();
   }
 
   poison(...named: Parameters<RunningSystem['poison']>): void {
@@ -403,9 +404,9 @@ export class SimulatedSystem implements RunningSystem {
     return this.mishaps.changeByHand(...named);
   }
 
-  partyHeard(party: Parameters<RunningSystem['partyHeard']>[0], isHeard: boolean): void {
-    if (isHeard) this.#parties.unheard.delete(party);
-    else this.#parties.unheard.add(party);
+  setPartyAnswers(party: Parameters<RunningSystem['setPartyAnswers']>[0], areAnswersReceived: boolean): void {
+    if (areAnswersReceived) this.#parties.silentParties.delete(party);
+    else this.#parties.silentParties.add(party);
   }
 
   endpointAnswers(url: string, status: number | 'timeout', afterMs?: number): void {

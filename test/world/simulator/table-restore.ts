@@ -83,8 +83,8 @@ export class TableRestores {
   async #recover(): Promise<Omit<RestoreSeen, 'atMs'>> {
     const { documents, pacing, store, process } = operatorIn(this.#deployed.simulation, this.#deployed.database);
     const implied = new DynamoDbImpliedRows(documents, TABLES, pacing);
-    const beside = new DynamoDbRowsOfChains(documents, TABLES, pacing);
-    const tools = { store, approvals: store, orders: store, beside, implied, clock: process.clock };
+    const chainRows = new DynamoDbRowsOfChains(documents, TABLES, pacing);
+    const tools = { store, approvals: store, orders: store, chainRows, implied, clock: process.clock };
     const { lost } = await closeRemnants(tools, 1, () => {});
     const commissions = new DynamoDbLostCommissions(documents, TABLES.registry, pacing);
     const { unreadable, broken } = await rebuildQueues(

@@ -64,7 +64,7 @@ export function waitsForPayer(drawing: Drawing): boolean {
 }
 
 /** What is said of an act. */
-export interface Telling {
+export interface DescribeTools {
   /** What a step made or is about, for example `payment 1`. */
   readonly name: (id: unknown) => string;
   /** An amount in the currency of the payment of a step, for example `10.00 EUR`. */
@@ -95,7 +95,7 @@ export interface ActOf<Given extends Arguments> {
   readonly near?: (step: Step) => boolean;
   /** @returns how it ended: `done`, `done elsewhere` on another object, `nothing` when there was none, the refusal, or the status of an answer */
   readonly play: (scene: Scene, step: Step & Given) => Promise<string>;
-  readonly tell: (step: Step & Given, telling: Telling) => string;
+  readonly describe: (step: Step & Given, tools: DescribeTools) => string;
 }
 
 export type Act = ActOf<Arguments>;

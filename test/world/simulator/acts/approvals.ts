@@ -45,7 +45,7 @@ const verdict = act<Verdict>({
     );
     return first === undefined ? 'nothing' : endOf(first);
   },
-  tell: ({ of, verdict: first, by, rival }, { name }) => {
+  describe: ({ of, verdict: first, by, rival }, { name }) => {
     const person = { approver: 'another operator', operator: 'the same operator', operator_again: 'the same operator' };
     return (
       `${person[by]} ${first}s what was asked for ${name(of)}${by === 'operator_again' ? ', with another key' : ''}` +
@@ -126,7 +126,7 @@ const limits = act<Limits>({
     });
     return 'done';
   },
-  tell: ({ aboveMinor, hours, emails }, { money }) =>
+  describe: ({ aboveMinor, hours, emails }, { money }) =>
     [
       'from here on',
       ...(aboveMinor === undefined

@@ -35,7 +35,7 @@ const approve = act<OfCharge>({
   pace: ['seconds', 'minutes', 'hours'],
   draw: (drawing) => (waitsForPayer(drawing) ? {} : undefined),
   play: (scene, step) => onCharge(scene, step, awaitsPayer, (inside, { chargeId }) => inside.approve(chargeId)),
-  tell: ({ of }, { name }) => `the payer approves ${name(of)}`,
+  describe: ({ of }, { name }) => `the payer approves ${name(of)}`,
 });
 
 const refuse = act<OfCharge>({
@@ -47,7 +47,7 @@ const refuse = act<OfCharge>({
   pace: ['seconds', 'minutes', 'hours'],
   draw: (drawing) => (waitsForPayer(drawing) ? {} : undefined),
   play: (scene, step) => onCharge(scene, step, awaitsPayer, (inside, { chargeId }) => inside.decline(chargeId)),
-  tell: ({ of }, { name }) => `the payer refuses ${name(of)}`,
+  describe: ({ of }, { name }) => `the payer refuses ${name(of)}`,
 });
 
 /** Milliseconds. */
@@ -74,7 +74,7 @@ const lateSuccess = act<OfCharge>({
             given: { processor: 'its', forMs: RETURN_WAITS_MS },
             fromMs: atMs + 500,
           } as const,
-          { act: 'contradict', pace: ['minutes'], given: { what: 'declined', isTold: false } } as const,
+          { act: 'contradict', pace: ['minutes'], given: { what: 'declined', hasCallback: false } } as const,
         ]
       : []),
     ...(has('disputes') && dice.chance(0.5)
@@ -91,7 +91,7 @@ const lateSuccess = act<OfCharge>({
     onCharge(scene, step, isIn('declined', 'pending', 'requires_action'), (inside, { chargeId }) =>
       inside.approve(chargeId),
     ),
-  tell: ({ of }, { name }) => `the bank confirms the charge of ${name(of)} after all`,
+  describe: ({ of }, { name }) => `the bank confirms the charge of ${name(of)} after all`,
 });
 
 const dispute = act<Amount>({
@@ -122,7 +122,7 @@ const dispute = act<Amount>({
         return inside.dispute(charge.chargeId, step.amount === 0 ? mostMinor : Math.min(step.amount, mostMinor));
       },
     ),
-  tell: ({ of, amount, charge }, { name, money }) =>
+  describe: ({ of, amount, charge }, { name, money }) =>
     `the payer disputes ${amount === 0 ? 'all' : money(amount, of)} of ${name(of)}${ordinal(charge)}`,
 });
 
@@ -140,7 +140,7 @@ const closeDispute = act<Close>({
   draw: ({ dice }) => ({ outcome: dice.pick(['won', 'lost']) }),
   leadsTo: ({ dice, has }, { outcome, charge }): readonly Draft[] => {
     const what = outcome === 'won' ? 'dispute_lost' : 'dispute_won';
-    const given = { what, isTold: true, ...(charge === undefined ? {} : { charge }) };
+    const given = { what, hasCallback: true, ...(charge === undefined ? {} : { charge }) };
     return has('contradictions') && dice.chance(0.5) ? [{ act: 'contradict', pace: ['hours', 'days'], given }] : [];
   },
   play: (scene, step) =>
@@ -153,7 +153,7 @@ const closeDispute = act<Close>({
         return open === undefined ? 'nothing' : inside.closeDispute(open.disputeId, step.outcome);
       },
     ),
-  tell: ({ of, outcome, charge }, { name }) => `the dispute of ${name(of)}${ordinal(charge)} is ${outcome}`,
+  describe: ({ of, outcome, charge }, { name }) => `the dispute of ${name(of)}${ordinal(charge)} is ${outcome}`,
 });
 
 interface EndRefund extends OfCharge {
@@ -179,7 +179,7 @@ const failRefund = act<EndRefund>({
       : undefined,
   leadsTo: ({ dice, has }): readonly Draft[] =>
     has('contradictions') && dice.chance(0.4)
-      ? [{ act: 'contradict', pace: ['hours', 'days'], given: { what: 'refund_succeeds', isTold: true } }]
+      ? [{ act: 'contradict', pace: ['hours', 'days'], given: { what: 'refund_succeeds', hasCallback: true } }]
       : [],
   play: (scene, step) =>
     onCharge(
@@ -191,7 +191,7 @@ const failRefund = act<EndRefund>({
         return found === undefined ? 'nothing' : inside.endRefund(found.refundId, 'failed');
       },
     ),
-  tell: ({ of, which: refund, charge }, { name }) =>
+  describe: ({ of, which: refund, charge }, { name }) =>
     `the bank fails the newest ${refund === 'own' ? 'own ' : ''}refund of ${name(of)}${ordinal(charge)}`,
 });
 
@@ -219,7 +219,7 @@ const finishRefund = act<OfCharge>({
       inside.endRefund(await inside.refund(chargeId, 1, 'pending'), 'succeeded'),
     );
   },
-  tell: ({ of, charge }, { name }) => `the bank completes the pending refund of ${name(of)}${ordinal(charge)}`,
+  describe: ({ of, charge }, { name }) => `the bank completes the pending refund of ${name(of)}${ordinal(charge)}`,
 });
 
 const expire = act<OfCharge>({
@@ -232,12 +232,12 @@ const expire = act<OfCharge>({
   draw: (drawing) => (hasHold(drawing) || waitsForPayer(drawing) ? {} : undefined),
   play: (scene, step) =>
     onCharge(scene, step, isIn('authorized', 'requires_action'), (inside, { chargeId }) => inside.expire(chargeId)),
-  tell: ({ of }, { name }) => `the bank releases the hold of ${name(of)}`,
+  describe: ({ of }, { name }) => `the bank releases the hold of ${name(of)}`,
 });
 
 interface WrongAmount extends Amount {
   /** Whether a callback tells of it. @default none does */
-  readonly isTold?: true;
+  readonly hasCallback?: true;
 }
 
 /** The processor’s books show another amount than was requested. */
@@ -253,7 +253,7 @@ const wrongAmount = act<WrongAmount>({
       ? // Less than was asked for is in order when a hold is captured.
         {
           amount: share(drawing, hasHold(drawing) ? [1.001, 1.5] : [0.999, 0.5, 1.5]),
-          ...(drawing.dice.chance(0.4) ? { isTold: true } : {}),
+          ...(drawing.dice.chance(0.4) ? { hasCallback: true } : {}),
         }
       : undefined,
   leadsTo: (drawing): readonly Draft[] => [
@@ -269,15 +269,15 @@ const wrongAmount = act<WrongAmount>({
         inside.correct(
           chargeId,
           { status: 'succeeded', amount_captured: step.amount },
-          step.isTold ? 'charge.succeeded' : undefined,
+          step.hasCallback ? 'charge.succeeded' : undefined,
         ),
       );
     const end = await correct(isIn('pending', 'requires_action', 'authorized'));
     if (end !== 'nothing') return end;
     return correct((charge) => charge.status === 'succeeded' && isUntouched(charge));
   },
-  tell: ({ of, amount, isTold }, { name, money }) =>
-    `the processor captures ${money(amount, of)} for ${name(of)}${isTold ? ', and tells' : ''}`,
+  describe: ({ of, amount, hasCallback }, { name, money }) =>
+    `the processor captures ${money(amount, of)} for ${name(of)}${hasCallback ? ', and tells' : ''}`,
 });
 
 function afterWrongAmount({ dice, has, root, earlier }: Drawing): readonly Draft[] {
@@ -306,7 +306,7 @@ function afterWrongAmount({ dice, has, root, earlier }: Drawing): readonly Draft
           {
             act: 'contradict',
             pace: ['minutes'],
-            given: { what: dice.pick(['voided', 'right_amount']), isTold: true },
+            given: { what: dice.pick(['voided', 'right_amount']), hasCallback: true },
           } as const,
         ]
       : []),
@@ -329,7 +329,7 @@ interface LateFee extends OfCharge {
   readonly currency?: string;
   /** Whether it is the fee of a dispute, if the charge has one. */
   readonly ofDispute: boolean;
-  readonly isTold: boolean;
+  readonly hasCallback: boolean;
 }
 
 /** The processor books a fee after the charge has succeeded, or changes it. */
@@ -347,7 +347,7 @@ const bookFee = act<LateFee>({
       fee: dice.pick([0, 1, 30, 59]),
       ...(dice.chance(0.4) ? { currency: 'USD' } : {}),
       ofDispute: dice.chance(0.4),
-      isTold: dice.chance(0.7),
+      hasCallback: dice.chance(0.7),
       ...which(drawing),
     };
   },
@@ -359,11 +359,11 @@ const bookFee = act<LateFee>({
         step.ofDispute && disputes.length > 0
           ? { disputes: disputes.map((each) => ({ ...each, fee: step.fee })) }
           : { fee: step.fee };
-      await inside.correct(chargeId, { ...changes, ...settled }, step.isTold ? 'charge.succeeded' : undefined);
+      await inside.correct(chargeId, { ...changes, ...settled }, step.hasCallback ? 'charge.succeeded' : undefined);
     }),
-  tell: ({ of, fee, currency, ofDispute, isTold, charge }, { name, money }) =>
+  describe: ({ of, fee, currency, ofDispute, hasCallback, charge }, { name, money }) =>
     `the processor books a fee of ${currency === undefined ? money(fee, of) : `${(fee / 100).toFixed(2)} ${currency}`} for ` +
-    `${ofDispute ? 'the disputes of ' : ''}${name(of)}${ordinal(charge)}${isTold ? '' : '; no callback tells'}`,
+    `${ofDispute ? 'the disputes of ' : ''}${name(of)}${ordinal(charge)}${hasCallback ? '' : '; no callback tells'}`,
 });
 
 const CONTRADICTIONS = [
@@ -379,7 +379,7 @@ const CONTRADICTIONS = [
 
 interface Contradiction extends OfCharge {
   readonly what: (typeof CONTRADICTIONS)[number];
-  readonly isTold: boolean;
+  readonly hasCallback: boolean;
 }
 
 /** The processor says the opposite of what it said before. */
@@ -392,7 +392,7 @@ const contradict = act<Contradiction>({
   pace: ['minutes', 'hours', 'days'],
   draw: (drawing) => ({
     what: drawing.dice.pick(CONTRADICTIONS),
-    isTold: drawing.dice.chance(0.7),
+    hasCallback: drawing.dice.chance(0.7),
     ...which(drawing),
   }),
   play: (scene, step) =>
@@ -406,12 +406,16 @@ const contradict = act<Contradiction>({
         const changes = contradictionOf(charge, whatOf(scene, step, found) ?? step.what);
         return changes === undefined
           ? 'nothing'
-          : inside.correct(chargeId, changes, step.isTold ? `charge.${changes.status ?? charge.status}` : undefined);
+          : inside.correct(
+              chargeId,
+              changes,
+              step.hasCallback ? `charge.${changes.status ?? charge.status}` : undefined,
+            );
       },
     ),
-  tell: ({ of, what, isTold, charge }, { name }) =>
+  describe: ({ of, what, hasCallback, charge }, { name }) =>
     `the processor’s books of ${name(of)}${ordinal(charge)} contradict themselves: ${what.replaceAll('_', ' ')}, or what fits` +
-    (isTold ? '' : '; no callback tells'),
+    (hasCallback ? '' : '; no callback tells'),
 });
 
 const isUntouched = ({ refunds, disputes }: ProcessorCharge): boolean => refunds.length === 0 && disputes.length === 0;

@@ -6,13 +6,13 @@ import {
   after,
   before,
   type Course,
+  callbackLoss,
   draft,
   EURO,
   HOUR_MS,
   noFaults,
   SECOND_MS,
   slowly,
-  told,
   wrongAmount,
 } from './course.ts';
 import { chargeAfterTheWindow, decidedRefundEnds, reviewOfHold } from './payment-courses.ts';
@@ -121,7 +121,7 @@ const decidedWhileThePayerIsAsked: Course = {
 };
 
 /** After a hold is voided, charges without money appear beside it. */
-const nothingBesideCanceled: Course = {
+const moneylessAfterCancel: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok', capture: 'manual' },
   goesOn: (dice, root) => [
@@ -149,7 +149,7 @@ const heldAgain: Course = {
     draft(
       'contradict',
       ['seconds', 'minutes'],
-      { what: 'declined', isTold: dice.chance(0.5) },
+      { what: 'declined', hasCallback: dice.chance(0.5) },
       after(root, 20 * SECOND_MS),
     ),
     draft('late_success', ['minutes', 'hours'], {}, after(root, 600 * SECOND_MS)),
@@ -185,9 +185,9 @@ const decidedLate: Course = {
     const decideAfter = reviewAfter + dice.pick([5 * HOUR_MS, 48 * HOUR_MS, MONTH_MS]);
     return [
       slowly(root, 0, 24 * 60),
-      draft('wrong_amount', 'instant', { amount, isTold: true }, after(root, reviewAfter)),
+      draft('wrong_amount', 'instant', { amount, hasCallback: true }, after(root, reviewAfter)),
       // Refunds end in time.
-      told(0, after(root, reviewAfter + SECOND_MS)),
+      callbackLoss(0, after(root, reviewAfter + SECOND_MS)),
       draft('decide', 'minutes', { outcome: 'succeeded', amount, dry: false }, after(root, decideAfter)),
     ];
   },
@@ -203,9 +203,9 @@ const decidedUnread: Course = {
     const goes = dice.chance(0.5) ? 'dispute' : 'foreign_refund';
     return [
       slowly(root, 0, 24 * 60),
-      draft('wrong_amount', 'instant', { amount: less, isTold: true }, after(root, SECOND_MS)),
-      draft('wrong_amount', 'instant', { amount, isTold: true }, after(root, 1.5 * HOUR_MS)),
-      told(0, after(root, 1.5 * HOUR_MS + SECOND_MS)),
+      draft('wrong_amount', 'instant', { amount: less, hasCallback: true }, after(root, SECOND_MS)),
+      draft('wrong_amount', 'instant', { amount, hasCallback: true }, after(root, 1.5 * HOUR_MS)),
+      callbackLoss(0, after(root, 1.5 * HOUR_MS + SECOND_MS)),
       draft(goes, 'instant', goes === 'dispute' ? { amount: 0 } : { amount }, after(root, 2 * HOUR_MS)),
       draft(
         'processor_outage',
@@ -229,13 +229,13 @@ const oldOrder: Course = {
   begins: { ...TEA, source: 'tok_async' },
   goesOn: (dice, root) => {
     const amount = Math.ceil(root.amount * dice.pick([0.001, 0.5, 0.999]));
-    const isTold = dice.chance(0.5) ? { isTold: true } : {};
+    const hasCallback = dice.chance(0.5) ? { hasCallback: true } : {};
     return [
       // The charge is pending for so long, most of the time.
       slowly(root, 0, YEAR_HOURS),
       // What else is pending ends in time.
-      told(0, after(root, 60 * SECOND_MS)),
-      draft('wrong_amount', 'minutes', { amount, ...isTold }, after(root, MONTH_MS)),
+      callbackLoss(0, after(root, 60 * SECOND_MS)),
+      draft('wrong_amount', 'minutes', { amount, ...hasCallback }, after(root, MONTH_MS)),
       draft('decide', 'hours', { outcome: 'succeeded', amount, dry: false }, after(root, MONTH_MS + 24 * HOUR_MS)),
     ];
   },
@@ -259,7 +259,7 @@ const namesAnother = (source: 'tok_async' | 'tok_timeout_not_charged'): Course =
     const isSent = source === 'tok_async';
     const goesMs = SEND_WINDOW_MS + 9 * SECOND_MS;
     const reviewed = isSent
-      ? [draft('wrong_amount', 'seconds', { amount: Math.ceil(amount * dice.pick([0.999, 0.5])), isTold: true })]
+      ? [draft('wrong_amount', 'seconds', { amount: Math.ceil(amount * dice.pick([0.999, 0.5])), hasCallback: true })]
       : [
           draft('processor_outage', 'instant', { processor: 'its', forMs: goesMs }, after(root, SECOND_MS)),
           draft(
@@ -292,7 +292,7 @@ const namedByMetadata: Course = {
       draft('edit_metadata', ['minutes', 'hours', 'days'], {
         what: dice.pick(['payment', 'payment', 'operation']),
         to: id,
-        told: dice.chance(0.7),
+        hasCallback: dice.chance(0.7),
       }),
       ...(dice.chance(0.5) ? [draft('refund', ['minutes', 'hours'], dice.chance(0.5) ? {} : { amount: 1 })] : []),
     ];
@@ -313,7 +313,7 @@ const namelessRefund: Course = {
       draft(
         'edit_metadata',
         ['instant', 'seconds', 'minutes'],
-        { what: 'refunds', told: dice.chance(0.5) },
+        { what: 'refunds', hasCallback: dice.chance(0.5) },
         after(root, 70 * SECOND_MS),
       ),
       ...(dice.chance(0.4)
@@ -337,7 +337,12 @@ const namelessReturn: Course = {
       after(root, 60 * SECOND_MS),
     ),
     draft('late_success', 'instant', {}, after(root, 61 * SECOND_MS)),
-    draft('edit_metadata', ['minutes', 'hours'], { what: 'refunds', told: dice.chance(0.5) }, after(root, HOUR_MS)),
+    draft(
+      'edit_metadata',
+      ['minutes', 'hours'],
+      { what: 'refunds', hasCallback: dice.chance(0.5) },
+      after(root, HOUR_MS),
+    ),
     ...(dice.chance(0.5)
       ? [draft('fail_refund', ['hours', 'days'], { which: 'newest' }, after(root, 3 * HOUR_MS))]
       : []),
@@ -381,7 +386,7 @@ const decidedBeforeTheSearch: Course = {
     draft('deploy', 'instant', { defaultProcessor: 'second', cron: false }, before(root)),
     slowly(root, 0, 240),
     wrongAmount(dice, root),
-    told(1, after(root, 5 * HOUR_MS - 60 * SECOND_MS)),
+    callbackLoss(1, after(root, 5 * HOUR_MS - 60 * SECOND_MS)),
     draft('stray', 'instant', { amount: root.amount, named: false, source: 'tok_ok' }, after(root, 5 * HOUR_MS)),
     draft(
       'decide',
@@ -416,7 +421,7 @@ const canceledIsCaptured: Course = {
     slowly(root, 1),
     noFaults(root),
     draft('cancel', 'seconds'),
-    draft('contradict', 'minutes', { what: 'captured', isTold: false }, after(root, 600 * SECOND_MS)),
+    draft('contradict', 'minutes', { what: 'captured', hasCallback: false }, after(root, 600 * SECOND_MS)),
     draft('run_job', 'minutes', { job: 'reconcile-recent' }, after(root, 3 * HOUR_MS)),
     draft('run_job', 'minutes', { job: 'reconcile-recent' }, after(root, 6 * HOUR_MS)),
   ],
@@ -433,7 +438,7 @@ const lateReceipt: Course = {
 };
 
 /** A message sends an order's e-mail half a minute late, and its process dies after that. The money goes before the message comes again. */
-const letterSentBefore: Course = {
+const emailSentBefore: Course = {
   of: 'order',
   begins: { ...TEA, source: 'tok_ok' },
   goesOn: (dice, root) => [
@@ -456,7 +461,7 @@ export const CELL_COURSES: readonly Course[] = [
   canceledOnPaper('manual'),
   heldAgain,
   decidedWhileThePayerIsAsked,
-  nothingBesideCanceled,
+  moneylessAfterCancel,
   reviewOfHold,
   decidedRefundEnds,
   chargeAfterTheWindow,
@@ -464,7 +469,7 @@ export const CELL_COURSES: readonly Course[] = [
   decidedLate,
   decidedUnread,
   lateReceipt,
-  letterSentBefore,
+  emailSentBefore,
   oldOrder,
   namesAnother('tok_async'),
   namesAnother('tok_timeout_not_charged'),

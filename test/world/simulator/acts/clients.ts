@@ -92,7 +92,13 @@ function afterRequest(drawing: Drawing, { id, source, atMs, amount, capture }: S
   return [
     // The processor takes another amount although the payer has not approved, and another charge fails beside a hold.
     ...(source === 'tok_action' && has('wrong_amounts') && dice.chance(0.3)
-      ? [{ act: 'wrong_amount', pace: ['instant', 'seconds'], given: { amount: amount + 1, isTold: true } } as const]
+      ? [
+          {
+            act: 'wrong_amount',
+            pace: ['instant', 'seconds'],
+            given: { amount: amount + 1, hasCallback: true },
+          } as const,
+        ]
       : []),
     ...(isHeld && has('strays') && dice.chance(0.2)
       ? [{ act: 'stray', pace: ['seconds'], given: { amount, named: false, source: 'tok_declined' } } as const]
@@ -163,7 +169,7 @@ const pay = act<Pay>({
     const [first] = await Promise.all(Array.from({ length: copies }, () => ask(scene, step, request)));
     return first === undefined ? 'nothing' : endOf(first);
   },
-  tell: ({ id, amount, capture, source, copies, reference, receipt, affiliate, tenant }, { name, money }) =>
+  describe: ({ id, amount, capture, source, copies, reference, receipt, affiliate, tenant }, { name, money }) =>
     `${tenant} ${capture === 'manual' ? 'authorizes' : 'charges'} ${money(amount, id)} from ${source} as ${name(id)}` +
     `${copies > 1 ? `, with ${copies} requests at once` : ''}${reference === undefined ? '' : `, named ${reference}`}` +
     `${receipt === undefined ? '' : ', with a receipt'}${affiliate === undefined ? '' : `, by ${affiliate}`}`,
@@ -254,7 +260,7 @@ const order = act<Order>({
     };
     return endOf(await ask(scene, step, { method: 'POST', path: '/v1/orders', key: keyOf(step), body }));
   },
-  tell: ({ id, tenant, amount, source, sku, email, referrer, affiliate }, { name, money }) =>
+  describe: ({ id, tenant, amount, source, sku, email, referrer, affiliate }, { name, money }) =>
     `${tenant} takes ${name(id)}: ${money(amount, id)} from ${source}, ${sku}, a mail to ${email}` +
     `${referrer === undefined ? '' : `, a credit for ${referrer}`}${affiliate === undefined ? '' : `, by ${affiliate}`}`,
 });
@@ -297,7 +303,7 @@ const retry = act<Retry>({
     const request = { method, path, ...(key === undefined ? {} : { key }), body: sent, ...prefer };
     return endOf(await ask(scene, step, { tenant: senderOf(first.tenant, step.stranger), ...request }));
   },
-  tell: ({ of, changed, wait, stranger }, { name }) =>
+  describe: ({ of, changed, wait, stranger }, { name }) =>
     `${stranger === 'mode' ? 'the key of the other mode' : stranger ? 'another tenant' : 'the client'} sends the request for ${name(of)} again${changed ? ' with another amount' : ''}` +
     (wait === undefined ? '' : `, and waits ${wait} s`),
 });
@@ -332,7 +338,7 @@ const look = act<Look>({
     const tenant = senderOf(String(rootOf(scene, step)?.['tenant']), step.stranger);
     return endOf(await ask(scene, step, { tenant, method: 'GET', path: `/v1/payments/${paymentId}${step.at}` }));
   },
-  tell: ({ of, at, stranger }, { name }) =>
+  describe: ({ of, at, stranger }, { name }) =>
     `${stranger === undefined ? 'the client' : 'the key of the other mode'} reads ${name(of)}${at}`,
 });
 
@@ -353,7 +359,7 @@ const list = act<List>({
   draw: ({ dice, has }) => ({ tenant: drawTenant(dice, has), what: dice.pick(LISTS) }),
   play: async (scene, step) =>
     endOf(await ask(scene, step, { tenant: step.tenant, method: 'GET', path: `/v1/${step.what}` })),
-  tell: ({ tenant, what }) => `${tenant} reads the list of its ${what.replace('_', ' ')}`,
+  describe: ({ tenant, what }) => `${tenant} reads the list of its ${what.replace('_', ' ')}`,
 });
 
 export const CLIENT_ACTS: readonly Act[] = [pay, order, retry, look, list];

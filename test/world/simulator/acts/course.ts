@@ -42,14 +42,14 @@ export const before = ({ atMs }: Root): Partial<Draft> => ({ fromMs: atMs - 2 * 
 export const after = ({ atMs }: Root, ms: number): Partial<Draft> => ({ fromMs: atMs + ms });
 
 /** From then on, this share of the callbacks is lost, and what is pending at the processor ends hours or days later. */
-export const told = (lost: number, from: Partial<Draft>, hours = 72): Draft =>
+export const callbackLoss = (lost: number, from: Partial<Draft>, hours = 72): Draft =>
   draft('habits', 'instant', { processor: 'its', lost, doubled: 0, late: 0, lateMs: hours * HOUR_MS, slow: 1 }, from);
 
 /** What is pending at its processor ends days later. */
-export const slowly = (root: Root, lost = 0, hours = 72): Draft => told(lost, before(root), hours);
+export const slowly = (root: Root, lost = 0, hours = 72): Draft => callbackLoss(lost, before(root), hours);
 
 /** No call fails from then on, so that a fault of the product is not put down to another. */
 export const noFaults = (root: Root): Draft => draft('faults', 'instant', { rates: {}, clockSkewMs: 0 }, before(root));
 
 export const wrongAmount = (dice: Dice, { amount }: Root): Draft =>
-  draft('wrong_amount', 'seconds', { amount: Math.ceil(amount * dice.pick([0.999, 0.5, 1.5])), isTold: true });
+  draft('wrong_amount', 'seconds', { amount: Math.ceil(amount * dice.pick([0.999, 0.5, 1.5])), hasCallback: true });

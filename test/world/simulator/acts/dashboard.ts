@@ -41,7 +41,7 @@ const foreignRefund = act<ForeignRefund>({
     onCharge(scene, step, hasLeft, (inside, charge) =>
       inside.refund(charge.chargeId, Math.min(step.amount, leftOf(charge)), step.begins),
     ),
-  tell: ({ of, amount, begins, charge }, { name, money }) =>
+  describe: ({ of, amount, begins, charge }, { name, money }) =>
     `another user refunds ${money(amount, of)} of ${name(of)}${ordinal(charge)} at the processor` +
     (begins === 'pending' ? '; it is pending' : ''),
 });
@@ -58,7 +58,7 @@ const foreignCapture = act<Amount>({
     onHold(scene, step, (inside, { chargeId, amountMinor }) =>
       inside.capture(chargeId, Math.min(step.amount, amountMinor)),
     ),
-  tell: ({ of, amount }, { name, money }) =>
+  describe: ({ of, amount }, { name, money }) =>
     `another user captures ${money(amount, of)} of ${name(of)} at the processor`,
 });
 
@@ -72,10 +72,17 @@ const foreignVoid = act<OfCharge>({
   draw: (drawing) => (hasHold(drawing) ? {} : undefined),
   leadsTo: ({ dice }, { atMs }): readonly Draft[] =>
     dice.chance(0.2)
-      ? [{ act: 'edit_metadata', pace: ['instant'], given: { what: 'operation', told: false }, fromMs: atMs - 1_000 }]
+      ? [
+          {
+            act: 'edit_metadata',
+            pace: ['instant'],
+            given: { what: 'operation', hasCallback: false },
+            fromMs: atMs - 1_000,
+          },
+        ]
       : [],
   play: (scene, step) => onHold(scene, step, (inside, { chargeId }) => inside.void(chargeId)),
-  tell: ({ of }, { name }) => `another user voids ${name(of)} at the processor`,
+  describe: ({ of }, { name }) => `another user voids ${name(of)} at the processor`,
 });
 
 interface Stray extends Arguments {
@@ -122,7 +129,7 @@ const stray = act<Stray>({
     const money = { amountMinor: amount, ...(currency === undefined ? {} : { currency }) };
     return deedAt(scene, processor, (inside) => inside.charge({ ...about, ...money, source }));
   },
-  tell: ({ of, amount, source, lost, currency }, { name, money }) =>
+  describe: ({ of, amount, source, lost, currency }, { name, money }) =>
     `another charge of ${currency === undefined ? money(amount, of) : `${(amount / 100).toFixed(2)} ${currency}`} from ${source} appears ` +
     `${lost === 'nameless' ? 'and names no payment' : `for ${name(of)}`}${lost === 'elsewhere' ? ' at the other processor' : lost === 'other_mode' ? ' in the other mode' : ''}`,
 });
@@ -139,7 +146,7 @@ interface Edit extends OfCharge {
   /** The step whose payment the metadata name then. @default no payment */
   readonly to?: number;
   /** Whether a callback tells of it. */
-  readonly told: boolean;
+  readonly hasCallback: boolean;
 }
 
 /** Every user of the account can write metadata. */
@@ -165,10 +172,10 @@ const editMetadata = act<Edit>({
         step.what === 'refunds'
           ? { refunds: refunds.map((refund) => ({ ...refund, metadata: {} })) }
           : { metadata: { ...metadata, [step.what]: named } };
-      await inside.correct(chargeId, changes, step.told ? 'charge.succeeded' : undefined);
+      await inside.correct(chargeId, changes, step.hasCallback ? 'charge.succeeded' : undefined);
     });
   },
-  tell: ({ of, what, to }, { name }) =>
+  describe: ({ of, what, to }, { name }) =>
     what === 'refunds'
       ? `another user removes the metadata of the refunds of ${name(of)}`
       : `another user edits the metadata of ${name(of)}: its ${what} is ${to === undefined ? 'none of Payonce' : name(to)}`,
@@ -236,7 +243,7 @@ const flood = act<Flood>({
       // One callback tells of all of them.
       return inside.refund(chargeId, 1);
     }),
-  tell: ({ of, count }, { name, money }) =>
+  describe: ({ of, count }, { name, money }) =>
     `another user makes ${count} refunds of ${money(1, of)} of ${name(of)} at the processor`,
 });
 
@@ -255,7 +262,7 @@ const foreignCharges = act<Flood>({
       for (let number = 0; number < step.count; number += 1) await inside.charge({ amountMinor: 1 });
     });
   },
-  tell: ({ of, count }, { name }) => `another program makes ${count} charges where ${name(of)} is`,
+  describe: ({ of, count }, { name }) => `another program makes ${count} charges where ${name(of)} is`,
 });
 
 export const DASHBOARD_ACTS: readonly Act[] = [

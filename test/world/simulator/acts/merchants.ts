@@ -93,7 +93,7 @@ const capture = act<Change>({
         ? undecided(drawing, step)
         : [],
   play: (scene, step) => change(scene, step, CAN.capture),
-  tell: ({ of, amount }, { name, money }) =>
+  describe: ({ of, amount }, { name, money }) =>
     `the merchant captures ${amount === undefined ? 'all' : money(amount, of)} of ${name(of)}`,
 });
 
@@ -106,7 +106,7 @@ const cancel = act<Change>({
   draw: (drawing) => (hasHold(drawing) || waitsForPayer(drawing) ? {} : undefined),
   leadsTo: (drawing, step): readonly Draft[] => (drawing.has('decisions') ? undecided(drawing, step) : []),
   play: (scene, step) => change(scene, step, CAN.cancel),
-  tell: ({ of }, { name }) => `the merchant cancels ${name(of)}`,
+  describe: ({ of }, { name }) => `the merchant cancels ${name(of)}`,
 });
 
 const refund = act<Change>({
@@ -122,7 +122,7 @@ const refund = act<Change>({
     ...(drawing.has('decisions') ? undecided(drawing, step) : []),
   ],
   play: (scene, step) => change(scene, step, CAN.refund),
-  tell: ({ of, amount }, { name, money }) =>
+  describe: ({ of, amount }, { name, money }) =>
     `the merchant refunds ${amount === undefined ? 'what is left' : money(amount, of)} of ${name(of)}`,
 });
 
@@ -206,7 +206,8 @@ const endpoint = act<Endpoint>({
     }
     return endOf(made);
   },
-  tell: ({ id, tenant, event }, { name }) => `${tenant} makes ${name(id)} for ${event === '*' ? 'all events' : event}`,
+  describe: ({ id, tenant, event }, { name }) =>
+    `${tenant} makes ${name(id)} for ${event === '*' ? 'all events' : event}`,
 });
 
 /** The id that the endpoint’s creation was answered with. */
@@ -255,7 +256,7 @@ const endpointChange = act<EndpointChange>({
     };
     return endOf(await ask(scene, step, requests[step.deed]));
   },
-  tell: ({ of, deed }, { name }) => `the merchant changes ${name(of)}: ${deed}`,
+  describe: ({ of, deed }, { name }) => `the merchant changes ${name(of)}: ${deed}`,
 });
 
 const resend = act<Readonly<Record<string, never>>>({
@@ -284,7 +285,7 @@ const resend = act<Readonly<Record<string, never>>>({
     }
     return 'nothing';
   },
-  tell: ({ of }, { name }) => `the merchant has the newest delivery to ${name(of)} sent again`,
+  describe: ({ of }, { name }) => `the merchant has the newest delivery to ${name(of)} sent again`,
 });
 
 function hasDeliveries({ system }: Scene, id: string): boolean {
@@ -315,7 +316,8 @@ const receiver = act<Receiver>({
     system.at(system.nowMs + forMs, `step ${id} ends`, () => system.endpointAnswers(urlOf(of), 200));
     return 'done';
   },
-  tell: ({ of, status, forMs }, { name }) => `the receiver of ${name(of)} answers ${status} for ${forMs / HOUR_MS} h`,
+  describe: ({ of, status, forMs }, { name }) =>
+    `the receiver of ${name(of)} answers ${status} for ${forMs / HOUR_MS} h`,
 });
 
 export const MERCHANT_ACTS: readonly Act[] = [capture, cancel, refund, endpoint, endpointChange, resend, receiver];

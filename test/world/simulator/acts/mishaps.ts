@@ -14,7 +14,7 @@ interface Lasting extends Arguments {
   readonly forMs: number;
 }
 
-const TOLD: Readonly<Record<Mishap, string>> = {
+const DESCRIPTIONS: Readonly<Record<Mishap, string>> = {
   'all dynamodb': 'DynamoDB answers 5xx',
   'all bus': 'EventBridge answers 5xx',
   'all sqs': 'SQS answers 5xx',
@@ -42,7 +42,7 @@ const lasting = (
       system.at(system.nowMs + lastsMs, `step ${id} ends`, () => system.mishap(what, true));
       return 'done';
     },
-    tell: ({ what, forMs: lastsMs }) => `for ${duration(lastsMs)} ${TOLD[what]}`,
+    describe: ({ what, forMs: lastsMs }) => `for ${duration(lastsMs)} ${DESCRIPTIONS[what]}`,
   });
 
 /** Longer than a Stream keeps its records, in some histories. */
@@ -83,7 +83,7 @@ const lostTables = act<LostTables>({
     system.loseTables(nth, `step ${id}`);
     return 'done';
   },
-  tell: ({ nth }) =>
+  describe: ({ nth }) =>
     `the tables are lost within ${nth === 1 ? 'the next transaction' : `transaction ${nth} from here`}, only the younger of the restored copies have it, and an operator recovers them`,
 });
 
@@ -112,8 +112,8 @@ const waitingRun = act<WaitingRun>({
     await system.runJob(job);
     return 'done';
   },
-  tell: ({ job, forMs }) =>
-    `for ${duration(forMs)} ${TOLD['all answers of sqs']}; an operator starts the job ${job}, of which a run is under way as long`,
+  describe: ({ job, forMs }) =>
+    `for ${duration(forMs)} ${DESCRIPTIONS['all answers of sqs']}; an operator starts the job ${job}, of which a run is under way as long`,
 });
 
 interface Poison extends Arguments {
@@ -160,7 +160,7 @@ const poison = act<Poison>({
     system.at(system.nowMs + step.forMs, `step ${step.id} ends`, () => system.poison(id, step.by, true));
     return 'done';
   },
-  tell: ({ of, by, forMs }, { name }) =>
+  describe: ({ of, by, forMs }, { name }) =>
     `for ${duration(forMs)} ${by === 'bus' ? 'the bus' : `the consumer ${by}`} cannot take the events of ${name(of)}`,
 });
 
@@ -192,7 +192,7 @@ const changeByHand = act<ByHand>({
     }
     return 'nothing';
   },
-  tell: ({ of, how }, { name }) =>
+  describe: ({ of, how }, { name }) =>
     `a row of the Ledger of ${name(of)} is ${how} by hand, and put back from the archive`,
 });
 

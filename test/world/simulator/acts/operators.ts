@@ -81,13 +81,13 @@ const decide = act<Decision>({
     };
     return askDecision(scene, step, about, paymentId, body);
   },
-  tell: ({ of, outcome, charge, names, amount, dry, blind, override }, { name, money }) => {
+  describe: ({ of, outcome, charge, names, amount, dry, blind, override }, { name, money }) => {
     const taken = amount === 'taken' ? ', with what was taken' : `, with ${money(amount, of)}`;
     return (
       `an operator ${dry ? 'tries to resolve' : 'resolves'} ${name(of)} as ${outcome}` +
       `${charge === undefined ? '' : `, naming charge ${charge === 'nowhere' ? charge : charge + 1}`}${names === undefined ? '' : ` of ${name(names)}`}${amount === undefined ? '' : taken}` +
       (blind ? ', whatever its state' : '') +
-      toldOverride(override)
+      describeOverride(override)
     );
   },
 });
@@ -122,7 +122,7 @@ async function askDecision(
   return step.override === 'away' ? whileAway(scene, paymentId, decides) : decides();
 }
 
-function toldOverride(override: true | 'away' | undefined): string {
+function describeOverride(override: true | 'away' | undefined): string {
   if (override === undefined) return '';
   return override === 'away' ? ' while the processor is away' : ', whether or not the books can be read';
 }
@@ -176,8 +176,8 @@ const decideChange = act<ChangeDecision>({
     const body = { outcome: step.outcome, change: change.id, ...WHO };
     return askDecision(scene, step, found, paymentId, body);
   },
-  tell: ({ of, outcome, override }, { name }) =>
-    `an operator resolves ${name(of)} as ${outcome}${toldOverride(override)}`,
+  describe: ({ of, outcome, override }, { name }) =>
+    `an operator resolves ${name(of)} as ${outcome}${describeOverride(override)}`,
 });
 
 const CHANGES = ['refund', 'capture', 'cancel'];
@@ -242,7 +242,7 @@ const correct = act<Correction>({
     const path = '/v1/admin/corrections';
     return endOf(await ask(scene, step, { method: 'POST', path, key: keyOf(step), body, as: 'operator' }));
   },
-  tell: ({ of, debit, credit, amount, dryReverses }, { name, money }) =>
+  describe: ({ of, debit, credit, amount, dryReverses }, { name, money }) =>
     dryReverses === undefined
       ? `an operator posts ${money(amount, of)} of ${name(of)} from ${credit} to ${debit}`
       : `an operator looks at what reversing transition ${dryReverses} of ${name(of)} would do`,
@@ -264,7 +264,7 @@ const runJob = act<Job>({
     await system.runJob(job);
     return 'done';
   },
-  tell: ({ job }) => `an operator starts the job ${job}`,
+  describe: ({ job }) => `an operator starts the job ${job}`,
 });
 
 const MOST_HOURS = 24;
@@ -283,17 +283,18 @@ const redrive = act<Redrive>({
   draw: () => undefined,
   play: async ({ system }, { what }) => {
     const dead = () => Object.entries(system.queues).filter(([name, count]) => count > 0 && /dead|parked/.test(name));
-    const letters = () => (system.queues['letters'] ?? 0) > 0;
+    const deadLetters = () => (system.queues['letters'] ?? 0) > 0;
     // Messages are tried for hours before they are dead.
-    for (let hour = 0; hour < MOST_HOURS && dead().length === 0 && !letters(); hour += 1) await system.sleep(HOUR_MS);
+    for (let hour = 0; hour < MOST_HOURS && dead().length === 0 && !deadLetters(); hour += 1)
+      await system.sleep(HOUR_MS);
     const left = dead();
-    const hasLetters = letters();
+    const hasDeadLetters = deadLetters();
     // An operator redrives what there is.
-    if (hasLetters && (what === 'letters' || left.length === 0)) await system.redriveLetters();
+    if (hasDeadLetters && (what === 'letters' || left.length === 0)) await system.redriveDeadLetters();
     else for (const [name] of left) system.redrive(name);
-    return left.length === 0 && !hasLetters ? 'nothing' : 'done';
+    return left.length === 0 && !hasDeadLetters ? 'nothing' : 'done';
   },
-  tell: ({ what }) =>
+  describe: ({ what }) =>
     `an operator redrives the dead ${what === 'letters' ? 'letters of shop and mail' : 'letters of the queues'}`,
 });
 
@@ -313,7 +314,7 @@ const republish = act<Republish>({
     await system.republish(system.nowMs - lastHours * HOUR_MS, system.nowMs);
     return 'done';
   },
-  tell: ({ lastHours }) => `an operator publishes the events of the last ${lastHours} h again`,
+  describe: ({ lastHours }) => `an operator publishes the events of the last ${lastHours} h again`,
 });
 
 const rebuild = act<Arguments>({
@@ -328,7 +329,7 @@ const rebuild = act<Arguments>({
     await system.rebuildViews();
     return 'done';
   },
-  tell: () => 'an operator rebuilds the Views',
+  describe: () => 'an operator rebuilds the Views',
 });
 
 const erase = act<Arguments>({
@@ -344,7 +345,7 @@ const erase = act<Arguments>({
     for (const id of ids) await scene.system.erase(id);
     return ids.length === 0 ? 'nothing' : 'done';
   },
-  tell: ({ of }, { name }) => `an operator erases the personal data of ${name(of)}`,
+  describe: ({ of }, { name }) => `an operator erases the personal data of ${name(of)}`,
 });
 
 export const OPERATOR_ACTS: readonly Act[] = [

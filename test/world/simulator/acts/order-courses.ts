@@ -30,7 +30,7 @@ const refundFails: Course = {
 };
 
 /** The mail server refuses because of the account, is away until the order gives up, and the dead letter is redriven. */
-const letterRedriven: Course = {
+const deadLetterRedriven: Course = {
   of: 'order',
   begins: { tenant: 'shop', source: 'tok_ok', sku: 'sku_tea', email: 'account@example.com' },
   goesOn: (_dice, root) => [
@@ -47,12 +47,12 @@ const orderReview: Course = {
 };
 
 /** The credit is given, and the process dies before it is written down. The money goes before the order goes on. */
-const creditUnheard: Course = {
+const creditWithoutAnswer: Course = {
   of: 'order',
   begins: { tenant: 'shop', source: 'tok_ok', sku: 'sku_tea', email: 'ada@example.com', referrer: 'ref_friend' },
   goesOn: (dice, root) => {
     return [
-      draft('party_outage', 'instant', { party: 'referrals', forMs: MINUTE_MS, isUnheard: true }, before(root)),
+      draft('party_outage', 'instant', { party: 'referrals', forMs: MINUTE_MS, losesAnswers: true }, before(root)),
       // The calls of the credit begin about a second after the request.
       draft(
         'storm',
@@ -67,4 +67,10 @@ const creditUnheard: Course = {
   },
 };
 
-export const ORDER_COURSES: readonly Course[] = [moneyGoes, refundFails, letterRedriven, orderReview, creditUnheard];
+export const ORDER_COURSES: readonly Course[] = [
+  moneyGoes,
+  refundFails,
+  deadLetterRedriven,
+  orderReview,
+  creditWithoutAnswer,
+];

@@ -3,6 +3,7 @@ import {
   after,
   before,
   type Course,
+  callbackLoss,
   draft,
   EURO,
   HOUR_MS,
@@ -10,7 +11,6 @@ import {
   type Root,
   SECOND_MS,
   slowly,
-  told,
   wrongAmount,
 } from './course.ts';
 
@@ -86,7 +86,7 @@ const formerProcessor: Course = {
 };
 
 /** The Views are rebuilt while events wait for the bus. */
-const rebuiltMeanwhile: Course = {
+const rebuiltConcurrently: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
   goesOn: (dice, root) => [
@@ -97,7 +97,7 @@ const rebuiltMeanwhile: Course = {
 };
 
 /** A late charge is returned, less a lost dispute. While the return is pending, the dispute turns out to be won. */
-const returnBesideReturn: Course = {
+const concurrentReturns: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_declined' },
   goesOn: (dice, root) => {
@@ -113,7 +113,12 @@ const returnBesideReturn: Course = {
       ),
       draft('dispute', 'instant', { amount: root.amount / dice.pick([2, 2, 4]) }, after(root, 2 * SECOND_MS)),
       draft('close_dispute', 'instant', { outcome: 'lost' }, after(root, 3 * SECOND_MS)),
-      draft('contradict', ['minutes', 'hours'], { what: 'dispute_won', isTold: true }, after(root, 120 * SECOND_MS)),
+      draft(
+        'contradict',
+        ['minutes', 'hours'],
+        { what: 'dispute_won', hasCallback: true },
+        after(root, 120 * SECOND_MS),
+      ),
     ];
   },
 };
@@ -191,7 +196,7 @@ export const reviewOfHold: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_fee', capture: 'manual' },
   goesOn: (dice, { amount }) => [
-    draft('wrong_amount', 'seconds', { amount: Math.ceil(amount * dice.pick([1.001, 1.5])), isTold: true }),
+    draft('wrong_amount', 'seconds', { amount: Math.ceil(amount * dice.pick([1.001, 1.5])), hasCallback: true }),
     draft('decide', 'hours', { outcome: dice.chance(0.8) ? 'failed' : 'succeeded', dry: false }),
   ],
 };
@@ -260,9 +265,9 @@ const ownIsPending: Course = {
     return [
       slowly(root, 1),
       draft('storm', 'instant', { rates: { crash_before: 0.9 }, forMs: 8 * SECOND_MS }, after(root, SECOND_MS)),
-      told(0, after(root, 10 * SECOND_MS), dice.pick([1, 24])),
+      callbackLoss(0, after(root, 10 * SECOND_MS), dice.pick([1, 24])),
       draft('stray', 'instant', { amount: root.amount, named: true, source: 'tok_async' }, after(root, 11 * SECOND_MS)),
-      told(1, after(root, 30 * SECOND_MS)),
+      callbackLoss(1, after(root, 30 * SECOND_MS)),
     ];
   },
 };
@@ -312,8 +317,8 @@ export const PAYMENT_COURSES: readonly Course[] = [
   review,
   defaultIsAway,
   formerProcessor,
-  rebuiltMeanwhile,
-  returnBesideReturn,
+  rebuiltConcurrently,
+  concurrentReturns,
   unknownCharge,
   lateVerdict,
   correctedInParts,

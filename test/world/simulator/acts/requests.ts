@@ -60,7 +60,7 @@ const request = act<Requested>({
     });
     return 'done';
   },
-  tell: ({ id, amount, source, deliveries, old }, { name, money }) =>
+  describe: ({ id, amount, source, deliveries, old }, { name, money }) =>
     `an event asks for ${name(id)}: ${money(amount, id)} from ${source}, by ` +
     deliveries
       .map(({ via, afterMs, changed }) => `${via} after ${afterMs / 1000} s${changed ? ' with another amount' : ''}`)

@@ -23,7 +23,7 @@ const testEvent = act<Arguments>({
       await ask(scene, step, { method: 'POST', path: `/v1/webhook_endpoints/${id}/test`, key: keyOf(step) }),
     );
   },
-  tell: ({ of }, { name }) => `the merchant sends a test event to ${name(of)}`,
+  describe: ({ of }, { name }) => `the merchant sends a test event to ${name(of)}`,
 });
 
 interface Annotation extends Arguments {
@@ -47,7 +47,7 @@ const annotate = act<Annotation>({
     const path = `/v1/admin/payments/${id}/annotations`;
     return endOf(await ask(scene, step, { method: 'POST', path, key: keyOf(step), body, as: 'operator' }));
   },
-  tell: ({ of, annotates }, { name }) =>
+  describe: ({ of, annotates }, { name }) =>
     `an operator annotates ${annotates === undefined ? '' : `transition ${annotates} of `}${name(of)}`,
 });
 
@@ -75,7 +75,7 @@ const redriveQueue = act<Arguments>({
     }
     return end;
   },
-  tell: () => 'an operator redrives the dead letters of each queue by the API',
+  describe: () => 'an operator redrives the dead letters of each queue by the API',
 });
 
 interface Export extends Arguments {
@@ -117,7 +117,7 @@ const exportRows = act<Export>({
     }
     return 'not written';
   },
-  tell: ({ tenant, kind }) => `${tenant} exports its ${kind}`,
+  describe: ({ tenant, kind }) => `${tenant} exports its ${kind}`,
 });
 
 export const TOOL_ACTS: readonly Act[] = [testEvent, annotate, redriveQueue, exportRows];

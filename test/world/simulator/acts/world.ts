@@ -45,7 +45,7 @@ const faults = act<Faults>({
     system.deploy({ faults: rates, clockSkewMs });
     return 'done';
   },
-  tell: ({ rates, clockSkewMs }) =>
+  describe: ({ rates, clockSkewMs }) =>
     `from here on there are faults: ${Object.entries(rates)
       .map(([kind, rate]) => `${kind} ${rate}`)
       .join(', ')}${clockSkewMs === 0 ? '' : `, clocks that differ by ${clockSkewMs / 1000} s`}`,
@@ -85,7 +85,7 @@ const storm = act<Storm>({
     system.at(system.nowMs + forMs, `step ${id} ends`, () => system.deploy({ faults: usual ?? {} }));
     return 'done';
   },
-  tell: ({ rates, forMs }) =>
+  describe: ({ rates, forMs }) =>
     `for ${duration(forMs)} the faults are: ${Object.entries(rates)
       .map(([kind, rate]) => `${kind} ${rate}`)
       .join(', ')}`,
@@ -115,7 +115,7 @@ const habits = act<Habits>({
     scene.habits.set(processorOf(scene, step), { lost, doubled, late, lateMs, slow });
     return 'done';
   },
-  tell: ({ processor, lost, doubled, late, lateMs, slow }) =>
+  describe: ({ processor, lost, doubled, late, lateMs, slow }) =>
     `from here on, of the callbacks of ${at(processor)}, ${percent(lost)} are lost, ${percent(doubled)} doubled, ` +
     `${percent(late)} late by up to ${duration(lateMs)}; ${percent(slow)} of what it ends by itself is late too`,
 });
@@ -146,14 +146,14 @@ const processorOutage = act<ProcessorOutage>({
     system.at(system.nowMs + forMs, `step ${id} ends`, () => system.processorUp(processor, true));
     return 'done';
   },
-  tell: ({ processor, forMs }) => `${at(processor)} is down for ${duration(forMs)}`,
+  describe: ({ processor, forMs }) => `${at(processor)} is down for ${duration(forMs)}`,
 });
 
 interface PartyOutage extends Arguments {
   readonly party: 'stock' | 'referrals' | 'mail';
   readonly forMs: number;
   /** It does what it is asked, and its answers are lost. @default it cannot be reached */
-  readonly isUnheard?: true;
+  readonly losesAnswers?: true;
 }
 
 const partyOutage = act<PartyOutage>({
@@ -167,21 +167,23 @@ const partyOutage = act<PartyOutage>({
   draw: ({ dice }) => {
     const party = dice.pick(['stock', 'stock', 'referrals', 'mail'] as const);
     const forMs = dice.pick([...OUTAGES_MS, 96 * HOUR_MS]);
-    return { party, forMs, ...(party !== 'mail' && dice.chance(0.4) ? { isUnheard: true } : {}) };
+    return { party, forMs, ...(party !== 'mail' && dice.chance(0.4) ? { losesAnswers: true } : {}) };
   },
   leadsTo: ({ dice, has, earlier }, { atMs, forMs }): readonly Draft[] =>
     has('redrives') && forMs > 3 * DAY_MS && earlier.some(({ act: name }) => name === 'order') && dice.chance(0.7)
       ? [{ act: 'redrive', pace: ['minutes', 'hours'], given: { what: 'letters' }, fromMs: atMs + forMs }]
       : [],
-  play: async ({ system }, { id, party, forMs, isUnheard }) => {
+  play: async ({ system }, { id, party, forMs, losesAnswers }) => {
     const turn = (isOver: boolean): void =>
-      isUnheard && party !== 'mail' ? system.partyHeard(party, isOver) : system.partyUp(party, isOver);
+      losesAnswers && party !== 'mail' ? system.setPartyAnswers(party, isOver) : system.partyUp(party, isOver);
     turn(false);
     system.at(system.nowMs + forMs, `step ${id} ends`, () => turn(true));
     return 'done';
   },
-  tell: ({ party, forMs, isUnheard }) =>
-    isUnheard ? `the answers of ${party} are lost for ${duration(forMs)}` : `${party} is down for ${duration(forMs)}`,
+  describe: ({ party, forMs, losesAnswers }) =>
+    losesAnswers
+      ? `the answers of ${party} are lost for ${duration(forMs)}`
+      : `${party} is down for ${duration(forMs)}`,
 });
 
 interface BusOutage extends Arguments {
@@ -202,7 +204,7 @@ const busOutage = act<BusOutage>({
     system.at(system.nowMs + forMs, `step ${id} ends`, () => system.partyUp('bus', true));
     return 'done';
   },
-  tell: ({ forMs }) => `the bus takes no events for ${duration(forMs)}`,
+  describe: ({ forMs }) => `the bus takes no events for ${duration(forMs)}`,
 });
 
 interface Trouble extends Arguments {
@@ -243,7 +245,7 @@ const trouble = act<Trouble>({
       calls === 'charges' ? inside.failNext(count, source) : inside.failNextChange(count, source),
     );
   },
-  tell: ({ processor, calls, count, source }) => `the next ${count} ${calls} at ${at(processor)} go as ${source}`,
+  describe: ({ processor, calls, count, source }) => `the next ${count} ${calls} at ${at(processor)} go as ${source}`,
 });
 
 interface Deploy extends Arguments {
@@ -270,7 +272,7 @@ const deploy = act<Deploy>({
     system.deploy({ defaultProcessor, routes, cron });
     return 'done';
   },
-  tell: ({ defaultProcessor, dollars, cron }) =>
+  describe: ({ defaultProcessor, dollars, cron }) =>
     `an operator deploys: payments go to ${defaultProcessor}${dollars === undefined ? '' : `, in USD to ${dollars}`}` +
     (cron ? '; jobs run by the schedule' : ''),
 });

@@ -49,40 +49,41 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
         expect('order_needs_review', [atMs - MINUTE_MS, atMs], 'it is in review', id);
     }
   }
-  found.push(...heardOnceQuiet(world));
+  found.push(...unreportedOnceQuiet(world));
   return [...found, ...raisedOnce(world, [...payments.values()].flat()), ...contradictedOnce(world, payments)];
 }
 
 /** What stays until an operator has acted is in the newest report about it. */
-function heardOnceQuiet(world: Observed): readonly Violation[] {
+function unreportedOnceQuiet(world: Observed): readonly Violation[] {
   const { alarms, database, tables } = world;
   const found: Violation[] = [];
-  const unheard = (what: string): void => void found.push({ oracle: 'what needs an operator raises an alarm', what });
+  const unreported = (what: string): void =>
+    void found.push({ oracle: 'what needs an operator raises an alarm', what });
   const newestOf = (metric: string) => alarms.findLast((each) => each.metric === metric);
   const confirmed = mismatches(world).length;
   const counted = newestOf(BooksMetric.mismatches)?.count ?? 0;
   if (confirmed > 0 && counted < confirmed)
-    unheard(`${confirmed} mismatches are confirmed, and the newest comparison counted ${counted}`);
+    unreported(`${confirmed} mismatches are confirmed, and the newest comparison counted ${counted}`);
   const rung = new Set(alarms.flatMap(({ metric, about }) => (metric === 'undecidable' ? [about] : [])));
   for (const { event } of database.items(tables.registry, RegistryRow.keptOrphan).map(parseOrphan)) {
     if (!rung.has(event.chargeId) && !isOfAnotherProgram(world, event.chargeId))
-      unheard(`a callback about ${event.chargeId} was given up`);
+      unreported(`a callback about ${event.chargeId} was given up`);
   }
-  for (const atMs of givenUpEarly(world)) unheard(`at ${atMs}, a callback was given up within a day`);
+  for (const atMs of givenUpEarly(world)) unreported(`at ${atMs}, a callback was given up within a day`);
   const oldest = newestOf(BacklogMetric.oldestUnknown);
   for (const { operationId, claimedAtMs } of unknownOutcomes(world)) {
     const ageMs = (oldest?.atMs ?? world.nowMs) - claimedAtMs;
     if (ageMs <= (oldest?.count ?? 0) + SKEW_MS) continue;
-    unheard(`${operationId} is unknown for ${ageMs} ms, and the oldest one was reported for ${oldest?.count} ms`);
+    unreported(`${operationId} is unknown for ${ageMs} ms, and the oldest one was reported for ${oldest?.count} ms`);
   }
   for (const { queue, fromMs, untilMs } of world.mishaps.waits) {
     const isCounted = alarms.some(
       ({ metric, atMs }) => metric === 'messages_wait' && atMs >= fromMs && atMs <= untilMs,
     );
-    if (!isCounted) unheard(`messages of ${queue} had waited for long at ${fromMs}, and were not counted`);
+    if (!isCounted) unreported(`messages of ${queue} had waited for long at ${fromMs}, and were not counted`);
   }
   for (const atMs of withoutAge(world))
-    unheard(`at ${atMs}, outcomes were unknown for long, and reported without an age`);
+    unreported(`at ${atMs}, outcomes were unknown for long, and reported without an age`);
   return found;
 }
 

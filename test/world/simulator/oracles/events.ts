@@ -50,8 +50,8 @@ function outcomesOf({ world, payments, orders }: Seen): readonly Outcome[] {
       const { type, sequence, postings, payment, occurredAtMs } = row;
       if (!isOutcome(type)) continue;
       const owner = `${payment.tenantId}#${payment.mode}`;
-      const told = { isPublic: isPublic(type), isForgotten: isForgotten(occurredAtMs) };
-      found.push({ chainId, sequence, type, owner, atMs, postings, ...told });
+      const flags = { isPublic: isPublic(type), isForgotten: isForgotten(occurredAtMs) };
+      found.push({ chainId, sequence, type, owner, atMs, postings, ...flags });
     }
   }
   for (const [chainId, chain] of orders) {
@@ -59,8 +59,8 @@ function outcomesOf({ world, payments, orders }: Seen): readonly Outcome[] {
       const { type, sequence, order, occurredAtMs } = row;
       if (!isOrderOutcome(type)) continue;
       const owner = `${order.tenantId}#${order.mode}`;
-      const told = { isPublic: isPublic(type), isForgotten: isForgotten(occurredAtMs) };
-      found.push({ chainId, sequence, type, owner, atMs, postings: [], ...told });
+      const flags = { isPublic: isPublic(type), isForgotten: isForgotten(occurredAtMs) };
+      found.push({ chainId, sequence, type, owner, atMs, postings: [], ...flags });
     }
   }
   return found;
@@ -93,10 +93,11 @@ function published(world: Observed, outcomes: readonly Outcome[]): readonly Viol
   }
   const found: Violation[] = [];
   for (const { chainId, sequence, type, isForgotten } of outcomes) {
-    const told = ids.get(`${chainId} ${sequence}`);
+    const publishedType = ids.get(`${chainId} ${sequence}`);
     ids.delete(`${chainId} ${sequence}`);
-    if (told === type || (told === undefined && isForgotten)) continue;
-    const what = told === undefined ? `${type} was never published` : `${type} was published as ${told}`;
+    if (publishedType === type || (publishedType === undefined && isForgotten)) continue;
+    const what =
+      publishedType === undefined ? `${type} was never published` : `${type} was published as ${publishedType}`;
     found.push({ oracle: 'I4 events', what, about: chainId });
   }
   for (const [name, type] of ids)
@@ -245,16 +246,16 @@ function webhooks(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[
     .map(parseBook)) {
     for (const { id, events, disabled, createdAtMs } of endpoints) {
       if (disabled !== undefined) continue;
-      for (const { owner, chainId, sequence, type, atMs, isPublic: isTold, isForgotten } of outcomes) {
-        const isWanted = isTold && !isForgotten && events.some((each) => each === '*' || each === type);
+      for (const { owner, chainId, sequence, type, atMs, isPublic: isWebhookEvent, isForgotten } of outcomes) {
+        const isWanted = isWebhookEvent && !isForgotten && events.some((each) => each === '*' || each === type);
         const isLater = atMs > createdAtMs + FAN_OUT_MS;
         if (owner !== `${tenantId}#${mode}` || !isWanted || !isLater) continue;
         // Events of the time in which it is disabled make no deliveries. The merchant can have them replayed.
-        const toldByMs = (publishedAtMs.get(`${chainId} ${sequence}`) ?? atMs) + FAN_OUT_MS;
+        const deliveredByMs = (publishedAtMs.get(`${chainId} ${sequence}`) ?? atMs) + FAN_OUT_MS;
         const spans = seen.disabled.get(id) ?? [];
-        if (spans.some(({ fromMs, untilMs = toldByMs }) => fromMs <= toldByMs && untilMs >= atMs)) continue;
-        const told = atMs < world.nowMs - DELIVERIES_KEPT_MS ? posted : made;
-        if (!told.has(`${id} ${chainId} ${sequence}`)) wrong(`was never told of ${type} of ${chainId}`, id);
+        if (spans.some(({ fromMs, untilMs = deliveredByMs }) => fromMs <= deliveredByMs && untilMs >= atMs)) continue;
+        const delivered = atMs < world.nowMs - DELIVERIES_KEPT_MS ? posted : made;
+        if (!delivered.has(`${id} ${chainId} ${sequence}`)) wrong(`was never told of ${type} of ${chainId}`, id);
       }
     }
   }

@@ -27,9 +27,9 @@ export function checkApprovals({ world, payments }: Seen): readonly Violation[] 
     if (end !== undefined && end.by.name === askedBy.name) wrong('was decided by the person who asked', id);
     if (end !== undefined && end.atMs >= expiresAtMs) wrong('was decided after it had expired', id);
     for (const { row } of made) if (effectOf(row) !== shownIn(approval)) wrong('has another effect than was shown', id);
-    const told = new Set(verdictsOn(id, world));
-    if ([...told].some((status) => status !== end?.verdict))
-      wrong(`is ${end?.verdict}, and was told as ${[...told].join(', ')}`, id);
+    const reported = new Set(verdictsOn(id, world));
+    if ([...reported].some((status) => status !== end?.verdict))
+      wrong(`is ${end?.verdict}, and was told as ${[...reported].join(', ')}`, id);
   }
   const approved = new Set(approvals.map(({ operationId }) => operationId as string));
   const { aboveMinor = Number.POSITIVE_INFINITY } = world.settings.approvals ?? {};

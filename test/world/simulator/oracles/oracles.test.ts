@@ -39,7 +39,7 @@ async function paid(key: string, source = 'tok_ok', capture: CreatePayment['capt
   return { request, charge: harness.chargeOf(request) };
 }
 
-async function tell(charge: string): Promise<void> {
+async function sendCallback(charge: string): Promise<void> {
   events += 1;
   await harness.deliver(callback(`oracle_${events}`, charge));
 }
@@ -50,9 +50,9 @@ async function stray(key: string) {
   await harness.pay(request);
   const charge = harness.chargeOf(request);
   await harness.processor.inside.decline(charge);
-  await tell(charge);
+  await sendCallback(charge);
   await harness.processor.inside.approve(charge);
-  await tell(charge);
+  await sendCallback(charge);
   return { request, charge };
 }
 
@@ -81,10 +81,10 @@ test('a healthy world violates no oracle', async () => {
   await harness.returnCharges();
   const { charge } = await paid('disputed');
   const dispute = await harness.processor.inside.dispute(charge, 400);
-  await tell(charge);
+  await sendCallback(charge);
   expect(world.now()).toEqual([]);
   await harness.processor.inside.closeDispute(dispute, 'won');
-  await tell(charge);
+  await sendCallback(charge);
   const alarm = { metric: 'late_success', about: late.paymentId, count: 1, dimensions: {} };
   world.alarms.push({ ...alarm, atMs: harness.clock.nowMs() });
   expect(harness.refundedAtProcessor(late)).toBe(1000);
@@ -192,7 +192,7 @@ describe('a processor', () => {
   test('gets no refund of money that the chain knows to be disputed', async () => {
     const { request, charge } = await paid('gone');
     await harness.processor.inside.dispute(charge, 800);
-    await tell(charge);
+    await sendCallback(charge);
     harness.clock.advance(5 * MINUTE_MS);
     await harness.processor.change(refund(request, charge, 300), LIMIT);
     expect(world.now()).toContain('money is decided on again before a send');
@@ -233,7 +233,7 @@ describe('a processor', () => {
     expect(world.atTheEnd()).toEqual([]);
     await harness.processor.readCharge(charge, LIMIT);
     expect(world.atTheEnd()).toEqual(['I9 processor and books']);
-    await tell(charge);
+    await sendCallback(charge);
     expect(harness.refundedAtProcessor(request)).toBe(100);
     expect(world.atTheEnd()).toEqual([]);
   });
@@ -241,7 +241,7 @@ describe('a processor', () => {
   test('may contradict its own books, and that raises an alarm', async () => {
     const { request, charge } = await paid('contradicted');
     await harness.processor.inside.correct(charge, { status: 'declined', amount_captured: 0 });
-    await tell(charge);
+    await sendCallback(charge);
     expect(world.atTheEnd()).toEqual(['I9 processor and books']);
     const alarm = { metric: 'contradiction', atMs: harness.clock.nowMs(), count: 1, dimensions: {} };
     world.alarms.push({ ...alarm, about: 'pay_another' });
@@ -329,7 +329,7 @@ describe('what is unfinished', () => {
       async () => {
         const { charge } = await paid('foreign');
         await harness.processor.inside.refund(charge, 100, 'pending');
-        await tell(charge);
+        await sendCallback(charge);
       },
     ],
     [
@@ -338,7 +338,7 @@ describe('what is unfinished', () => {
       async () => {
         const { charge } = await paid('dispute');
         await harness.processor.inside.dispute(charge, 100);
-        await tell(charge);
+        await sendCallback(charge);
       },
     ],
   ])('is in a queue: %s', async (_what, queue, make) => {
@@ -569,7 +569,7 @@ test('a callback that was taken has the charge read', async () => {
   expect(world.atTheEnd()).toEqual([]);
   world.callbacks.push({ ...posted, ...now() });
   expect(world.atTheEnd()).toEqual(['F18 a callback that was taken is heeded']);
-  await tell(charge);
+  await sendCallback(charge);
   expect(world.atTheEnd()).toEqual([]);
 });
 
@@ -582,6 +582,6 @@ test('a callback that was taken and that no payment has is kept', async () => {
     firstAtMs: harness.clock.nowMs(),
   });
   expect(world.atTheEnd()).toEqual(['F18 a callback that was taken is heeded']);
-  await tell(chargeId);
+  await sendCallback(chargeId);
   expect(world.atTheEnd()).toEqual([]);
 });

@@ -132,13 +132,13 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
     const paymentProcessor = payment === undefined ? '' : booksOf(payment);
     if (order.status === 'canceled') {
       if (reserved > 0) wrong('is canceled, and its goods are reserved');
-      const isTold = own.every((charge) => isShown(world, paymentProcessor, charge.chargeId));
+      const areShown = own.every((charge) => isShown(world, paymentProcessor, charge.chargeId));
       const isReportedCharge = payment !== undefined && isReported(world, payment, payment.chargeId);
       // An operator said that money was refunded that is still there, and the alarm told so.
       // A change whose callback was lost is a mismatch, which an operator ends.
       const isMismatch = reported.some((row) => row.includes(order.paymentId));
       const isWaitedFor = isInReview || isReportedCharge || isMismatch || isDecidedOtherwise(world, ofPayment);
-      if (keptMinor > 0 && isTold && !isWaitedFor) wrong(`is canceled, and ${keptMinor} is kept`);
+      if (keptMinor > 0 && areShown && !isWaitedFor) wrong(`is canceled, and ${keptMinor} is kept`);
     }
     const isPaymentWaiting = isInReview || isUnsure(world, ofPayment);
     if (order.status === 'needs_review' && order.charge.status === 'review' && !isPaymentWaiting)

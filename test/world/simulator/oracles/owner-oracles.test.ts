@@ -19,7 +19,7 @@ beforeEach(async () => {
 
 const wrong = () => world.all().flatMap(({ oracle, what }) => (oracle.startsWith('F10') ? [what] : []));
 
-function tell(status: number, path: string): void {
+function addAnswer(status: number, path: string): void {
   const atMs = harness.clock.nowMs();
   const answer = { status, headers: {}, body: JSON.stringify({ id: request.paymentId }), atMs };
   world.calls.push({ step: 1, tenant: 'stranger', method: 'GET', path, sentAtMs: atMs, answer });
@@ -27,10 +27,10 @@ function tell(status: number, path: string): void {
 
 describe('what belongs to another tenant or mode', () => {
   test('is in no answer, unless a refusal repeats the request', () => {
-    tell(404, `/v1/payments/${request.paymentId}`);
+    addAnswer(404, `/v1/payments/${request.paymentId}`);
     expect(wrong()).toEqual([]);
-    tell(409, '/v1/payments');
-    tell(200, `/v1/payments/${request.paymentId}`);
+    addAnswer(409, '/v1/payments');
+    addAnswer(200, `/v1/payments/${request.paymentId}`);
     expect(wrong()).toEqual(Array(2).fill('an answer of ten_stranger#test has what belongs to ten_fixture#test'));
   });
 

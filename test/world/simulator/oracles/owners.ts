@@ -39,7 +39,7 @@ export function checkOwners(seen: Seen): readonly Violation[] {
   for (const call of world.calls) {
     // Operators belong to no tenant.
     const asking = call.path.startsWith('/v1/admin/') ? undefined : world.tenants[call.tenant];
-    if (asking !== undefined) for (const id of toldIn(call)) mustBe(nameOf(asking), id, 'an answer');
+    if (asking !== undefined) for (const id of idsInAnswer(call)) mustBe(nameOf(asking), id, 'an answer');
   }
   for (const { detail } of world.published) {
     const { tenant, mode, ...event } = detail as { readonly tenant: string; readonly mode: Owned['mode'] };
@@ -94,7 +94,7 @@ function idsIn(text: string): readonly string[] {
 }
 
 /** What an answer names, without what the request has named. */
-function toldIn({ path, body, answer }: ClientCall): readonly string[] {
+function idsInAnswer({ path, body, answer }: ClientCall): readonly string[] {
   const asked = `${path} ${JSON.stringify(body)}`;
   const isFound = answer !== undefined && answer.status < 300;
   return idsIn(answer?.body ?? '').filter((id) => isFound || !asked.includes(id));

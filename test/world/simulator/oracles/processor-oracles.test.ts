@@ -74,18 +74,24 @@ describe('a refund whose metadata were removed at the processor', () => {
     ['no alarm', 300, true, false, [LEFT]],
     ['no mark', 300, false, true, [LEFT]],
     ['no such refund there', 400, true, true, [LEFT]],
-  ] as const)('is left to an operator while it is pending: %s', async (_what, foundMinor, isMarked, isHeard, left) => {
-    const { request, charge } = await paid();
-    const { paymentId } = request;
-    await appendTo(harness, request, { type: 'refund.pending', subject: refundOf(MINE, charge, { amountMinor: 300 }) });
-    await harness.processor.inside.refund(charge, foundMinor, 'pending');
-    const inquiry = { operationId: storedOperationId(MINE), paymentId, claimedAtMs: harness.clock.nowMs() };
-    const marked = { ...inquiryKey(inquiry), ...inquiry, ...(isMarked ? { undecidable: true } : {}) };
-    await harness.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item: marked }));
-    if (isHeard) alarm('undecidable', paymentId);
-    alarm('oldest_unknown_outcome', paymentId);
-    expect(world.atTheEnd().filter((name) => name === LEFT)).toEqual(left);
-  });
+  ] as const)(
+    'is left to an operator while it is pending: %s',
+    async (_what, foundMinor, isMarked, isAlarmed, left) => {
+      const { request, charge } = await paid();
+      const { paymentId } = request;
+      await appendTo(harness, request, {
+        type: 'refund.pending',
+        subject: refundOf(MINE, charge, { amountMinor: 300 }),
+      });
+      await harness.processor.inside.refund(charge, foundMinor, 'pending');
+      const inquiry = { operationId: storedOperationId(MINE), paymentId, claimedAtMs: harness.clock.nowMs() };
+      const marked = { ...inquiryKey(inquiry), ...inquiry, ...(isMarked ? { undecidable: true } : {}) };
+      await harness.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item: marked }));
+      if (isAlarmed) alarm('undecidable', paymentId);
+      alarm('oldest_unknown_outcome', paymentId);
+      expect(world.atTheEnd().filter((name) => name === LEFT)).toEqual(left);
+    },
+  );
 
   test('is not posted a second time', async () => {
     const { request, charge } = await paid();
@@ -116,7 +122,7 @@ describe('a refund whose metadata were removed at the processor', () => {
     ['failed', true, []],
     ['failed', false, [BOOKS]],
     ['succeeded', true, [BOOKS]],
-  ] as const)('and that has %s there is told by a contradiction (alarm: %s)', async (status, isHeard, violated) => {
+  ] as const)('and that has %s there is told by a contradiction (alarm: %s)', async (status, isAlarmed, violated) => {
     const { request, charge } = await paid();
     const done = refundOf(MINE, charge, { amountMinor: 300, status: 'succeeded' });
     const { newest } = await harness.chain(request);
@@ -130,7 +136,7 @@ describe('a refund whose metadata were removed at the processor', () => {
     // Without a failed refund, the difference has another cause.
     if (status === 'succeeded') await harness.processor.inside.refund(charge, 200);
     await harness.processor.readCharge(charge, { timeoutMs: 5_000 });
-    if (isHeard) alarm('contradiction', request.paymentId);
+    if (isAlarmed) alarm('contradiction', request.paymentId);
     expect(world.atTheEnd().filter((name) => name === BOOKS)).toEqual(violated);
   });
 });

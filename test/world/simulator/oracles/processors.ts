@@ -132,8 +132,10 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
         .flatMap((charge) => attempted(charge, chain)),
     );
     // A charge without an answer or a callback is reported by reconciliation, not by the payment.
-    const told = own.filter(({ chargeId }) => known.has(chargeId) || chargeId === newest.payment.chargeId);
-    const isTold = told.every(({ chargeId }) => isShown(world, booksOf(newest.payment), chargeId, isWellCompared));
+    const knownCharges = own.filter(({ chargeId }) => known.has(chargeId) || chargeId === newest.payment.chargeId);
+    const areShown = knownCharges.every(({ chargeId }) =>
+      isShown(world, booksOf(newest.payment), chargeId, isWellCompared),
+    );
     found.push(
       ...postedTwice(world, chain),
       ...acceptedThenDenied(chain),
@@ -141,16 +143,16 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
       ...unreadAtEnd(world, chain),
       ...unrecorded(world, chain),
     );
-    if (newest.payment.status === 'needs_review' || !isTold) return found;
+    if (newest.payment.status === 'needs_review' || !areShown) return found;
     // What the processor itself shows both ways cannot be booked. A person is told.
-    if (told.some(({ chargeId }) => isReported(world, newest.payment, chargeId))) return found;
+    if (knownCharges.some(({ chargeId }) => isReported(world, newest.payment, chargeId))) return found;
     if (isDecidedOtherwise(world, chain)) return found;
-    if (told.some(({ chargeId }) => isToldOtherwise(world, newest.payment, chargeId))) return found;
-    if (told.some(({ chargeId }) => isNameless(world, newest.payment, chargeId, known))) return found;
+    if (knownCharges.some(({ chargeId }) => isReportedOtherwise(world, newest.payment, chargeId))) return found;
+    if (knownCharges.some(({ chargeId }) => isNameless(world, newest.payment, chargeId, known))) return found;
     // The look for another payment, of which an operator has named the charge, tells of that one.
-    if (told.some(({ chargeId }) => namedBy.get(chargeId)?.some(isOtherwise))) return found;
+    if (knownCharges.some(({ chargeId }) => namedBy.get(chargeId)?.some(isOtherwise))) return found;
     const heldMinor: Record<string, number> = {};
-    for (const charge of told) heldMinor[charge.currency] = (heldMinor[charge.currency] ?? 0) + heldOf(charge);
+    for (const charge of knownCharges) heldMinor[charge.currency] = (heldMinor[charge.currency] ?? 0) + heldOf(charge);
     const posted = postedOn(chain);
     for (const currency of new Set([...Object.keys(heldMinor), newest.payment.currency])) {
       const booked = (posted[`processor_clearing ${currency}`] ?? 0) + (posted[`fees ${currency}`] ?? 0);
@@ -215,7 +217,7 @@ function unrecorded(world: Observed, chain: readonly Written<Transition>[]): rea
       !known.has(chargeId) &&
       !kept.has(chargeId) &&
       chargeId !== payment?.chargeId &&
-      isHeardSince(world, books, chargeId, world.processors[books]?.inside.changedAtMs(chargeId) ?? 0),
+      hasCallbackSince(world, books, chargeId, world.processors[books]?.inside.changedAtMs(chargeId) ?? 0),
   );
   return found.map(({ chargeId }) => {
     const what = `a callback told of the money of ${chargeId}, and it was not recorded`;
@@ -331,11 +333,11 @@ export function isShown(
 ): boolean {
   const inside = processors[processor]?.inside;
   const changedAtMs = inside?.changedAtMs(chargeId) ?? Number.POSITIVE_INFINITY;
-  const isHeard = isHeardSince({ callbacks }, processor, chargeId, changedAtMs);
-  return inside?.isShown(chargeId, isHeard, isCompared) === true;
+  const hasCallback = hasCallbackSince({ callbacks }, processor, chargeId, changedAtMs);
+  return inside?.isShown(chargeId, hasCallback, isCompared) === true;
 }
 
-function isHeardSince(
+function hasCallbackSince(
   { callbacks }: Pick<Observed, 'callbacks'>,
   processor: string,
   chargeId: string,
@@ -359,8 +361,8 @@ export function isReported(
   const contradicted = world.processors[processor]?.inside.contradicted(chargeId);
   if (contradicted === undefined) return false;
   const { atMs, shownAtMs } = contradicted;
-  const isHeard = isHeardSince(world, processor, chargeId, atMs);
-  const sinceMs = isHeard ? Math.max(shownAtMs, atMs - ONE_CALL_MS - SKEW_MS) : shownAtMs;
+  const hasCallback = hasCallbackSince(world, processor, chargeId, atMs);
+  const sinceMs = hasCallback ? Math.max(shownAtMs, atMs - ONE_CALL_MS - SKEW_MS) : shownAtMs;
   return (
     ['contradiction', 'undecidable'].some((metric) => isRaised(world, metric, payment.id, sinceMs)) ||
     isTried(world, payment.id, chargeId)
@@ -371,7 +373,7 @@ export function isReported(
  * Whether the metadata of a payment's charge name another payment or none, and an alarm tells of it: that of a look for the payment
  * itself, of callbacks, which are about the one that is named, if any, or of the payment that made the charge.
  */
-export function isToldOtherwise(
+export function isReportedOtherwise(
   world: Observed,
   payment: Pick<Payment, 'id' | 'processorName' | 'mode'>,
   chargeId: string,

@@ -22,9 +22,9 @@ import {
   isNameless,
   isOrphanGivenUp,
   isReported,
+  isReportedOtherwise,
   isShown,
   isStuck,
-  isToldOtherwise,
   isTried,
 } from './processors.ts';
 import type { Seen, Written } from './seen.ts';
@@ -98,7 +98,7 @@ export function checkOpenObjects({ world, payments, claims }: Seen): readonly Vi
       ({ chargeId, paymentId }) =>
         paymentId === id &&
         isShown(world, booksOf(newest), chargeId) &&
-        !isToldOtherwise(world, newest, chargeId) &&
+        !isReportedOtherwise(world, newest, chargeId) &&
         !isOrphanGivenUp(world, chargeId),
     );
     return shown.flatMap((charge) => {
@@ -238,7 +238,7 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
           isNameless(world, newest, chargeId, known);
         if (
           isLeftToOperator(world, newest, chargeId, { refundId, amountMinor }) ||
-          isToldOtherwise(world, newest, chargeId)
+          isReportedOtherwise(world, newest, chargeId)
         )
           continue;
         if (!isBeyond || !isAlarmed) left(`the refund ${refundId} is reserved`, id);
@@ -253,7 +253,7 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
         left(`${leftMinor} of the stray charge ${chargeId} was not returned`, id);
       }
       const failed = [...charge.refunds].filter(([refundId, { status }]) => isReturn(refundId) && status === 'failed');
-      const isExcused = isReported(world, newest, chargeId) || isToldOtherwise(world, newest, chargeId);
+      const isExcused = isReported(world, newest, chargeId) || isReportedOtherwise(world, newest, chargeId);
       if (!charge.isOwn && leftMinor > 0 && failed.length > 0 && failed.length < FAILED_RETURNS && !isExcused) {
         left(`${failed.length} returns of ${chargeId} have failed, and no other was tried`, id);
       }

@@ -6,7 +6,7 @@ import { parseViewRow } from '../../../../lambdas/views/store/dynamodb-views.ts'
 import type { Violation } from '../contract.ts';
 import type { Seen } from './seen.ts';
 
-interface Told {
+interface VolumeEntry {
   readonly type: string;
   readonly currency: string;
   readonly amountMinor: number;
@@ -16,7 +16,7 @@ interface Told {
 class Volumes {
   readonly found = new Map<string, { count: number; amountMinor: number }>();
 
-  add(owner: string, atMs: number, { type, currency, amountMinor }: Told, count = 1): void {
+  add(owner: string, atMs: number, { type, currency, amountMinor }: VolumeEntry, count = 1): void {
     const name = `${owner} ${dayOf(atMs)} ${currency} ${type}`;
     const before = this.found.get(name) ?? { count: 0, amountMinor: 0 };
     this.found.set(name, { count: before.count + count, amountMinor: before.amountMinor + amountMinor });
@@ -27,7 +27,7 @@ export function checkVolumes({ world, payments, orders }: Seen): readonly Violat
   const due = new Volumes();
   for (const { row } of [...payments.values()].flat()) {
     const { payment, type, occurredAtMs } = row;
-    if (isPublic(type)) due.add(ownerOf(payment), occurredAtMs, toldBy(row));
+    if (isPublic(type)) due.add(ownerOf(payment), occurredAtMs, volumeOf(row));
   }
   for (const { row } of [...orders.values()].flat()) {
     const { order, type, occurredAtMs } = row;
@@ -38,17 +38,17 @@ export function checkVolumes({ world, payments, orders }: Seen): readonly Violat
   const of = (prefix: string) => rows.filter(({ partition }) => partition.startsWith(prefix));
   const listed = new Volumes();
   for (const { partition, sort, body } of of(ViewsRow.event)) {
-    listed.add(ownerIn(partition), timeIn(sort), JSON.parse(body) as Told);
+    listed.add(ownerIn(partition), timeIn(sort), JSON.parse(body) as VolumeEntry);
   }
   const closed = new Volumes();
   const days = new Set<string>();
   for (const { partition, sort, body } of of(ViewsRow.total)) {
-    const { kind, volumes } = JSON.parse(body) as { kind: string; volumes?: readonly (Told & Totals)[] };
+    const { kind, volumes } = JSON.parse(body) as { kind: string; volumes?: readonly (VolumeEntry & Totals)[] };
     if (kind !== 'total') continue;
     const owner = ownerIn(partition);
     days.add(`${owner} ${dayOf(timeIn(sort))}`);
-    for (const { count, amount, ...told } of volumes ?? []) {
-      closed.add(owner, timeIn(sort), { ...told, amountMinor: Number(amount) }, count);
+    for (const { count, amount, ...entry } of volumes ?? []) {
+      closed.add(owner, timeIn(sort), { ...entry, amountMinor: Number(amount) }, count);
     }
   }
   const ofClosed = [...listed.found].filter(([name]) => days.has(name.split(' ').slice(0, 2).join(' ')));
@@ -76,7 +76,7 @@ function differences(what: string, due: Found, found: Found): readonly Violation
 }
 
 /** Read from the transition, not from its event. */
-function toldBy({ type, payment, subject }: Transition): Told {
+function volumeOf({ type, payment, subject }: Transition): VolumeEntry {
   if (subject?.kind === 'refund' || subject?.kind === 'dispute') {
     return { type, amountMinor: subject.amountMinor, currency: subject.currency ?? payment.currency };
   }

@@ -2,11 +2,11 @@ import type { JobCounts } from '../../jobs/use/job.ts';
 import type { Piece } from '../../jobs/use/pieces-job.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { isLeft } from '../domain/data-export.ts';
-import type { ExportStore, WakeWriter } from './exports.ts';
+import type { ExportStore, StartWriter } from './exports.ts';
 
-export interface WakeLeftTools {
+export interface ResumeExportsTools {
   readonly exports: Pick<ExportStore, 'open' | 'read'>;
-  readonly wake: WakeWriter;
+  readonly startWriter: StartWriter;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Receives the error of an export whose writer cannot be started. A later run starts it. */
   readonly report: (error: unknown) => void;
@@ -16,8 +16,8 @@ export interface WakeLeftTools {
  * A sweep over the unfinished exports of all tenants. It starts a writer for each export without an active one, because
  * its writer was not started or failed in all of Lambda's attempts.
  */
-export async function wakeLeftExports(
-  { exports, wake, clock, report }: WakeLeftTools,
+export async function resumeExports(
+  { exports, startWriter, clock, report }: ResumeExportsTools,
   { deadlineMs }: Parameters<Piece>[0],
 ): Promise<JobCounts> {
   const counts = { done: 0, left: 0, failed: 0 };
@@ -29,7 +29,7 @@ export async function wakeLeftExports(
     try {
       const found = await exports.read(key);
       if (found === undefined || !isLeft(found, clock.nowMs())) continue;
-      await wake(key);
+      await startWriter(key);
       counts.done += 1;
     } catch (error) {
       report(error);

@@ -1,19 +1,24 @@
 import type { Clock } from '../../lambdas/kernel/world.ts';
-import type { DeadLetter, LetterBox, LetterQueueName, TakenLetter } from '../../lambdas/outbound/use/dead-letters.ts';
+import type {
+  DeadLetter,
+  DeadLetterQueueName,
+  DeadLetterStore,
+  TakenDeadLetter,
+} from '../../lambdas/outbound/use/dead-letters.ts';
 
 /** Milliseconds. The queue's visibility timeout. */
 const HIDDEN_MS = 6 * 60_000;
 
 interface Kept {
   readonly id: string;
-  readonly letter?: DeadLetter;
+  readonly deadLetter?: DeadLetter;
   readonly keptSinceMs: number;
   receipt: string;
   hiddenUntilMs: number;
 }
 
 /** Dead letters in memory, for tests. */
-export class MemoryLetterBox implements LetterBox {
+export class MemoryDeadLetterStore implements DeadLetterStore {
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #kept = new Map<string, Kept>();
   #made = 0;
@@ -22,9 +27,9 @@ export class MemoryLetterBox implements LetterBox {
     this.#clock = clock;
   }
 
-  async put(letter: DeadLetter, queue: LetterQueueName = 'dead'): Promise<void> {
-    if (queue === 'delayed') this.delayed.push(letter);
-    else this.#keep(letter);
+  async put(deadLetter: DeadLetter, queue: DeadLetterQueueName = 'dead'): Promise<void> {
+    if (queue === 'delayed') this.delayed.push(deadLetter);
+    else this.#keep(deadLetter);
   }
 
   /** The delayed calls. */
@@ -35,7 +40,7 @@ export class MemoryLetterBox implements LetterBox {
     this.#keep(undefined);
   }
 
-  async take(atMost: number): Promise<readonly TakenLetter[]> {
+  async take(atMost: number): Promise<readonly TakenDeadLetter[]> {
     const nowMs = this.#clock.nowMs();
     const taken = [...this.#kept.values()]
       .filter(({ hiddenUntilMs }) => hiddenUntilMs <= nowMs)
@@ -44,26 +49,26 @@ export class MemoryLetterBox implements LetterBox {
       this.#made += 1;
       kept.receipt = `receipt-${this.#made}`;
       kept.hiddenUntilMs = nowMs + HIDDEN_MS;
-      const { id, receipt, letter, keptSinceMs } = kept;
-      return { id, receipt, keptSinceMs, ...(letter === undefined ? {} : { letter }) };
+      const { id, receipt, deadLetter, keptSinceMs } = kept;
+      return { id, receipt, keptSinceMs, ...(deadLetter === undefined ? {} : { deadLetter }) };
     });
   }
 
-  async putBack({ id, receipt }: TakenLetter): Promise<void> {
+  async putBack({ id, receipt }: TakenDeadLetter): Promise<void> {
     const kept = this.#kept.get(id);
     if (kept?.receipt === receipt) kept.hiddenUntilMs = Number.NEGATIVE_INFINITY;
   }
 
-  async remove({ id }: TakenLetter): Promise<void> {
+  async remove({ id }: TakenDeadLetter): Promise<void> {
     this.#kept.delete(id);
   }
 
-  #keep(letter: DeadLetter | undefined): void {
+  #keep(deadLetter: DeadLetter | undefined): void {
     this.#made += 1;
     const id = `letter-${this.#made}`;
     this.#kept.set(id, {
       id,
-      ...(letter === undefined ? {} : { letter }),
+      ...(deadLetter === undefined ? {} : { deadLetter }),
       keptSinceMs: this.#clock.nowMs(),
       receipt: '',
       hiddenUntilMs: Number.NEGATIVE_INFINITY,

@@ -1,28 +1,32 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
-import type { DeadLetter, LetterBox } from '../../lambdas/outbound/use/dead-letters.ts';
-import { type CallMadeAgain, listLetters, redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
+import type { DeadLetter, DeadLetterStore } from '../../lambdas/outbound/use/dead-letters.ts';
+import {
+  type CallMadeAgain,
+  listDeadLetters,
+  redriveDeadLetters,
+} from '../../lambdas/outbound/use/redrive-dead-letters.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { MemoryLetterBox } from './memory-letter-box.ts';
+import { MemoryDeadLetterStore } from './memory-dead-letter-store.ts';
 
 class Died extends Error {}
 
 describe('dead letters', () => {
   let clock: SimulatedClock;
-  let letters: MemoryLetterBox;
+  let deadLetters: MemoryDeadLetterStore;
   /** The vendor's effects by key. */
   let applied: string[];
   let reported: unknown[];
 
   beforeEach(async () => {
     clock = new SimulatedClock();
-    letters = new MemoryLetterBox(clock);
+    deadLetters = new MemoryDeadLetterStore(clock);
     applied = [];
     reported = [];
   });
 
-  const letter = (key: string): DeadLetter => ({
+  const deadLetter = (key: string): DeadLetter => ({
     vendor: 'postmark',
     operation: 'email.send',
     payload: { key },
@@ -37,14 +41,17 @@ describe('dead letters', () => {
     return { kind: 'applied' };
   };
   const run = (atMost = 100) => ({ deadlineMs: clock.nowMs() + 240_000, atMost });
-  const redrive = (makeAgain: (one: DeadLetter) => Promise<CallMadeAgain> = apply, box: LetterBox = letters) =>
-    redriveLetters(
-      { letters: box, makeAgain, runner: idempotentRunner, clock, report: (error) => void reported.push(error) },
+  const redrive = (
+    makeAgain: (one: DeadLetter) => Promise<CallMadeAgain> = apply,
+    box: DeadLetterStore = deadLetters,
+  ) =>
+    redriveDeadLetters(
+      { deadLetters: box, makeAgain, runner: idempotentRunner, clock, report: (error) => void reported.push(error) },
       run(),
     );
-  const list = async () => listLetters({ letters, clock }, run());
+  const list = async () => listDeadLetters({ deadLetters, clock }, run());
   const put = async (...keys: string[]) => {
-    for (const key of keys) await letters.put(letter(key));
+    for (const key of keys) await deadLetters.put(deadLetter(key));
   };
 
   test('are listed with their reasons and without their payloads, and stay', async () => {
@@ -64,7 +71,10 @@ describe('dead letters', () => {
 
   test('a run takes at most the requested number', async () => {
     await put('k-1', 'k-2', 'k-3');
-    await redriveLetters({ letters, makeAgain: apply, runner: idempotentRunner, clock, report: () => {} }, run(2));
+    await redriveDeadLetters(
+      { deadLetters, makeAgain: apply, runner: idempotentRunner, clock, report: () => {} },
+      run(2),
+    );
     expect([applied.length, (await list()).length]).toEqual([2, 1]);
   });
 
@@ -91,7 +101,7 @@ describe('dead letters', () => {
 
   test('a poison letter stays with its reason, and the others are redriven', async () => {
     await put('k-1');
-    letters.putUnreadable();
+    deadLetters.putUnreadable();
     await put('k-bug', 'k-2');
     const reports = await redrive(async (one) => {
       if (keyOf(one) === 'k-bug') throw new TypeError('a bug');
@@ -99,7 +109,7 @@ describe('dead letters', () => {
     });
     expect(reports.map(({ state, reason }) => [state, reason])).toEqual([
       ['applied', 'postmark_account'],
-      ['stays', 'letter_unreadable'],
+      ['stays', 'dead_letter_unreadable'],
       ['stays', 'internal_error'],
       ['applied', 'postmark_account'],
     ]);
@@ -108,12 +118,12 @@ describe('dead letters', () => {
   });
 
   describe('if the redrive dies, nothing is lost and nothing is repeated', () => {
-    const dying = (at: 'before removal' | 'after removal'): LetterBox => ({
-      put: (one) => letters.put(one),
-      take: (atMost) => letters.take(atMost),
+    const dying = (at: 'before removal' | 'after removal'): DeadLetterStore => ({
+      put: (one) => deadLetters.put(one),
+      take: (atMost) => deadLetters.take(atMost),
       putBack: () => Promise.reject(new Died()),
       remove: async (taken) => {
-        if (at === 'after removal') await letters.remove(taken);
+        if (at === 'after removal') await deadLetters.remove(taken);
         throw new Died();
       },
     });

@@ -1,38 +1,43 @@
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import type { Command } from 'commander';
 import { REDRIVE_TIMEOUT_MINUTES } from '../lambdas/kernel/contract/timing.ts';
-import { type LetterAnswer, type LetterOrder, type LetterReport, MOST_LETTERS } from '../lambdas/outbound/contract.ts';
+import {
+  type DeadLetterReport,
+  type DeadLetterRequest,
+  type DeadLetterResponse,
+  MAX_DEAD_LETTERS,
+} from '../lambdas/outbound/contract.ts';
 import { recordAction } from './activity.ts';
 import { stackOutputs } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { invoke } from './republishing.ts';
 import { isoTime, readCountOf, type Session, table } from './session.ts';
 
-/** `payonce letters`. */
-export function addLetters(program: Command, session: Session): void {
-  const letters = program
-    .command('letters')
+/** `payonce dead-letters`. */
+export function addDeadLetters(program: Command, session: Session): void {
+  const deadLetters = program
+    .command('dead-letters')
     .description('lists and redrives dead letters of vendor calls')
     .option('--function <name>', 'the function that makes the calls; the default is the output of the stack');
-  const named = (): string | undefined => letters.opts<{ readonly function?: string }>().function;
+  const named = (): string | undefined => deadLetters.opts<{ readonly function?: string }>().function;
 
-  letters
+  deadLetters
     .command('list')
     .description('lists the dead letters and their reasons, without their content')
-    .option('--most <n>', `how many, 1 to ${MOST_LETTERS}`, readCountOf(MOST_LETTERS), MOST_LETTERS)
+    .option('--most <n>', `how many, 1 to ${MAX_DEAD_LETTERS}`, readCountOf(MAX_DEAD_LETTERS), MAX_DEAD_LETTERS)
     .action(async ({ most }: { most: number }) => {
       const data = await order(session, named(), { action: 'list', atMost: most });
       session.show({ data: data.map(document) }, lines(data));
     });
 
-  letters
+  deadLetters
     .command('redrive')
     .description(
       'repeats the calls, each with its own key, so that each takes effect once; calls that fail again remain',
     )
-    .option('--most <n>', `how many, 1 to ${MOST_LETTERS}`, readCountOf(MOST_LETTERS), MOST_LETTERS)
+    .option('--most <n>', `how many, 1 to ${MAX_DEAD_LETTERS}`, readCountOf(MAX_DEAD_LETTERS), MAX_DEAD_LETTERS)
     .action(async ({ most }: { most: number }) => {
-      const data = await session.during('Redriving dead letters', () => redriveLetters(session, most, named()));
+      const data = await session.during('Redriving dead letters', () => redriveDeadLetters(session, most, named()));
       session.show({ data: data.map(document) }, lines(data));
       const staying = data.filter(({ state }) => state === 'stays').length;
       if (staying > 0) throw new CliFailure(ExitCode.incomplete, `${staying} of ${data.length} letters stay.`);
@@ -40,20 +45,20 @@ export function addLetters(program: Command, session: Session): void {
 }
 
 /** Repeats the calls of dead letters, and records the operator's action. */
-export async function redriveLetters(
+export async function redriveDeadLetters(
   session: Session,
-  most: number = MOST_LETTERS,
+  most: number = MAX_DEAD_LETTERS,
   named?: string,
-): Promise<readonly LetterReport[]> {
-  await recordAction(session, 'letters.redrive_started', { most: String(most) });
+): Promise<readonly DeadLetterReport[]> {
+  await recordAction(session, 'dead_letters.redrive_started', { most: String(most) });
   return order(session, named, { action: 'redrive', atMost: most });
 }
 
 async function order(
   session: Session,
   named: string | undefined,
-  request: LetterOrder,
-): Promise<readonly LetterReport[]> {
+  request: DeadLetterRequest,
+): Promise<readonly DeadLetterReport[]> {
   const target = await session.aws();
   const otherwise = 'set --function, or deploy with a shop: no vendor is called without one.';
   const [functionName] =
@@ -63,8 +68,8 @@ async function order(
   // One attempt: a second concurrent invocation would find only the dead letters that the first has not received.
   const requestHandler = { requestTimeout: REDRIVE_TIMEOUT_MINUTES * 60_000 };
   const client = new LambdaClient({ ...target, maxAttempts: 1, requestHandler });
-  const { letters } = await invoke<Partial<LetterAnswer>>(client, functionName, request);
-  if (letters !== undefined) return letters;
+  const { deadLetters } = await invoke<Partial<DeadLetterResponse>>(client, functionName, request);
+  if (deadLetters !== undefined) return deadLetters;
   throw new CliFailure(
     ExitCode.settings,
     `The function ${functionName} does not return dead letters: check --function.`,
@@ -80,7 +85,7 @@ function document({
   reason,
   mayBeApplied,
   keptSinceMs,
-}: LetterReport): object {
+}: DeadLetterReport): object {
   return {
     id,
     state,
@@ -93,17 +98,19 @@ function document({
   };
 }
 
-function lines(letters: readonly LetterReport[]): readonly string[] {
-  if (letters.length === 0) return ['No letters.'];
-  const rows = letters.map(({ state, vendor, operation, order: orderId, reason, mayBeApplied, keptSinceMs, id }) => [
-    state,
-    vendor,
-    operation,
-    orderId ?? 'none',
-    reason,
-    mayBeApplied ? 'may have been applied' : 'not applied',
-    isoTime(keptSinceMs),
-    id,
-  ]);
+function lines(deadLetters: readonly DeadLetterReport[]): readonly string[] {
+  if (deadLetters.length === 0) return ['No letters.'];
+  const rows = deadLetters.map(
+    ({ state, vendor, operation, order: orderId, reason, mayBeApplied, keptSinceMs, id }) => [
+      state,
+      vendor,
+      operation,
+      orderId ?? 'none',
+      reason,
+      mayBeApplied ? 'may have been applied' : 'not applied',
+      isoTime(keptSinceMs),
+      id,
+    ],
+  );
   return table(['STATE', 'VENDOR', 'OPERATION', 'ORDER', 'REASON', 'EFFECT', 'KEPT SINCE', 'LETTER'], rows);
 }

@@ -8,7 +8,7 @@ import { CfnFunction, type Function, RecursiveLoop } from 'aws-cdk-lib/aws-lambd
  *
  * Only for functions whose chains are bounded.
  */
-export function wakesItself({ node }: Function): void {
+export function allowRecursiveLoop({ node }: Function): void {
   const { defaultChild: resource } = node;
   if (!(resource instanceof CfnFunction)) throw new Error(`${node.path} is not a function of this app`);
   resource.recursiveLoop = RecursiveLoop.ALLOW;

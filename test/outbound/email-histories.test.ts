@@ -2,9 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import { surveyFaults } from '../support/fault-histories.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
-import { claimsOf, claimThenSend, type LetterWorld, letterStory, lookThenSend, RACES } from './letter-story.ts';
+import { claimsOf, claimThenSend, type EmailWorld, emailStory, lookUpThenSend, RACES } from './email-story.ts';
 
-function world(): LetterWorld {
+function world(): EmailWorld {
   const clock = new SimulatedClock();
   const claims = new Stores(clock).sendingClaims('postmark');
   return { clock, key: 'letter', claimsFor: (actor) => claimsOf(actor, claims) };
@@ -12,20 +12,20 @@ function world(): LetterWorld {
 
 describe('a letter to a vendor that does not recognize repeated requests is sent once', () => {
   test('with every single fault, alone and with a rival at any call, immediately or after the lease', async () => {
-    const { histories, findings } = await surveyFaults(letterStory(world, claimThenSend), { faults: 1, races: RACES });
+    const { histories, findings } = await surveyFaults(emailStory(world, claimThenSend), { faults: 1, races: RACES });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(150);
   });
 
   test('with every pair of faults', async () => {
-    const { histories, findings } = await surveyFaults(letterStory(world, claimThenSend), { faults: 2, races: [{}] });
+    const { histories, findings } = await surveyFaults(emailStory(world, claimThenSend), { faults: 2, races: [{}] });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(250);
   });
 
   test('a process that looks up and then sends without a claim is detected', async () => {
-    const alone = await surveyFaults(letterStory(world, lookThenSend), { faults: 1, races: [{}] });
-    const beside = await surveyFaults(letterStory(world, lookThenSend), { faults: 0, races: RACES.slice(1) });
-    expect([alone.findings.length > 0, beside.findings.length > 0]).toEqual([true, true]);
+    const alone = await surveyFaults(emailStory(world, lookUpThenSend), { faults: 1, races: [{}] });
+    const other = await surveyFaults(emailStory(world, lookUpThenSend), { faults: 0, races: RACES.slice(1) });
+    expect([alone.findings.length > 0, other.findings.length > 0]).toEqual([true, true]);
   });
 });

@@ -4,7 +4,7 @@ import type { Construct } from 'constructs';
 import { QUEUE_DAYS } from '../../lambdas/kernel/contract/retention.ts';
 import { queueEncryption } from './data-key.ts';
 
-export interface LetterQueueProps {
+export interface DeadLetterQueueProps {
   /** Keep the queue when its stack is deleted. */
   readonly retain: boolean;
 }
@@ -12,8 +12,8 @@ export interface LetterQueueProps {
 export const KEPT = Duration.days(QUEUE_DAYS);
 
 /** Calls to vendors that were given up. No function reads it: an operator redrives the calls after fixing the cause. */
-export class LetterQueue extends Queue {
-  constructor(scope: Construct, id: string, props: LetterQueueProps) {
+export class DeadLetterQueue extends Queue {
+  constructor(scope: Construct, id: string, props: DeadLetterQueueProps) {
     super(scope, id, {
       ...queueEncryption(scope),
       enforceSSL: true,

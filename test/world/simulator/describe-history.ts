@@ -1,13 +1,13 @@
-import type { Telling } from './acts/act.ts';
+import type { DescribeTools } from './acts/act.ts';
 import { actNamed } from './acts/all-acts.ts';
 import type { History, Step } from './contract.ts';
 
 const DAY_MS = 86_400_000;
 
 /** The history as sentences, one a step, oldest first. Times are since its beginning. */
-export function tell({ seed, profile, steps, muted }: History): string {
-  const telling = tellingOf(steps);
-  const lines = steps.map((step) => `  ${timeOf(step.atMs)}: ${actNamed(step.act).tell(step, telling)}`);
+export function describeHistory({ seed, profile, steps, muted }: History): string {
+  const tools = describeToolsOf(steps);
+  const lines = steps.map((step) => `  ${timeOf(step.atMs)}: ${actNamed(step.act).describe(step, tools)}`);
   const faults = muted.length === 0 ? [] : [`  (${muted.length} faults do not happen)`];
   return [`seed ${seed} of profile ${profile}, ${steps.length} steps:`, ...lines, ...faults].join('\n');
 }
@@ -21,7 +21,7 @@ function timeOf(atMs: number): string {
   return `day ${Math.floor(atMs / DAY_MS) + 1}, ${time}`;
 }
 
-function tellingOf(steps: readonly Step[]): Telling {
+function describeToolsOf(steps: readonly Step[]): DescribeTools {
   const byId = new Map<unknown, Step>(steps.map((step) => [step.id, step]));
   const counts = new Map<string, number>();
   const names = new Map<unknown, string>();

@@ -6,12 +6,12 @@ import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { storedOrderDetails } from '../../lambdas/orders/domain/order-transition.ts';
 import { orderStepOperation, paymentOfOrder } from '../../lambdas/orders/ids.ts';
 import { makeAgain, recordGivenUp } from '../../lambdas/orders/parties/make-again.ts';
-import type { OrderLetterTools } from '../../lambdas/orders/use/call-for-order-again.ts';
+import type { OrderRedriveTools } from '../../lambdas/orders/use/call-for-order-again.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
 import { callOnce, type SendRequest } from '../../lambdas/outbound/http-call.ts';
 import { makeDelayedCall } from '../../lambdas/outbound/use/last-rung.ts';
-import { redriveLetters } from '../../lambdas/outbound/use/redrive-letters.ts';
-import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
+import { redriveDeadLetters } from '../../lambdas/outbound/use/redrive-dead-letters.ts';
+import { MemoryDeadLetterStore } from '../outbound/memory-dead-letter-store.ts';
 import { callback } from '../payments/payment-fixtures.ts';
 import { type SandboxServer, serveSandbox } from '../sandbox/sandbox-server.ts';
 import { createTestSandbox, type TestSandbox } from '../sandbox/sandbox-world.ts';
@@ -28,14 +28,14 @@ const TERM_MS = 34 * 24 * 60 * 60_000;
 let harness: World;
 let sandbox: TestSandbox;
 let server: SandboxServer;
-let letters: MemoryLetterBox;
+let deadLetters: MemoryDeadLetterStore;
 let claims: ConnectedParties['claims'];
 
 beforeEach(async () => {
   harness = new World();
   sandbox = createTestSandbox();
   server = await serveSandbox(sandbox.handler);
-  letters = new MemoryLetterBox(harness.clock);
+  deadLetters = new MemoryDeadLetterStore(harness.clock);
   claims = new Stores(harness.clock).sendingClaims('sandbox');
 });
 afterEach(async () => {
@@ -43,7 +43,7 @@ afterEach(async () => {
 });
 
 function connect(givenUp: 'throw' | 'delay') {
-  return connectParties({ clock: harness.clock, url: server.url, letters }, givenUp, claims);
+  return connectParties({ clock: harness.clock, url: server.url, deadLetters }, givenUp, claims);
 }
 
 /** An order whose e-mail cannot be sent before a fix, and whose credit conflicts with an earlier one under its key. */
@@ -53,7 +53,7 @@ async function brokenOrder(key: string): Promise<CreateOrder> {
   const credit = { orderId: request.orderId, referrer: 'ref_friend', currency: 'EUR' };
   const operationId = orderStepOperation(systemDigest, 'credit', request.orderId);
   // Of a process whose claims are lost.
-  const { referrals: other } = connectParties({ clock: harness.clock, url: server.url, letters }, 'throw');
+  const { referrals: other } = connectParties({ clock: harness.clock, url: server.url, deadLetters }, 'throw');
   await other.credit({ ...credit, operationId, amountMinor: 1 }, { timeoutMs: 5_000 });
   await harness.order(request, { mailer, referrals });
   harness.clock.advance(LATE_BOUND_MS);
@@ -62,13 +62,13 @@ async function brokenOrder(key: string): Promise<CreateOrder> {
   return request;
 }
 
-function redrive(changes: Partial<OrderLetterTools> = {}) {
+function redrive(changes: Partial<OrderRedriveTools> = {}) {
   const { emails, stock, referrals } = connect('throw');
   const parties = { ...harness.tools, ...changes, emails, stock, referrals };
-  return redriveLetters(
+  return redriveDeadLetters(
     {
-      letters,
-      makeAgain: (letter, limit, id) => makeAgain(parties, letter, limit, id),
+      deadLetters,
+      makeAgain: (deadLetter, limit, id) => makeAgain(parties, deadLetter, limit, id),
       runner: idempotentRunner,
       clock: harness.clock,
       report: (error) => {
@@ -79,7 +79,7 @@ function redrive(changes: Partial<OrderLetterTools> = {}) {
   );
 }
 
-interface Delivery extends Partial<OrderLetterTools> {
+interface Delivery extends Partial<OrderRedriveTools> {
   readonly isRepeated?: boolean;
 }
 
@@ -91,12 +91,12 @@ async function lastRung(
   harness.clock.advance(30_000);
   const { emails, stock, referrals } = connected;
   const parties = { ...harness.tools, ...changes, emails, stock, referrals };
-  const came: string[] = [];
-  for (const letter of letters.delayed) {
-    came.push(
+  const results: string[] = [];
+  for (const deadLetter of deadLetters.delayed) {
+    results.push(
       await makeDelayedCall(
         {
-          letters,
+          deadLetters,
           makeLast: (one, limit, id) => makeAgain(parties, one, limit, id),
           recordGivenUp: (one, id) => recordGivenUp(harness.tools, one, id),
           runner: idempotentRunner,
@@ -104,14 +104,14 @@ async function lastRung(
             throw error;
           },
         },
-        letter,
+        deadLetter,
         'delayed',
         isRepeated,
       ),
     );
   }
-  letters.delayed.length = 0;
-  return came;
+  deadLetters.delayed.length = 0;
+  return results;
 }
 
 const sent = async ({ orderId }: CreateOrder) =>
@@ -119,8 +119,8 @@ const sent = async ({ orderId }: CreateOrder) =>
 
 /** A dead letter of the order's e-mail or credit as another process stores it. */
 async function copyOf(operation: string): Promise<void> {
-  const found = (await letters.take(10)).filter(({ letter }) => letter?.operation === operation);
-  for (const { letter } of found) if (letter !== undefined) await letters.put(letter);
+  const found = (await deadLetters.take(10)).filter(({ deadLetter }) => deadLetter?.operation === operation);
+  for (const { deadLetter } of found) if (deadLetter !== undefined) await deadLetters.put(deadLetter);
   harness.clock.advance(HIDDEN_MS);
 }
 
@@ -143,14 +143,16 @@ test('a letter that comes again after the term of its sending claim is not sent 
   const stores = new Stores(harness.clock);
   claims = stores.sendingClaims('sandbox');
   const request = await brokenOrder('term');
-  const kept = (await letters.take(10)).flatMap(({ letter }) => (letter?.operation === 'email.send' ? [letter] : []));
+  const kept = (await deadLetters.take(10)).flatMap(({ deadLetter }) =>
+    deadLetter?.operation === 'email.send' ? [deadLetter] : [],
+  );
   harness.clock.advance(HIDDEN_MS);
   await redrive();
   expect(await sent(request)).toHaveLength(1);
   harness.clock.advance(TERM_MS);
   expect(stores.database.deleteExpired(harness.clock.nowMs())).toBe(1);
 
-  for (const letter of kept) await letters.put(letter);
+  for (const deadLetter of kept) await deadLetters.put(deadLetter);
   const reports = await redrive();
 
   expect(reports.filter(({ operation }) => operation === 'email.send')).toMatchObject([{ state: 'applied' }]);
@@ -160,7 +162,7 @@ test('a letter that comes again after the term of its sending claim is not sent 
 test('a redrive that dies between the e-mail and its record is repeated, and recorded once', async () => {
   const request = await brokenOrder('crash');
   const { orders } = harness.tools;
-  const dying: OrderLetterTools['orders'] = {
+  const dying: OrderRedriveTools['orders'] = {
     listOrderTransitions: (...page) => orders.listOrderTransitions(...page),
     appendToOrder: () => Promise.reject(new RetryableError('store_throttled', 'no')),
   };
@@ -177,19 +179,19 @@ test('a dead letter of an order whose money is gone stays, and takes effect when
   const request = await brokenOrder('disputed');
   const [charge] = harness.processor.charges(paymentOfOrder(systemDigest, request.orderId));
   const dispute = await harness.processor.inside.dispute(String(charge?.chargeId), 2_000);
-  const told = (eventId: string) =>
+  const sendCallback = (eventId: string) =>
     receiveCallback(
       { ...harness.tools, effects: harness.store, books: harness.processor },
       { processorName: 'sandbox', mode: 'test', eventId, type: 'charge.changed', chargeId: String(charge?.chargeId) },
     );
-  await told('opened');
+  await sendCallback('opened');
   const refused = await redrive();
   expect(new Set(refused.map(({ state, reason }) => `${state} ${reason}`))).toEqual(
     new Set(['stays payment_refunded']),
   );
   expect(await sent(request)).toEqual([]);
   await harness.processor.inside.closeDispute(dispute, 'won');
-  await told('closed');
+  await sendCallback('closed');
   expect(await redrive()).toContainEqual(expect.objectContaining({ operation: 'email.send', state: 'applied' }));
   expect(await sent(request)).toHaveLength(1);
 });
@@ -223,7 +225,7 @@ test('a dead letter of a canceled order is removed without effect', async () => 
 test('a dead letter of the e-mail of an erased order is removed, and no e-mail is sent', async () => {
   const request = await brokenOrder('erased');
   const { orders } = harness.tools;
-  const erased: OrderLetterTools['orders'] = {
+  const erased: OrderRedriveTools['orders'] = {
     listOrderTransitions: async (...page) =>
       (await orders.listOrderTransitions(...page)).map(({ first, ...rest }) =>
         first === undefined ? rest : { ...rest, first: { ...storedOrderDetails(first), detailsErased: true } },
@@ -244,7 +246,7 @@ async function outOfStock() {
 async function awayParties(givenUp: 'throw' | 'delay') {
   const { url, [Symbol.asyncDispose]: close } = await serveSandbox(sandbox.handler);
   await close();
-  return connectParties({ clock: harness.clock, url, letters }, givenUp, claims);
+  return connectParties({ clock: harness.clock, url, deadLetters }, givenUp, claims);
 }
 
 test('an e-mail and a credit that are given up in their process are made for the last time by a delayed message', async () => {
@@ -256,7 +258,7 @@ test('an e-mail and a credit that are given up in their process are made for the
   await harness.resolveFor(3, { mailer: refusing, referrals: refusing });
   expect(await lastRung()).toEqual(['applied', 'applied']);
   expect(await harness.read(request)).toMatchObject({ email: { status: 'sent' }, referral: { status: 'credited' } });
-  expect([await sent(request), await letters.take(10)]).toMatchObject([[{}], []]);
+  expect([await sent(request), await deadLetters.take(10)]).toMatchObject([[{}], []]);
 });
 
 test('a delayed call that fails too has a dead letter with its order, and a redrive shows on the order', async () => {
@@ -276,9 +278,10 @@ test('a delayed call that fails too has a dead letter with its order, and a redr
 
 /** As the API redrives: dead letters go into the queue of delayed calls. Whoever dies between leaves a letter in both queues. */
 async function putIntoDelayed({ twice = false } = {}): Promise<void> {
-  for (const taken of await letters.take(10)) {
-    if (taken.letter !== undefined) letters.delayed.push(taken.letter, ...(twice ? [taken.letter] : []));
-    await letters.remove(taken);
+  for (const taken of await deadLetters.take(10)) {
+    if (taken.deadLetter !== undefined)
+      deadLetters.delayed.push(taken.deadLetter, ...(twice ? [taken.deadLetter] : []));
+    await deadLetters.remove(taken);
   }
 }
 
@@ -293,7 +296,7 @@ test('dead letters that an operator puts among the delayed calls show on the ord
   await putIntoDelayed({ twice: true });
   expect(await lastRung()).toEqual(['applied', 'applied', 'applied', 'applied']);
   expect(await harness.read(request)).toMatchObject({ email: { status: 'sent' }, referral: { status: 'credited' } });
-  expect([await sent(request), await letters.take(10)]).toMatchObject([[{}], []]);
+  expect([await sent(request), await deadLetters.take(10)]).toMatchObject([[{}], []]);
   expect(await sandbox.books.credits.entriesOfOrder(request.orderId)).toHaveLength(1);
 });
 
@@ -303,7 +306,7 @@ test.each([
 ])('a credit whose worker is killed after the send is not known, when %s, and is given once', async (_what, status) => {
   const request = orderRequest('killed');
   const { mailer } = connect('delay');
-  const around = { clock: harness.clock, url: server.url, letters };
+  const around = { clock: harness.clock, url: server.url, deadLetters };
   const killed: SendRequest = async (call) => {
     await callOnce(call);
     throw new Error('the worker was killed');
@@ -346,7 +349,10 @@ test.each([
   await harness.deliver(callback('refunded', chargeId));
   await lastRung(undefined, { isRepeated });
   expect(await harness.read(request)).toMatchObject({ email: { status }, referral: { status } });
-  expect((await letters.take(10)).map(({ letter }) => letter?.mayBeApplied)).toEqual([isRepeated, isRepeated]);
+  expect((await deadLetters.take(10)).map(({ deadLetter }) => deadLetter?.mayBeApplied)).toEqual([
+    isRepeated,
+    isRepeated,
+  ]);
 });
 
 const refusing = {

@@ -3,7 +3,7 @@ import type { CallLimit, Clock } from '../../kernel/world.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
 import type { LetterReport } from '../contract.ts';
 import { redriveOperation } from '../ids.ts';
-import type { DeadLetter, LetterBox, TakenLetter } from './dead-letters.ts';
+import type { DeadLetter, DeadLetterStore, TakenDeadLetter } from './dead-letters.ts';
 
 /** The outcome of a redriven call, under the same key. */
 export type CallMadeAgain =
@@ -17,19 +17,19 @@ export type CallMadeAgain =
   | { readonly kind: 'stays'; readonly reason: string; readonly mayBeApplied?: true; readonly isUnmade?: true };
 
 export interface RedriveTools {
-  readonly letters: LetterBox;
+  readonly deadLetters: DeadLetterStore;
   /**
    * @param id the letter's id in the queue
    * @throws only faults (`kernel/faults.ts`)
    */
-  readonly makeAgain: (letter: DeadLetter, limit: CallLimit, id: string) => Promise<CallMadeAgain>;
+  readonly makeAgain: (deadLetter: DeadLetter, limit: CallLimit, id: string) => Promise<CallMadeAgain>;
   readonly runner: OperationRunner;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Reports errors that are not faults: bugs, for example letters with an unexpected payload. */
   readonly report: (error: unknown) => void;
 }
 
-export interface LetterRun {
+export interface DeadLetterRun {
   /** Unix milliseconds. No call begins that could end later. */
   readonly deadlineMs: number;
   readonly atMost: number;
@@ -39,13 +39,13 @@ export interface LetterRun {
 const CALL_MS = 15_000;
 
 /** Lists the stored letters. All of them are put back. */
-export async function listLetters(
-  tools: Pick<RedriveTools, 'letters' | 'clock'>,
-  run: LetterRun,
-): Promise<readonly LetterReport[]> {
-  const reports: LetterReport[] = [];
-  await eachLetter(tools, run, 0, async (taken) => {
-    reports.push(reportOf(taken, 'kept', taken.letter?.reason ?? UNREADABLE));
+export async function listDeadLetters(
+  tools: Pick<RedriveTools, 'deadLetters' | 'clock'>,
+  run: DeadLetterRun,
+): Promise<readonly DeadLetterReport[]> {
+  const reports: DeadLetterReport[] = [];
+  await eachDeadLetter(tools, run, 0, async (taken) => {
+    reports.push(reportOf(taken, 'kept', taken.deadLetter?.reason ?? UNREADABLE));
     return 'stays';
   });
   return reports;
@@ -56,10 +56,13 @@ export async function listLetters(
  * repeated. A letter is removed only after its call has ended. If the run dies, its letters become visible again, and the next
  * run finds the calls that took effect.
  */
-export async function redriveLetters(tools: RedriveTools, run: LetterRun): Promise<readonly LetterReport[]> {
-  const reports: LetterReport[] = [];
-  await eachLetter(tools, run, CALL_MS, async (taken) => {
-    const report = await redriveLetter(tools, taken);
+export async function redriveDeadLetters(
+  tools: RedriveTools,
+  run: DeadLetterRun,
+): Promise<readonly DeadLetterReport[]> {
+  const reports: DeadLetterReport[] = [];
+  await eachDeadLetter(tools, run, CALL_MS, async (taken) => {
+    const report = await redriveDeadLetter(tools, taken);
     reports.push(report);
     return report.state === 'stays' ? 'stays' : 'goes';
   });
@@ -67,20 +70,20 @@ export async function redriveLetters(tools: RedriveTools, run: LetterRun): Promi
 }
 
 /** The reason of a letter that this version cannot read. */
-export const UNREADABLE = 'letter_unreadable';
+export const UNREADABLE = 'dead_letter_unreadable';
 
 /** The letter is the record: receiving it is the claim, and deleting it is the commit. */
-function redriveLetter(tools: RedriveTools, taken: TakenLetter): Promise<LetterReport> {
-  const { letter } = taken;
-  // There is no release: `eachLetter` puts the letter back.
-  return tools.runner.run<DeadLetter, CallMadeAgain, LetterReport>(redriveOperation(taken.id), {
+function redriveDeadLetter(tools: RedriveTools, taken: TakenDeadLetter): Promise<DeadLetterReport> {
+  const { deadLetter } = taken;
+  // There is no release: `eachDeadLetter` puts the letter back.
+  return tools.runner.run<DeadLetter, CallMadeAgain, DeadLetterReport>(redriveOperation(taken.id), {
     claim: async () =>
-      letter === undefined
+      deadLetter === undefined
         ? { kind: 'refused', outcome: reportOf(taken, 'stays', UNREADABLE) }
-        : { kind: 'claimed', held: letter },
+        : { kind: 'claimed', held: deadLetter },
     execute: (held) => callAgain(tools, held, taken.id),
     commit: async (result, { reason }) => {
-      if (result.kind !== 'stays') await tools.letters.remove(taken);
+      if (result.kind !== 'stays') await tools.deadLetters.remove(taken);
       return reportOf(taken, result.kind, result.kind === 'applied' ? reason : result.reason);
     },
   });
@@ -89,12 +92,12 @@ function redriveLetter(tools: RedriveTools, taken: TakenLetter): Promise<LetterR
 /** @param mustWait whether an error of the call is thrown. @default none is */
 export async function callAgain(
   { makeAgain, report }: Pick<RedriveTools, 'makeAgain' | 'report'>,
-  letter: DeadLetter,
+  deadLetter: DeadLetter,
   id: string,
   mustWait: (error: unknown) => boolean = () => false,
 ): Promise<CallMadeAgain> {
   try {
-    return await makeAgain(letter, { timeoutMs: CALL_MS }, id);
+    return await makeAgain(deadLetter, { timeoutMs: CALL_MS }, id);
   } catch (error) {
     if (mustWait(error)) throw error;
     const fault = error instanceof RetryableError || error instanceof AmbiguousError || error instanceof TerminalError;
@@ -109,18 +112,18 @@ export async function callAgain(
 }
 
 /** Handles each letter at most once. Remaining letters are put back at the end; otherwise the run would receive them again. */
-async function eachLetter(
-  { letters, clock }: Pick<RedriveTools, 'letters' | 'clock'>,
-  { deadlineMs, atMost }: LetterRun,
+async function eachDeadLetter(
+  { deadLetters, clock }: Pick<RedriveTools, 'deadLetters' | 'clock'>,
+  { deadlineMs, atMost }: DeadLetterRun,
   neededMs: number,
-  handle: (taken: TakenLetter) => Promise<'goes' | 'stays'>,
+  handle: (taken: TakenDeadLetter) => Promise<'goes' | 'stays'>,
 ): Promise<void> {
   const seen = new Set<string>();
-  const staying: TakenLetter[] = [];
+  const staying: TakenDeadLetter[] = [];
   const hasTime = () => clock.nowMs() + neededMs <= deadlineMs;
   try {
     while (seen.size < atMost && hasTime()) {
-      const taken = await letters.take(atMost - seen.size);
+      const taken = await deadLetters.take(atMost - seen.size);
       const fresh = taken.filter(({ id }) => !seen.has(id));
       staying.push(...taken.filter(({ id }) => seen.has(id)));
       if (fresh.length === 0) break;
@@ -131,15 +134,15 @@ async function eachLetter(
     }
   } finally {
     // A failure is harmless: the letter becomes visible again later.
-    await Promise.allSettled(staying.map((taken) => letters.putBack(taken)));
+    await Promise.allSettled(staying.map((taken) => deadLetters.putBack(taken)));
   }
 }
 
 function reportOf(
-  { id, letter, keptSinceMs }: TakenLetter,
-  state: LetterReport['state'],
+  { id, deadLetter, keptSinceMs }: TakenDeadLetter,
+  state: DeadLetterReport['state'],
   reason: string,
-): LetterReport {
-  const { vendor = 'unknown', operation = 'unknown', about: order = null, mayBeApplied = true } = letter ?? {};
+): DeadLetterReport {
+  const { vendor = 'unknown', operation = 'unknown', about: order = null, mayBeApplied = true } = deadLetter ?? {};
   return { id, vendor, operation, order, keptSinceMs, mayBeApplied, state, reason };
 }

@@ -6,7 +6,7 @@ import { surveyFaults } from '../support/fault-histories.ts';
 import { clientOf } from '../support/faulty-client.ts';
 import { CREDENTIALS, createTables, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
-import { claimThenSend, type LetterWorld, letterStory } from './letter-story.ts';
+import { claimThenSend, type EmailWorld, emailStory } from './email-story.ts';
 
 let table: string;
 let histories = 0;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 /** A fault can occur at every call of the SDK. */
-function world(): LetterWorld {
+function world(): EmailWorld {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   const { requestHandler } = dynamoDbClient().config;
   const clock = new SimulatedClock();
@@ -34,7 +34,7 @@ function world(): LetterWorld {
 describe('a letter is sent once, with its claim on the DynamoDB API', () => {
   // Rivals and pairs of faults run on the memory store, which passes the same suite. Here they would take minutes.
   test('with every single fault', async () => {
-    const found = await surveyFaults(letterStory(world, claimThenSend), { faults: 1, races: [{}] });
+    const found = await surveyFaults(emailStory(world, claimThenSend), { faults: 1, races: [{}] });
     expect(found.findings.slice(0, 3)).toEqual([]);
     expect(found.histories).toBeGreaterThan(15);
   });

@@ -12,7 +12,7 @@ import { RetryableError, TerminalError } from '../../kernel/faults.ts';
 import { isAfterAttempt } from '../../kernel/platform/sdk-errors.ts';
 import type { Queues } from '../../kernel/platform/system-platform.ts';
 import { VENDOR_WAITS } from '../ladder.ts';
-import type { DeadLetter, LetterBox, LetterQueueName, TakenLetter } from '../use/dead-letters.ts';
+import type { DeadLetter, DeadLetterQueueName, DeadLetterStore, TakenDeadLetter } from '../use/dead-letters.ts';
 
 /** Seconds. Longer than a redrive runs, so that two redrives do not receive the same letter. */
 const HIDDEN_SECONDS = 6 * 60;
@@ -23,7 +23,7 @@ const MOST_AT_ONCE = 10;
 
 const message = z.object({
   version: z.literal(1),
-  letter: z.object({
+  deadLetter: z.object({
     vendor: z.string(),
     operation: z.string(),
     about: z.string().exactOptional(),
@@ -35,7 +35,7 @@ const message = z.object({
 });
 
 /** Only the SDK retries here. Putting or deleting a letter twice is harmless. */
-export function letterBoxClient({ sqs }: Queues): SQSClient {
+export function deadLetterClient({ sqs }: Queues): SQSClient {
   return sqs({
     maxAttempts: 3,
     requestHandler: { requestTimeout: 3_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 },
@@ -43,7 +43,7 @@ export function letterBoxClient({ sqs }: Queues): SQSClient {
 }
 
 /** Dead letters in an SQS queue, one message each. */
-export class SqsLetterBox implements LetterBox {
+export class SqsDeadLetterStore implements DeadLetterStore {
   readonly #client: SQSClient;
   readonly #queueUrl: string;
   readonly #delayedQueueUrl: string;
@@ -55,15 +55,15 @@ export class SqsLetterBox implements LetterBox {
   }
 
   /** @throws RetryableError `dead_letters_unavailable`, TerminalError `dead_letter_invalid` when it could not be sent */
-  async put(letter: DeadLetter, queue: LetterQueueName = 'dead'): Promise<void> {
-    const sent = { MessageBody: JSON.stringify({ version: 1, letter }) };
+  async put(deadLetter: DeadLetter, queue: DeadLetterQueueName = 'dead'): Promise<void> {
+    const sent = { MessageBody: JSON.stringify({ version: 1, deadLetter }) };
     const delayed = { QueueUrl: this.#delayedQueueUrl, DelaySeconds: VENDOR_WAITS.delayedSeconds };
     const to = queue === 'delayed' ? delayed : { QueueUrl: this.#queueUrl };
     await answered(this.#client.send(new SendMessageCommand({ ...sent, ...to })));
   }
 
   /** @throws as `put` */
-  async take(atMost: number): Promise<readonly TakenLetter[]> {
+  async take(atMost: number): Promise<readonly TakenDeadLetter[]> {
     const { Messages = [] } = await answered(
       this.#client.send(
         new ReceiveMessageCommand({
@@ -75,11 +75,11 @@ export class SqsLetterBox implements LetterBox {
         }),
       ),
     );
-    return Messages.map(takenLetter);
+    return Messages.map(takenDeadLetter);
   }
 
   /** @throws as `put` */
-  async putBack({ receipt }: TakenLetter): Promise<void> {
+  async putBack({ receipt }: TakenDeadLetter): Promise<void> {
     await doneUnlessGone(
       this.#client.send(
         new ChangeMessageVisibilityCommand({
@@ -92,7 +92,7 @@ export class SqsLetterBox implements LetterBox {
   }
 
   /** @throws as `put` */
-  async remove({ receipt }: TakenLetter): Promise<void> {
+  async remove({ receipt }: TakenDeadLetter): Promise<void> {
     await doneUnlessGone(
       this.#client.send(new DeleteMessageCommand({ QueueUrl: this.#queueUrl, ReceiptHandle: receipt })),
     );
@@ -123,19 +123,19 @@ async function doneUnlessGone(sent: Promise<unknown>): Promise<void> {
   }
 }
 
-function takenLetter({ MessageId = '', ReceiptHandle = '', Body = '', Attributes }: Message): TakenLetter {
-  const letter = readLetter(Body);
+function takenDeadLetter({ MessageId = '', ReceiptHandle = '', Body = '', Attributes }: Message): TakenDeadLetter {
+  const deadLetter = readDeadLetter(Body);
   return {
     id: MessageId,
     receipt: ReceiptHandle,
     keptSinceMs: Number(Attributes?.SentTimestamp ?? 0),
-    ...(letter === undefined ? {} : { letter }),
+    ...(deadLetter === undefined ? {} : { deadLetter }),
   };
 }
 
-export function readLetter(body: string): DeadLetter | undefined {
+export function readDeadLetter(body: string): DeadLetter | undefined {
   try {
-    return message.safeParse(JSON.parse(body)).data?.letter;
+    return message.safeParse(JSON.parse(body)).data?.deadLetter;
   } catch {
     return undefined;
   }

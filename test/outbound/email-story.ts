@@ -17,7 +17,7 @@ const MAX_DELIVERIES = 40;
 
 const MOST_CALLS = 7;
 
-export interface LetterWorld {
+export interface EmailWorld {
   readonly clock: SimulatedClock;
   readonly key: string;
   /** The claims as one process sees them. */
@@ -25,7 +25,7 @@ export interface LetterWorld {
 }
 
 /** The code that sends: `sendOnce`, or a mutant. */
-export type Sender = (world: LetterWorld, vendor: ForgetfulVendor, actor: Actor) => Promise<SendOutcome>;
+export type Sender = (world: EmailWorld, vendor: ForgetfulVendor, actor: Actor) => Promise<SendOutcome>;
 
 /** A vendor that applies every request, and shows it in its search after the lag. */
 class ForgetfulVendor {
@@ -79,7 +79,7 @@ export const claimThenSend: Sender = ({ clock, key, claimsFor }, vendor, actor) 
   );
 
 /** The naive version: looks up whether the letter was sent, then sends it. */
-export const lookThenSend: Sender = async ({ clock }, vendor, actor) => {
+export const lookUpThenSend: Sender = async ({ clock }, vendor, actor) => {
   const policy = policyOf(clock);
   const deadlineMs = clock.nowMs() + PATIENCE_MS;
   const found = await policy.read({ operation: 'look', deadlineMs, send: () => vendor.find(actor) });
@@ -98,7 +98,7 @@ interface Race {
 export const RACES: readonly Race[] = [{}, ...beforeEachCall(MOST_CALLS, [{ heldMs: 0 }, { heldMs: LEASE_MS }])];
 
 /** Delivers one letter repeatedly, to a new process after each crash, until one reports it as sent. */
-export function letterStory(makeWorld: () => LetterWorld, sender: Sender): Story<Race> {
+export function emailStory(makeWorld: () => EmailWorld, sender: Sender): Story<Race> {
   return async (faults, { rivalAt, heldMs = 0 }) => {
     const world = makeWorld();
     const plan = new FaultPlan(faults);

@@ -36,26 +36,26 @@ function maySendTo(role: string | undefined, queueArn: unknown): boolean {
 
 test('a function that may send to its own source queue has Lambda’s loop detection disabled, which would stop it after sixteen messages', () => {
   const mappings = Object.values(service.findResources('AWS::Lambda::EventSourceMapping')) as Mapping[];
-  const wakingThemselves = mappings
+  const enqueueingThemselves = mappings
     .filter(({ Properties: { EventSourceArn, FunctionName } }) =>
       maySendTo(functions[FunctionName.Ref]?.Properties.Role['Fn::GetAtt'][0], EventSourceArn),
     )
     .map(({ Properties }) => Properties.FunctionName.Ref)
     .filter((id, index, all) => all.indexOf(id) === index);
   // A consumer sends a message that it failed at again, at most four times.
-  const consumers = wakingThemselves.filter((id) => !/^Jobs|^WebhooksSender/.test(id));
+  const consumers = enqueueingThemselves.filter((id) => !/^Jobs|^WebhooksSender/.test(id));
   expect(consumers.length).toBeGreaterThan(3);
   expect(CONSUMER_TRIES).toBeLessThan(16);
-  const endless = wakingThemselves.filter((id) => !consumers.includes(id));
+  const endless = enqueueingThemselves.filter((id) => !consumers.includes(id));
   expect(endless.map((id) => id.replace(/Function.*/, '')).sort()).toEqual([
     'JobsPayments',
     'JobsUpkeep',
     'WebhooksSender',
   ]);
-  const letGoOn = Object.keys(functions).filter((id) => functions[id]?.Properties.RecursiveLoop === 'Allow');
+  const allowedToLoop = Object.keys(functions).filter((id) => functions[id]?.Properties.RecursiveLoop === 'Allow');
   // The writer of exports invokes itself.
-  expect(letGoOn.filter((id) => !id.startsWith('ExportsWriter')).sort()).toEqual(endless.sort());
-  expect(letGoOn).toHaveLength(endless.length + 1);
+  expect(allowedToLoop.filter((id) => !id.startsWith('ExportsWriter')).sort()).toEqual(endless.sort());
+  expect(allowedToLoop).toHaveLength(endless.length + 1);
 });
 
 test('so has the sandbox, whose delayed tasks are messages to itself', () => {

@@ -11,7 +11,7 @@ import type { PartiesConfig } from '../../lambdas/orders/parties/settings.ts';
 import type { SendRequest } from '../../lambdas/outbound/http-call.ts';
 import { makeDelayedCall } from '../../lambdas/outbound/use/last-rung.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
-import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
+import { MemoryDeadLetterStore } from '../outbound/memory-dead-letter-store.ts';
 import { chainOfPaid, eventsOfPaid, ledgerOf } from '../payments/paid-chain.ts';
 import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
@@ -24,13 +24,13 @@ const SECRET = 'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA';
 const METADATA = { receipt_email: 'ada@example.com' };
 
 let world: World;
-let letters: MemoryLetterBox;
+let deadLetters: MemoryDeadLetterStore;
 /** What the shop and the mailer of the new deployment were asked for. */
 let asked: string[];
 
 beforeEach(() => {
   world = new World();
-  letters = new MemoryLetterBox(world.clock);
+  deadLetters = new MemoryDeadLetterStore(world.clock);
   asked = [];
 });
 
@@ -87,16 +87,21 @@ async function deliver(
   const report = (error: unknown): never => {
     throw error;
   };
-  const came: string[] = [];
-  for (const letter of letters.delayed.splice(0))
-    came.push(
-      await makeDelayedCall({ ...redrive, letters, runner: idempotentRunner, report }, letter, 'delayed', false),
+  const results: string[] = [];
+  for (const deadLetter of deadLetters.delayed.splice(0))
+    results.push(
+      await makeDelayedCall(
+        { ...redrive, deadLetters, runner: idempotentRunner, report },
+        deadLetter,
+        'delayed',
+        false,
+      ),
     );
-  return came;
+  return results;
 }
 
 const oldPartiesAreAway = () =>
-  connectParties({ clock: world.clock, url: 'https://sandbox.example', letters, send: away }, 'delay');
+  connectParties({ clock: world.clock, url: 'https://sandbox.example', deadLetters, send: away }, 'delay');
 
 describe('in a deployment whose sandbox was replaced by a real shop and a real mailer', () => {
   test('the credit and the e-mail of an order of test mode are not made there', async () => {
@@ -116,7 +121,7 @@ describe('in a deployment whose sandbox was replaced by a real shop and a real m
     const { tools, basics } = world;
     const given = { payments: store, unsent: () => undefined, records: tools.records, mailer };
     await sendReceipt({ ...basics, ...given }, event as PaidEvent);
-    expect(letters.delayed).toHaveLength(1);
+    expect(deadLetters.delayed).toHaveLength(1);
     expect(event?.mode).toBe('test');
     await deliver(REAL_PARTIES, { store });
     expect(asked).toEqual([]);
@@ -125,7 +130,7 @@ describe('in a deployment whose sandbox was replaced by a real shop and a real m
 
 test('in a deployment whose real shop was replaced by the sandbox, no order of live mode says that its credit was given and its e-mail sent', async () => {
   world = new World({ mode: 'live' });
-  letters = new MemoryLetterBox(world.clock);
+  deadLetters = new MemoryDeadLetterStore(world.clock);
   const request = { ...orderRequest('live-mode'), mode: 'live' as const };
   const { mailer, referrals } = oldPartiesAreAway();
   await world.order(request, { mailer, referrals });

@@ -6,7 +6,7 @@ const stacks = await synthesize();
 
 test('one role of the data stack may put rows of the Ledger back, and no function can assume it', () => {
   const template = present(stacks.data);
-  const roles = Object.entries(template.findResources('AWS::IAM::Role')).filter(([id]) => id.startsWith('Mending'));
+  const roles = Object.entries(template.findResources('AWS::IAM::Role')).filter(([id]) => id.startsWith('RowRestore'));
   expect(roles).toHaveLength(1);
   const trust = JSON.stringify(roles);
   expect(trust).toContain(':root');
@@ -15,7 +15,7 @@ test('one role of the data stack may put rows of the Ledger back, and no functio
   for (const stack of [stacks.service, stacks.sandbox])
     expect(JSON.stringify([...statementsByOwner(present(stack)).values()])).not.toContain('sts:AssumeRole');
   const statements = [...statementsByOwner(template)]
-    .filter(([owner]) => owner.startsWith('Mending'))
+    .filter(([owner]) => owner.startsWith('RowRestore'))
     .flatMap(([, own]) => own);
   const writes = statements.filter(({ Action }) => JSON.stringify(Action).includes('dynamodb:PutItem'));
   expect(writes).toMatchObject([

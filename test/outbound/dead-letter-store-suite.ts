@@ -1,21 +1,21 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import type { DeadLetter, LetterBox, TakenLetter } from '../../lambdas/outbound/use/dead-letters.ts';
+import type { DeadLetter, DeadLetterStore, TakenDeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 
-export interface LetterBoxUnderTest {
-  readonly box: LetterBox;
+export interface DeadLetterStoreUnderTest {
+  readonly box: DeadLetterStore;
   /** Stores a message that the code cannot read. */
   readonly putUnreadable: () => Promise<void>;
 }
 
 /** The contract of every store of dead letters. `make` returns an empty one. */
-export function describeLetterBox(name: string, make: () => Promise<LetterBoxUnderTest>): void {
-  let box: LetterBox;
+export function describeDeadLetterStore(name: string, make: () => Promise<DeadLetterStoreUnderTest>): void {
+  let box: DeadLetterStore;
   let putUnreadable: () => Promise<void>;
   beforeEach(async () => {
     ({ box, putUnreadable } = await make());
   });
 
-  const letterTo = (to: string): DeadLetter => ({
+  const deadLetterTo = (to: string): DeadLetter => ({
     vendor: 'postmark',
     operation: 'email.send',
     payload: { messageId: 'op_1', to, metadata: { größe: '1 €' } },
@@ -24,8 +24,8 @@ export function describeLetterBox(name: string, make: () => Promise<LetterBoxUnd
     mayBeApplied: false,
   });
   /** Takes all letters; one `take` need not return all of them. */
-  const takeAll = async (): Promise<readonly TakenLetter[]> => {
-    const all: TakenLetter[] = [];
+  const takeAll = async (): Promise<readonly TakenDeadLetter[]> => {
+    const all: TakenDeadLetter[] = [];
     for (let page = 1; page <= 30; page += 1) {
       const taken = await box.take(10);
       if (taken.length === 0) return all;
@@ -36,15 +36,15 @@ export function describeLetterBox(name: string, make: () => Promise<LetterBoxUnd
 
   describe(`the ${name} store of dead letters`, () => {
     test('gives a stored letter to one receiver', async () => {
-      await box.put(letterTo('ada@example.com'));
+      await box.put(deadLetterTo('ada@example.com'));
       const [first, second] = await Promise.all([takeAll(), takeAll()]);
       const taken = [...first, ...second];
-      expect(taken.map(({ letter }) => letter)).toEqual([letterTo('ada@example.com')]);
+      expect(taken.map(({ deadLetter }) => deadLetter)).toEqual([deadLetterTo('ada@example.com')]);
       expect(taken[0]?.keptSinceMs).toBeGreaterThan(0);
     });
 
     test('gives at most the requested number, and never more than ten', async () => {
-      for (let put = 0; put < 12; put += 1) await box.put(letterTo(`reader${put}@example.com`));
+      for (let put = 0; put < 12; put += 1) await box.put(deadLetterTo(`reader${put}@example.com`));
       expect(await box.take(1)).toHaveLength(1);
       expect((await box.take(50)).length).toBeLessThanOrEqual(10);
       await takeAll();
@@ -52,17 +52,17 @@ export function describeLetterBox(name: string, make: () => Promise<LetterBoxUnd
     });
 
     test('gives a letter that was put back to the next receiver immediately, under the same id', async () => {
-      await box.put(letterTo('ada@example.com'));
+      await box.put(deadLetterTo('ada@example.com'));
       const [taken] = await takeAll();
       if (taken === undefined) throw new Error('nothing was taken');
       await box.putBack(taken);
       const [again] = await takeAll();
-      expect(again).toMatchObject({ id: taken.id, letter: taken.letter, keptSinceMs: taken.keptSinceMs });
+      expect(again).toMatchObject({ id: taken.id, deadLetter: taken.deadLetter, keptSinceMs: taken.keptSinceMs });
     });
 
     test('removes a letter, and ignores a second removal', async () => {
-      await box.put(letterTo('ada@example.com'));
-      await box.put(letterTo('bob@example.com'));
+      await box.put(deadLetterTo('ada@example.com'));
+      await box.put(deadLetterTo('bob@example.com'));
       const [one, other] = await takeAll();
       if (one === undefined || other === undefined) throw new Error('two must be taken');
       await box.remove(one);
@@ -72,8 +72,8 @@ export function describeLetterBox(name: string, make: () => Promise<LetterBoxUnd
     });
 
     test('stores a letter as often as it is put', async () => {
-      await box.put(letterTo('ada@example.com'));
-      await box.put(letterTo('ada@example.com'));
+      await box.put(deadLetterTo('ada@example.com'));
+      await box.put(deadLetterTo('ada@example.com'));
       expect(await takeAll()).toHaveLength(2);
     });
 
@@ -81,7 +81,7 @@ export function describeLetterBox(name: string, make: () => Promise<LetterBoxUnd
       await putUnreadable();
       const [taken] = await takeAll();
       if (taken === undefined) throw new Error('nothing was taken');
-      expect(taken.letter).toBeUndefined();
+      expect(taken.deadLetter).toBeUndefined();
       await box.putBack(taken);
       expect(await takeAll()).toMatchObject([{ id: taken.id }]);
     });

@@ -1,8 +1,8 @@
 import { CreateQueueCommand, DeleteQueueCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, expect, test } from '@jest/globals';
-import { SqsLetterBox } from '../../lambdas/outbound/store/sqs-letter-box.ts';
+import { SqsDeadLetterStore } from '../../lambdas/outbound/store/sqs-dead-letter-store.ts';
 import { CREDENTIALS, emulatedAws } from '../support/local-aws.ts';
-import { describeLetterBox } from './letter-box-suite.ts';
+import { describeDeadLetterStore } from './dead-letter-store-suite.ts';
 
 const { awsEndpoint: endpoint, region } = emulatedAws();
 const client = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
@@ -19,11 +19,11 @@ afterAll(async () => {
   for (const QueueUrl of queues) await client.send(new DeleteQueueCommand({ QueueUrl }));
 });
 
-describeLetterBox('SQS', async () => {
+describeDeadLetterStore('SQS', async () => {
   const QueueUrl = await emptyQueue();
   let bodies = ['{"version":2}', 'not JSON'];
   return {
-    box: new SqsLetterBox(client, QueueUrl, QueueUrl),
+    box: new SqsDeadLetterStore(client, QueueUrl, QueueUrl),
     putUnreadable: async () => {
       const [MessageBody = '', ...rest] = bodies;
       bodies = rest;
@@ -34,6 +34,6 @@ describeLetterBox('SQS', async () => {
 
 test('an unavailable queue is a retryable fault, and no letter is lost', async () => {
   const nowhere = `${endpoint}/000000000000/no-such-queue`;
-  const box = new SqsLetterBox(client, nowhere, nowhere);
+  const box = new SqsDeadLetterStore(client, nowhere, nowhere);
   await expect(box.take(1)).rejects.toMatchObject({ name: 'RetryableError', code: 'dead_letters_unavailable' });
 });

@@ -8,7 +8,7 @@ import { makeDelayedCall } from '../../lambdas/outbound/use/last-rung.ts';
 import { detailsOf, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { type ConnectedParties, connectParties } from '../orders/connected-parties.ts';
-import { MemoryLetterBox } from '../outbound/memory-letter-box.ts';
+import { MemoryDeadLetterStore } from '../outbound/memory-dead-letter-store.ts';
 import { chainOfPaid, disputed, eventsOfPaid, ledgerOf, refunded } from '../payments/paid-chain.ts';
 import { type SandboxServer, serveSandbox } from '../sandbox/sandbox-server.ts';
 import { createTestSandbox, type TestSandbox } from '../sandbox/sandbox-world.ts';
@@ -20,14 +20,14 @@ const METADATA = { receipt_email: 'ada@example.com' };
 let world: World;
 let sandbox: TestSandbox;
 let server: SandboxServer;
-let letters: MemoryLetterBox;
+let deadLetters: MemoryDeadLetterStore;
 let claims: ConnectedParties['claims'];
 
 beforeEach(async () => {
   world = new World();
   sandbox = createTestSandbox();
   server = await serveSandbox(sandbox.handler);
-  letters = new MemoryLetterBox(world.clock);
+  deadLetters = new MemoryDeadLetterStore(world.clock);
   claims = new Stores(world.clock).sendingClaims('sandbox');
 });
 afterEach(async () => {
@@ -41,9 +41,9 @@ async function delayedReceipt(): Promise<void> {
   const { tools: ports, basics } = world;
   const { url, [Symbol.asyncDispose]: close } = await serveSandbox(sandbox.handler);
   await close();
-  const { mailer } = connectParties({ clock: world.clock, url, letters }, 'delay', claims);
+  const { mailer } = connectParties({ clock: world.clock, url, deadLetters }, 'delay', claims);
   await sendReceipt({ ...basics, ...tools, records: ports.records, mailer }, event as PaidEvent);
-  expect(letters.delayed).toHaveLength(1);
+  expect(deadLetters.delayed).toHaveLength(1);
 }
 
 /** The delivery of the delayed message, once the mail service is back. @param chain what the Ledger has then */
@@ -51,13 +51,13 @@ async function lastRung(chain: readonly Transition[]): Promise<readonly string[]
   const store = ledgerOf(chain) as PaymentStore;
   const parties = {
     ...world.tools,
-    ...connectParties({ clock: world.clock, url: server.url, letters }, 'throw', claims),
+    ...connectParties({ clock: world.clock, url: server.url, deadLetters }, 'throw', claims),
     store,
   };
-  const came: string[] = [];
-  for (const letter of letters.delayed.splice(0)) {
+  const results: string[] = [];
+  for (const deadLetter of deadLetters.delayed.splice(0)) {
     const tools = {
-      letters,
+      deadLetters,
       makeLast: (one: DeadLetter, limit: CallLimit, id: string) => makeAgain(parties, one, limit, id),
       recordGivenUp: (one: DeadLetter, id: string) => recordGivenUp(world.tools, one, id),
       runner: idempotentRunner,
@@ -65,9 +65,9 @@ async function lastRung(chain: readonly Transition[]): Promise<readonly string[]
         throw error;
       },
     };
-    came.push(await makeDelayedCall(tools, letter, 'delayed', false));
+    results.push(await makeDelayedCall(tools, deadLetter, 'delayed', false));
   }
-  return came;
+  return results;
 }
 
 const erased = ([first, ...others]: readonly Transition[]): readonly Transition[] => {
@@ -87,6 +87,6 @@ describe('a receipt that is made for the last time by a delayed message', () => 
     world.clock.advance(24 * 60 * 60_000);
     expect(await lastRung(chain)).toEqual([sent === 1 ? 'applied' : 'refused']);
     expect(await sandbox.books.emailsLabelled('tag=payment-receipt')).toHaveLength(sent);
-    expect(await letters.take(10)).toEqual([]);
+    expect(await deadLetters.take(10)).toEqual([]);
   });
 });

@@ -26,7 +26,7 @@ export const keyRecord = z
     owner: z.string().nullable().meta({ description: 'The attempt that holds or completed it.' }),
     earlier_owners: z.array(z.looseObject({ owner: z.string(), until: moment, was_released: z.boolean() })),
     calls: z
-      .array(z.looseObject({ call: z.enum(['send', 'look']), heard: z.string(), at: moment, duration_ms: z.int() }))
+      .array(z.looseObject({ call: z.enum(['send', 'look']), result: z.string(), at: moment, duration_ms: z.int() }))
       .meta({ description: 'The calls to the processor by the owner that completed it.' }),
     fingerprint: z
       .looseObject({ version: z.int(), sha256: z.string().regex(/^[0-9a-f]{64}$/) })
@@ -56,7 +56,7 @@ export const keyRecord = z
 const OPERATION_ID = /^(?:pay|ord|cor|dec|ann|cb)_[a-z2-7]{32}$|^(?:cap|can|ref|rtn)_[a-z2-7]{58}$/;
 const role = 'viewer';
 
-export const lookPaths: ZodOpenApiPathsObject = {
+export const inspectionPaths: ZodOpenApiPathsObject = {
   '/v1/admin/payments': {
     get: reading({
       operationId: 'searchPayments',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ExportKey } from '../../lambdas/exports/domain/data-export.ts';
-import { wakeLeftExports } from '../../lambdas/exports/use/wake-left-exports.ts';
+import { resumeExports } from '../../lambdas/exports/use/resume-exports.ts';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { RUN } from '../support/causes.ts';
 import { TABLES } from '../world/tables.ts';
@@ -15,10 +15,10 @@ const TRIES = 3;
 /** A run of the job each minute. Each writer that it starts works at once. */
 async function sweep(world: ExportWorld, { deadlineMs = Infinity } = {}) {
   const { clock } = world;
-  const { exports, wake } = world.tools;
+  const { exports, startWriter } = world.tools;
   const faults: unknown[] = [];
-  const tools = { exports, wake, clock, report: (error: unknown) => faults.push(error) };
-  const counts = await wakeLeftExports(tools, { ...RUN, scheduledForMs: clock.nowMs(), deadlineMs });
+  const tools = { exports, startWriter, clock, report: (error: unknown) => faults.push(error) };
+  const counts = await resumeExports(tools, { ...RUN, scheduledForMs: clock.nowMs(), deadlineMs });
   return { ...counts, faults };
 }
 
@@ -73,17 +73,17 @@ test('a writer that cannot be started is told, and the others are started', asyn
   const world = new ExportWorld(COUNT);
   for (const id of ['exp_1', 'exp_2']) await world.make(id);
   world.clock.advance(MINUTE_MS);
-  const { wake } = world.tools;
+  const { startWriter } = world.tools;
   const tools = {
     ...world.tools,
-    wake: async (key: ExportKey) => {
+    startWriter: async (key: ExportKey) => {
       if (key.id === 'exp_1') throw new Error('Lambda is away');
-      await wake(key);
+      await startWriter(key);
     },
   };
   const faults: unknown[] = [];
   const run = { ...RUN, scheduledForMs: 0, deadlineMs: Infinity };
-  const counts = await wakeLeftExports({ ...tools, report: (error) => faults.push(error) }, run);
+  const counts = await resumeExports({ ...tools, report: (error) => faults.push(error) }, run);
   expect(counts).toEqual({ done: 1, left: 0, failed: 1 });
   expect(faults).toHaveLength(1);
 });
