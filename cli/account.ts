@@ -31,9 +31,9 @@ export interface Account {
 }
 
 /** New accounts have 10 (AWS Lambda developer guide, "Lambda quotas"). Payonce has some twenty functions. */
-const LEAST_CONCURRENCY = 100;
+const MIN_CONCURRENCY = 100;
 /** Lambda refuses a reservation that leaves less for the other functions (AWS Lambda developer guide, "Reserved concurrency"). */
-const LEAST_UNRESERVED = 100;
+const MIN_UNRESERVED = 100;
 
 export type AccountCheck =
   | 'not_bootstrapped'
@@ -65,12 +65,12 @@ export function examineQuotas(
   const reserved = Number(settings['reservedConcurrency'] ?? 0);
   const requests = Number(settings['throttlingRate'] ?? 0);
   const found: AccountFinding[] = [];
-  const most = Math.max(0, unreserved - LEAST_UNRESERVED);
+  const most = Math.max(0, unreserved - MIN_UNRESERVED);
   if (stacks.length === 0 && reserved > most)
     found.push({
       check: 'reserved_concurrency',
       about: String(reserved),
-      detail: `Lambda keeps ${LEAST_UNRESERVED} executions for functions without a reservation, so the deploy would fail: at most ${most} can be reserved. Remove payonce:reservedConcurrency, or request more "Concurrent executions" of AWS Lambda from Service Quotas.`,
+      detail: `Lambda keeps ${MIN_UNRESERVED} executions for functions without a reservation, so the deploy would fail: at most ${most} can be reserved. Remove payonce:reservedConcurrency, or request more "Concurrent executions" of AWS Lambda from Service Quotas.`,
     });
   if (requests > requestRate)
     found.push({
@@ -93,7 +93,7 @@ export function examineAccount(account: Account): readonly AccountFinding[] {
   const found: AccountFinding[] = [];
   const find = (check: AccountCheck, about: string, detail: string) => found.push({ check, about, detail });
   if (!isBootstrapped) find('not_bootstrapped', region, 'Run "npx cdk bootstrap" once for this account and region.');
-  if (concurrency < LEAST_CONCURRENCY)
+  if (concurrency < MIN_CONCURRENCY)
     find(
       'low_concurrency',
       String(concurrency),

@@ -21,7 +21,7 @@ interface Whose {
   readonly mode: Mode;
 }
 
-const MOST_ENTRIES = 100;
+const MAX_ENTRIES = 100;
 const OWNERS_AT_ONCE = 100;
 export const OF_DEPLOYMENT: readonly ActivityChain[] = ['deployment', 'settings'];
 
@@ -36,7 +36,7 @@ export function addActivity(program: Command, session: Session): void {
   activity
     .command('list')
     .description('lists the newest entries of a tenant, or of the deployment and its settings')
-    .option('--most <n>', `the maximum number, 1 to ${MOST_ENTRIES}`, readCountOf(MOST_ENTRIES), 20)
+    .option('--most <n>', `the maximum number, 1 to ${MAX_ENTRIES}`, readCountOf(MAX_ENTRIES), 20)
     .action(async ({ most }: { most: number }) => {
       const { log } = await open(session);
       const page = { order: 'newest_first' as const, limit: most };

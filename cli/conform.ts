@@ -15,9 +15,9 @@ import { readCountOf, type Session, table } from './session.ts';
 
 /** Time limit of a call, as in Payonce. Milliseconds. */
 const TIMEOUT_MS = 10_000;
-const MOST_SECONDS = 3_600;
+const MAX_SECONDS = 3_600;
 /** Maximum size of a callback, as in API Gateway. Bytes. */
-const MOST_CALLBACK_BYTES = 10_485_760;
+const MAX_CALLBACK_BYTES = 10_485_760;
 const SCHEMES = schemeNames(PROCESSORS);
 
 interface Options {
@@ -52,7 +52,7 @@ export function addConform(program: Command, session: Session): void {
     .option(
       '--lag <seconds>',
       'maximum time for a look-up by key to find a charge; the default is a strong look-up',
-      readCountOf(MOST_SECONDS),
+      readCountOf(MAX_SECONDS),
     )
     .option(
       '--callback-port <n>',
@@ -65,7 +65,7 @@ export function addConform(program: Command, session: Session): void {
         .choices(SCHEMES)
         .default('sandbox'),
     )
-    .option('--patience <seconds>', 'maximum time for callbacks', readCountOf(MOST_SECONDS), 60)
+    .option('--patience <seconds>', 'maximum time for callbacks', readCountOf(MAX_SECONDS), 60)
     .action(async (given: string, options: Options) => {
       const url = readUrl(given);
       const receiver = await receiverOf(options);
@@ -168,7 +168,7 @@ async function answerCallback(request: IncomingMessage, receive: Receive): Promi
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > MOST_CALLBACK_BYTES) return 413;
+    if (bytes > MAX_CALLBACK_BYTES) return 413;
     chunks.push(chunk);
   }
   return receive(request.headersDistinct, Buffer.concat(chunks)).catch(() => 400);

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { CliFailure, ExitCode } from './failure.ts';
 import { type Session, table } from './session.ts';
 
-const MOST_PAYMENTS = 1_000_000_000;
+const MAX_PAYMENTS = 1_000_000_000;
 
 /** `payonce cost`. It needs no deployment. */
 export function addCost(program: Command, session: Session): void {
@@ -50,8 +50,8 @@ export function settingOf(text: string, settings: Readonly<Record<string, string
 
 function payments(text: string): number {
   const count = Number(text);
-  if (/^\d+$/.test(text) && count <= MOST_PAYMENTS) return count;
-  throw new InvalidArgumentError(`${text} is not a number from 0 to ${MOST_PAYMENTS}.`);
+  if (/^\d+$/.test(text) && count <= MAX_PAYMENTS) return count;
+  throw new InvalidArgumentError(`${text} is not a number from 0 to ${MAX_PAYMENTS}.`);
 }
 
 function rounded(number: number): string {

@@ -10,7 +10,7 @@ import { readTenant } from './keys.ts';
 import { type AskApi, addAccess, askerOf, OPERATOR, readAnswer, TENANT } from './operator-api.ts';
 import { isoTime, readCountOf, type Session, table } from './session.ts';
 
-const MOST = 100;
+const MAX = 100;
 /** Maximum wait. A writer takes minutes for a million rows. Milliseconds. */
 const LONGEST_WAIT_MS = 60 * 60_000;
 const POLL_INTERVAL_MS = 1_000;
@@ -83,7 +83,7 @@ export function addExports(program: Command, session: Session): void {
   const list = group
     .command('list')
     .description('lists exports, newest first')
-    .option('--most <n>', `how many, 1 to ${MOST}`, readCountOf(MOST), 20);
+    .option('--most <n>', `how many, 1 to ${MAX}`, readCountOf(MAX), 20);
   addOwner(list);
   list.action(async ({ most }: { readonly most: number }) => {
     const document = await askerFor(session, list)('GET', `/v1/exports?limit=${most}`);

@@ -5,7 +5,7 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { type AskApi, addAccess, askerOf, readAnswer } from './operator-api.ts';
 import { isoTime, readCountOf, readSeconds, type Session, table } from './session.ts';
 
-const MOST_RUNS = 100;
+const MAX_RUNS = 100;
 /** Maximum wait. A run has pages of at most a minute, and most runs have one. Milliseconds. */
 const LONGEST_WAIT_MS = 15 * 60_000;
 const POLL_INTERVAL_MS = 1_000;
@@ -54,7 +54,7 @@ export function addJobs(program: Command, session: Session): void {
   jobs
     .command('runs <id>')
     .description('lists the runs of a job, latest first')
-    .option('--most <n>', `how many, 1 to ${MOST_RUNS}`, readCountOf(MOST_RUNS), 10)
+    .option('--most <n>', `how many, 1 to ${MAX_RUNS}`, readCountOf(MAX_RUNS), 10)
     .option('--items', 'also the items that failed, and those that a run skipped, because they crashed its worker')
     .action(async (id: string, { most, items = false }: { most: number; items?: boolean }) => {
       const document = await ask('GET', `${runsOf(id)}?limit=${most}`);

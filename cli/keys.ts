@@ -17,7 +17,7 @@ import { isoTime, readCountOf, type Session, table } from './session.ts';
 const DAY_MS = 24 * 60 * 60 * 1000;
 const readDays = readCountOf(3650);
 /** A month. */
-const MOST_HOURS = 744;
+const MAX_HOURS = 744;
 
 /** `payonce tenants`. */
 export function addTenants(program: Command, session: Session): void {
@@ -78,8 +78,8 @@ export function addKeys(program: Command, session: Session): void {
     )
     .option(
       '--overlap <hours>',
-      `how long the old key stays valid, 0 to ${MOST_HOURS}`,
-      (text) => (text === '0' ? 0 : readCountOf(MOST_HOURS)(text)),
+      `how long the old key stays valid, 0 to ${MAX_HOURS}`,
+      (text) => (text === '0' ? 0 : readCountOf(MAX_HOURS)(text)),
       24,
     )
     .action(async (text: string, { overlap }: { overlap: number }) => {

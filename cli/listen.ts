@@ -17,7 +17,7 @@ const MAX_EVENT_DELAY_SECONDS = 15 * 60;
 /** Time limit of the receiver, as for webhooks of Payonce. Milliseconds. */
 const ANSWER_MS = 10_000;
 const PAGE = 100;
-const MOST_PAGES = 100;
+const MAX_PAGES = 100;
 
 const event = z.looseObject({ id: z.string(), type: z.string(), created: z.int() });
 const eventList = z.object({ data: z.array(event), has_more: z.boolean(), next_cursor: z.string().nullish() });
@@ -115,7 +115,7 @@ async function forwardAll(ask: AskApi, session: Session, to: string, state: Prog
 async function eventsSince(ask: AskApi, since: number): Promise<readonly Event[]> {
   const found: Event[] = [];
   let after = '';
-  for (let page = 0; page < MOST_PAGES; page += 1) {
+  for (let page = 0; page < MAX_PAGES; page += 1) {
     const {
       data,
       has_more: hasMore,
@@ -128,7 +128,7 @@ async function eventsSince(ask: AskApi, since: number): Promise<readonly Event[]
   }
   throw new CliFailure(
     ExitCode.incomplete,
-    `There are more than ${MOST_PAGES * PAGE} events since ${isoTime(since * 1000)}: set --from to a later time.`,
+    `There are more than ${MAX_PAGES * PAGE} events since ${isoTime(since * 1000)}: set --from to a later time.`,
   );
 }
 

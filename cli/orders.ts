@@ -4,7 +4,7 @@ import { shownAmount } from '../lambdas/kernel/currency.ts';
 import { addAccess, askerOf, readAnswer, TENANT } from './operator-api.ts';
 import { isoTime, readCountOf, type Session, table } from './session.ts';
 
-const MOST = 100;
+const MAX = 100;
 
 interface Filters {
   readonly status?: string;
@@ -36,7 +36,7 @@ export function addOrders(program: Command, session: Session): void {
     .command('list')
     .description('lists orders, newest first')
     .option('--status <status>', 'only those in this status, for example needs_review')
-    .option('--most <n>', `how many, 1 to ${MOST}`, readCountOf(MOST), 20)
+    .option('--most <n>', `how many, 1 to ${MAX}`, readCountOf(MAX), 20)
     .action(async ({ status, most }: Filters) => {
       const query = new URLSearchParams({ limit: String(most), ...(status === undefined ? {} : { status }) });
       const document = await ask('GET', `/v1/orders?${query.toString()}`);

@@ -5,7 +5,7 @@ import { minorUnits } from './amount.ts';
 import { addAccess, askerOf, OPERATOR, readAnswer, TENANT } from './operator-api.ts';
 import { isoTime, readCountOf, type Session, table } from './session.ts';
 
-const MOST = 100;
+const MAX = 100;
 
 const payment = z.object({
   id: z.string(),
@@ -56,7 +56,7 @@ export function addPayments(program: Command, session: Session): void {
     .description('lists payments, newest first')
     .option('--status <status>', 'only those in this status, for example needs_review')
     .option('--reference <text>', 'only the payment with this reference')
-    .option('--most <n>', `how many, 1 to ${MOST}`, readCountOf(MOST), 20);
+    .option('--most <n>', `how many, 1 to ${MAX}`, readCountOf(MAX), 20);
   addAccess(list, TENANT);
   const askList = askerOf(session, list, TENANT);
   list.action(async ({ status, reference, most }: Filters) => {

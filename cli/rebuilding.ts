@@ -11,7 +11,7 @@ import { active, configure, describe } from './restoring.ts';
 import { isoTime, type Session } from './session.ts';
 
 /** Maximum number of places that are printed. The JSON document contains all. */
-const MOST_SHOWN = 50;
+const MAX_SHOWN = 50;
 
 /**
  * Time before the newest row to which records are restored: the archive may lack older rows of other payments, in a
@@ -64,8 +64,8 @@ async function rebuild(session: Session, table: string, chosen: Chosen): Promise
   };
   session.show({ ...copied, restoredTables: restored, restoreTo }, [
     `${copied.written} rows written, ${copied.there} existed.`,
-    ...different.slice(0, MOST_SHOWN).map((place) => `different  ${place}`),
-    ...unreadable.slice(0, MOST_SHOWN).map((place) => `unreadable  ${place}`),
+    ...different.slice(0, MAX_SHOWN).map((place) => `different  ${place}`),
+    ...unreadable.slice(0, MAX_SHOWN).map((place) => `unreadable  ${place}`),
     `Verify it: payonce verify --table ${table}`,
     `The newest row is of ${isoTime(newestMs)}. Records of keys must be older than the Ledger, and queues and personal data newer:`,
     ...Object.entries(restoreTo).map(([other, to]) => `payonce tables restore --only ${other} --to ${to}`),

@@ -24,7 +24,7 @@ import { isoTime, readCountOf, readSeconds, type Session } from './session.ts';
 const TOGETHER: readonly Restorable[] = ['idempotency', 'ledger', 'registry'];
 const MAX_SEGMENTS = 64;
 /** Maximum number of ids that are printed. The JSON document contains all. */
-const MOST_SHOWN = 50;
+const MAX_SHOWN = 50;
 
 /** State that the Ledger does not imply: actions to take, and losses. */
 const LEFT = [
@@ -117,9 +117,9 @@ async function recover(session: Session, segments: number): Promise<void> {
     `Rows of lost transactions that were removed: ${counts(removed).join(', ') || 'none'}.`,
     `${read} payments and orders read. Rows that were missing: ${counts(missing).join(', ')}.`,
     ...LEFT,
-    ...lost.slice(0, MOST_SHOWN).map(lineOfLost),
-    ...broken.slice(0, MOST_SHOWN).map((id) => `broken      ${id}: a transition is missing`),
-    ...unreadable.slice(0, MOST_SHOWN).map((id) => `unreadable  ${id}`),
+    ...lost.slice(0, MAX_SHOWN).map(lineOfLost),
+    ...broken.slice(0, MAX_SHOWN).map((id) => `broken      ${id}: a transition is missing`),
+    ...unreadable.slice(0, MAX_SHOWN).map((id) => `unreadable  ${id}`),
   ]);
   const bad = unreadable.length + broken.length;
   if (bad > 0) throw new CliFailure(ExitCode.incomplete, `${bad} payments and orders cannot be read or are broken.`);

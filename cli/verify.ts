@@ -31,7 +31,7 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { isoTime, readSeconds, type Session } from './session.ts';
 
 /** Maximum number of findings that are printed. The JSON document contains all that were kept. */
-const MOST_SHOWN = 50;
+const MAX_SHOWN = 50;
 
 type AnyFinding = RowFinding | ManifestFinding | BucketFinding | DoubledObject;
 
@@ -122,8 +122,8 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
   session.show({ ...counted, findings: all, changes, further }, [
     `${ledger === undefined ? counts.lines : counts.rows} rows of ${counts.chains} chains verified.`,
     ...(listed === undefined ? [] : [`${listed.objects} objects of ${listed.manifests} manifests exist.`]),
-    ...changes.slice(0, MOST_SHOWN).map(changeLine),
-    ...all.slice(0, MOST_SHOWN).map(findingLine),
+    ...changes.slice(0, MAX_SHOWN).map(changeLine),
+    ...all.slice(0, MAX_SHOWN).map(findingLine),
     ...(found === 0 ? ['All chains are valid.'] : []),
   ]);
   if (found > 0)

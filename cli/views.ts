@@ -24,7 +24,7 @@ interface Options {
 const MAX_SEGMENTS = 64;
 const LONGEST_SETTLE_SECONDS = 900;
 /** Maximum number of differences that are printed. The JSON document contains all. */
-const MOST_SHOWN = 50;
+const MAX_SHOWN = 50;
 
 /** `payonce views`. */
 export function addViews(program: Command, session: Session): void {
@@ -96,7 +96,7 @@ async function rebuild(session: Session, { compare = false, segments, settle, st
     [
       `${counts.projected} payments and orders written, ${counts.removed} stray rows removed, ${counts.daysClosed} days closed, ` +
         `${counts.compared} compared.`,
-      ...differences.slice(0, MOST_SHOWN).map(differenceLine),
+      ...differences.slice(0, MAX_SHOWN).map(differenceLine),
       ...(differences.length === 0 ? ['The Views agree with the Ledger.'] : []),
     ],
   );

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { addAccess, askerOf, readAnswer, TENANT } from './operator-api.ts';
 import { isoTime, readCountOf, readSeconds, type Session, table } from './session.ts';
 
-const MOST = 100;
+const MAX = 100;
 
 const delivery = z.object({
   id: z.string(),
@@ -28,7 +28,7 @@ export function addWebhooks(program: Command, session: Session): void {
   webhooks
     .command('deliveries <endpoint>')
     .description('lists the deliveries of an endpoint, newest event first, with their last attempt')
-    .option('--most <n>', `how many, 1 to ${MOST}`, readCountOf(MOST), 20)
+    .option('--most <n>', `how many, 1 to ${MAX}`, readCountOf(MAX), 20)
     .action(async (endpoint: string, { most }: { readonly most: number }) => {
       const document = await ask('GET', `${at(endpoint)}/deliveries?limit=${most}`);
       session.show(document, lines(readAnswer(deliveries, document).data));

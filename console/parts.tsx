@@ -33,7 +33,7 @@ function ask<Answer>(api: Api, path: string): Promise<Answer> {
 }
 
 /** Maximum number of pages that are read as one. */
-const MOST_PAGES = 40;
+const MAX_PAGES = 40;
 
 interface NumberedPage {
   readonly data: readonly unknown[];
@@ -49,7 +49,7 @@ export function useWhole<Answer extends NumberedPage>(path: string): Read<Answer
 async function askWhole<Answer extends NumberedPage>(api: Api, path: string): Promise<Answer> {
   let last = await api.get<Answer>(path);
   const data = [...last.data];
-  for (let pages = 1; last.has_more && pages < MOST_PAGES; pages += 1) {
+  for (let pages = 1; last.has_more && pages < MAX_PAGES; pages += 1) {
     last = await api.get<Answer>(`${path}?starting_after=${last.next_sequence}`);
     data.push(...last.data);
   }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-const MOST_BODY_BYTES = 10_485_760;
+const MAX_BODY_BYTES = 10_485_760;
 
 /** Serves a fetch handler with Node's HTTP server. A service would use `@hono/node-server`. */
 export function listenerOf(fetch: (request: Request) => Response | Promise<Response>) {
@@ -25,7 +25,7 @@ async function answer(
   let bytes = 0;
   for await (const chunk of incoming as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > MOST_BODY_BYTES) return refuse(outgoing, 413, `The body is larger than ${MOST_BODY_BYTES} bytes.`);
+    if (bytes > MAX_BODY_BYTES) return refuse(outgoing, 413, `The body is larger than ${MAX_BODY_BYTES} bytes.`);
     chunks.push(chunk);
   }
   const body = method === 'GET' || method === 'HEAD' ? {} : { body: Buffer.concat(chunks) };

@@ -19,7 +19,7 @@ const FUNCTION_ADDRESSES = join(import.meta.dirname, 'function-addresses.cjs');
 export const STATE_DIRECTORY = 'state';
 
 /** Maximum number of ports to try, because another process can take a port after it was found free. */
-const MOST_PORTS = 5;
+const MAX_PORTS = 5;
 
 interface EmulatorOptions {
   readonly python: string;
@@ -56,7 +56,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
     try {
       return await startAt({ ...options, port: await freePort(options.port) });
     } catch (error) {
-      if (!(error instanceof PortTaken) || tried === MOST_PORTS) throw error;
+      if (!(error instanceof PortTaken) || tried === MAX_PORTS) throw error;
     }
   }
 }

@@ -6,7 +6,7 @@ import { debuglog, types } from 'node:util';
 /** The oldest Node that runs the project's TypeScript without compilation. The install provides one. */
 const NODE_MAJOR = 24;
 /** Limit of a sentence. Longer text is code or data. */
-const MOST_CHARACTERS = 600;
+const MAX_CHARACTERS = 600;
 
 const debug = debuglog('payonce');
 
@@ -28,5 +28,5 @@ export function sentenceOf(error) {
   debug('%s', error?.stack ?? error);
   const [line = ''] = (types.isNativeError(error) ? error.message : String(error)).trim().split('\n');
   if (line === '') return 'It failed without a message.';
-  return line.length > MOST_CHARACTERS ? `${line.slice(0, MOST_CHARACTERS)}…` : line;
+  return line.length > MAX_CHARACTERS ? `${line.slice(0, MAX_CHARACTERS)}…` : line;
 }

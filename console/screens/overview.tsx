@@ -11,7 +11,7 @@ type Queue = Schemas['QueueList']['data'][number];
 const RANGES = [7, 31, 92] as const;
 const MODES = ['live', 'test'] as const;
 /** Maximum number of tenants; each costs two requests. */
-const MOST_ASKED = 10;
+const MAX_TENANTS = 10;
 const DAY_SECONDS = 86_400;
 
 /** The types of events that each bar counts. */
@@ -38,7 +38,7 @@ export function Overview({ filters }: { readonly filters: URLSearchParams }) {
           const chosen = filters.get('tenant') ?? data[0]?.id;
           return (
             <>
-              <ForPersons asked={askedOf(chosen, data)} isAll={data.length <= MOST_ASKED} />
+              <ForPersons asked={askedOf(chosen, data)} isAll={data.length <= MAX_TENANTS} />
               {chosen === undefined ? <p>There is no tenant.</p> : <OfTenant chosen={chosen} data={data} />}
             </>
           );
@@ -49,7 +49,7 @@ export function Overview({ filters }: { readonly filters: URLSearchParams }) {
 }
 
 function askedOf(chosen: string | undefined, data: readonly Tenant[]): readonly string[] {
-  const ids = data.slice(0, MOST_ASKED).map(({ id }) => id);
+  const ids = data.slice(0, MAX_TENANTS).map(({ id }) => id);
   return chosen === undefined ? ids : [...new Set([chosen, ...ids])];
 }
 

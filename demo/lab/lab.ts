@@ -26,7 +26,7 @@ export interface LabRefusal {
 }
 
 /** Maximum number of runs that the page shows. Earlier ones are discarded. */
-const MOST_RUNS = 20;
+const MAX_RUNS = 20;
 
 export interface LabOptions {
   readonly scenarios: readonly Scenario[];
@@ -76,7 +76,7 @@ export class Lab {
       naive: {},
       payonce: {},
     };
-    this.#runs = [begun, ...this.#runs].slice(0, MOST_RUNS);
+    this.#runs = [begun, ...this.#runs].slice(0, MAX_RUNS);
     void this.#play(begun.id, scenario);
     return begun;
   }

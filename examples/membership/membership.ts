@@ -33,7 +33,7 @@ interface Lock {
 /** Locks in one transaction, with two writes for each. */
 const LOCKS_AT_ONCE = 20;
 /** Maximum number of parts per run. The next run continues. */
-const MOST_PARTS = 50;
+const MAX_PARTS = 50;
 
 export function membership({ table, client, jobSecrets, nowMs, leaseSeconds }: MembershipOptions) {
   const once = createOnce({
@@ -53,7 +53,7 @@ export function membership({ table, client, jobSecrets, nowMs, leaseSeconds }: M
     async (c) => {
       const effect = c.get('effect');
       let released = 0;
-      for (let part = 0; part < MOST_PARTS; part += 1) {
+      for (let part = 0; part < MAX_PARTS; part += 1) {
         const locks = await expiredLocks();
         if (locks.length === 0) break;
         // One transaction with a renewal of the claim: an owner that was overtaken releases nothing.

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { EVENT_VERSION, PUBLIC_EVENT_TYPES } from '../events/domain/event.ts';
 import { order } from '../orders/http/order-object.ts';
 import { dispute, payment, shownAmount } from '../payments/http/payment-objects.ts';
-import { MOST_EXAMINED } from '../views/use/list-page.ts';
+import { MAX_EXAMINED } from '../views/use/list-page.ts';
 
 /** Schemas of the answers of lists that are shown newest first. */
 
@@ -19,7 +19,7 @@ const nextCursor = z
   .meta({
     description:
       'Given while `has_more` is true: request the next page with it as `starting_after`, or as `ending_before`. It is the last ' +
-      `id that was examined. A page is full unless no more than ${MOST_EXAMINED} entries were examined and too few of them match ` +
+      `id that was examined. A page is full unless no more than ${MAX_EXAMINED} entries were examined and too few of them match ` +
       'the filters; it can then be short or empty although there are more.',
   });
 

@@ -67,7 +67,7 @@ export function wire(platform: Platform & Buckets & Keys, _runner: OperationRunn
   };
 
   const report = ({ kind, fromMs, untilMs, counts, found, first }: Verification): void => {
-    const named = first.slice(0, MOST_LOGGED).map((finding) => JSON.stringify(finding));
+    const named = first.slice(0, MAX_LOGGED).map((finding) => JSON.stringify(finding));
     const details = { kind, fromMs, untilMs, lines: counts?.lines ?? 0, found, first: named.join('\n') };
     telemetry.run('audited', found === 0 ? {} : { archive_differs: found }, details);
   };
@@ -91,7 +91,7 @@ export function wire(platform: Platform & Buckets & Keys, _runner: OperationRunn
 }
 
 /** Maximum number of findings in a log line. `payonce verify` lists all. */
-const MOST_LOGGED = 5;
+const MAX_LOGGED = 5;
 const OWNERS_AT_ONCE = 100;
 const OF_DEPLOYMENT: readonly ActivityChain[] = ['deployment', 'settings'];
 

@@ -12,13 +12,13 @@ export interface RetryBudget {
 /** At most 1.2 attempts per call. Counted in fifths of a retry, which are integers. */
 const FIFTHS_PER_CALL = 1;
 const FIFTHS_PER_RETRY = 5;
-const MOST_FIFTHS = 10 * FIFTHS_PER_RETRY;
+const MAX_FIFTHS = 10 * FIFTHS_PER_RETRY;
 
 export function createRetryBudget(): RetryBudget {
-  let fifths = MOST_FIFTHS;
+  let fifths = MAX_FIFTHS;
   return {
     earn: () => {
-      fifths = Math.min(MOST_FIFTHS, fifths + FIFTHS_PER_CALL);
+      fifths = Math.min(MAX_FIFTHS, fifths + FIFTHS_PER_CALL);
     },
     take: () => {
       if (fifths < FIFTHS_PER_RETRY) return false;

@@ -119,7 +119,7 @@ const REFUSED_FOR_MS = 1_000;
  * Maximum number of buckets that a process caches. Beyond that, the bucket with the oldest read is evicted with its
  * tokens.
  */
-const MOST_BUCKETS = 500;
+const MAX_BUCKETS = 500;
 
 interface Held {
   readonly fromMs: number;
@@ -170,7 +170,7 @@ export class TenantLimits {
   #hold(name: string, last: TokensTaken, fromMs: number): void {
     this.#held.delete(name);
     const [oldest] = this.#held.keys();
-    if (this.#held.size >= MOST_BUCKETS && oldest !== undefined) this.#held.delete(oldest);
+    if (this.#held.size >= MAX_BUCKETS && oldest !== undefined) this.#held.delete(oldest);
     if (last.kind === 'refused') {
       const untilMs = fromMs + Math.min(last.retryAfterMs, REFUSED_FOR_MS);
       this.#held.set(name, { fromMs, untilMs, taken: 0, tokens: 0, last });

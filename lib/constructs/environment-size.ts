@@ -2,7 +2,7 @@ import { Stack } from 'aws-cdk-lib';
 import { CfnFunction, type Function } from 'aws-cdk-lib/aws-lambda';
 
 /** The quota of all variables of a function, names and values together (AWS Lambda developer guide, "Lambda quotas"). Bytes. */
-const MOST_BYTES = 4_096;
+const MAX_BYTES = 4_096;
 /** Maximum length of the address of a queue without its name, or of an ARN without the name of its resource. */
 const ADDRESS_BYTES = 60;
 /** CloudFormation appends this to the name of the stack and the logical id. */
@@ -28,11 +28,11 @@ export function refuseLargeEnvironment({ node }: Function): void {
         ([name, value]) => [name, name.length + sizeOf(value, stack.stackName.length)] as const,
       );
       const bytes = sizes.reduce((sum, [, size]) => sum + size, 0);
-      if (bytes <= MOST_BYTES) return [];
+      if (bytes <= MAX_BYTES) return [];
       const largest = sizes.toSorted(([, one], [, other]) => other - one).slice(0, 2);
       const named = largest.map(([name, size]) => `${name} (${size})`).join(' and ');
       return [
-        `its environment has about ${bytes} bytes, but Lambda allows ${MOST_BYTES}: shorten the settings in ${named}`,
+        `its environment has about ${bytes} bytes, but Lambda allows ${MAX_BYTES}: shorten the settings in ${named}`,
       ];
     },
   });

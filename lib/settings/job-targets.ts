@@ -39,7 +39,7 @@ const LONGEST_WINDOW_SECONDS = 24 * 60 * 60;
  * Maximum size of all targets, which are in the environment of one function, of at most 4 KB (AWS: "Lambda quotas").
  * Characters.
  */
-const MOST_CHARACTERS = 2_000;
+const MAX_CHARACTERS = 2_000;
 
 /**
  * @param allowLoopback whether the deployment may call this machine, over plain HTTP
@@ -48,8 +48,8 @@ const MOST_CHARACTERS = 2_000;
 export function refuseBadTargets({ jobTargets = {} }: JobTargetSettings, allowLoopback: boolean): void {
   const ids = new Set<string>(JOBS.map(({ id }) => id));
   const faults = Object.entries(jobTargets).flatMap(([name, target]) => faultsOf(name, target, ids, allowLoopback));
-  if (JSON.stringify(jobTargets).length > MOST_CHARACTERS)
-    faults.push(`  all targets together must have at most ${MOST_CHARACTERS} characters of JSON`);
+  if (JSON.stringify(jobTargets).length > MAX_CHARACTERS)
+    faults.push(`  all targets together must have at most ${MAX_CHARACTERS} characters of JSON`);
   if (faults.length > 0) throw new Error(`${PREFIX}jobTargets is invalid:\n${faults.join('\n')}`);
 }
 

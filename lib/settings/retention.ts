@@ -16,14 +16,14 @@ export interface RetentionSettings {
   readonly retention?: Retention;
 }
 
-const MOST_HOURS = 365 * 24;
+const MAX_HOURS = 365 * 24;
 const isHours = (value: unknown): value is number =>
-  Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MOST_HOURS;
+  Number.isInteger(value) && Number(value) >= 1 && Number(value) <= MAX_HOURS;
 const isScope = (name: string): boolean => /^[a-z][a-z0-9-]{0,30}$/.test(name);
 
 export const RETENTION_RULES = {
   retention: {
-    allowed: `JSON, an object of scopes (payments, events, default, or a lower-case name), each with 1 to ${MOST_HOURS} hours`,
+    allowed: `JSON, an object of scopes (payments, events, default, or a lower-case name), each with 1 to ${MAX_HOURS} hours`,
     read: (given: unknown) => {
       const hours = objectOf(isHours)(given);
       return Object.keys(hours ?? {}).every(isScope) ? hours : undefined;

@@ -26,8 +26,8 @@ export interface EventUnits {
   readonly limit: number;
 }
 
-const MOST_OF_ORDER = 6;
-const MOST_OF_DISPUTE = 9;
+const MAX_OF_ORDER = 6;
+const MAX_OF_DISPUTE = 9;
 
 /** Projects the histories with the store of the Views over DynamoDB in memory, and counts the last event of each. */
 export async function eventUnits(): Promise<readonly EventUnits[]> {
@@ -53,7 +53,7 @@ async function counted(events: readonly PayonceEvent[]): Promise<EventUnits> {
   const { type, data } = last.event;
   const isOrder = 'order' in last;
   const how = type === 'dispute.closed' ? ` (${String(data.object['status'])})` : '';
-  return { event: `${type}${how}`, units: meter.of(TABLES.views), limit: isOrder ? MOST_OF_ORDER : MOST_OF_DISPUTE };
+  return { event: `${type}${how}`, units: meter.of(TABLES.views), limit: isOrder ? MAX_OF_ORDER : MAX_OF_DISPUTE };
 }
 
 const ORDERS: readonly (readonly OrderOutcomeType[])[] = [

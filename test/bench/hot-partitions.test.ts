@@ -7,14 +7,14 @@ import { eventUnits } from './bench-event-units.ts';
 
 const PAYMENTS = 1_000;
 /** Half of what a partition takes in a second (Amazon DynamoDB developer guide, "Burst and adaptive capacity"). */
-const MOST_UNITS = 500;
+const MAX_UNITS = 500;
 const PAGE = resolve(import.meta.dirname, '..', '..', 'docs', 'benchmarks.md');
 
 inTurn(test, { place: 0, of: 2, otherwise: test.skip })(
   '1,000 payments of one tenant, with references and a webhook each, write at most 500 units to any partition',
   async () => {
     const many = await paidCapacity(PAYMENTS);
-    expect(many.busiest().filter(([, units]) => units > MOST_UNITS)).toEqual([]);
+    expect(many.busiest().filter(([, units]) => units > MAX_UNITS)).toEqual([]);
     expect(readFileSync(PAGE, 'utf8')).toContain(capacityTable(await paidCapacity(1), many, await eventUnits()));
   },
 );

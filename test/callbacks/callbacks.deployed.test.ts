@@ -58,7 +58,7 @@ async function readSecret(): Promise<Record<string, string | undefined>> {
   return JSON.parse(SecretString) as Record<string, string | undefined>;
 }
 
-const MOST_DELIVERIES = 10;
+const MAX_DELIVERIES = 10;
 
 /**
  * Delivers a callback with the sandbox's signature, computed independently of the product code. Like a processor, it delivers again
@@ -75,7 +75,7 @@ async function callBack(event: Record<string, unknown>, signWith = secret): Prom
       body,
     });
     const text = await answer.text();
-    if (!text.includes('"processor_unavailable"') || delivery === MOST_DELIVERIES) return answer.status;
+    if (!text.includes('"processor_unavailable"') || delivery === MAX_DELIVERIES) return answer.status;
   }
 }
 

@@ -44,7 +44,7 @@ async function chargedAmounts(fromSeconds: number): Promise<readonly number[]> {
 
 describe('a process that is killed at random moments and started again', () => {
   const OPERATIONS = whole(200, { slice: 10 });
-  const MOST_LIVES = 20 * OPERATIONS;
+  const MAX_LIVES = 20 * OPERATIONS;
   /** No other test pays such amounts. Minor units. */
   const FIRST_AMOUNT = 73_000_000;
 
@@ -64,7 +64,7 @@ describe('a process that is killed at random moments and started again', () => {
     let longestMs = 200;
     for (let isFinished = false; !isFinished; ) {
       lives += 1;
-      expect(lives).toBeLessThan(MOST_LIVES);
+      expect(lives).toBeLessThan(MAX_LIVES);
       const process = begin('paying-process.ts', variables);
       await process.says('begun');
       await Promise.race([process.exited, sleep(Math.random() * longestMs)]);

@@ -23,7 +23,7 @@ import { CLIENT, IdProvider } from './id-provider.ts';
 
 const SECOND_KEY = 'ok_benbenbenbenbenbenbenben00';
 const VIEWER_KEY = 'ok_viewerviewerviewerviewer';
-const MOST_BYTES = 120_000;
+const MAX_BYTES = 120_000;
 
 describe('the files of the console', () => {
   let built: BuiltConsole;
@@ -51,7 +51,7 @@ describe('the files of the console', () => {
       expect([statusCode, headers?.['Cache-Control']]).toEqual([200, 'public, max-age=31536000, immutable']);
       bytes += gzipSync(body).length;
     }
-    expect(bytes).toBeLessThan(MOST_BYTES);
+    expect(bytes).toBeLessThan(MAX_BYTES);
   });
 
   test.each(['/console/index.html', '/console/assets/none.js', '/console/assets/../index.html', '/console/assets'])(

@@ -5,12 +5,12 @@ import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
 import { accessible, describeConsole } from './console-in-browser.ts';
 
 const MANY = whole(1_000, { slice: 150 });
-const MOST_TABS = 60;
+const MAX_TABS = 60;
 
 describeConsole('without a mouse, and with many rows', (shown) => {
   /** Presses Tab until the focus is on what has this text or label. */
   async function tabTo(page: Page, name: string): Promise<void> {
-    for (let tabs = 0; tabs < MOST_TABS; tabs += 1) {
+    for (let tabs = 0; tabs < MAX_TABS; tabs += 1) {
       await page.keyboard.press('Tab');
       if ((await focused(page)).startsWith(name)) return;
     }

@@ -1,7 +1,7 @@
 import type { FilePart } from '../../lambdas/exports/domain/data-export.ts';
 import type { ExportFiles } from '../../lambdas/exports/use/exports.ts';
 
-const LEAST_PART = 5 * 1024 * 1024;
+const MIN_PART = 5 * 1024 * 1024;
 
 /** Files in memory, with the rules of S3 for uploads in parts. */
 export class MemoryExportFiles implements ExportFiles {
@@ -13,7 +13,7 @@ export class MemoryExportFiles implements ExportFiles {
   #count = 0;
 
   /** @param leastPart bytes of every part but the last one. S3: 5 MiB */
-  constructor(leastPart = LEAST_PART) {
+  constructor(leastPart = MIN_PART) {
     this.#leastPart = leastPart;
   }
 

@@ -14,7 +14,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
 
 /** Three minutes apart: an outcome without an answer can be determined after 15 minutes. */
-const MOST_ATTEMPTS = 8;
+const MAX_ATTEMPTS = 8;
 
 /** Visibility timeout of an unacknowledged message. */
 const VISIBILITY_MS = 180_000;
@@ -36,7 +36,7 @@ async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
   const [event] = eventsOfPaid('receipt', metadata);
   const payments = ledgerOf(chainOfPaid('receipt', metadata));
   if (event === undefined) throw new Error('it was paid');
-  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const actor = new Actor(`delivery-${attempt}`, plan);
     const mailer = createMailer(
       {

@@ -13,7 +13,7 @@ import { World } from '../world/world.ts';
 import { countingJob, LONG_JOB_ID, recordingObserver, recordOf } from './job-fixtures.ts';
 
 /** A run whose page ends its workers needs eight. A queue has far more, for times in which no worker takes a message. */
-const MOST_RECEIVES = 12;
+const MAX_RECEIVES = 12;
 
 export interface JobWorldOptions {
   readonly items: number;
@@ -43,7 +43,7 @@ interface Message {
 /** Half a page's minute each, so that a page has two items. */
 const ITEM_MS = 30_000;
 /** No history needs nearly as many. */
-const MOST_DELIVERIES = 400;
+const MAX_DELIVERIES = 400;
 
 /** Runs of a job, a queue that redelivers, workers that come and go, and the owner of what the items do. */
 export class JobWorld extends World {
@@ -86,7 +86,7 @@ export class JobWorld extends World {
 
   /** Delivers until no message is left; time jumps to the next one. */
   async drain(): Promise<void> {
-    for (let delivery = 0; delivery < MOST_DELIVERIES; delivery += 1) {
+    for (let delivery = 0; delivery < MAX_DELIVERIES; delivery += 1) {
       const message = this.#next();
       if (message === undefined) return;
       await this.receive(message);
@@ -97,7 +97,7 @@ export class JobWorld extends World {
 
   /** All that is due, to as many workers at once. */
   async drainSideBySide(): Promise<void> {
-    for (let round = 0; round < MOST_DELIVERIES; round += 1) {
+    for (let round = 0; round < MAX_DELIVERIES; round += 1) {
       if (this.#next() === undefined) return;
       const due = this.#queue.filter(({ visibleAtMs }) => visibleAtMs <= this.clock.nowMs());
       await Promise.all(due.map((message) => this.receive(message)));
@@ -109,7 +109,7 @@ export class JobWorld extends World {
   /** One worker, one message: hidden while the worker has it, gone when it is acknowledged. */
   async receive(message: Message): Promise<void> {
     const { run, receives } = message;
-    if (receives >= MOST_RECEIVES) this.violations.push('a message ends among the dead letters');
+    if (receives >= MAX_RECEIVES) this.violations.push('a message ends among the dead letters');
     const visibleAtMs = this.clock.nowMs() + JOB_MESSAGE_HIDDEN_SECONDS * 1000;
     const hidden = { run, receives: receives + 1, visibleAtMs };
     this.#queue = this.#queue.map((each) => (each === message ? hidden : each));

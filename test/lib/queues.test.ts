@@ -24,7 +24,7 @@ interface Queue {
 /** Lambda's poller gives a throttled message back, and the receive counts. */
 const LONGEST_WAIT_SECONDS = 6 * 60 * 60;
 /** The account's concurrency (AWS Lambda developer guide, "Lambda quotas"), less what the APIs need. */
-const MOST_AT_ONCE = 500;
+const MAX_AT_ONCE = 500;
 
 const { sandbox, service } = await synthesize({ 'payonce:stripeAccount': 'acct_1' });
 const { service: everything } = await synthesize(EVERYTHING);
@@ -126,5 +126,5 @@ test.each([
 
 test('the functions behind queues leave half of an account’s usual concurrency to the APIs', () => {
   const most = sources.map(({ mapping }) => mapping.ScalingConfig?.MaximumConcurrency ?? Number.POSITIVE_INFINITY);
-  expect(most.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(MOST_AT_ONCE);
+  expect(most.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(MAX_AT_ONCE);
 });

@@ -11,7 +11,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { emptyTables } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 
-const MOST = 20;
+const MAX = 20;
 const LIMIT = { timeoutMs: 1_000 };
 const NOON_MS = Date.UTC(2026, 2, 1, 12);
 const HOUR_MS = 3_600_000;
@@ -50,7 +50,7 @@ function mailer({ fault, client = database.client }: { fault?: Error; client?: t
     client,
     TABLES.registry,
     { clock, entropy: countingEntropy(), digest: systemDigest },
-    MOST,
+    MAX,
   );
   const sendEmail = async ({ messageId }: { readonly messageId: string }) => {
     if (fault !== undefined) throw fault;
@@ -66,29 +66,29 @@ const sendAll = (emails: readonly OrderEmail[], by = mailer()) => Promise.all(em
 describe('the e-mails of one tenant to one recipient on one day', () => {
   test('are bounded exactly, also when many processes send at once', async () => {
     const kinds = await Promise.all(many(50).map((email) => send(email, mailer())));
-    expect(kinds.filter((kind) => kind === 'sent')).toHaveLength(MOST);
+    expect(kinds.filter((kind) => kind === 'sent')).toHaveLength(MAX);
     expect(kinds.filter((kind) => kind === 'capped')).toHaveLength(30);
-    expect([sent.length, capped]).toEqual([MOST, 30]);
+    expect([sent.length, capped]).toEqual([MAX, 30]);
   });
 
   test('count once, however often each is tried, also a day later', async () => {
     const first = await sendAll(many(50));
     clock.advance(24 * HOUR_MS);
     expect(await sendAll(many(50))).toEqual(first);
-    expect(sent).toHaveLength(MOST);
+    expect(sent).toHaveLength(MAX);
   });
 
   test('count once below the bound, too', async () => {
-    for (let attempt = 0; attempt < 3; attempt += 1) await sendAll(many(MOST / 2));
-    const kinds = await sendAll(Array.from({ length: MOST }, (_, number) => emailOf(MOST + number)));
-    expect(kinds.filter((kind) => kind === 'sent')).toHaveLength(MOST / 2);
+    for (let attempt = 0; attempt < 3; attempt += 1) await sendAll(many(MAX / 2));
+    const kinds = await sendAll(Array.from({ length: MAX }, (_, number) => emailOf(MAX + number)));
+    expect(kinds.filter((kind) => kind === 'sent')).toHaveLength(MAX / 2);
   });
 
   test('count once when the process crashes between the count and the send', async () => {
     const down = mailer({ fault: new RetryableError('mailer_down', 'The mailer answered 503.') });
-    await Promise.allSettled(many(MOST).map((email) => down.send(email, LIMIT)));
+    await Promise.allSettled(many(MAX).map((email) => down.send(email, LIMIT)));
     expect(sent).toEqual([]);
-    expect(await sendAll([emailOf(MOST), ...many(MOST)])).toEqual(['capped', ...many(MOST).map(() => 'sent')]);
+    expect(await sendAll([emailOf(MAX), ...many(MAX)])).toEqual(['capped', ...many(MAX).map(() => 'sent')]);
   });
 
   test('count once when the answer of the store is lost', async () => {
@@ -97,12 +97,12 @@ describe('the e-mails of one tenant to one recipient on one day', () => {
       throw Object.assign(new Error('socket hang up'), { $metadata: { attempts: 1 } });
     });
     const by = mailer({ client: losing });
-    for (const email of many(MOST)) expect(await send(email, by)).toBe('sent');
-    expect(await send(emailOf(MOST), mailer())).toBe('capped');
+    for (const email of many(MAX)) expect(await send(email, by)).toBe('sent');
+    expect(await send(emailOf(MAX), mailer())).toBe('capped');
   });
 
   test('bound no other recipient, tenant, mode or day', async () => {
-    await sendAll(many(MOST));
+    await sendAll(many(MAX));
     const others = [
       emailOf(100, { to: 'grace@example.com' }),
       emailOf(101, { tenantId: tenantId('ten_b') }),
@@ -113,13 +113,13 @@ describe('the e-mails of one tenant to one recipient on one day', () => {
     const { client } = database;
     const tools = { clock, entropy: countingEntropy(), digest: systemDigest };
     expect(
-      await new DynamoDbEmailCounts(client, TABLES.registry, tools, MOST).admit(emailOf(104, { mode: 'test' })),
+      await new DynamoDbEmailCounts(client, TABLES.registry, tools, MAX).admit(emailOf(104, { mode: 'test' })),
     ).toBe(true);
     expect(await send(emailOf(105, { dueAtMs: NOON_MS + 12 * HOUR_MS - 1 }))).toBe('capped');
   });
 
   test('include those to other spellings of one mailbox', async () => {
-    await sendAll(many(MOST));
+    await sendAll(many(MAX));
     for (const to of ['ADA@example.com', 'ada+1@example.com', 'ada+a+b@Example.com']) {
       expect(await send(emailOf(100, { to }))).toBe('capped');
     }
@@ -129,7 +129,7 @@ describe('the e-mails of one tenant to one recipient on one day', () => {
     await sendAll(many(50, { to: 'ada.lovelace@example.com' }));
     const [row, ...others] = database.items(TABLES.registry);
     expect(others).toEqual([]);
-    expect(row).toMatchObject({ count: MOST, expiresAt: NOON_MS / 1000 + DAY_SECONDS / 2 + 30 * DAY_SECONDS });
+    expect(row).toMatchObject({ count: MAX, expiresAt: NOON_MS / 1000 + DAY_SECONDS / 2 + 30 * DAY_SECONDS });
     // One write unit.
     expect(JSON.stringify(row).length).toBeLessThan(1024);
     expect(JSON.stringify(row)).not.toMatch(/ada|lovelace|example|ten_a/);

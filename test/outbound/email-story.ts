@@ -15,7 +15,7 @@ const LEASE_MS = 25_000;
 /** Deliveries a minute apart. Enough for each lost send to be followed by deliveries after the clock skew of ten minutes. */
 const MAX_DELIVERIES = 40;
 
-const MOST_CALLS = 7;
+const MAX_CALLS = 7;
 
 export interface EmailWorld {
   readonly clock: SimulatedClock;
@@ -95,7 +95,7 @@ interface Race {
 }
 
 /** No rival, and one before every call that a delivery with one fault and its redelivery make, at once and after the lease. */
-export const RACES: readonly Race[] = [{}, ...beforeEachCall(MOST_CALLS, [{ heldMs: 0 }, { heldMs: LEASE_MS }])];
+export const RACES: readonly Race[] = [{}, ...beforeEachCall(MAX_CALLS, [{ heldMs: 0 }, { heldMs: LEASE_MS }])];
 
 /** Delivers one letter repeatedly, to a new process after each crash, until one reports it as sent. */
 export function emailStory(makeWorld: () => EmailWorld, sender: Sender): Story<Race> {

@@ -9,7 +9,7 @@ import { synthesize } from '../support/synth.ts';
 import { foreignProject } from './foreign-app.ts';
 
 /** Measured 13.2 MB, of which most are source maps of the functions. */
-const MOST_PACKED_BYTES = 13_600_000;
+const MAX_PACKED_BYTES = 13_600_000;
 
 const foreign = await foreignProject(['aws-cdk-lib', 'constructs', 'esbuild']);
 afterAll(() => foreign.remove());
@@ -39,7 +39,7 @@ test('the package has these files, and no source, test or file of the local AWS'
 });
 
 test('the package is not larger than it was', () => {
-  expect(statSync(foreign.tarball).size).toBeLessThan(MOST_PACKED_BYTES);
+  expect(statSync(foreign.tarball).size).toBeLessThan(MAX_PACKED_BYTES);
 });
 
 test('the package has no dependencies, and each package that its types name is a peer', () => {

@@ -10,7 +10,7 @@ import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 const id = paymentIdFor('all');
 const SEQUENCES = 3_000;
-const MOST_CHANGES = 9;
+const MAX_CHANGES = 9;
 const OCCURRED_AT_MS = 1_772_366_400_000;
 type Books = { -readonly [Name in keyof ProcessorCharge]: ProcessorCharge[Name] };
 
@@ -85,7 +85,7 @@ function wrongIn(seed: number): string | undefined {
   const dice = new Dice(seed, 'books');
   const charges = [newCharge('ch_1', true), newCharge('ch_2', dice.chance(0.3))];
   let chain = chainOf([pendingTransition(id)]);
-  for (let step = 1; step <= MOST_CHANGES; step += 1) {
+  for (let step = 1; step <= MAX_CHANGES; step += 1) {
     const ofStep = dice.named(`step ${step}`);
     const charge = ofStep.pick(charges);
     change(charge, ofStep);

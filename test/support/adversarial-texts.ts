@@ -35,7 +35,7 @@ const LONGEST_PUMP = 12;
 /** Longer ones have only the first character of each part. */
 const LONGEST_VARIED = 4;
 /** With more characters, pairs of them are left out. */
-const MOST_PAIRED = 16;
+const MAX_PAIRED = 16;
 
 interface Part {
   /** Characters that it matches, of different kinds. */
@@ -57,14 +57,14 @@ function pumpsOf(parts: readonly Part[]): readonly Pump[] {
   };
   for (let from = 0; from < parts.length; from += 1) {
     for (let to = from + 1; to <= Math.min(parts.length, from + LONGEST_PUMP); to += 1) {
-      for (let kind = 0; kind < (to - from > LONGEST_VARIED ? 1 : MOST_KINDS); kind += 1) {
+      for (let kind = 0; kind < (to - from > LONGEST_VARIED ? 1 : MAX_KINDS); kind += 1) {
         const characters = parts.slice(from, to).map((part) => part.characters[kind % part.characters.length] ?? '');
         add(characters.join(''), from);
       }
     }
   }
   const alphabet = [...new Set(parts.flatMap(({ characters }) => characters))];
-  if (alphabet.length > MOST_PAIRED) return [...found.values()];
+  if (alphabet.length > MAX_PAIRED) return [...found.values()];
   for (const first of alphabet) for (const second of alphabet) add(first + second, 1);
   return [...found.values()];
 }
@@ -78,7 +78,7 @@ const TOKEN =
   /(?<atom>\[\^?(?:[^\]\\]|\\[^])*\]|\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[^bBk1-9]|[^\\()[\]{}|^$*+?])(?:\{(?<least>\d+)[^}]*\})?|\\[^]|\(\?(?:[:=!]|<[=!]|<\w+>)|[^]/gu;
 /** One of each kind that expressions distinguish. */
 const SAMPLES = Array.from('a0- A_z.\t\n\r,;:/"\'\\=+@#\u00e9\u0301\u200b\u0661\u2028\u0000\u{1f4b3}');
-const MOST_KINDS = 3;
+const MAX_KINDS = 3;
 
 function partsOf(source: string, flags: string): readonly Part[] {
   const tokens = [...source.matchAll(TOKEN)].flatMap(({ groups }) => (groups?.['atom'] ? [groups] : []));
@@ -94,5 +94,5 @@ function kindsOf(matching: readonly string[]): readonly string[] {
   const word = matching.find((each) => /\w/.test(each));
   const mark = matching.find((each) => !/[\w\s]/.test(each));
   const chosen = [word, mark, ...matching].filter((each) => each !== undefined);
-  return [...new Set(chosen)].slice(0, MOST_KINDS);
+  return [...new Set(chosen)].slice(0, MAX_KINDS);
 }

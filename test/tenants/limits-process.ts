@@ -17,11 +17,11 @@ console.log('ready');
 await once(process.stdin, 'data');
 process.stdin.destroy();
 /** Far beyond the tokens of the test: without a limit, nothing is refused. */
-const MOST_ASKED = 10_000;
+const MAX_TENANTS = 10_000;
 const fromMs = Date.now();
 let admitted = 0;
 let asked = 0;
-while (Date.now() < fromMs + seconds * 1_000 || (asked === admitted && asked < MOST_ASKED)) {
+while (Date.now() < fromMs + seconds * 1_000 || (asked === admitted && asked < MAX_TENANTS)) {
   asked += 1;
   const { kind } = await limits.admit(bucket as Bucket);
   if (kind === 'admitted') admitted += 1;

@@ -1,6 +1,6 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { MOST_WAITS, type RateLimit } from '../../lambdas/kernel/contract/limits.ts';
+import { MAX_WAITS, type RateLimit } from '../../lambdas/kernel/contract/limits.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { type Admitted, type Bucket, LIMIT_KINDS, TenantLimits } from '../../lambdas/tenants/limits.ts';
 import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
@@ -212,14 +212,14 @@ export function describeLimits(
       expect((await one.admit(bucket)).kind).toBe('admitted');
     });
 
-    test(`let ${MOST_WAITS} requests of a tenant wait at the same time`, async () => {
+    test(`let ${MAX_WAITS} requests of a tenant wait at the same time`, async () => {
       clock = new SimulatedClock();
       const owner = freshBucket();
       const waits = await Promise.all(
-        Array.from({ length: MOST_WAITS + 3 }, () => process({ rate: 1, burst: 1 }).enterWait(owner, 8_000)),
+        Array.from({ length: MAX_WAITS + 3 }, () => process({ rate: 1, burst: 1 }).enterWait(owner, 8_000)),
       );
       const places = waits.filter((leave) => leave !== undefined);
-      expect(places).toHaveLength(MOST_WAITS);
+      expect(places).toHaveLength(MAX_WAITS);
       const one = process({ rate: 1, burst: 1 });
       expect(await one.enterWait(owner, 8_000)).toBeUndefined();
       expect(await one.enterWait(freshBucket(), 8_000)).toBeDefined();

@@ -11,7 +11,7 @@ import { BEGIN_MS, chainFor, paymentPlans } from './view-histories.ts';
 
 const HOUR_MS = 60 * 60 * 1000;
 /** One event per page. */
-const MOST_PAGES = 1_000;
+const MAX_PAGES = 1_000;
 
 /** The Views of the written transitions. */
 async function projected(written: readonly Transition[]): Promise<ProjectedViews> {
@@ -37,7 +37,7 @@ describe('the events of a range of time', () => {
         const range = { tenantId: 'ten_a' as never, mode: 'test', fromMs, untilMs: fromMs + lengthMs } as const;
         const found: string[] = [];
         let cursor: string | undefined;
-        for (let pages = 0; pages < MOST_PAGES; pages += 1) {
+        for (let pages = 0; pages < MAX_PAGES; pages += 1) {
           const page = await eventsOfRange(views, { ...range, limit, ...(cursor === undefined ? {} : { cursor }) });
           expect(page.events.length).toBeLessThanOrEqual(limit);
           found.push(...page.events.map(({ eventId }) => eventId));

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { createdPlace } from '../../lambdas/kernel/places.ts';
 import { idOf } from '../../lambdas/views/domain/lists.ts';
 import type { ViewRow } from '../../lambdas/views/domain/views.ts';
-import { type Listed, MOST_EXAMINED, shownPage } from '../../lambdas/views/use/list-page.ts';
+import { type Listed, MAX_EXAMINED, shownPage } from '../../lambdas/views/use/list-page.ts';
 import { fc } from '../support/properties.ts';
 import { MemoryViews } from './memory-views.ts';
 
@@ -80,7 +80,7 @@ describe('a page of a filtered list', () => {
   });
 
   test('examines a bounded number of rows: the walk goes on from the last of them, and ends', async () => {
-    const bodies = Array.from({ length: 2 * MOST_EXAMINED + 500 }, (_, index) => (index === 7 ? 'wanted' : 'other'));
+    const bodies = Array.from({ length: 2 * MAX_EXAMINED + 500 }, (_, index) => (index === 7 ? 'wanted' : 'other'));
     const views = await listOf(bodies);
     let read = 0;
     const range = views.range.bind(views);
@@ -90,8 +90,8 @@ describe('a page of a filtered list', () => {
       return rows;
     };
     const first = await shownPage(views, LIST, { limit: 10 }, { pick: isWanted, show: isWanted });
-    expect(first).toEqual({ rows: [], hasMore: true, next: idAt(bodies.length - MOST_EXAMINED) });
-    expect(read).toBeLessThan(2 * MOST_EXAMINED);
+    expect(first).toEqual({ rows: [], hasMore: true, next: idAt(bodies.length - MAX_EXAMINED) });
+    expect(read).toBeLessThan(2 * MAX_EXAMINED);
 
     const { pages, ids } = await walked(views, 10);
     expect(ids).toEqual([idAt(7)]);

@@ -48,7 +48,7 @@ export async function auditBetween(
 }
 
 /** Maximum number of findings in the record of a verification. `payonce verify` lists all. */
-const MOST_NAMED = 20;
+const MAX_NAMED = 20;
 /** Maximum length of the reason of a failure. Characters. */
 const LONGEST_REASON = 500;
 
@@ -83,7 +83,7 @@ export async function auditAndRecord(
     const { counts, findings, further } = await auditBetween(tools, slice, beganMs);
     const found = findings.length + further;
     const verdict = found === 0 ? 'holds' : 'differs';
-    verification = ended({ verdict, counts, found, first: findings.slice(0, MOST_NAMED) });
+    verification = ended({ verdict, counts, found, first: findings.slice(0, MAX_NAMED) });
   } catch (error) {
     const because = String(error).slice(0, LONGEST_REASON);
     // If storage is unavailable, both fail. The first error is more specific.

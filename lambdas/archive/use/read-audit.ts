@@ -33,7 +33,7 @@ export interface Audit {
 }
 
 /** Number of records to read of each kind: two weeks of nights, a day of parts. */
-const MOST: Readonly<Record<VerifiedKind, number>> = { day: 14, part: 24, asked: 5 };
+const MAX: Readonly<Record<VerifiedKind, number>> = { day: 14, part: 24, asked: 5 };
 const MANIFESTS = 24;
 
 /** Reads the auditor's newest records, and judges whether they are as recent as they should be. */
@@ -48,7 +48,7 @@ export async function readAudit({ manifests, digest, verifications }: ReadableAr
   const isBegun = firstMs !== undefined && first !== undefined;
   const verified = await Promise.all(
     VERIFIED.map(async (kind): Promise<LastVerified> => {
-      const recorded = await verifications.newest(kind, MOST[kind]);
+      const recorded = await verifications.newest(kind, MAX[kind]);
       const dueMs = isBegun ? lastDueMs(kind, nowMs, firstMs, sinceMs) : undefined;
       const endedMs = recorded.verifications[0]?.endedMs ?? 0;
       return { kind, ...recorded, dueMs, isOverdue: dueMs !== undefined && endedMs < dueMs };

@@ -103,7 +103,7 @@ export const ROWS_BEGIN: RowsState = {
 };
 
 /** Maximum number of listed findings. A lost table has one for each row. */
-const MOST_LISTED = 10_000;
+const MAX_LISTED = 10_000;
 
 export interface VerifyRowsTools {
   /** Absent when there is no archive; only the chains of the Ledger are then verified. */
@@ -173,7 +173,7 @@ async function readLines(tools: VerifyRowsTools, { bounds, chain }: VerifyRowsRe
   const counted = { ...state.counts, lines: state.counts.lines + wanted.length };
   return goOn(
     withFindings(
-      { ...state, counts: counted, changes: [...state.changes, ...changes].slice(0, MOST_LISTED) },
+      { ...state, counts: counted, changes: [...state.changes, ...changes].slice(0, MAX_LISTED) },
       unreadable,
     ),
     next,
@@ -238,7 +238,7 @@ async function detailed(
 
 function withFindings(state: RowsState, found: readonly RowFinding[]): RowsState {
   if (found.length === 0) return state;
-  const room = MOST_LISTED - state.findings.length;
+  const room = MAX_LISTED - state.findings.length;
   const listed = found.slice(0, Math.max(0, room));
   return {
     ...state,

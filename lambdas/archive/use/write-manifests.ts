@@ -31,7 +31,7 @@ export interface WriteManifestsTools {
 }
 
 /** Each object takes a line of 200 bytes, so a manifest has some 400 KB at most. */
-const MOST = 1_000;
+const MAX = 1_000;
 const NAMES = 1_000;
 /** Objects that are read concurrently. Each has at most 6 MB. */
 const AT_ONCE = 8;
@@ -65,7 +65,7 @@ export async function writeManifests(tools: WriteManifestsTools, deadlineMs: num
 }
 
 async function nextManifest(
-  { manifests, digest, sign, most = MOST }: WriteManifestsTools,
+  { manifests, digest, sign, most = MAX }: WriteManifestsTools,
   before: Manifest | undefined,
   nowMs: number,
 ): Promise<Manifest> {

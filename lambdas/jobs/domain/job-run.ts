@@ -91,7 +91,7 @@ const PASS_OVER_ATTEMPTS = 2;
  * Maximum number of names of skipped and of failed items that a run keeps. Others are only counted, so that the row
  * stays small.
  */
-const MOST_NAMES = 20;
+const MAX_NAMES = 20;
 const LONGEST_NAME = 200;
 
 /** The next way to process the page at the cursor. `pass_over` skips one item. */
@@ -178,7 +178,7 @@ export function isOverdue({ startedAtMs, acceptedAtMs }: JobRun, maxDurationSeco
 }
 
 function withNames(known: readonly string[], names: readonly string[]): readonly string[] {
-  return [...known, ...names.map((name) => name.slice(0, LONGEST_NAME))].slice(0, MOST_NAMES);
+  return [...known, ...names.map((name) => name.slice(0, LONGEST_NAME))].slice(0, MAX_NAMES);
 }
 
 function counted(run: JobRun, { done, left, failed }: RunCounts): JobRun {

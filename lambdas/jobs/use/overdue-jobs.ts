@@ -8,7 +8,7 @@ import type { JobRunStore } from './job-runs.ts';
 const HOUR_SECONDS = 3_600;
 const MINUTE_MS = 60_000;
 /** Exceeds the number of runs that any job has in the time in which one must succeed. */
-const MOST_RUNS = 100;
+const MAX_RUNS = 100;
 
 type Timed = Pick<JobEntry, 'every' | 'maxDuration'>;
 /** A job of Payonce, or one that another service runs. */
@@ -44,7 +44,7 @@ export async function overdueJobs(
     const sinceMs = nowMs - longestSilenceSeconds(job) * 1_000;
     // A run that was scheduled before may have ended since then.
     const fromMs = sinceMs - (job.maxDuration ?? JOB_DEFAULT_MAX_DURATION_SECONDS) * 1_000;
-    const found = await runs.listRuns(job.id, { limit: MOST_RUNS, fromMs });
+    const found = await runs.listRuns(job.id, { limit: MAX_RUNS, fromMs });
     if (found.some(({ status, endedAtMs = 0 }) => status === 'succeeded' && endedAtMs >= sinceMs)) continue;
     const [earlier] = await runs.listRuns(job.id, { limit: 1, beforeMs: sinceMs });
     // The mark stays when the last row of a silent job has expired.

@@ -16,4 +16,4 @@ export interface RateLimit {
 export const HIGHEST_LIMIT = 10_000;
 
 /** Requests of one tenant and mode that may wait for another one at the same time (`Prefer: wait`). */
-export const MOST_WAITS = 10;
+export const MAX_WAITS = 10;

@@ -8,7 +8,7 @@ import { decisionOf } from '../../payments/domain/transition.ts';
 import { MAX_SEQUENCE, transitionObject } from '../../payments/http/list-transitions.ts';
 import {
   type Happened,
-  MOST_TRANSITIONS,
+  MAX_TRANSITIONS,
   readTimeline,
   type TimelineEntry,
   type TimelineTools,
@@ -17,8 +17,8 @@ import {
 export const timelineQuery = z.strictObject({
   limit: wholeNumber(
     1,
-    MOST_TRANSITIONS,
-    `Maximum number of transitions that a page covers. Default: ${MOST_TRANSITIONS}.`,
+    MAX_TRANSITIONS,
+    `Maximum number of transitions that a page covers. Default: ${MAX_TRANSITIONS}.`,
   ),
   starting_after: wholeNumber(
     0,
@@ -35,7 +35,7 @@ export const getTimeline: OperatorRoute<{ readonly timeline: TimelineTools }> = 
   handle: async ({ tools, request, id }) => {
     const query = validateQuery(timelineQuery, request.query);
     if (query.kind === 'refused') return refusal(query.problem, request);
-    const { limit = MOST_TRANSITIONS, starting_after: afterSequence = 0 } = query.value;
+    const { limit = MAX_TRANSITIONS, starting_after: afterSequence = 0 } = query.value;
     const outcome = await readTimeline(tools.timeline, id, { afterSequence, limit });
     if (outcome.kind === 'not_found') return refusal(problem('not_found', 'There is no such payment.'), request);
     const { payment, entries, hasMore } = outcome;

@@ -80,7 +80,7 @@ const ROWS: Readonly<Record<Exclude<QueueName, 'claims'>, Rows>> = {
 };
 
 /** Maximum number of entries to count in each shard. */
-const MOST_COUNTED = 125;
+const MAX_COUNTED = 125;
 
 interface Found {
   readonly place: QueuePlace;
@@ -100,11 +100,11 @@ export class DynamoDbQueues implements QueueLists {
 
   async summary(queue: QueueName): Promise<QueueSummary> {
     const shards = Array.from({ length: shardsOf(queue) }, (_, shard) => shard);
-    const found = await Promise.all(shards.map((shard) => this.#shard(queue, shard, MOST_COUNTED)));
+    const found = await Promise.all(shards.map((shard) => this.#shard(queue, shard, MAX_COUNTED)));
     const times = found.flat().flatMap(({ entry: { sinceMs } }) => sinceMs ?? []);
     return {
       waiting: found.flat().length,
-      hasMore: found.some((entries) => entries.length === MOST_COUNTED),
+      hasMore: found.some((entries) => entries.length === MAX_COUNTED),
       ...(times.length === 0 ? {} : { oldestMs: Math.min(...times) }),
     };
   }

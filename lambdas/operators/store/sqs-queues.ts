@@ -29,9 +29,9 @@ const LONG_POLL_SECONDS = 1;
 /** Visibility timeout of a message that is received to be moved. Seconds. */
 const MOVED_WITHIN_SECONDS = 30;
 /** The maximum of SQS per receive. */
-const MOST_AT_ONCE = 10;
+const MAX_AT_ONCE = 10;
 /** Maximum number of receives. Each takes a second if the queue is empty. */
-const MOST_RECEIVES = 15;
+const MAX_RECEIVES = 15;
 /** Number of consecutive receives without a message that ends a redrive. */
 const EMPTY_RECEIVES = 3;
 
@@ -106,10 +106,10 @@ export class SqsQueues implements MessageQueues {
   async peek(queue: string, limit: number): Promise<readonly MessageEntry[]> {
     const found = new Map<string, MessageEntry>();
     const taken: Message[] = [];
-    for (let receives = 0; receives < MOST_RECEIVES && found.size < limit; receives += 1) {
+    for (let receives = 0; receives < MAX_RECEIVES && found.size < limit; receives += 1) {
       const command = new ReceiveMessageCommand({
         QueueUrl: this.deployed[queue]?.url,
-        MaxNumberOfMessages: Math.min(limit - found.size, MOST_AT_ONCE),
+        MaxNumberOfMessages: Math.min(limit - found.size, MAX_AT_ONCE),
         VisibilityTimeout: HIDDEN_SECONDS,
         WaitTimeSeconds: LONG_POLL_SECONDS,
         MessageSystemAttributeNames: ['SentTimestamp'],
@@ -146,7 +146,7 @@ export class SqsQueues implements MessageQueues {
     while (empty < EMPTY_RECEIVES && this.#nowMs() < stopAtMs) {
       const command = new ReceiveMessageCommand({
         QueueUrl: url,
-        MaxNumberOfMessages: MOST_AT_ONCE,
+        MaxNumberOfMessages: MAX_AT_ONCE,
         VisibilityTimeout: MOVED_WITHIN_SECONDS,
         WaitTimeSeconds: LONG_POLL_SECONDS,
         MessageSystemAttributeNames: ['All'],

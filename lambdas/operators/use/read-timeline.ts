@@ -19,7 +19,7 @@ import type { WebhookEndpoint } from '../../webhooks/domain/webhook-endpoint.ts'
 import type { WebhookStore } from '../../webhooks/use/webhooks.ts';
 
 /** Transitions of a page. Each costs a read for its claim or its callback, and one for each endpoint of the tenant. */
-export const MOST_TRANSITIONS = 25;
+export const MAX_TRANSITIONS = 25;
 /**
  * Number of the newest entries of the tenant's log that are searched for actions of operators that are not transitions.
  */

@@ -19,7 +19,7 @@ const HIDDEN_SECONDS = 6 * 60;
 /** Seconds. Long polling queries all servers of the queue (Amazon SQS, "Short and long polling"). */
 const LONG_POLL_SECONDS = 1;
 /** The maximum of SQS per receive. */
-const MOST_AT_ONCE = 10;
+const MAX_AT_ONCE = 10;
 
 const message = z.object({
   version: z.literal(1),
@@ -68,7 +68,7 @@ export class SqsDeadLetterStore implements DeadLetterStore {
       this.#client.send(
         new ReceiveMessageCommand({
           QueueUrl: this.#queueUrl,
-          MaxNumberOfMessages: Math.min(atMost, MOST_AT_ONCE),
+          MaxNumberOfMessages: Math.min(atMost, MAX_AT_ONCE),
           VisibilityTimeout: HIDDEN_SECONDS,
           WaitTimeSeconds: LONG_POLL_SECONDS,
           MessageSystemAttributeNames: ['SentTimestamp'],

@@ -84,7 +84,7 @@ export interface Remnants {
 }
 
 /** Maximum number of ids to keep: more than an operator reads. */
-const MOST_KEPT = 10_000;
+const MAX_KEPT = 10_000;
 const TABLES = ['registry', 'idempotency'] as const;
 
 /**
@@ -121,12 +121,12 @@ export async function closeRemnants(
       if (isThere || !(await tools.chainRows.remove(row))) return;
       removed[row.kind] = (removed[row.kind] ?? 0) + 1;
       const operation = lostOperation(row);
-      if (operation !== undefined && lost.length < MOST_KEPT) lost.push(operation);
+      if (operation !== undefined && lost.length < MAX_KEPT) lost.push(operation);
       if (chain !== undefined) await queueBooksInquiry(tools, chain.first.payment.id);
     } catch (error) {
       // A fault of the store says nothing about the chain.
       if (isFault(error)) throw error;
-      if (unreadable.size < MOST_KEPT) unreadable.add(row.chainId);
+      if (unreadable.size < MAX_KEPT) unreadable.add(row.chainId);
     }
   };
   for (const table of TABLES) {

@@ -75,7 +75,7 @@ export function queuesWalkBegin(segments: number): QueuesWalk {
 }
 
 /** Maximum number of ids to keep: more than an operator reads. */
-const MOST_IDS = 10_000;
+const MAX_IDS = 10_000;
 
 const WHOLE_ORDER = { afterSequence: 0, limit: LONGEST_ORDER_CHAIN } as const;
 
@@ -114,7 +114,7 @@ export async function rebuildQueues(
     }
     const missing = { ...state.missing };
     for (const kind of found) missing[kind] += 1;
-    const withId = (ids: readonly ChainId[], isOne: boolean) => (isOne ? [...ids, id].slice(0, MOST_IDS) : ids);
+    const withId = (ids: readonly ChainId[], isOne: boolean) => (isOne ? [...ids, id].slice(0, MAX_IDS) : ids);
     const named = { unreadable: withId(state.unreadable, isUnreadable), broken: withId(state.broken, isTorn) };
     state = { ...state, read: state.read + 1, missing, ...named };
   };

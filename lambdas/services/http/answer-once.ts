@@ -24,7 +24,7 @@ export interface AnswerTools extends RequestTools {
 }
 
 /** Maximum size of a stored answer, so that it fits into an item of DynamoDB with the rest of the record. Bytes. */
-const MOST_ANSWER_BYTES = 256 * 1024;
+const MAX_ANSWER_BYTES = 256 * 1024;
 
 /** Answers a request with an idempotency key: 400 without one, 409, 422, the stored answer, or the handler's. Faults are 503 or 500. */
 export async function answerOnce<Write extends OwnWrite>(
@@ -78,7 +78,7 @@ function bodyOf({ header, body }: ServiceCall) {
 
 function withinBounds(answer: Answer): Answer {
   const bytes = Buffer.byteLength(answer.body);
-  if (bytes > MOST_ANSWER_BYTES)
-    throw new Error(`An answer of ${bytes} bytes cannot be stored: at most ${MOST_ANSWER_BYTES}.`);
+  if (bytes > MAX_ANSWER_BYTES)
+    throw new Error(`An answer of ${bytes} bytes cannot be stored: at most ${MAX_ANSWER_BYTES}.`);
   return answer;
 }

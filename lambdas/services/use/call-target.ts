@@ -44,7 +44,7 @@ export interface CallTargetTools extends Omit<AskForRunTools, 'routes'> {
 const FIRST_WAIT_SECONDS = 5;
 const LONGEST_WAIT_SECONDS = 300;
 /** Maximum number of doublings; more would not change the wait. */
-const MOST_DOUBLINGS = 6;
+const MAX_DOUBLINGS = 6;
 
 export type Called = 'asked' | 'asked_before' | 'waiting' | 'missed';
 
@@ -96,7 +96,7 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
       return 'asked';
     }
     if (!(error instanceof RetryableError || error instanceof AmbiguousError)) return miss(codeOf(error));
-    const wait = Math.min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** Math.min(tries, MOST_DOUBLINGS));
+    const wait = Math.min(LONGEST_WAIT_SECONDS, FIRST_WAIT_SECONDS * 2 ** Math.min(tries, MAX_DOUBLINGS));
     const seconds = Math.max(error.retryAfterSeconds ?? 0, fullJitter(wait, entropy));
     const nextMs = clock.nowMs() + Math.ceil(seconds * 1000);
     if (nextMs > endsAtMs) return miss(error.code);

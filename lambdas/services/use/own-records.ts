@@ -6,7 +6,7 @@ import type { ClaimOutcome, CommitOutcome, ExpectedRecord, RecordStore } from '.
 export type OwnWrite = object;
 
 /** A DynamoDB transaction has at most 100 items, and one of them is the record. */
-export const MOST_WRITES = 99;
+export const MAX_WRITES = 99;
 
 /** The records of requests, in a table of the team. */
 export interface RequestRecords extends RecordStore {

@@ -14,7 +14,7 @@ import {
   type Operation,
 } from '../../once/use/execute-once.ts';
 import type { ExpectedRecord } from '../../once/use/record-store.ts';
-import { MOST_WRITES, type OwnWrite, type RequestRecords } from './own-records.ts';
+import { MAX_WRITES, type OwnWrite, type RequestRecords } from './own-records.ts';
 
 /** Another owner has taken over the work. Nothing more is written, and the next request with the key gets the other's answer. */
 export class FencedError extends Error {
@@ -173,7 +173,7 @@ class RequestOperation<Write extends OwnWrite> implements Operation<undefined, H
 }
 
 function checkNumber(writes: readonly OwnWrite[]): void {
-  invariant(writes.length <= MOST_WRITES, `a transaction has at most ${MOST_WRITES} writes of a handler`);
+  invariant(writes.length <= MAX_WRITES, `a transaction has at most ${MAX_WRITES} writes of a handler`);
 }
 
 type LeasedRequest = Pick<ServiceRequest<OwnWrite>, 'operationId' | 'leaseSeconds'>;

@@ -3,7 +3,7 @@ import { type DynamoDBDocumentClient, UpdateCommand, type UpdateCommandInput } f
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import * as z from 'zod';
 import { Environment } from '../../kernel/contract/environment.ts';
-import { MOST_WAITS, type RateLimit } from '../../kernel/contract/limits.ts';
+import { MAX_WAITS, type RateLimit } from '../../kernel/contract/limits.ts';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { RetryableError } from '../../kernel/faults.ts';
@@ -137,9 +137,9 @@ export class DynamoDbLimits implements BucketStore {
   /** Each place is an attribute of the tenant's row with the time until which it is taken. */
   async takeWaitingPlace(owner: Owner, untilMs: number, nowMs: number): Promise<(() => Promise<void>) | undefined> {
     const Key = limitRowKey(owner, 'waits');
-    let place = Math.floor(nowMs) % MOST_WAITS;
+    let place = Math.floor(nowMs) % MAX_WAITS;
     // Each rival that refuses this request has taken a place.
-    for (let attempt = 0; attempt <= MOST_WAITS; attempt += 1) {
+    for (let attempt = 0; attempt <= MAX_WAITS; attempt += 1) {
       const names = { '#place': `place${place}` };
       const taken = await this.#update({
         Key,
@@ -160,7 +160,7 @@ export class DynamoDbLimits implements BucketStore {
           });
         };
       }
-      const free = Array.from({ length: MOST_WAITS }, (_, each) => each).find(
+      const free = Array.from({ length: MAX_WAITS }, (_, each) => each).find(
         (each) => Number(taken.item[`place${each}`] ?? 0) <= nowMs,
       );
       if (free === undefined) return undefined;

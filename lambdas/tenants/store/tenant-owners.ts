@@ -53,7 +53,7 @@ export function parseOwner(item: Record<string, unknown>): { readonly name: stri
 }
 
 /** Maximum number of tenants that a process caches. */
-const MOST_KNOWN = 1_000;
+const MAX_CACHED = 1_000;
 
 export function tenantRowKey(id: TenantId): Record<string, string> {
   return { [KeyAttribute.partition]: RegistryRow.tenants, [KeyAttribute.sort]: id };
@@ -67,7 +67,7 @@ export function knownTenants(client: DynamoDBDocumentClient, TableName: string, 
     const get = { TableName, Key: tenantRowKey(id), ProjectionExpression: KeyAttribute.sort, ConsistentRead: true };
     const { Item } = await readWithRetries(pacing, () => client.send(new GetCommand(get)));
     if (Item === undefined) return false;
-    if (known.size >= MOST_KNOWN) known.clear();
+    if (known.size >= MAX_CACHED) known.clear();
     known.add(id);
     return true;
   };

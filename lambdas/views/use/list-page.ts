@@ -34,12 +34,12 @@ export interface Shown {
 }
 
 /** Maximum number of rows that one request examines, which bounds the cost of a filter that few rows match. */
-export const MOST_EXAMINED = 1_000;
+export const MAX_EXAMINED = 1_000;
 /** Rows per read, once the first read did not fill the page. */
 const CHUNK = 250;
 
 /**
- * A page of objects. Rows that do not match are skipped until the page is full, the list ends, or {@link MOST_EXAMINED}
+ * A page of objects. Rows that do not match are skipped until the page is full, the list ends, or {@link MAX_EXAMINED}
  * rows were examined. Only in the last case can a page that is not the last be short or empty; `next` is then the last
  * examined row.
  */
@@ -60,10 +60,10 @@ export async function shownPage(
     hasMore: next !== undefined,
     ...(next === undefined ? {} : { next: idOf(next.sort) }),
   });
-  for (let examined = 0; examined < MOST_EXAMINED; ) {
+  for (let examined = 0; examined < MAX_EXAMINED; ) {
     // With a filter, one row more shows whether there are more, when all match.
     const first = page.limit + (pick === undefined ? 0 : 1);
-    const limit = at === undefined ? first : Math.min(CHUNK, MOST_EXAMINED - examined);
+    const limit = at === undefined ? first : Math.min(CHUNK, MAX_EXAMINED - examined);
     const chunk = await listPage(views, list, { ...page, ...(at === undefined ? {} : cursorAt(at, upwards)), limit });
     const inOrder = upwards ? chunk.rows.toReversed() : chunk.rows;
     const picked = pick === undefined ? inOrder : await Promise.all(inOrder.map(pick));

@@ -26,7 +26,7 @@ const MAX_PAGES = 1_000;
  */
 const MAX_PAGES_OF_CURRENCY = 40;
 /** Minimum number of rows of such a page; a megabyte is about a thousand. */
-const LEAST_PAGE = 500;
+const MIN_PAGE = 500;
 
 /**
  * Reads the books from the Views. A page of entries reads about its own size, or for a rare currency at most some
@@ -67,7 +67,7 @@ export class ViewLedgerReader implements LedgerReader {
           .filter((entry) => after === undefined || byPosition(after, entry) < 0),
       );
       if (rows.length < rowsAtOnce) break;
-      rowsAtOnce = Math.max(rowsAtOnce, LEAST_PAGE);
+      rowsAtOnce = Math.max(rowsAtOnce, MIN_PAGE);
       // A trailing space gives the next possible sort key.
       from = `${rows.at(-1)?.sort ?? from} `;
     }

@@ -19,11 +19,11 @@ const PACES: Readonly<Record<Pace, readonly [number, number]>> = {
 };
 
 /** Acts about nothing, for example outages. They happen around an act of a subject. */
-const MOST_SURROUNDINGS = 4;
+const MAX_SURROUNDINGS = 4;
 /** Acts that follow one another, for example refund, failure of the refund, and so on. */
-const MOST_FOLLOWERS = 12;
+const MAX_FOLLOWERS = 12;
 /** Draws of an act, until one fits the subject. */
-const MOST_DRAWS = 6;
+const MAX_DRAWS = 6;
 
 /** The history of a seed: always the same one. @throws Error when there is no such profile */
 export function generate(seed: number, profileName: string): History {
@@ -75,7 +75,7 @@ class Writer {
     const earlier = [root, ...this.#follow(maker, this.#drawing(dice, root, [root]), root)];
     const acts = this.#actsAbout(maker.makes);
     const count = acts.length === 0 ? 0 : dice.whole(least, most);
-    for (let act = 1; act <= count && earlier.length <= MOST_FOLLOWERS; act += 1) {
+    for (let act = 1; act <= count && earlier.length <= MAX_FOLLOWERS; act += 1) {
       const ofAct = dice.named(`act ${act}`);
       const step = this.#drawFitting(acts, this.#drawing(ofAct, root, earlier));
       if (step !== undefined) earlier.push(...step);
@@ -87,7 +87,7 @@ class Writer {
     const acts = this.#actsAbout('nothing').filter(({ makes }) => makes === undefined);
     const all = this.#steps.filter(({ atMs }) => atMs > 0);
     if (acts.length === 0 || all.length === 0) return;
-    const count = dice.whole(0, MOST_SURROUNDINGS);
+    const count = dice.whole(0, MAX_SURROUNDINGS);
     for (let number = 1; number <= count; number += 1) {
       const ofAct = dice.named(`act ${number}`);
       const act = ofAct.weighted(acts, ({ weight }) => weight);
@@ -107,7 +107,7 @@ class Writer {
 
   #drawFitting(acts: readonly Act[], drawing: Drawing): readonly Step[] | undefined {
     const { dice, earlier, root } = drawing;
-    for (let attempt = 1; attempt <= MOST_DRAWS; attempt += 1) {
+    for (let attempt = 1; attempt <= MAX_DRAWS; attempt += 1) {
       const act = dice.weighted(acts, ({ weight }) => weight);
       const after = dice.chance(0.7) ? earlier.at(-1) : root;
       const step = this.#draw(act, drawing, (after?.atMs ?? 0) + wait(dice, act.pace));
@@ -123,7 +123,7 @@ class Writer {
       const atMs = (draft.fromMs ?? step.atMs) + wait(drawing.dice, draft.pace);
       const next = this.#write(draft, known, Math.max(1, atMs));
       steps.push(next, ...this.#follow(actNamed(draft.act), known, next, draft.leadsTo?.(next)));
-      if (steps.length >= MOST_FOLLOWERS) break;
+      if (steps.length >= MAX_FOLLOWERS) break;
     }
     return steps;
   }

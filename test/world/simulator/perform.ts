@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000;
 const AGAIN_MS = [5_000, 60_000, 600_000, ...[1, 6, 12, 12, 20, 21].map((hours) => hours * HOUR_MS)] as const;
 
 /** A late callback is at least this late, so that another one can overtake it. Milliseconds. */
-const LEAST_LATE_MS = 100;
+const MIN_LATE_MS = 100;
 
 /** The time of the last step, and of the end of what lasts, for example an outage. Since the history began. */
 export function lengthOf({ steps }: History): number {
@@ -46,7 +46,7 @@ function deliverCallbacks({ system, habits }: Scene): void {
   };
   const lateness = (name: string, { late, lateMs }: Pick<CallbackHabits, 'late' | 'lateMs'>): number =>
     system.decide(`${name} late`) < late
-      ? Math.round(LEAST_LATE_MS + system.decide(`${name} how late`) ** 2 * lateMs)
+      ? Math.round(MIN_LATE_MS + system.decide(`${name} how late`) ** 2 * lateMs)
       : Math.round(system.decide(`${name} soon`) * 50);
 
   const deliver = (processor: string, event: SandboxEvent, name: string, attempt: number, waitMs: number): void =>

@@ -17,7 +17,7 @@ import { PROFILES } from './profiles.ts';
 import { type Shown, shrink } from './shrink.ts';
 
 /** Runs of one history to find a shorter one. */
-const MOST_SHRINKING_RUNS = 150;
+const MAX_SHRINKING_RUNS = 150;
 const PROGRESS_MS = 10_000;
 const REACHED = new URL('../../../docs/proof/reached.json', import.meta.url);
 /** Error objects of injected faults are many; the beginning of a stack is enough. */
@@ -81,7 +81,7 @@ async function printShortest(oracle: string, history: History): Promise<void> {
     const { oracles, faults } = await violated(shorter);
     return { violates: oracles.includes(oracle), faults };
   };
-  const shortest = values.whole ? history : (await shrink(history, run, MOST_SHRINKING_RUNS)).history;
+  const shortest = values.whole ? history : (await shrink(history, run, MAX_SHRINKING_RUNS)).history;
   say(`\n${oracle}\n${describeHistory(shortest)}`);
   const shown = await play(shortest).catch(() => undefined);
   for (const { what, about } of shown?.violations.filter((each) => each.oracle === oracle).slice(0, 3) ?? [])

@@ -5,7 +5,7 @@ import type { Fault, FaultKind, FaultRates } from './contract.ts';
 import { fractionOf } from './random.ts';
 
 /** Turns of the event loop after which a process that neither waits nor ends is an error. */
-const MOST_TURNS = 500_000;
+const MAX_TURNS = 500_000;
 /** Of the calls of a service that is out of order: those that succeed, and those that were applied although they failed. */
 export interface Outage {
   readonly spared: number;
@@ -186,7 +186,7 @@ export class Simulation {
       if (this.#failure !== undefined) return reject(this.#failure.error);
       if (this.#busy > 0 || this.#active.size > 0) {
         turns += 1;
-        if (turns < MOST_TURNS) return void setImmediate(turn);
+        if (turns < MAX_TURNS) return void setImmediate(turn);
         const names = [...this.#active].map(({ name, of }) => `${of} ${name}`).join(', ');
         return reject(new Error(`neither waits nor ends: ${names}; calls: ${this.#busy}`));
       }

@@ -68,7 +68,7 @@ const FIRST_SETTINGS: Settings = {
 /** What a recovery takes at most. */
 const RECOVERY_MS = 60_000;
 /** Pages of one republishing; letters of one redrive. */
-const MOST_PAGES = 50;
+const MAX_PAGES = 50;
 const MAX_DEAD_LETTERS = 100;
 const UNAUTHORIZED = JSON.stringify({ error: { code: 'unauthorized', message: 'The secret is another one.' } });
 const WRONG = [
@@ -352,7 +352,7 @@ export class SimulatedSystem implements RunningSystem {
   async republish(fromMs: number, untilMs: number): Promise<void> {
     const process = this.simulation.process;
     let sinceMs = fromMs;
-    for (let page = 0; page < MOST_PAGES; page += 1) {
+    for (let page = 0; page < MAX_PAGES; page += 1) {
       const ended = await process.until(this.account.invoke('republish-range', process.token(), { sinceMs, untilMs }));
       const { nextMs } = ended.kind === 'returned' ? (ended.value as { readonly nextMs?: number }) : {};
       if (nextMs === undefined) return;

@@ -186,7 +186,7 @@ interface Flood extends Arguments {
 }
 
 /** The sandbox writes a row for each new refund, in one transaction. */
-const MOST_AT_ONCE = 80;
+const MAX_AT_ONCE = 80;
 
 const canFlood = ({ capturedMinor, refunds }: ProcessorCharge): boolean => capturedMinor > 1 && refunds.length === 0;
 
@@ -236,8 +236,8 @@ const flood = act<Flood>({
         const id = `re_${chargeId}_${index}`;
         return { id, object: 'refund', charge: chargeId, amount: 1, status: 'succeeded', metadata: {} };
       });
-      for (let known = 0; known < count; known += MOST_AT_ONCE) {
-        const shown = made.slice(0, known + MOST_AT_ONCE);
+      for (let known = 0; known < count; known += MAX_AT_ONCE) {
+        const shown = made.slice(0, known + MAX_AT_ONCE);
         await inside.correct(chargeId, { refunds: shown, amount_refunded: shown.length });
       }
       // One callback tells of all of them.

@@ -170,7 +170,7 @@ interface ByHand extends Arguments {
 
 /** The archive has rows after some minutes. */
 const ARCHIVED_MS = 10 * MINUTE_MS;
-const MOST_WAITS = 10;
+const MAX_WAITS = 10;
 
 const changeByHand = act<ByHand>({
   name: 'change_by_hand',
@@ -183,7 +183,7 @@ const changeByHand = act<ByHand>({
   play: async (scene, step) => {
     const { system } = scene;
     const share = system.decide(`step ${step.id} row`);
-    for (let wait = 0; wait < MOST_WAITS; wait += 1) {
+    for (let wait = 0; wait < MAX_WAITS; wait += 1) {
       for (const id of [orderOf(scene, step), paymentOf(scene, step)]) {
         const end = id === undefined ? 'nothing' : await system.changeByHand(id, step.how, share);
         if (end !== 'nothing') return end;

@@ -267,7 +267,7 @@ const runJob = act<Job>({
   describe: ({ job }) => `an operator starts the job ${job}`,
 });
 
-const MOST_HOURS = 24;
+const MAX_HOURS = 24;
 
 interface Redrive extends Arguments {
   readonly what: 'queues' | 'letters';
@@ -285,7 +285,7 @@ const redrive = act<Redrive>({
     const dead = () => Object.entries(system.queues).filter(([name, count]) => count > 0 && /dead|parked/.test(name));
     const deadLetters = () => (system.queues['letters'] ?? 0) > 0;
     // Messages are tried for hours before they are dead.
-    for (let hour = 0; hour < MOST_HOURS && dead().length === 0 && !deadLetters(); hour += 1)
+    for (let hour = 0; hour < MAX_HOURS && dead().length === 0 && !deadLetters(); hour += 1)
       await system.sleep(HOUR_MS);
     const left = dead();
     const hasDeadLetters = deadLetters();

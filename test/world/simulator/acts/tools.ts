@@ -52,7 +52,7 @@ const annotate = act<Annotation>({
 });
 
 /** Messages are tried for hours before they are dead. */
-const MOST_HOURS = 24;
+const MAX_HOURS = 24;
 
 /** By the API, which puts each message back once. */
 const redriveQueue = act<Arguments>({
@@ -67,7 +67,7 @@ const redriveQueue = act<Arguments>({
     const { system } = scene;
     const dead = () =>
       Object.entries(system.queues).flatMap(([name, count]) => (count > 0 && name.endsWith('-dead') ? [name] : []));
-    for (let hour = 0; hour < MOST_HOURS && dead().length === 0; hour += 1) await system.sleep(HOUR_MS);
+    for (let hour = 0; hour < MAX_HOURS && dead().length === 0; hour += 1) await system.sleep(HOUR_MS);
     let end = 'nothing';
     for (const name of dead()) {
       const path = `/v1/admin/queues/${name.replace(/-dead$/, '-DeadLetters')}/redrive`;
@@ -84,7 +84,7 @@ interface Export extends Arguments {
 }
 
 const MINUTE_MS = 60_000;
-const MOST_LOOKS = 60;
+const MAX_LOOKS = 60;
 /** Before every history. */
 const FIRST_DAY = '2026-03-01';
 
@@ -108,7 +108,7 @@ const exportRows = act<Export>({
     if (made.answer?.status !== 202) return endOf(made);
     const { id } = JSON.parse(made.answer.body) as { readonly id: string };
     // Reading it starts a writer in the place of one that did not start.
-    for (let look = 0; look < MOST_LOOKS; look += 1) {
+    for (let look = 0; look < MAX_LOOKS; look += 1) {
       await system.sleep(MINUTE_MS);
       const { answer } = await ask(scene, step, { method: 'GET', path: `/v1/exports/${id}`, tenant });
       const { status } = (answer?.status === 200 ? JSON.parse(answer.body) : {}) as { readonly status?: string };

@@ -159,12 +159,12 @@ export function checkOrderQueued(
 }
 
 /** A run needs one message, and a duplicate ends soon. More than this are never under way. */
-const MOST_MESSAGES = 100;
+const MAX_MESSAGES = 100;
 
 /** After every step: duplicates of the messages of runs do not add up. */
 export function checkMessages({ crowds }: Observed): readonly Violation[] {
   return Object.entries(crowds).flatMap(([queue, messages]) => {
-    if (!queue.endsWith('-jobs') || messages <= MOST_MESSAGES) return [];
+    if (!queue.endsWith('-jobs') || messages <= MAX_MESSAGES) return [];
     return [{ oracle: 'the messages of a run end', what: `${messages} messages were in ${queue} at a time` }];
   });
 }
