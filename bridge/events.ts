@@ -91,7 +91,7 @@ export class EventBridge {
         }),
         { abortSignal: stop },
       );
-      const settled = await Promise.all(Messages.map((message) => this.#carry(message)));
+      const settled = await Promise.all(Messages.map((message) => this.#forward(message)));
       return !settled.includes(false);
     } catch (error) {
       if (!stop.aborted) this.#direction.failed(error);
@@ -99,7 +99,7 @@ export class EventBridge {
     }
   }
 
-  async #carry({ Body = '', ReceiptHandle }: Message): Promise<boolean> {
+  async #forward({ Body = '', ReceiptHandle }: Message): Promise<boolean> {
     const begunAtMs = Date.now();
     try {
       const read = readEvent(Body);

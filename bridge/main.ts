@@ -19,7 +19,7 @@ const CALLS = { requestTimeout: 5_000, throwOnRequestTimeout: true, connectionTi
 /** SQS waits up to 20 seconds for a message. Milliseconds. */
 const LONG_POLLS = { requestTimeout: 25_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 };
 /** Time for the last acknowledgements at a stop. Unacknowledged messages are redelivered. Milliseconds. */
-const FAREWELL_MS = 3_000;
+const SHUTDOWN_GRACE_MS = 3_000;
 
 async function run(settings: BridgeSettings): Promise<void> {
   const { requests, events } = settings;
@@ -54,7 +54,7 @@ async function run(settings: BridgeSettings): Promise<void> {
   } finally {
     failed.abort();
     await Promise.allSettled(works);
-    await Promise.race([nats.drain().catch(() => undefined), sleep(FAREWELL_MS)]);
+    await Promise.race([nats.drain().catch(() => undefined), sleep(SHUTDOWN_GRACE_MS)]);
   }
 }
 

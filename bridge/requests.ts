@@ -20,7 +20,7 @@ type RequestSettings = NonNullable<BridgeSettings['requests']>;
  */
 const LONGEST_SENT_BYTES = 180_000;
 /** All characters that SQS accepts (Amazon SQS API reference, "SendMessage"). */
-const TAKEN_BY_SQS = /^[\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]+$/u;
+const ACCEPTED_BY_SQS = /^[\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]+$/u;
 /**
  * Maximum redelivery delay of a message that the queue did not accept; the delay doubles from one second on.
  * Milliseconds.
@@ -31,7 +31,7 @@ const LONGEST_WAIT_MS = 30_000;
  */
 const MAX_ACK_PENDING = 1_000;
 /** A message is reported as in work this many times within the ack wait. */
-const SIGNS_OF_WORK = 3;
+const PROGRESS_SIGNALS = 3;
 
 /**
  * Carries messages from a stream of NATS JetStream to the queue of payment requests. A message is acknowledged after
@@ -70,7 +70,7 @@ export class RequestBridge {
     const messages = await durable.consume({ max_messages: inFlight, abort_on_missing_resource: true });
     stop.addEventListener('abort', () => void messages.close());
     if (stop.aborted) await messages.close();
-    await this.#carryAll(messages);
+    await this.#forwardAll(messages);
     if (!stop.aborted) throw new Error(`the consumer ${consumer} of the stream ${stream} ended`);
   }
 
@@ -89,21 +89,21 @@ export class RequestBridge {
     });
   }
 
-  async #carryAll(messages: ConsumerMessages): Promise<void> {
+  async #forwardAll(messages: ConsumerMessages): Promise<void> {
     const underWay = new Set<Promise<void>>();
     for await (const message of messages) {
-      const work = this.#carry(message).finally(() => underWay.delete(work));
+      const work = this.#forward(message).finally(() => underWay.delete(work));
       underWay.add(work);
       if (underWay.size >= this.#settings.inFlight) await Promise.race(underWay);
     }
     await Promise.all(underWay);
   }
 
-  async #carry(message: JsMsg): Promise<void> {
+  async #forward(message: JsMsg): Promise<void> {
     const { ackWaitSeconds } = this.#settings;
     const stillAtWork = setInterval(
       () => this.#signal(() => message.working()),
-      (ackWaitSeconds * 1_000) / SIGNS_OF_WORK,
+      (ackWaitSeconds * 1_000) / PROGRESS_SIGNALS,
     );
     if (message.redelivered) this.#direction.redelivered += 1;
     const begunAtMs = Date.now();
@@ -139,7 +139,7 @@ export class RequestBridge {
       MessageBody: asText ?? (Buffer.from(data.subarray(0, LONGEST_SENT_BYTES)).toString('base64') || '='),
       MessageAttributes: {
         // A subject with other characters is mapped to no tenant. The handler parks the message.
-        subject: text(TAKEN_BY_SQS.test(subject) ? subject : encodeURIComponent(subject)),
+        subject: text(ACCEPTED_BY_SQS.test(subject) ? subject : encodeURIComponent(subject)),
         ...(asText === undefined ? { encoding: text('base64') } : {}),
         stream: text(this.#settings.stream),
         sequence: text(String(seq)),
@@ -153,7 +153,7 @@ export class RequestBridge {
 function textOf(data: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data);
-    return TAKEN_BY_SQS.test(text) ? text : undefined;
+    return ACCEPTED_BY_SQS.test(text) ? text : undefined;
   } catch {
     return undefined;
   }

@@ -109,10 +109,10 @@ export async function allOwners(owners: DynamoDbOwners): Promise<readonly Activi
 
 function cells({ occurredAtMs, action, actor, about, details = {} }: ActivityEntry): readonly string[] {
   const shownDetails = Object.entries(details).map(([name, value]) => `${name}=${value}`);
-  return [isoTime(occurredAtMs), action, whoOf(actor), [...about, ...shownDetails].join(' ')];
+  return [isoTime(occurredAtMs), action, actorName(actor), [...about, ...shownDetails].join(' ')];
 }
 
-function whoOf(actor: ActivityEntry['actor']): string {
+function actorName(actor: ActivityEntry['actor']): string {
   if (actor.by === 'request') return actor.keyId;
   return actor.by === 'start' ? 'start' : actor.operator;
 }

@@ -13,7 +13,7 @@ import { type ChainId, isOrderId, parsePaymentId } from '../lambdas/payments/ids
 import { DynamoDbStore } from '../lambdas/payments/store/dynamodb-store.ts';
 import { readChain } from '../lambdas/payments/use/payment-chain.ts';
 import { DynamoDbViews } from '../lambdas/views/store/dynamodb-views.ts';
-import { ProjectedEvents } from '../lambdas/views/use/seen-events.ts';
+import { ProjectedEvents } from '../lambdas/views/use/projected-events.ts';
 import { DynamoDbWebhooks } from '../lambdas/webhooks/store/dynamodb-webhooks.ts';
 import { eraseAnswers } from '../lambdas/webhooks/use/erase-answers.ts';
 import { openTables } from './deployment.ts';

@@ -17,7 +17,7 @@ const MAX_SHOWN = 50;
  * Time before the newest row to which records are restored: the archive may lack older rows of other payments, in a
  * batch that was not written. Milliseconds.
  */
-const BEFORE_NEWEST_MS = 10 * 60_000;
+const RESTORE_MARGIN_MS = 10 * 60_000;
 
 interface Chosen {
   readonly archiveBucket?: string;
@@ -59,7 +59,7 @@ async function rebuild(session: Session, table: string, chosen: Chosen): Promise
   const restored = { ledger: table, ledgerStream };
   const { different, unreadable, newestMs } = copied;
   const restoreTo = {
-    idempotency: Math.floor((newestMs - BEFORE_NEWEST_MS) / 1_000),
+    idempotency: Math.floor((newestMs - RESTORE_MARGIN_MS) / 1_000),
     registry: Math.ceil(newestMs / 1_000),
   };
   session.show({ ...copied, restoredTables: restored, restoreTo }, [

@@ -3,7 +3,7 @@ import type { RepublishAnswer, RepublishRequest } from '../lambdas/events/contra
 import { CliFailure, ExitCode } from './failure.ts';
 
 /** Number of consecutive runs without progress after which the bus counts as unavailable. */
-const MAX_STANDSTILLS = 5;
+const MAX_STALLED_RUNS = 5;
 
 /**
  * Republishes a range in several runs until it is complete.
@@ -21,7 +21,7 @@ export async function republishRange(
   let found = 0;
   let published = 0;
   let unpublishable = 0;
-  for (let standstills = 0; standstills < MAX_STANDSTILLS; ) {
+  for (let standstills = 0; standstills < MAX_STALLED_RUNS; ) {
     const answer = await invoke<RepublishAnswer>(client, functionName, { ...range, sinceMs });
     onAnswer(answer);
     found += answer.found;

@@ -21,7 +21,7 @@ import { RESTORABLE, type Restorable, restoreTables } from './restoring.ts';
 import { isoTime, readCountOf, readSeconds, type Session } from './session.ts';
 
 /** Tables that are restored by default. The Views are rebuilt from the Ledger instead. */
-const TOGETHER: readonly Restorable[] = ['idempotency', 'ledger', 'registry'];
+const RESTORED_TOGETHER: readonly Restorable[] = ['idempotency', 'ledger', 'registry'];
 const MAX_SEGMENTS = 64;
 /** Maximum number of ids that are printed. The JSON document contains all. */
 const MAX_SHOWN = 50;
@@ -49,9 +49,9 @@ export function addTables(program: Command, session: Session): void {
     )
     .option(
       '--only <tables>',
-      `a list of ${RESTORABLE.join(', ')}; the default is ${TOGETHER.join(', ')}`,
+      `a list of ${RESTORABLE.join(', ')}; the default is ${RESTORED_TOGETHER.join(', ')}`,
       readTables,
-      TOGETHER,
+      RESTORED_TOGETHER,
     )
     .action(async ({ to: toSeconds, only }: { to: number; only: readonly Restorable[] }) => {
       const target = await session.aws();

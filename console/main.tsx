@@ -34,7 +34,7 @@ const SCREENS = [
 ] as const;
 
 /** Screens of single objects. */
-const ONES: Readonly<Record<string, (props: { readonly id: string }) => VNode>> = {
+const ITEM_SCREENS: Readonly<Record<string, (props: { readonly id: string }) => VNode>> = {
   payments: Payment,
   waiting: Queue,
   jobs: Runs,
@@ -54,7 +54,7 @@ function screenOf(hash: string) {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
   const [name = '', encoded] = path.split('/');
   const filters = new URLSearchParams(query);
-  const One = ONES[name];
+  const One = ITEM_SCREENS[name];
   if (One !== undefined && encoded !== undefined) return { name, shown: <One id={decoded(encoded)} /> };
   const [found, , All] = SCREENS.find(([each]) => each === name) ?? SCREENS[0];
   return { name: found, shown: <All filters={filters} /> };

@@ -23,7 +23,7 @@ export interface ArchiveProps {
 /** Maximum number of rows, of some kilobytes each: Lambda also ends a batch at 6 MB. */
 const BATCH = 5_000;
 /** The Stream keeps records for 24 hours. A batch that cannot be archived must be reported before that. */
-const LONGEST_TRIED = Duration.hours(20);
+const MAX_RECORD_AGE = Duration.hours(20);
 /** Time in the queue of parked records. */
 export const ARCHIVE_PARKED = Duration.days(14);
 /** Age at which the alarm starts. Every batch waits for the batching window, and then takes seconds. */
@@ -72,7 +72,7 @@ export class Archive extends Construct {
         // ends them.
         bisectBatchOnError: true,
         retryAttempts: -1,
-        maxRecordAge: LONGEST_TRIED,
+        maxRecordAge: MAX_RECORD_AGE,
         // The message contains only a position in the Stream.
         onFailure: new SqsDlq(this.parked),
       }),

@@ -40,7 +40,7 @@ const BATCH = 100;
 /** It waits for an unavailable bus, and a last attempt takes less than a minute. */
 const TIMEOUT = Duration.seconds(RELAY_WAITS_SECONDS + 60);
 /** The Stream keeps records for 24 hours. A record that cannot be published must be reported before that. */
-const LONGEST_TRIED = Duration.hours(20);
+const MAX_RECORD_AGE = Duration.hours(20);
 /** The maximum of Lambda, after one and two minutes (AWS Lambda developer guide, "Asynchronous invocation"). */
 const REDRIVE_RETRIES = 2;
 /** Age at which the alarm starts. The way from the commit to the bus takes about a second. */
@@ -109,7 +109,7 @@ export class Events extends Construct {
         reportBatchItemFailures: true,
         bisectBatchOnError: true,
         retryAttempts: RELAY_TRIES,
-        maxRecordAge: LONGEST_TRIED,
+        maxRecordAge: MAX_RECORD_AGE,
         // The message contains only a position in the Stream. The redrive publishes the time range again.
         onFailure: new SqsDlq(this.parked),
         filters: [

@@ -12,7 +12,7 @@ import { selfCheck } from './self-check.ts';
 import { sentenceOf } from './sentence.mjs';
 import { StateFile } from './state-file.ts';
 
-const USUAL_PORT = 4566;
+const DEFAULT_PORT = 4566;
 
 interface Options {
   readonly detach: boolean;
@@ -27,7 +27,7 @@ const options = new Command('npm start --')
   .option('--detach', 'return once it is ready, and leave it running', false)
   .option('--fresh', 'begin with empty tables and new keys', false)
   .option('--deploy', 'deploy the stacks, even if their sources have not changed', false)
-  .option('--port <number>', 'the port to take when it is free', String(USUAL_PORT))
+  .option('--port <number>', 'the port to take when it is free', String(DEFAULT_PORT))
   .option('--directory <path>', 'the directory of its files', PAYONCE_DIRECTORY)
   .parse()
   .opts<Options>();

@@ -12,7 +12,7 @@ const FIELDS: readonly Filter[] = [
   { name: 'mode', label: 'Mode', required: true, choices: ['test', 'live'] },
 ];
 const KINDS: readonly Export['kind'][] = ['entries', 'payments', 'refunds', 'disputes', 'events'];
-const WHAT_IT_DOES = 'Writes a CSV file of these rows. It is kept for seven days.';
+const DESCRIPTION = 'Writes a CSV file of these rows. It is kept for seven days.';
 
 /** The requested files. */
 export function Exports({ filters }: { readonly filters: URLSearchParams }) {
@@ -42,7 +42,7 @@ function OfTenant({ tenant, mode }: { readonly tenant: string; readonly mode: st
       <p class="acts">
         <Act
           name="Export"
-          does={WHAT_IT_DOES}
+          does={DESCRIPTION}
           role="operator"
           tenant={owner}
           path={EXPORTS}
@@ -131,7 +131,7 @@ export function ExportShown({
     <p class="acts">
       <Act
         name="Export as CSV"
-        does={`${WHAT_IT_DOES} All rows that match, from ${from} to ${to}.`}
+        does={`${DESCRIPTION} All rows that match, from ${from} to ${to}.`}
         role="operator"
         because={because ?? days}
         tenant={tenant}

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { FOR_EVER, headersOfConsole, typeOfAsset } from '../../lambdas/api-docs/console-page.ts';
+import { headersOfConsole, IMMUTABLE, typeOfAsset } from '../../lambdas/api-docs/console-page.ts';
 import type { Lab } from './lab.ts';
 
 const asked = z.strictObject({ trouble: z.string() });
@@ -64,7 +64,7 @@ export function labServer(lab: Lab, folder: string, port: number): (request: Req
     const text =
       type === undefined ? undefined : await readFile(join(folder, 'assets', name), 'utf8').catch(() => undefined);
     if (type === undefined || text === undefined) return notFound(req.path);
-    return new Response(text, { headers: { ...FOR_EVER, 'content-type': type } });
+    return new Response(text, { headers: { ...IMMUTABLE, 'content-type': type } });
   });
   app.get('/lab', ({ json }) => json(lab.state(), 200, NO_STORE));
   app.get('/lab/runs/:id', ({ json, req }) => {

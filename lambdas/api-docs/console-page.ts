@@ -30,7 +30,7 @@ export function headersOfConsole(signIn: ConsoleSignIn | undefined) {
   };
 }
 
-export const FOR_EVER = { 'cache-control': 'public, max-age=31536000, immutable' };
+export const IMMUTABLE = { 'cache-control': 'public, max-age=31536000, immutable' };
 
 /** The content type of a built file. @returns undefined when no built file has this name */
 export function typeOfAsset(name: string): (typeof TYPES)[keyof typeof TYPES] | undefined {

@@ -4,7 +4,7 @@ import { gatewayResult } from '../http/http-answer.ts';
 import { JSON_TYPE } from '../kernel/answer.ts';
 import type { ConsoleSignIn } from '../kernel/contract/environment.ts';
 import { base32, type Digest } from '../kernel/digest.ts';
-import { FOR_EVER, headersOfConsole, typeOfAsset } from './console-page.ts';
+import { headersOfConsole, IMMUTABLE, typeOfAsset } from './console-page.ts';
 import { CONTENT_SECURITY_POLICY, docsPage, START_SCRIPT } from './docs-page.ts';
 import { openApiDocument } from './openapi.ts';
 
@@ -107,7 +107,7 @@ function assetOf(name: string, readAsset: ReadAsset, content: (read: () => Promi
   const read = content(() => readAsset(`console/assets/${name}`));
   return type === undefined
     ? []
-    : [{ method: 'GET' as const, path: `/console/assets/${name}`, type, read, headers: FOR_EVER }];
+    : [{ method: 'GET' as const, path: `/console/assets/${name}`, type, read, headers: IMMUTABLE }];
 }
 
 /** The tag is weak, because the bytes differ with the content coding (RFC 9110, section 8.8.1). */

@@ -1,4 +1,4 @@
-import { answering, type Handled, refusal as problemHandled, type Seen } from '../http/authenticated-api.ts';
+import { answering, type Handled, type LogFields, refusal as problemHandled } from '../http/authenticated-api.ts';
 import type { GatewayEvent, GatewayRequest, GatewayResult } from '../http/gateway-request.ts';
 import { jsonAnswer } from '../http/http-answer.ts';
 import { problem } from '../http/problems.ts';
@@ -30,7 +30,7 @@ export function callbacksApi(tools: CallbacksApiTools): (event: GatewayEvent) =>
   );
 }
 
-async function handle(tools: CallbacksApiTools, request: GatewayRequest, seen: Seen): Promise<Handled> {
+async function handle(tools: CallbacksApiTools, request: GatewayRequest, seen: LogFields): Promise<Handled> {
   const [first, name, mode, ...deeper] = request.path;
   const source = tools.sources.find((each) => each.name === name && each.mode === mode);
   if (first !== 'callbacks' || source === undefined || deeper.length > 0) {
@@ -66,7 +66,7 @@ async function signatureProblem(
   return problem('invalid_signature', 'The signature is not good, or its time is more than 300 seconds away.');
 }
 
-function counted(outcome: CallbackOutcome, seen: Seen): Handled['counts'] {
+function counted(outcome: CallbackOutcome, seen: LogFields): Handled['counts'] {
   switch (outcome.kind) {
     case 'redelivered':
       return ['callback_redelivered'];

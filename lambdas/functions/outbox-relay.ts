@@ -5,8 +5,8 @@ import { readRelayConfig } from '../events/settings.ts';
 import { EventBridgePublisher, eventBridgeClient } from '../events/store/eventbridge-publisher.ts';
 import { configuredParking } from '../events/store/sqs-parking.ts';
 import { readStreamRecord } from '../events/store/stream-records.ts';
-import { type PatientAttempt, relayPatiently } from '../events/use/relay-patiently.ts';
 import type { Accepted, RelayAlarm } from '../events/use/relay-transitions.ts';
+import { type RelayAttempt, relayWithRetries } from '../events/use/relay-with-retries.ts';
 import { DynamoDbJobMarks } from '../jobs/store/dynamodb-job-marks.ts';
 import { ALARM_RUN } from '../kernel/contract/metrics.ts';
 import { queues } from '../kernel/platform/sqs.ts';
@@ -41,12 +41,12 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
     digest,
     report: (error: unknown) => telemetry.fault('outbox-relay', error),
     marks: new DynamoDbJobMarks(documents, config.tables.registry, pacing),
-    onAttempt: (attempt: PatientAttempt) => telemetry.batch(attempt),
+    onAttempt: (attempt: RelayAttempt) => telemetry.batch(attempt),
     ...pacing,
   };
   return async ({ Records }: { readonly Records: readonly unknown[] }): Promise<DynamoDBBatchResponse> => {
     const deadlineMs = clock.nowMs() + RELAY_WAITS_SECONDS * 1_000;
-    const againFrom = await relayPatiently(tools, Records.map(readStreamRecord), deadlineMs);
+    const againFrom = await relayWithRetries(tools, Records.map(readStreamRecord), deadlineMs);
     return { batchItemFailures: againFrom === undefined ? [] : [{ itemIdentifier: againFrom }] };
   };
 }

@@ -112,7 +112,9 @@ async function paymentJobs(
       ...(partiesConfig === undefined ? {} : { parties: await configuredParties(partiesConfig, platform) }),
       onResolved: (queue, resolved) => reportResolved(telemetry, queue, resolved),
     }),
-    'retry-orphans': retryOrphansJob({ ...payments, shelf: effects }, (retried) => reportRetried(telemetry, retried)),
+    'retry-orphans': retryOrphansJob({ ...payments, orphanStore: effects }, (retried) =>
+      reportRetried(telemetry, retried),
+    ),
     'expire-authorizations': expireAuthorizationsJob({
       ...payments,
       holds: new DynamoDbDueQueue({ client: documents, table: tables.registry, pacing, unreadable }, HOLDS),

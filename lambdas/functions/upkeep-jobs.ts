@@ -59,7 +59,7 @@ import { DynamoDbOwners } from '../tenants/store/tenant-owners.ts';
 import { readViewsTable } from '../views/settings.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 import { closeAllDays } from '../views/use/close-all-days.ts';
-import { ProjectedEvents } from '../views/use/seen-events.ts';
+import { ProjectedEvents } from '../views/use/projected-events.ts';
 import { readWebhookConfig } from '../webhooks/settings.ts';
 import { DynamoDbWebhooks } from '../webhooks/store/dynamodb-webhooks.ts';
 import { configuredTasks } from '../webhooks/transport/webhook-clients.ts';

@@ -29,7 +29,7 @@ export interface Call<Tools, Who = Caller> {
   /** Takes a place for a request that waits for another one of its tenant. @returns undefined when there is none */
   readonly enterWait: Waiting['enter'];
   /** Filled as soon as values are known, so that they are logged even when the request fails. */
-  readonly seen: Seen;
+  readonly seen: LogFields;
 }
 
 /** The cause of what a request changes. */
@@ -41,7 +41,7 @@ export function causedByRequest({
 }
 
 /** The fields of the log line beyond the answer. */
-export interface Seen {
+export interface LogFields {
   route: string;
   tenantId?: TenantId;
   operationId?: OperationId;
@@ -154,13 +154,13 @@ export function apiFor<Tools, Who extends Limited, Entry extends RouteBy<Tools, 
 export function answering(
   { clock, telemetry }: Pick<ApiTools, 'clock' | 'telemetry'>,
   route: string,
-  handle: (request: GatewayRequest, receivedAtMs: number, seen: Seen) => Promise<Handled>,
+  handle: (request: GatewayRequest, receivedAtMs: number, seen: LogFields) => Promise<Handled>,
 ): Handler {
   return async (event) => {
     const receivedAtMs = clock.nowMs();
     const request = gatewayRequest(event);
     const { requestId, method } = request;
-    const seen: Seen = { route, alarm: alarmOnce(telemetry) };
+    const seen: LogFields = { route, alarm: alarmOnce(telemetry) };
     const { answer, counts, outcome } = await handle(request, receivedAtMs, seen).catch((error: unknown) => {
       telemetry.fault(requestId, error);
       return failed(error, requestId);
@@ -172,7 +172,7 @@ export function answering(
   };
 }
 
-function alarmOnce(telemetry: Telemetry): Seen['alarm'] {
+function alarmOnce(telemetry: Telemetry): LogFields['alarm'] {
   const raised = new Set<AlarmMetric>();
   return (what, about) => {
     if (raised.has(what)) return;

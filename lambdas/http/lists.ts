@@ -52,7 +52,7 @@ interface AskedPage {
 }
 
 /** The page that a query requests. */
-export function askedPage(asked: AskedPage) {
+export function pageRequest(asked: AskedPage) {
   const { created_from: createdFrom, created_to: createdTo, starting_after: after, ending_before: before } = asked;
   return {
     limit: asked.limit ?? DEFAULT_LIST_PAGE,

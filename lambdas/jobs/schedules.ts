@@ -110,7 +110,7 @@ export function isTimeZone(name: string): boolean {
 
 const MINUTE_MS = 60_000;
 /** More minutes than any daylight-saving change skips or repeats. */
-const MAX_LEAPT = 200;
+const MAX_DST_MINUTES = 200;
 
 /**
  * The next scheduled time, by the rules of EventBridge Scheduler (user guide, "Daylight savings time"): a local time
@@ -123,7 +123,7 @@ const MAX_LEAPT = 200;
 export function nextScheduled(schedule: Schedule, nowMs: number, lastMs?: number): number | undefined {
   if (schedule.kind === 'rate') return lastMs === undefined ? undefined : nextOfRate(schedule.everyMs, nowMs, lastMs);
   let afterMs = nowMs;
-  for (let leapt = 0; leapt < MAX_LEAPT; leapt += 1) {
+  for (let leapt = 0; leapt < MAX_DST_MINUTES; leapt += 1) {
     const next = schedule.cron.nextRun(new Date(afterMs));
     if (next === null) return undefined;
     const nextMs = next.getTime();

@@ -9,19 +9,19 @@ export interface Answer {
  * Stands in a stored answer for the fields that hold personal data. Those are read again from the details row when the answer
  * is replayed. In JSON text, a quotation mark inside a string is escaped, so no value can contain this text.
  */
-const LEFT_OUT = '"$details":0';
+const OMITTED = '"$details":0';
 
 /** The answer as it is stored. @param fields JSON text of the fields to leave out, without braces */
 export function leaveOut(answer: Answer, fields: string): Answer {
-  return { ...answer, body: answer.body.replace(fields, () => LEFT_OUT) };
+  return { ...answer, body: answer.body.replace(fields, () => OMITTED) };
 }
 
 export function hasLeftOut({ body }: Answer): boolean {
-  return body.includes(LEFT_OUT);
+  return body.includes(OMITTED);
 }
 
 export function putBack(answer: Answer, fields: string): Answer {
-  return { ...answer, body: answer.body.replace(LEFT_OUT, () => fields) };
+  return { ...answer, body: answer.body.replace(OMITTED, () => fields) };
 }
 
 /** The fields of an object as JSON text, without braces. */

@@ -66,7 +66,7 @@ export interface BucketState {
 }
 
 /** A request for tokens. All times are of the caller's clock. */
-export interface TokensAsked {
+export interface TokenRequest {
   /**
    * Read again for each attempt at the bucket, because a process may be paused for seconds between the start of the
    * request and its write.
@@ -79,7 +79,7 @@ export interface TokensAsked {
   readonly known?: BucketState;
 }
 
-export type TokensTaken = { readonly limit: RateLimit; readonly state: BucketState } & (
+export type TokenGrant = { readonly limit: RateLimit; readonly state: BucketState } & (
   | { readonly kind: 'taken'; readonly tokens: number; readonly isAmple: boolean }
   | { readonly kind: 'refused'; readonly retryAfterMs: number }
 );
@@ -87,7 +87,7 @@ export type TokensTaken = { readonly limit: RateLimit; readonly state: BucketSta
 /** The buckets that all processes share. */
 export interface BucketStore {
   /** @throws RetryableError if the store does not answer; tokens may then be lost */
-  take(bucket: Bucket, asked: TokensAsked): Promise<TokensTaken>;
+  take(bucket: Bucket, asked: TokenRequest): Promise<TokenGrant>;
   /**
    * Takes one of the places of a tenant's waiting requests.
    *
@@ -126,7 +126,7 @@ interface Held {
   readonly untilMs: number;
   readonly taken: number;
   tokens: number;
-  readonly last: TokensTaken;
+  readonly last: TokenGrant;
 }
 
 /**
@@ -167,7 +167,7 @@ export class TenantLimits {
     return this.#store.takeWaitingPlace(owner, nowMs + waitMs, nowMs);
   }
 
-  #hold(name: string, last: TokensTaken, fromMs: number): void {
+  #hold(name: string, last: TokenGrant, fromMs: number): void {
     this.#held.delete(name);
     const [oldest] = this.#held.keys();
     if (this.#held.size >= MAX_BUCKETS && oldest !== undefined) this.#held.delete(oldest);
@@ -185,7 +185,7 @@ export class TenantLimits {
  * While tokens are scarce, a process takes twice the number that it used of the last batch if it used all of them, and
  * otherwise the number that it used. At most half of the tokens of a steady process therefore stay unused.
  */
-function sizes(held: Held | undefined): Pick<TokensAsked, 'ample' | 'scarce' | 'known'> {
+function sizes(held: Held | undefined): Pick<TokenRequest, 'ample' | 'scarce' | 'known'> {
   if (held === undefined) return { ample: LARGEST_BATCH, scarce: 1 };
   const used = held.taken - held.tokens;
   const scarce = Math.max(1, held.tokens === 0 ? used * 2 : used);
@@ -197,6 +197,6 @@ export function batchOf(asked: number, { rate }: RateLimit): number {
   return Math.max(1, Math.min(asked, LARGEST_BATCH, Math.floor(rate / BATCHES_PER_SECOND)));
 }
 
-function limited({ limit }: TokensTaken, retryAfterMs: number): Admitted {
+function limited({ limit }: TokenGrant, retryAfterMs: number): Admitted {
   return { kind: 'limited', limit, retryAfterMs };
 }

@@ -64,7 +64,7 @@ export class ArchiveAuditor extends Construct {
       metric: payonceMetric({ service: AUDITOR_SERVICE, name: 'archive_listed', period: Duration.hours(1) }),
       threshold: 1,
       evaluationPeriods: MANIFESTS_LATE_HOURS,
-      isSignOfLife: true,
+      isHeartbeat: true,
     });
     new RunbookAlarm(this, 'ArchiveStopped', {
       description: 'Payments have outcomes, but nothing was archived for an hour.',

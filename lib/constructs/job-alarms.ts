@@ -35,7 +35,7 @@ export class JobAlarms extends Construct {
       description:
         'Nothing reports whether jobs are overdue: schedules, the executor or the worker of upkeep do not run.',
       threshold: 0,
-      isSignOfLife: true,
+      isHeartbeat: true,
       evaluationPeriods: SILENT_PERIODS,
     });
     for (const pace of Object.keys(FAILED_PERIODS) as Pace[]) {

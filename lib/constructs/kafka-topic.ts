@@ -83,7 +83,7 @@ export class KafkaTopic extends Construct {
         period: Duration.minutes(5),
         statistic: 'Sum',
       }),
-      isSignOfLife: true,
+      isHeartbeat: true,
       threshold: 0,
       evaluationPeriods: 3,
     });

@@ -16,13 +16,13 @@ export interface RunbookAlarmProps {
   /** The number of these periods that must breach the threshold. @default all */
   readonly datapointsToAlarm?: number;
   /** The alarm starts below the threshold instead, and when data is missing. @default missing data is not breaching */
-  readonly isSignOfLife?: boolean;
+  readonly isHeartbeat?: boolean;
 }
 
 /** The base of all alarms. The description links to the runbook. */
 export class RunbookAlarm extends Alarm {
   constructor(scope: Construct, id: string, props: RunbookAlarmProps) {
-    const { description, entry, metric, threshold, evaluationPeriods = 1, isSignOfLife = false } = props;
+    const { description, entry, metric, threshold, evaluationPeriods = 1, isHeartbeat = false } = props;
     const { datapointsToAlarm } = props;
     super(scope, id, {
       alarmDescription: `${description} What to do: docs/runbook.md#${entry}`,
@@ -30,10 +30,10 @@ export class RunbookAlarm extends Alarm {
       threshold,
       evaluationPeriods,
       ...(datapointsToAlarm === undefined ? {} : { datapointsToAlarm }),
-      comparisonOperator: isSignOfLife
+      comparisonOperator: isHeartbeat
         ? ComparisonOperator.LESS_THAN_THRESHOLD
         : ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-      treatMissingData: isSignOfLife ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
+      treatMissingData: isHeartbeat ? TreatMissingData.BREACHING : TreatMissingData.NOT_BREACHING,
     });
   }
 }

@@ -10,7 +10,7 @@ export interface Path {
 }
 
 /** One message's share of a batch of ten. */
-const OF_TEN = 0.1;
+const BATCH_SHARE = 0.1;
 /** Write units of a tenant's limit per request: a process takes tokens for eight requests with one write. */
 const LIMIT_UNITS = 1 / 8;
 const KILOBYTES_IN_GB = 1024 ** 2;
@@ -125,7 +125,7 @@ export function pathsOf({ memoryMb, consumers }: PathSettings) {
         readUnit: counted.callback.reads,
       },
     },
-    event: eventPath('The event of a payment, under load', event.writeUnits, event.reads, consumers, 0.02, OF_TEN),
+    event: eventPath('The event of a payment, under load', event.writeUnits, event.reads, consumers, 0.02, BATCH_SHARE),
     eventAlone: eventPath(
       'The event of a payment with a reference, alone',
       eventWithReference.writeUnits,
@@ -136,7 +136,7 @@ export function pathsOf({ memoryMb, consumers }: PathSettings) {
     ),
     commission: COMMISSION_PATH,
     webhook: webhookPath('A webhook, delivered at the first attempt', 1),
-    webhookUnderLoad: webhookPath('A webhook, under load', OF_TEN),
+    webhookUnderLoad: webhookPath('A webhook, under load', BATCH_SHARE),
     email: {
       title: 'An e-mail about an order or a receipt',
       assumes: 'The counter of its recipient costs one write unit; the mail service charges for the e-mail itself.',

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
-import type { OrphanShelf } from '../../lambdas/payments/use/unfinished-work.ts';
+import type { OrphanStore } from '../../lambdas/payments/use/unfinished-work.ts';
 import { callback, paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
 import { World } from '../world/world.ts';
 
@@ -103,12 +103,12 @@ describe('a callback that finds no payment', () => {
     test('also if the process dies before it has written that down', async () => {
       await harness.deliver(callback('evt_1', HOPELESS));
       harness.clock.advance(24 * HOUR_MS);
-      const shelf = {
-        waiting: (...read: Parameters<OrphanShelf['waiting']>) => harness.store.waiting(...read),
+      const orphanStore = {
+        waiting: (...read: Parameters<OrphanStore['waiting']>) => harness.store.waiting(...read),
         postponeOrphan: () => Promise.resolve(),
         giveUp: () => Promise.reject(new Error('the process is gone')),
       };
-      expect(await retry({ shelf })).toMatchObject({ failed: 1 });
+      expect(await retry({ orphanStore })).toMatchObject({ failed: 1 });
       expect(rung).toEqual([['undecidable', HOPELESS]]);
     });
 

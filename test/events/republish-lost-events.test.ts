@@ -11,7 +11,7 @@ import { LedgerChains } from '../../lambdas/orders/store/ledger-chains.ts';
 import { nextTransition } from '../../lambdas/payments/domain/transition.ts';
 import { positionAt, timeOf } from '../../lambdas/payments/use/transition-reader.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
-import { ProjectedEvents } from '../../lambdas/views/use/seen-events.ts';
+import { ProjectedEvents } from '../../lambdas/views/use/projected-events.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { RUN, requestedAt } from '../support/causes.ts';

@@ -5,7 +5,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import type { TransitionPlace } from '../../lambdas/payments/domain/transition.ts';
 import { detailsOf, nextTransition, type Transition } from '../../lambdas/payments/domain/transition.ts';
-import type { SeenEvents } from '../../lambdas/payments/use/transition-reader.ts';
+import type { ProcessedEvents } from '../../lambdas/payments/use/transition-reader.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { requestedAt } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
@@ -26,7 +26,7 @@ function completedAfter(minutes: number): readonly [Transition, Transition] {
   ];
 }
 
-function harness(minutes: readonly number[], seen?: SeenEvents, broken: readonly string[] = []) {
+function harness(minutes: readonly number[], seen?: ProcessedEvents, broken: readonly string[] = []) {
   const payments = minutes.map(completedAfter);
   const clock = new SimulatedClock(NOON + 60 * MINUTE_MS);
   const bus = new MemoryEventBus();
@@ -76,7 +76,7 @@ describe('republishing a range', () => {
   });
 
   test('publishes unseen events, and skips seen ones', async () => {
-    const seen: SeenEvents = {
+    const seen: ProcessedEvents = {
       unseen: async (places) => places.filter((place) => 'paymentId' in place && place.paymentId === lost),
     };
     const made = harness([1, 2, 3], seen);

@@ -2,9 +2,9 @@ import type { JobId } from '../../lambdas/jobs/contract/jobs.ts';
 import { type JobRun, runIdOf } from '../../lambdas/jobs/domain/job-run.ts';
 import { clockedRunOperation } from '../../lambdas/jobs/ids.ts';
 import { type AcceptRun, acceptRun } from '../../lambdas/jobs/use/accept-run.ts';
-import type { AskForRunTools } from '../../lambdas/jobs/use/ask-for-run.ts';
 import type { Job, JobCounts, JobItem } from '../../lambdas/jobs/use/job.ts';
 import { ONE_DONE } from '../../lambdas/jobs/use/job.ts';
+import type { RequestRunTools } from '../../lambdas/jobs/use/request-run.ts';
 import type { JobObserver } from '../../lambdas/jobs/use/work-run.ts';
 import { fingerprintOf } from '../../lambdas/kernel/fingerprint.ts';
 import { type OperationId, ownerToken } from '../../lambdas/kernel/ids.ts';
@@ -77,8 +77,8 @@ export function clocked(jobId: string, scheduledForMs: number): AcceptRun {
 }
 
 /** The executor's tools; its calls reach a route that is a process of its own. */
-export function asking(world: World, actor: Actor): AskForRunTools {
-  const routes: AskForRunTools['routes'] = {
+export function asking(world: World, actor: Actor): RequestRunTools {
+  const routes: RequestRunTools['routes'] = {
     ask: async ({ runId, scheduledForMs }) => {
       const [jobId = ''] = runId.split(':');
       const { kind } = await acceptRun(world.toolsOf(world.actor('route')), clocked(jobId, scheduledForMs));

@@ -36,7 +36,7 @@ import { type CreatePayment, createPayment } from '../../lambdas/payments/use/cr
 import { readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import { DynamoDbViews } from '../../lambdas/views/store/dynamodb-views.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
-import { ProjectedEvents } from '../../lambdas/views/use/seen-events.ts';
+import { ProjectedEvents } from '../../lambdas/views/use/projected-events.ts';
 import { sweepJob } from '../jobs/sweep-job.ts';
 import { MemoryMailer } from '../orders/memory-mailer.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';

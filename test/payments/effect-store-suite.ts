@@ -6,13 +6,13 @@ import type { EffectRecord } from '../../lambdas/once/domain/idempotency.ts';
 import { firstBrokenLink } from '../../lambdas/payments/domain/transition.ts';
 import type { Effect, EffectStore, OrphanedCallback } from '../../lambdas/payments/use/effect-store.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
-import type { OrphanShelf } from '../../lambdas/payments/use/unfinished-work.ts';
+import type { OrphanStore } from '../../lambdas/payments/use/unfinished-work.ts';
 import { ALL_DUE } from '../support/due.ts';
 import { openRecord, outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 export interface EffectStoreUnderTest {
   readonly payments: PaymentStore;
-  readonly effects: EffectStore & OrphanShelf;
+  readonly effects: EffectStore & OrphanStore;
 }
 
 const T0 = Date.UTC(2026, 2, 1, 12);
@@ -21,7 +21,7 @@ const PAGE = { afterSequence: 0, limit: 9 };
 /** The contract of the store of effects, over DynamoDB in memory and over its API. */
 export function describeEffectStore(name: string, make: () => Promise<EffectStoreUnderTest>): void {
   let made = 0;
-  let effects: EffectStore & OrphanShelf;
+  let effects: EffectStore & OrphanStore;
   let payments: PaymentStore;
   let id: PaymentId;
   let event: OperationId;

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { systemInstruments } from '../../lambdas/kernel/platform/instruments.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
-import { seenAgain } from '../../lambdas/reconciliation/domain/mismatch-view.ts';
+import { updatedMismatch } from '../../lambdas/reconciliation/domain/mismatch-view.ts';
 import { booksTelemetry } from '../../lambdas/reconciliation/http/books-telemetry.ts';
 import { catchWrittenLines } from '../support/written-lines.ts';
 import { differsBy, lookSubject } from './mismatch-fixtures.ts';
@@ -22,7 +22,7 @@ test('the number of mismatches is published also when zero, so that an alarm end
 });
 
 test('a mismatch is a log line with both figures and its owner', () => {
-  const open = seenAgain(systemDigest, undefined, lookSubject('k'), differsBy(1700), 5);
+  const open = updatedMismatch(systemDigest, undefined, lookSubject('k'), differsBy(1700), 5);
   booksTelemetry(systemInstruments).difference('suspected', open);
 
   expect(written()).toMatchObject([

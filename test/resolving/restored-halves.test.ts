@@ -174,7 +174,7 @@ describe('the recovery', () => {
     const { store, processor } = world.world;
     const [refund] = processor.charges(world.paymentId).flatMap(({ refunds }) => refunds);
     expect(refund).toMatchObject({ amountMinor: 300 });
-    store.database.goOn();
+    store.database.resume();
     const chain = await world.world.chain({ paymentId: world.paymentId });
     const { pk, sk } = store.database.items(TABLES.ledger, 'PAY#').at(-1) ?? {};
     await store.database.client.send(new DeleteCommand({ TableName: TABLES.ledger, Key: { pk, sk } }));

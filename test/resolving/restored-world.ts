@@ -116,7 +116,7 @@ export class RestoredWorld {
 
   /** The restored tables are adopted, and new processes begin. */
   adopt(): void {
-    this.world.store.database.goOn();
+    this.world.store.database.resume();
     this.api = this.api.with();
     this.#registerBen();
     this.api.faults.length = 0;

@@ -35,8 +35,8 @@ test('an orphan that cannot be parsed is reported, and does not block the others
   const client = holding('QUEUE_ORPHAN#0', [{ operationId: 'op_0', event: 'of a form to come' }, orphan]);
   const reported: unknown[] = [];
   const store = new DynamoDbStore(client, TABLES, pacing);
-  const shelf = new DynamoDbEffects(client, TABLES, pacing, store, (error) => reported.push(error));
-  expect(await shelf.waiting('own', ALL_DUE)).toEqual([orphan]);
+  const orphanStore = new DynamoDbEffects(client, TABLES, pacing, store, (error) => reported.push(error));
+  expect(await orphanStore.waiting('own', ALL_DUE)).toEqual([orphan]);
   expect(reported).toMatchObject([{ code: 'row_unreadable' }]);
 });
 

@@ -4,7 +4,7 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { projectEvent } from '../../lambdas/views/use/project-event.ts';
-import { ProjectedEvents } from '../../lambdas/views/use/seen-events.ts';
+import { ProjectedEvents } from '../../lambdas/views/use/projected-events.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { takenAt } from './ledger-reader-suite.ts';
 import { MemoryViews } from './memory-views.ts';

@@ -117,7 +117,7 @@ export class MemoryDynamoDb {
     return this.#isCut;
   }
 
-  goOn(): void {
+  resume(): void {
     this.#cut = undefined;
     this.#isCut = false;
   }

@@ -37,7 +37,7 @@ import type {
   OpenOrder,
   TransitionPage,
 } from '../../lambdas/payments/use/payment-store.ts';
-import type { OrphanShelf, UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
+import type { OrphanStore, UnfinishedWork } from '../../lambdas/payments/use/unfinished-work.ts';
 import { DynamoDbDueQueue } from '../../lambdas/resolving/store/dynamodb-due-queue.ts';
 import { DynamoDbUnfinishedWork } from '../../lambdas/resolving/store/dynamodb-unfinished.ts';
 import { DynamoDbLedgerWalk } from '../../lambdas/views/store/dynamodb-ledger-walk.ts';
@@ -58,7 +58,7 @@ export function emptyTables(
 }
 
 /** The product's own stores, by default over tables in memory; those of payments and orders joined. */
-export class Stores extends DynamoDbStore implements ApprovingStore, OrphanShelf, UnfinishedWork, OrderStore {
+export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore, UnfinishedWork, OrderStore {
   /** Only of tables in memory. */
   readonly database: MemoryDynamoDb;
   readonly ledger: LedgerChains;
@@ -137,11 +137,11 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanShelf
     return this.#effects.listApprovals(page);
   }
 
-  waiting(...read: Parameters<OrphanShelf['waiting']>): ReturnType<OrphanShelf['waiting']> {
+  waiting(...read: Parameters<OrphanStore['waiting']>): ReturnType<OrphanStore['waiting']> {
     return this.#effects.waiting(...read);
   }
 
-  postponeOrphan(...next: Parameters<OrphanShelf['postponeOrphan']>): Promise<void> {
+  postponeOrphan(...next: Parameters<OrphanStore['postponeOrphan']>): Promise<void> {
     return this.#effects.postponeOrphan(...next);
   }
 

@@ -37,7 +37,7 @@ import type { CallbackEvent } from '../../lambdas/payments/use/effect-store.ts';
 import { type PaymentChain, readChain } from '../../lambdas/payments/use/payment-chain.ts';
 import type { Hold, PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
-import type { OrphanShelf } from '../../lambdas/payments/use/unfinished-work.ts';
+import type { OrphanStore } from '../../lambdas/payments/use/unfinished-work.ts';
 import type { DueQueue } from '../../lambdas/resolving/use/due-queue.ts';
 import {
   type Resolved,
@@ -71,7 +71,7 @@ export interface WorldTools extends ResolveTools, OrderTools, StorePorts {
 
 interface StorePorts extends Pick<OrderTools & ResolveTools, 'store' | 'effects' | 'work' | 'orders'> {
   readonly effects: ApprovingStore;
-  readonly shelf: OrphanShelf;
+  readonly orphanStore: OrphanStore;
   readonly holds: DueQueue<Hold>;
   readonly runs: JobRunStore;
   readonly records: ConsumerEffects & ConsumerClaims;
@@ -459,7 +459,7 @@ async function dies(work: Promise<unknown>): Promise<void> {
 /** The ports of the stores. */
 function portsOf(store: Stores): StorePorts {
   const { holds, jobRuns: runs, consumed: records, webhooks } = store;
-  const ofPayments = { store, effects: store, work: store, shelf: store, orders: store };
+  const ofPayments = { store, effects: store, work: store, orphanStore: store, orders: store };
   return { ...ofPayments, holds, runs, records, webhooks, due: webhooks };
 }
 

@@ -28,7 +28,7 @@ export function isOfTime(name: string, bounds: Bounds): boolean {
  *
  * @param last of a page @returns undefined for a page that is the last
  */
-export function goOnAfter(last: string | undefined, bounds: Bounds): string | undefined {
+export function continueAfter(last: string | undefined, bounds: Bounds): string | undefined {
   return last === undefined || last >= LATE_PREFIX || isOfTime(last, bounds) ? last : lateBegin(bounds);
 }
 

@@ -2,7 +2,7 @@ import { hex } from '../../kernel/hash-chain.ts';
 import { systemDigest } from '../../kernel/platform/platform.ts';
 import { LINES_NAME, LINES_PREFIX } from '../domain/archive-object.ts';
 import type { Bounds, ChainLine, ChangeLine } from '../domain/judge-chain.ts';
-import { beginOf, goOnAfter, isOfTime } from '../domain/object-times.ts';
+import { beginOf, continueAfter, isOfTime } from '../domain/object-times.ts';
 import type { LedgerRows, ReadRow } from '../use/ledger-rows.ts';
 import type { StoredObjects } from '../use/stored-objects.ts';
 import type { ArchiveLines, LinePage } from '../use/verify-rows.ts';
@@ -85,7 +85,7 @@ async function readPage<Kept>(
   const read = await Promise.all(
     names.filter((name) => isOfTime(name, bounds)).map((name) => readObject(objects, name, keep)),
   );
-  const next = goOnAfter(names.length < AT_ONCE ? undefined : names.at(-1), bounds);
+  const next = continueAfter(names.length < AT_ONCE ? undefined : names.at(-1), bounds);
   const page = {
     kept: read.flatMap(({ kept }) => kept),
     changes: read.flatMap(({ changes }) => changes),

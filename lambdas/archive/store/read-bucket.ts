@@ -14,7 +14,7 @@ import { LINES_PREFIX } from '../domain/archive-object.ts';
 import type { BucketFacts, BucketStatement, Fact, Lock } from '../domain/judge-bucket.ts';
 import type { Bounds } from '../domain/judge-chain.ts';
 import { MANIFESTS_PREFIX } from '../domain/manifest.ts';
-import { beginOf, goOnAfter } from '../domain/object-times.ts';
+import { beginOf, continueAfter } from '../domain/object-times.ts';
 
 /** A name in the archive that has more than one version, or was removed. S3 lists the newest version only. */
 export interface DoubledObject {
@@ -112,9 +112,9 @@ export async function doubledObjects(
         seen(Key, { versions: versions.get(Key)?.versions ?? 0, isRemoved: true });
       ({ NextKeyMarker: KeyMarker, NextVersionIdMarker: VersionIdMarker } = page);
       // Names of manifests contain no time, so all of them are listed.
-      const goOn = Prefix === LINES_PREFIX ? goOnAfter(KeyMarker, bounds) : KeyMarker;
-      if (goOn !== KeyMarker) VersionIdMarker = undefined;
-      KeyMarker = goOn;
+      const next = Prefix === LINES_PREFIX ? continueAfter(KeyMarker, bounds) : KeyMarker;
+      if (next !== KeyMarker) VersionIdMarker = undefined;
+      KeyMarker = next;
       isMore = page.IsTruncated === true && KeyMarker !== undefined;
       // The versions of the last name of a page can continue on the next one.
       for (const [name, each] of versions) {

@@ -13,7 +13,7 @@ import {
   numberOfManifest,
   previousOf,
 } from '../domain/manifest.ts';
-import { beginOf, goOnAfter, isOfTime } from '../domain/object-times.ts';
+import { beginOf, continueAfter, isOfTime } from '../domain/object-times.ts';
 import type { Manifests, ReadManifest } from './manifests.ts';
 
 /** A violation in the manifests, or in the objects that they list. `object` names the affected one. */
@@ -192,7 +192,7 @@ async function compareObjects(
       else if (isOfTime(name, bounds) && newest !== undefined && !listed.has(name) && isListedBy(name, newest))
         findings.push({ kind: 'object_unlisted', object: name });
     }
-    after = goOnAfter(names.length < NAMES ? undefined : names.at(-1), bounds);
+    after = continueAfter(names.length < NAMES ? undefined : names.at(-1), bounds);
   }
   for (const object of missing)
     findings.push({ kind: 'object_missing', object, manifest: listed.get(object) ?? MANIFESTS_PREFIX });

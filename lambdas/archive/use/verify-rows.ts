@@ -162,7 +162,7 @@ const STEPS: Readonly<Record<Exclude<RowsState['phase'], 'done'>, Step>> = {
 };
 
 async function readLines(tools: VerifyRowsTools, { bounds, chain }: VerifyRowsRequest, state: RowsState) {
-  if (tools.archive === undefined) return goOn(state, undefined, 'ledger');
+  if (tools.archive === undefined) return advance(state, undefined, 'ledger');
   const { lines, changes: all, unreadable, next } = await tools.archive.page(state.after, bounds);
   // Without the Ledger, the lines are the chains, in which a row of another time can be between two of this time.
   const isWanted = (line: ChainLine) => tools.ledger === undefined || isWithin(line, bounds);
@@ -171,7 +171,7 @@ async function readLines(tools: VerifyRowsTools, { bounds, chain }: VerifyRowsRe
   const changes = all.filter((change) => chain === undefined || change.chain === chain);
   for (const change of changes) tools.parts.addChange(change);
   const counted = { ...state.counts, lines: state.counts.lines + wanted.length };
-  return goOn(
+  return advance(
     withFindings(
       { ...state, counts: counted, changes: [...state.changes, ...changes].slice(0, MAX_LISTED) },
       unreadable,
@@ -182,11 +182,11 @@ async function readLines(tools: VerifyRowsTools, { bounds, chain }: VerifyRowsRe
 }
 
 async function readRows({ ledger, parts }: VerifyRowsTools, { chain }: VerifyRowsRequest, state: RowsState) {
-  if (ledger === undefined) return goOn(state, undefined, 'compare');
+  if (ledger === undefined) return advance(state, undefined, 'compare');
   const { rows, next } = await (chain === undefined ? ledger.page(state.after) : ledger.chain(chain, state.after));
   for (const { row } of rows) parts.addRow(row);
   const counts = { ...state.counts, rows: state.counts.rows + rows.length };
-  return goOn({ ...state, counts }, next, 'compare');
+  return advance({ ...state, counts }, next, 'compare');
 }
 
 async function comparePart(tools: VerifyRowsTools, request: VerifyRowsRequest, state: RowsState) {
@@ -196,7 +196,7 @@ async function comparePart(tools: VerifyRowsTools, request: VerifyRowsRequest, s
     const counts = { ...compared.counts, chains: compared.counts.chains + 1 };
     compared = withFindings({ ...compared, counts }, await compareChain(tools, request, kept));
   }
-  return goOn(compared, part + 1 < tools.parts.parts ? String(part + 1) : undefined, 'done');
+  return advance(compared, part + 1 < tools.parts.parts ? String(part + 1) : undefined, 'done');
 }
 
 async function compareChain(
@@ -247,7 +247,7 @@ function withFindings(state: RowsState, found: readonly RowFinding[]): RowsState
   };
 }
 
-function goOn(
+function advance(
   { after: _done, ...state }: RowsState,
   next: string | undefined,
   following: RowsState['phase'],

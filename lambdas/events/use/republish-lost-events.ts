@@ -4,7 +4,12 @@ import { REPLAY_HORIZON_DAYS } from '../../kernel/contract/events.ts';
 import { MESSAGE_WAITS_SECONDS } from '../../kernel/contract/timing.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { OutcomePlace } from '../../payments/domain/transition.ts';
-import { type OutcomePosition, positionAt, type SeenEvents, timeOf } from '../../payments/use/transition-reader.ts';
+import {
+  type OutcomePosition,
+  type ProcessedEvents,
+  positionAt,
+  timeOf,
+} from '../../payments/use/transition-reader.ts';
 import { LOST_EVENTS_JOB, type RepublishRequest } from '../contract.ts';
 import { PART, type RepublishTools, republishPart } from './republish-range.ts';
 
@@ -45,7 +50,7 @@ const MAX_PARTS = 20;
 const HORIZON_MS = REPLAY_HORIZON_DAYS * DAY_MS - 60 * MINUTE_MS;
 
 export interface RepublishLostEventsTools extends RepublishTools {
-  readonly seen: SeenEvents;
+  readonly seen: ProcessedEvents;
   /** Counts the messages in the projector's queue, hidden ones included. */
   readonly queued: () => Promise<number>;
   readonly marks: JobMarks;

@@ -5,9 +5,9 @@ import type { OnceInProcess, OperationRunner } from '../../once/use/operation-ru
 import type { OutcomePlace } from '../../payments/domain/transition.ts';
 import {
   type OutcomePosition,
+  type ProcessedEvents,
   positionAt,
   type RecentOutcomes,
-  type SeenEvents,
   timeOf,
 } from '../../payments/use/transition-reader.ts';
 import type { PayonceEvent } from '../domain/event.ts';
@@ -19,7 +19,7 @@ import { type PublishTools, publishAll } from './publish-events.ts';
 export interface RepublishTools extends PublishTools {
   readonly transitions: LedgerEventTools['transitions'] & RecentOutcomes;
   /** @default none: every outcome of the range is published again */
-  readonly seen?: SeenEvents;
+  readonly seen?: ProcessedEvents;
   /** Whether events that the projector has not seen may still be in its queue. @default they are not */
   readonly isQueued?: (missing: readonly OutcomePlace[], of: readonly OutcomePlace[]) => Promise<boolean>;
   readonly runner: OperationRunner;

@@ -19,7 +19,7 @@ const PART_LENGTH = 5 * 1024 * 1024;
 /** Maximum number of parts of one export: 5 GB in total, and 100 kB in its row, which is limited to 400 kB. */
 const MAX_PARTS = 1_000;
 /** Time for which a writer continues after its deadline to fill the current part. Milliseconds. */
-const FILLS_MS = 60_000;
+const FILL_PART_MS = 60_000;
 /**
  * Time after which everything before the second of a request has been projected, unless its event is late.
  * Milliseconds.
@@ -101,7 +101,7 @@ class Writer {
     if (begin === undefined) return this.fail('upload_lost');
     while (!this.mine.isRead) {
       if (this.mine.parts.length === MAX_PARTS) return this.fail('too_large');
-      await this.#part(uploadId, begin, stopAtMs + FILLS_MS);
+      await this.#part(uploadId, begin, stopAtMs + FILL_PART_MS);
       begin = '';
       if (!this.mine.isRead && clock.nowMs() >= stopAtMs) {
         await this.release();

@@ -85,7 +85,7 @@ const WHOLE_PAGE_ATTEMPTS = 2;
 /** An item that crashed three workers on its own is expected to crash the fourth. */
 const ONE_ITEM_ATTEMPTS = 3;
 /** Skipping an item only reads its name. If even that fails, the items after it cannot be reached. */
-const PASS_OVER_ATTEMPTS = 2;
+const SKIP_AFTER_ATTEMPTS = 2;
 
 /**
  * Maximum number of names of skipped and of failed items that a run keeps. Others are only counted, so that the row
@@ -114,7 +114,7 @@ export function nextAttempt({ attempts, oneByOne }: JobRun): PageAttempt {
   if (oneByOne === undefined && attempts < WHOLE_PAGE_ATTEMPTS) return 'whole_page';
   const alone = oneByOne === undefined ? 0 : attempts;
   if (alone < ONE_ITEM_ATTEMPTS) return 'one_item';
-  return alone < ONE_ITEM_ATTEMPTS + PASS_OVER_ATTEMPTS ? 'pass_over' : 'give_up';
+  return alone < ONE_ITEM_ATTEMPTS + SKIP_AFTER_ATTEMPTS ? 'pass_over' : 'give_up';
 }
 
 /**

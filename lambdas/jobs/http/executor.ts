@@ -3,9 +3,9 @@ import { TerminalError } from '../../kernel/faults.ts';
 import type { Telemetry } from '../../kernel/platform/telemetry.ts';
 import { type JobEntry, jobEntry } from '../contract/jobs.ts';
 import type { JobFiring } from '../contract/runs.ts';
-import { type AskedForRun, type AskForRunTools, askForRun } from '../use/ask-for-run.ts';
+import { type RequestedRun, type RequestRunTools, requestRun } from '../use/request-run.ts';
 
-export interface ExecutorTools extends AskForRunTools {
+export interface ExecutorTools extends RequestRunTools {
   readonly telemetry: Telemetry;
 }
 
@@ -18,11 +18,11 @@ const firing = z.object({
  * Requests the run for an invocation by the schedule. When it throws, Lambda retries the invocation, which has the same
  * run-id.
  */
-export function cronExecutor(tools: ExecutorTools): (event: unknown) => Promise<AskedForRun> {
+export function cronExecutor(tools: ExecutorTools): (event: unknown) => Promise<RequestedRun> {
   return async (event) => {
     try {
       const { entry, scheduledForMs } = readFiring(event);
-      const asked = await askForRun(tools, entry, scheduledForMs);
+      const asked = await requestRun(tools, entry, scheduledForMs);
       tools.telemetry.run(asked.runId, {}, { asked: asked.kind === 'asked' ? 1 : 0 });
       return asked;
     } catch (error) {

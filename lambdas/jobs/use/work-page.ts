@@ -49,10 +49,7 @@ export async function workPage(
 }
 
 /** The item to skip, and the cursor after it. Without a name when no item is left. */
-export async function itemToPassOver(
-  job: Job,
-  run: JobRun,
-): Promise<{ readonly name?: string; readonly cursor?: string }> {
+export async function itemToSkip(job: Job, run: JobRun): Promise<{ readonly name?: string; readonly cursor?: string }> {
   const { items, next } = await readPage(job, run, 1);
   const [item] = items;
   return { ...(item === undefined ? {} : { name: item.name }), ...(next === undefined ? {} : { cursor: next }) };

@@ -27,7 +27,7 @@ import { runPageOperation } from '../ids.ts';
 import type { Job } from './job.ts';
 import type { JobMessage } from './job-message.ts';
 import type { JobLock, JobRunStore, JobTasks } from './job-runs.ts';
-import { itemToPassOver, workPage } from './work-page.ts';
+import { itemToSkip, workPage } from './work-page.ts';
 
 /** Receives the metrics and the errors of runs, for alarms and logs. */
 export interface JobObserver {
@@ -125,7 +125,7 @@ async function claimPage(work: Work, message: JobMessage, receives: number): Pro
   if (lock === undefined) return waitForLock(work, found);
   // Read again under the lock, whose previous holder can no longer write.
   const run = await runs.readRun(jobId, runId);
-  if (run === undefined || isEnded(run)) return giveBack(work, run, lock);
+  if (run === undefined || isEnded(run)) return releaseLock(work, run, lock);
   if (run.version !== message.version) return catchUp(work, run, message, receives);
   return beginPage(work, run, lock);
 }
@@ -158,7 +158,7 @@ async function beginPage(work: Work, run: JobRun, lock: JobLock): Promise<Claime
 async function workAttempt(work: Work, { run, attempt }: Pick<ClaimedPage, 'run' | 'attempt'>): Promise<JobRun> {
   const { observer } = work.tools;
   try {
-    return attempt === 'pass_over' ? await passItemOver(work, run) : await workItems(work, run, attempt);
+    return attempt === 'pass_over' ? await skipItem(work, run) : await workItems(work, run, attempt);
   } catch (error) {
     // A worker that reports an error did not crash on an item, so no item is skipped for it.
     if (nextAttempt(run) === 'whole_page' || nextAttempt(run) === 'one_item') throw error;
@@ -177,9 +177,9 @@ async function workItems(work: Work, run: JobRun, attempt: 'whole_page' | 'one_i
   return pageDone(run, progress, clock.nowMs());
 }
 
-async function passItemOver({ job, entry, tools }: Work, run: JobRun): Promise<JobRun> {
+async function skipItem({ job, entry, tools }: Work, run: JobRun): Promise<JobRun> {
   const { clock, observer } = tools;
-  const item = await itemToPassOver(job, run);
+  const item = await itemToSkip(job, run);
   // Counted before the write: a repeated count is better than a lost one.
   if (item.name !== undefined) observer.count(entry.id, JobMetric.skipped, 1);
   return item.name === undefined
@@ -243,13 +243,13 @@ async function fenced(work: Work, run: JobRun, lock: JobLock): Promise<Worked> {
   const { runs, tasks, observer } = work.tools;
   observer.count(work.entry.id, JobMetric.fenced, 1);
   const now = await runs.readRun(run.jobId, run.runId);
-  if (now === undefined || isEnded(now)) await giveBack(work, now, lock);
+  if (now === undefined || isEnded(now)) await releaseLock(work, now, lock);
   else if (now.version <= run.version) await tasks.enqueue(run, JOB_WAIT_SECONDS);
   return 'fenced';
 }
 
 /** The run ended before this worker acquired the lock. Writing it again releases the lock, if this worker still holds it. */
-async function giveBack({ tools }: Work, run: JobRun | undefined, lock: JobLock): Promise<Worked> {
+async function releaseLock({ tools }: Work, run: JobRun | undefined, lock: JobLock): Promise<Worked> {
   if (run !== undefined) await save(tools, { ...run, version: run.version + 1 }, lock);
   return 'nothing_to_do';
 }

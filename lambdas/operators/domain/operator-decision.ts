@@ -13,7 +13,7 @@ import type { Failure, OperatorDecision, Payment, TransitionDraft } from '../../
 import { DECIDED_BY_OPERATOR, WRONG_AMOUNT } from '../../payments/domain/payment.ts';
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import { postingObject } from '../../payments/domain/posting.ts';
-import { FIND_OUT_MS } from '../../payments/domain/settlement.ts';
+import { OUTCOME_KNOWN_WITHIN_MS } from '../../payments/domain/settlement.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
 
 /** An operator's decision about a payment in review or an open change, after an inquiry outside Payonce. */
@@ -96,7 +96,7 @@ export function decideChangeByOperator(
   const change = changeOf(state, operationId);
   if (change === undefined) return { kind: 'change_not_found' };
   if (!isUnderWay(change, state)) return { kind: 'change_ended' };
-  const fromMs = begunAtMs + FIND_OUT_MS;
+  const fromMs = begunAtMs + OUTCOME_KNOWN_WITHIN_MS;
   if (nowMs < fromMs) return { kind: 'change_too_young', fromMs };
   const meant = outcome === 'failed' ? decideChangeFailed(change, NOT_DONE, state) : decideDone(change, state);
   if (meant.kind !== 'append') return { kind: 'impossible', because: meant.because };

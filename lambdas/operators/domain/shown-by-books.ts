@@ -116,16 +116,16 @@ function holdDiffers(
 
 function differs(
   what: Extract<NotShown, { kind: 'amount_not_shown' }>['what'],
-  saidMinor: number,
+  statedMinor: number,
   shownMinor: number,
   { currency: shownCurrency }: ProcessorCharge,
   currency: string,
 ): NotShown | undefined {
-  if (saidMinor === shownMinor && currency === shownCurrency) return undefined;
+  if (statedMinor === shownMinor && currency === shownCurrency) return undefined;
   return {
     kind: 'amount_not_shown',
     what,
-    said: { amountMinor: saidMinor, currency },
+    said: { amountMinor: statedMinor, currency },
     shown: { amountMinor: shownMinor, currency: shownCurrency },
   };
 }

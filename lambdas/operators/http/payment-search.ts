@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type Call as CallBy, type Handled, refusal } from '../../http/authenticated-api.ts';
 import { ROLE_NEEDED } from '../../http/for-tenant.ts';
-import { askedPage, hasOneCursor, listHandled, ONE_CURSOR, pageOf } from '../../http/lists.ts';
+import { hasOneCursor, listHandled, ONE_CURSOR, pageOf, pageRequest } from '../../http/lists.ts';
 import type { OperatorRoute } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import { emailFilter, hasShortRange, RANGE_MESSAGE } from '../../http/range-filters.ts';
@@ -87,7 +87,7 @@ async function search({
     ...(currency === undefined ? {} : { currency }),
     ...(amountFromMinor === undefined ? {} : { amountFromMinor }),
     ...(amountToMinor === undefined ? {} : { amountToMinor }),
-    ...askedPage(range),
+    ...pageRequest(range),
   });
   if (isTrusted || outcome.kind !== 'found') return listHandled(outcome, 'payments', request);
   const rows = outcome.rows.map(({ body }) => ({ body: withoutNotes(body) }));

@@ -2,12 +2,12 @@ import type { PaymentId } from '../../kernel/ids.ts';
 import type { Payment, PaymentStatus } from '../../payments/domain/payment.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
-import type { SeenEvents } from '../../payments/use/transition-reader.ts';
+import type { ProcessedEvents } from '../../payments/use/transition-reader.ts';
 
 export interface ErasePaymentTools {
   readonly store: Pick<PaymentStore, 'listTransitions'>;
   /** Knows which events were published. */
-  readonly seen: SeenEvents;
+  readonly seen: ProcessedEvents;
   /** Deletes the details rows and records it in the activity log. @returns false when there are none */
   readonly erase: (payment: Pick<Payment, 'id' | 'tenantId' | 'mode'>) => Promise<boolean>;
 }

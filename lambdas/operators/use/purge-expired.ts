@@ -24,13 +24,13 @@ interface PurgeObserver {
  */
 const GRACE_MS = 4 * DAY_MS;
 /** Time to live can lag behind by hundreds of records. With more than this it has stopped working. */
-const MANY_LEFT = 1_000;
+const TTL_BACKLOG_LIMIT = 1_000;
 /** Each night starts with another segment, so that the following nights reach the rest of a table too large for one night. */
 const SEGMENTS = 16;
 /** Steps per page of work. Most rows have not expired, so this takes a few seconds. */
 const STEPS_AT_ONCE = 20;
 /** Concurrent deletes. */
-const HANDS = 8;
+const CONCURRENT_DELETES = 8;
 
 export type ToPurge =
   | { readonly kind: 'records'; readonly records: readonly ExpiredRecord[] }
@@ -100,14 +100,14 @@ async function removeAll(
       }
     }
   };
-  await Promise.all(Array.from({ length: HANDS }, hand));
+  await Promise.all(Array.from({ length: CONCURRENT_DELETES }, hand));
   return counts;
 }
 
 async function reportExpired({ timeToLive, observer }: PurgeTools, expiredLeft: number): Promise<JobCounts> {
   const states = await timeToLive.states();
   const off = states.filter(({ isOn }) => !isOn).map(({ table }) => table);
-  const isSlow = off.length === 0 && expiredLeft > MANY_LEFT;
+  const isSlow = off.length === 0 && expiredLeft > TTL_BACKLOG_LIMIT;
   observer.purged(expiredLeft, isSlow ? ['idempotency'] : off);
   return { done: 0, left: 0, failed: 0 };
 }

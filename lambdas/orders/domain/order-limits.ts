@@ -1,4 +1,4 @@
-import { FIND_OUT_MS, SEND_WINDOW_MS } from '../../payments/domain/settlement.ts';
+import { OUTCOME_KNOWN_WITHIN_MS, SEND_WINDOW_MS } from '../../payments/domain/settlement.ts';
 
 /** The limits of an order, each with its reason. */
 
@@ -13,7 +13,7 @@ const DAY_MS = 24 * HOUR_MS;
 export const CHARGE_WINDOW_MS = SEND_WINDOW_MS;
 
 /** The absence of a payment proves "never charged" only after this time. It exceeds the clock skew. Milliseconds. */
-export const NEVER_CHARGED_AFTER_MS = FIND_OUT_MS;
+export const NEVER_CHARGED_AFTER_MS = OUTCOME_KNOWN_WITHIN_MS;
 
 /** Maximum time for a payer to approve. After that, the payment and the order are canceled. Milliseconds. */
 export const PAYER_BOUND_MS = DAY_MS;

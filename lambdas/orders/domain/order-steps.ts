@@ -227,6 +227,6 @@ function conclude(type: OrderTransitionType, order: Order, status: Order['status
 }
 
 /** The transition that records a 202 answer. @returns undefined when the order was answered before */
-export function saysProcessing(order: Order): OrderDraft | undefined {
+export function processingDraft(order: Order): OrderDraft | undefined {
   return order.answered ? undefined : { type: 'order.processing', order: { ...order, answered: true } };
 }

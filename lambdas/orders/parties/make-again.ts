@@ -6,7 +6,7 @@ import { parsePaymentId } from '../../payments/ids.ts';
 import { STOCK_IN_DOUBT } from '../domain/order.ts';
 import { parseOrderId } from '../ids.ts';
 import { callForOrderAgain, type OrderRedriveTools } from '../use/call-for-order-again.ts';
-import { keepLearnt } from '../use/drive-order.ts';
+import { recordFacts } from '../use/drive-order.ts';
 import { readOrderChain } from '../use/order-chain.ts';
 import type { GivenUpCall, ReferralProgram, StockKeeper } from '../use/order-parties.ts';
 import { sendReceiptAgain } from '../use/receipt-again.ts';
@@ -92,9 +92,9 @@ export async function recordGivenUp(parties: OrderRedriveTools, deadLetter: Dead
   const cause = { by: 'run', runId: `redrive:${id}` } as const;
   const result = deadLetter.mayBeApplied ? 'unknown' : 'given_up';
   if (deadLetter.operation === EMAIL_OPERATION)
-    await keepLearnt(parties, orderId, [{ kind: `email_${result}` }], cause);
+    await recordFacts(parties, orderId, [{ kind: `email_${result}` }], cause);
   if (deadLetter.operation === CREDIT_OPERATION)
-    await keepLearnt(parties, orderId, [{ kind: `credit_${result}` }], cause);
+    await recordFacts(parties, orderId, [{ kind: `credit_${result}` }], cause);
 }
 
 type Ended =

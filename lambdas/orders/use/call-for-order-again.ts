@@ -4,7 +4,7 @@ import type { CallMadeAgain } from '../../outbound/use/redrive-dead-letters.ts';
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 import type { Order } from '../domain/order.ts';
 import { isMoneyMissing, type OrderFact } from '../domain/order-facts.ts';
-import { type AppendTools, keepLearnt } from './drive-order.ts';
+import { type AppendTools, recordFacts } from './drive-order.ts';
 import { readOrderPayment } from './order-calls.ts';
 import { readOrderChain } from './order-chain.ts';
 
@@ -48,7 +48,7 @@ export async function callForOrderAgain(
   const result = await call();
   if (result.kind === 'stays') return result;
   const fact: OrderFact = { kind: result.kind === 'applied' ? applied : refused };
-  await keepLearnt(tools, orderId, [fact], cause);
+  await recordFacts(tools, orderId, [fact], cause);
   return result;
 }
 

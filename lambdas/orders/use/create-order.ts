@@ -21,7 +21,7 @@ import { claimedWithoutBeginning } from '../../once/use/rounds.ts';
 import { type NoProcessor, processorFor } from '../../payments/use/pinned-processor.ts';
 import { createOrderDraft, isSettled } from '../domain/order.ts';
 import { contactsFields, orderAnswer } from '../domain/order-answer.ts';
-import { saysProcessing } from '../domain/order-steps.ts';
+import { processingDraft } from '../domain/order-steps.ts';
 import {
   contactsOf,
   firstOrderTransition,
@@ -31,7 +31,7 @@ import {
   type OrderTransition,
 } from '../domain/order-transition.ts';
 import { orderOperation, paymentOfOrder } from '../ids.ts';
-import { type Driven, driveOrder, keepLearnt, mustRead, openOrder, raiseAlarms } from './drive-order.ts';
+import { type Driven, driveOrder, mustRead, openOrder, raiseAlarms, recordFacts } from './drive-order.ts';
 import { NothingBegun, type OrderTools } from './order-calls.ts';
 import { lengthened, type OrderChain, orderChainOf, readOrderChain } from './order-chain.ts';
 import type { OrderAppend } from './order-store.ts';
@@ -182,7 +182,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
 
   conclude(driven: Driven, nowMs: number): Conclusion<OrderAppend> {
     const drafts = [...driven.drafts];
-    const said = driven.concluded ? undefined : saysProcessing(drafts.at(-1)?.order ?? driven.chain.order);
+    const said = driven.concluded ? undefined : processingDraft(drafts.at(-1)?.order ?? driven.chain.order);
     if (said !== undefined) drafts.push(said);
     raiseAlarms(this.#tools, drafts);
     const transitions = nextOrderTransitions(this.#tools.digest, driven.chain.newest, drafts, {
@@ -211,7 +211,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
   }
 
   async keep(driven: Driven): Promise<void> {
-    await keepLearnt(this.#tools, this.#request.orderId, driven.learnt, this.#request.cause);
+    await recordFacts(this.#tools, this.#request.orderId, driven.learnt, this.#request.cause);
   }
 
   #first(createdAtMs: number): OrderTransition {

@@ -188,7 +188,7 @@ export function raiseAlarms({ alarm }: Pick<OrderTools, 'alarm'>, drafts: readon
  *   fenced  reserve? ──────────────────── reserved ── commit: fenced ── append: release pending
  *   owner      └─ refused, returned, canceled ───┘
  */
-export async function keepLearnt(
+export async function recordFacts(
   tools: AppendTools,
   orderId: OrderId,
   learnt: readonly OrderFact[],

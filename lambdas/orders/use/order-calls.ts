@@ -172,7 +172,7 @@ async function askForPayment(
     const isProven = context.nothingSent || ageMs > NEVER_CHARGED_AFTER_MS;
     return isProven ? { kind: 'payment_absent' } : undefined;
   }
-  if (chain === undefined || (isUnresolved(chain.state.payment) && !chain.state.saidProcessing)) {
+  if (chain === undefined || (isUnresolved(chain.state.payment) && !chain.state.isProcessingRecorded)) {
     await takePayment(tools, order, details, context);
     chain = await readChain(store, order.paymentId);
   }

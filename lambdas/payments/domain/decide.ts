@@ -122,8 +122,8 @@ function asForeign(fact: ChargeFact, payment: Payment): ForeignChargeFact {
 }
 
 /** `payment.processing` is recorded once, and once more when the charge id becomes known. */
-function saysMore(fact: ChargeFact, { payment, saidProcessing }: PaymentState): boolean {
-  return !saidProcessing || (fact.kind === 'pending' && payment.chargeId === undefined);
+function saysMore(fact: ChargeFact, { payment, isProcessingRecorded }: PaymentState): boolean {
+  return !isProcessingRecorded || (fact.kind === 'pending' && payment.chargeId === undefined);
 }
 
 /** Adds the reason for a void of an expired hold, which only Payonce's pending transition has. */
@@ -140,7 +140,7 @@ function settled(payment: Payment, { status = payment.status }: Append, fact: Ch
   const after: Payment = { ...lasting, ...chargeId, status };
   switch (fact.kind) {
     case 'succeeded':
-      if (status === 'needs_review') return { ...after, failure: TAKEN_WRONG };
+      if (status === 'needs_review') return { ...after, failure: CAPTURED_WRONG_AMOUNT };
       return {
         ...after,
         amountCapturedMinor: fact.capturedMinor ?? payment.amountMinor,
@@ -169,7 +169,7 @@ const VANISHED: Failure = {
   code: 'charge_vanished',
   message: 'The processor had confirmed the charge and no longer has it.',
 };
-const TAKEN_WRONG: Failure = {
+const CAPTURED_WRONG_AMOUNT: Failure = {
   code: WRONG_AMOUNT,
   message: 'The processor charged another amount than requested.',
 };

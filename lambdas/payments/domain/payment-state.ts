@@ -15,7 +15,7 @@ import type { Transition } from './transition.ts';
 export interface PaymentState {
   readonly payment: Payment;
   /** Whether `payment.processing` was recorded, so that a 202 answer may be stored. */
-  readonly saidProcessing: boolean;
+  readonly isProcessingRecorded: boolean;
   /** Keyed by id, as are the other maps. */
   readonly refunds: ReadonlyMap<string, Refund>;
   readonly holdChanges: ReadonlyMap<string, HoldChange>;
@@ -47,10 +47,10 @@ function fold(before: PaymentState | undefined, steps: readonly Step[]): Payment
   const decisions = new Map(before?.decisions);
   const annotations = new Map(before?.annotations);
   let payment = before?.payment;
-  let saidProcessing = before?.saidProcessing ?? false;
+  let isProcessingRecorded = before?.isProcessingRecorded ?? false;
   for (const { type, payment: after, subject } of steps) {
     payment = after;
-    saidProcessing ||= type === 'payment.processing';
+    isProcessingRecorded ||= type === 'payment.processing';
     switch (subject?.kind) {
       case undefined:
       case 'dispute':
@@ -81,5 +81,15 @@ function fold(before: PaymentState | undefined, steps: readonly Step[]): Payment
   }
   invariant(payment !== undefined, 'a payment has a first transition');
   const disputes = new Map(payment.disputes?.map((dispute) => [dispute.disputeId, dispute]));
-  return { payment, saidProcessing, refunds, holdChanges, disputes, strayCharges, corrections, decisions, annotations };
+  return {
+    payment,
+    isProcessingRecorded,
+    refunds,
+    holdChanges,
+    disputes,
+    strayCharges,
+    corrections,
+    decisions,
+    annotations,
+  };
 }

@@ -39,7 +39,7 @@ const ABSENCE_PROOF_MS = 30 * 60_000;
  * Time after the claim by which a processor with a strong look-up has reported an outcome. An operator may decide after
  * it. Milliseconds.
  */
-export const FIND_OUT_MS = SEND_WINDOW_MS + ABSENCE_PROOF_MS;
+export const OUTCOME_KNOWN_WITHIN_MS = SEND_WINDOW_MS + ABSENCE_PROOF_MS;
 
 /** Maximum number of sends within one request. */
 const MAX_SENDS = 2;
@@ -83,11 +83,11 @@ export function nextStep(state: SettlementState): SettlementStep {
     return windowClosed ? conclude('not_attempted') : { do: 'send' };
   if (state.abilities.lookup.kind !== 'none' && state.lookedUp === undefined) return { do: 'ask' };
   if (windowClosed) return concludeAfterWindow(state);
-  return mayAskBySending(state) ? { do: 'send' } : conclude('unknown');
+  return canInquireBySending(state) ? { do: 'send' } : conclude('unknown');
 }
 
 /** Within the retention of the key, sending again with the same key is safe and returns the first result. */
-function mayAskBySending(state: SettlementState): boolean {
+function canInquireBySending(state: SettlementState): boolean {
   const keyHonoured = state.nowMs < state.claimedAtMs + state.abilities.keyRetentionMs - CLOCK_MARGIN_MS;
   if (state.abilities.claimsLost && state.lookedUp !== 'absent') return false;
   // The first send, after a look-up that proves that no lost claim has sent. It does not need the key.

@@ -67,7 +67,7 @@ const STANDS = nothing('the processor’s confirmation stands; a later refusal b
 const ENDED = nothing('the payment ended without taking money');
 const NO_RESULT = nothing('not a result, and only a result changes this state');
 const OTHERS = nothing('another charge than the payment’s own, and it has no money');
-const UNTAKEN = nothing('no money of the charge was kept');
+const NO_MONEY_KEPT = nothing('no money of the charge was kept');
 
 /** The kinds of fact about a charge. */
 export type ChargeRow =
@@ -216,13 +216,13 @@ export const CHARGE_TABLE: Readonly<Record<ChargeRow, Readonly<Record<PaymentSta
     needs_review: KNOWN,
   },
   fee: {
-    processing: UNTAKEN,
-    requires_action: UNTAKEN,
-    requires_capture: UNTAKEN,
+    processing: NO_MONEY_KEPT,
+    requires_action: NO_MONEY_KEPT,
+    requires_capture: NO_MONEY_KEPT,
     succeeded: append('payment.fee_reported', undefined, 'fee'),
-    failed: UNTAKEN,
-    canceled: UNTAKEN,
-    needs_review: UNTAKEN,
+    failed: NO_MONEY_KEPT,
+    canceled: NO_MONEY_KEPT,
+    needs_review: NO_MONEY_KEPT,
   },
   stray_money: {
     processing: LATE,

@@ -20,7 +20,7 @@ import { isRefused, itemOf, RECORD_IS_NEW, ROW_IS_NEW, transactOnce } from '../.
 import type { Transition } from '../domain/transition.ts';
 import type { Effect, EffectOutcome, EffectStore, OrphanedCallback } from '../use/effect-store.ts';
 import type { PaymentStore, TransitionPage } from '../use/payment-store.ts';
-import type { OrphanShelf } from '../use/unfinished-work.ts';
+import type { OrphanStore } from '../use/unfinished-work.ts';
 import { appendItem, detailsPuts } from './items.ts';
 import {
   FOREIGN_ORPHANS,
@@ -41,7 +41,7 @@ const IS_WAITING = {
 };
 
 /** Effects that need no claim, each in one durable write; and orphaned callbacks. */
-export class DynamoDbEffects implements EffectStore, OrphanShelf {
+export class DynamoDbEffects implements EffectStore, OrphanStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
   readonly #pacing: Pacing;

@@ -37,7 +37,7 @@ import { isSendWindowClosed } from '../domain/settlement.ts';
 import { detailsOf, nextTransition } from '../domain/transition.ts';
 import { type CreatePaymentTools, withPersonalFields } from './create-payment.ts';
 import type { EffectStore } from './effect-store.ts';
-import { decideNeverAsked, findOutChange } from './find-out-change.ts';
+import { decideNotAttempted, findOutChange } from './find-out-change.ts';
 import { chainOf, hasBegun, type PaymentChain, readOwnChain } from './payment-chain.ts';
 import type { Commit } from './payment-store.ts';
 import { pinnedProcessor } from './pinned-processor.ts';
@@ -168,7 +168,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     if (processor === undefined) {
       if (sent === 'maybe') return { decideOutcome: undefined, chain };
       if (!isSendWindowClosed({ nowMs: clock.nowMs(), claimedAtMs })) throw elsewhere();
-      return { decideOutcome: ({ state }) => decideNeverAsked(change, state), chain };
+      return { decideOutcome: ({ state }) => decideNotAttempted(change, state), chain };
     }
     const underway = { claimedAtMs, sent, answerByMs: this.#answerByMs, note };
     const tools = { ...this.#tools, processor, cause: this.#request.cause };

@@ -205,7 +205,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
   lostRecord({ first, newest, state }: PaymentChain): LostRecord {
     return {
       // 202 `processing` counts as an answer: it was stored.
-      isAnswered: !isUnresolved(newest.payment) || state.saidProcessing,
+      isAnswered: !isUnresolved(newest.payment) || state.isProcessingRecorded,
       isSameRequest: () => isRequestedBy(this.#tools.digest, first, this.#request),
       claimedAtMs: this.#claimedAt(first.occurredAtMs),
     };

@@ -100,7 +100,7 @@ function decideFound(found: Found<ChangeOutcome>, begun: PendingChange, state: P
     case 'not_attempted':
       return change.kind === 'refund' && change.accepted
         ? { kind: 'review', because: 'the processor has shown the refund, and shows it no more' }
-        : decideNeverAsked(change, state);
+        : decideNotAttempted(change, state);
     case 'answer': {
       const { answer } = found;
       if (answer.kind === 'refused') return decideChangeFailed(change, ofProcessor(answer.failure), state);
@@ -118,7 +118,7 @@ function decideAccepted(change: PendingChange, facts: readonly Fact[], state: Pa
 }
 
 /** The decision when no request was sent and the send window has closed. */
-export function decideNeverAsked(change: PendingChange, state: PaymentState): Decision {
+export function decideNotAttempted(change: PendingChange, state: PaymentState): Decision {
   return decideChangeFailed(
     change,
     { code: NOT_ATTEMPTED, message: 'The change was not requested from the processor.' },

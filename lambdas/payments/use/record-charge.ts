@@ -28,7 +28,7 @@ export const READ_TIMEOUT_MS = 5_000;
  * Transitions per transaction. DynamoDB allows a hundred items per transaction (Amazon DynamoDB developer guide,
  * "TransactWriteItems"), and a transition can need a queue entry in addition.
  */
-const MAX_TOGETHER = 40;
+const MAX_TRANSITIONS_PER_WRITE = 40;
 
 /** @throws RetryableError or AmbiguousError when the charge could not be read */
 export async function readCharge(books: ProcessorBooks, chargeId: string): Promise<ProcessorCharge> {
@@ -110,7 +110,7 @@ export function nextPart(
   { charge, transitions, state }: DecidedFacts & { readonly charge: ProcessorCharge },
   nowMs: number,
 ) {
-  const part = transitions.slice(0, MAX_TOGETHER);
+  const part = transitions.slice(0, MAX_TRANSITIONS_PER_WRITE);
   const isMore = part.length < transitions.length;
   const queued = queuedWith(chain, part);
   const untracked = untrackedEntries({ charge, state }, nowMs);

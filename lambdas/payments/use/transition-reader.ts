@@ -54,7 +54,7 @@ export function timeOf(position: OutcomePosition): number {
 }
 
 /** The events that one consumer has processed. */
-export interface SeenEvents {
+export interface ProcessedEvents {
   /** @returns the places that it has not processed */
   unseen(places: readonly OutcomePlace[]): Promise<readonly OutcomePlace[]>;
 }

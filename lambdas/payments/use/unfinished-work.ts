@@ -38,7 +38,7 @@ export interface UnfinishedWork {
   closeReturn(charge: ChargeToReturn): Promise<void>;
 }
 
-export interface OrphanShelf {
+export interface OrphanStore {
   /**
    * The orphans to retry, longest overdue first. @param kind whether their charges name payments, as far as it is known
    */

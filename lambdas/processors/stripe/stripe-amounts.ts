@@ -8,7 +8,7 @@ const HUNDREDFOLD = new Set(['ISK', 'UGX']); // Zero-decimal now, but Stripe sti
 const HUNDREDTH = new Set(['MGA']); // The ariary has two decimals in ISO 4217 and none at Stripe.
 const LAST_DIGIT_ZERO = new Set(['BHD', 'JOD', 'KWD', 'OMR', 'TND']);
 /** Three decimals in ISO 4217, but not in Stripe's list of three-decimal currencies. Stripe's unit for them is not documented. */
-const NOT_TAKEN = new Set(['IQD', 'LYD']);
+const UNSUPPORTED_CURRENCIES = new Set(['IQD', 'LYD']);
 
 export type StripeAmount =
   | { readonly kind: 'amount'; readonly amount: number }
@@ -21,7 +21,7 @@ export type StripeAmount =
  * @param currency upper case
  */
 export function stripeAmount(amountMinor: number, currency: string): StripeAmount {
-  if (NOT_TAKEN.has(currency)) {
+  if (UNSUPPORTED_CURRENCIES.has(currency)) {
     return unsupported('currency_not_supported', `The processor does not accept ${currency}.`);
   }
   if (HUNDREDFOLD.has(currency)) return { kind: 'amount', amount: amountMinor * 100 };

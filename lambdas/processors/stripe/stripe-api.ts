@@ -93,7 +93,7 @@ export function createStripeApi({ apiKey, mode, clock, baseUrl = STRIPE_URL, sen
  * An invisible character can be pasted with a key. Such a request could not be sent, which is not the fault of the
  * payment.
  */
-const IN_A_HEADER = /^[\x21-\x7e]+$/;
+const HEADER_VALUE = /^[\x21-\x7e]+$/;
 
 /**
  * Reads the key. A secret key or a restricted key names its mode (Stripe documentation, "API keys").
@@ -105,7 +105,7 @@ async function readKey(apiKey: () => Promise<string>, mode: Mode): Promise<strin
   try {
     const key = await apiKey();
     const isOfMode = key.startsWith(`sk_${mode}_`) || key.startsWith(`rk_${mode}_`);
-    if (isOfMode && IN_A_HEADER.test(key)) return key;
+    if (isOfMode && HEADER_VALUE.test(key)) return key;
     cause = new Error(`the key does not belong to ${mode} mode, or has invalid characters`);
   } catch (error) {
     cause = error;

@@ -51,7 +51,7 @@ const MAX_CHARGE_IDS = 20;
  * @param found the stored mismatch
  * @param nowMs start of the look
  */
-export function seenAgain(
+export function updatedMismatch(
   digest: Pick<Digest, 'sha256'>,
   found: OpenMismatch | undefined,
   about: LookSubject,

@@ -14,7 +14,7 @@ import {
   mismatchRows,
   type OpenMismatch,
   openMismatchOf,
-  seenAgain,
+  updatedMismatch,
 } from '../domain/mismatch-view.ts';
 
 export interface MismatchViewTools {
@@ -51,7 +51,7 @@ export async function recordLook(
         const [, copy] = mismatchRows(found);
         return (await views.exchange([{ key, from: row }, { key: copy }])) ? { change: 'gone', open: found } : 'again';
       }
-      const open = seenAgain(digest, found, about, mismatch, nowMs);
+      const open = updatedMismatch(digest, found, about, mismatch, nowMs);
       if (open === found) return undefined;
       const [own, copy] = mismatchRows(open);
       const kept = await views.exchange([

@@ -142,8 +142,8 @@ async function partPage(
   const fromSeconds = Math.floor(fromMs / 1000);
   const times = listTimes(fromSeconds, untilMs / 1000, listSeconds);
   const stopAtMs = clock.nowMs() + LISTS_MS;
-  const mayGoOn = () => clock.nowMs() < stopAtMs;
-  const lists = await Promise.all(books.flatMap((each) => times.map((time) => chargesWithin(each, time, mayGoOn))));
+  const hasTimeLeft = () => clock.nowMs() < stopAtMs;
+  const lists = await Promise.all(books.flatMap((each) => times.map((time) => chargesWithin(each, time, hasTimeLeft))));
   const listedToSeconds = Math.min(
     times.at(-1)?.untilSeconds ?? fromSeconds,
     ...lists.flatMap(({ endsAtSeconds }) => endsAtSeconds ?? []),
@@ -194,7 +194,7 @@ interface ReadList extends Pick<TimePart, 'charges' | 'unreadable'> {
 async function chargesWithin(
   books: ProcessorBooks,
   { atLeastToSeconds, ...time }: ListTime,
-  mayGoOn: () => boolean,
+  hasTimeLeft: () => boolean,
 ): Promise<ReadList> {
   const charges: ListedCharge[] = [];
   const unreadable: UnreadableCharge[] = [];
@@ -212,7 +212,7 @@ async function chargesWithin(
       charges.at(-1)?.charge.createdAtSeconds ?? 0,
       unreadable.at(-1)?.createdAtSeconds ?? 0,
     );
-    if (endsAtSeconds >= atLeastToSeconds && (page >= MAX_LIST_PAGES || !mayGoOn()))
+    if (endsAtSeconds >= atLeastToSeconds && (page >= MAX_LIST_PAGES || !hasTimeLeft()))
       return { charges, unreadable, endsAtSeconds };
   }
   throw unexpected('one second has more charges than can be read');

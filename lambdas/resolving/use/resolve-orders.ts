@@ -7,7 +7,7 @@ import { REVIEW_WATCH_MS } from '../../orders/domain/order-limits.ts';
 import { contactsOf } from '../../orders/domain/order-transition.ts';
 import { parseOrderId } from '../../orders/ids.ts';
 import { createOrder, DRIVE_FOR_MS } from '../../orders/use/create-order.ts';
-import { appendDrafts, driveOrder, keepLearnt } from '../../orders/use/drive-order.ts';
+import { appendDrafts, driveOrder, recordFacts } from '../../orders/use/drive-order.ts';
 import { NothingBegun, type OrderTools } from '../../orders/use/order-calls.ts';
 import { type OrderChain, readOrderChain } from '../../orders/use/order-chain.ts';
 import { readChain } from '../../payments/use/payment-chain.ts';
@@ -109,7 +109,7 @@ async function driveOn(
     const appended = await appendDrafts(tools, driven.chain, driven.drafts, cause);
     if (appended !== undefined) return result(appended);
     // A rival wrote first. The next run continues from there.
-    await keepLearnt(tools, orderId, driven.learnt, cause);
+    await recordFacts(tools, orderId, driven.learnt, cause);
     return result(driven.chain);
   } catch (error) {
     throw error instanceof NothingBegun ? error.cause : error;

@@ -13,7 +13,7 @@ import { type Decision, decide } from '../../payments/domain/decide.ts';
 import type { ChargeFact } from '../../payments/domain/facts.ts';
 import { isOpen, isOpenInChain } from '../../payments/domain/open-at-processor.ts';
 import { isAwaited, notesOf, termsOf } from '../../payments/domain/payment.ts';
-import { FIND_OUT_MS, SEND_WINDOW_MS } from '../../payments/domain/settlement.ts';
+import { OUTCOME_KNOWN_WITHIN_MS, SEND_WINDOW_MS } from '../../payments/domain/settlement.ts';
 import { detailsOf, nextTransition } from '../../payments/domain/transition.ts';
 import { inquiryOperation } from '../../payments/ids.ts';
 import {
@@ -61,7 +61,7 @@ export interface Resolved {
 }
 
 /** Time limit per item, equal to the limit of a request. Milliseconds. */
-const TIME_FOR_ONE_MS = REQUEST_BUDGET_SECONDS * 1000;
+const ITEM_TIMEOUT_MS = REQUEST_BUDGET_SECONDS * 1000;
 /** Time limit per share of a run: five fit into the minute after which the next run begins. Milliseconds. */
 const RUN_FOR_MS = 11_000;
 /** Items read per share of a run. */
@@ -329,12 +329,12 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   const { clock, entropy } = tools;
   const processor = pinnedProcessor(tools, chain.first);
   invariant(processor !== undefined, 'the processor of an inquiry is configured');
-  const underway = { claimedAtMs, sent: 'maybe' as const, answerByMs: clock.nowMs() + TIME_FOR_ONE_MS };
+  const underway = { claimedAtMs, sent: 'maybe' as const, answerByMs: clock.nowMs() + ITEM_TIMEOUT_MS };
   const change = changeOf(chain.state, operationId);
   const books = pinnedBooks(tools, chain.first);
   if (change !== undefined) {
     const decideOn = await findOutChange({ ...tools, processor }, change, chain, underway);
-    const isOpenLate = clock.nowMs() > claimedAtMs + FIND_OUT_MS && decideOn(chain) === undefined;
+    const isOpenLate = clock.nowMs() > claimedAtMs + OUTCOME_KNOWN_WITHIN_MS && decideOn(chain) === undefined;
     const isUnknown = isOpenLate && books !== undefined && (await isChargeUnknown(books, chain));
     return (now) => decideOn(now) ?? (isUnknown ? CHARGE_UNKNOWN : undefined);
   }
@@ -345,7 +345,7 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   const fact = await settleCharge({ processor, clock, entropy }, { order, ...underway });
   // The look-up by key refuses a charge that differs from the request, and reports how a charge began, not how it
   // ended.
-  const isOverdue = clock.nowMs() > claimedAtMs + FIND_OUT_MS;
+  const isOverdue = clock.nowMs() > claimedAtMs + OUTCOME_KNOWN_WITHIN_MS;
   const another = chargeOfAnother(fact, chain);
   if (books !== undefined && (another !== undefined || (isOverdue && OPEN_FACTS.has(fact.kind)))) {
     const otherCharges = another === undefined ? [] : [another];

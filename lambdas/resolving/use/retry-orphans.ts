@@ -4,7 +4,7 @@ import { piecesJob } from '../../jobs/use/pieces-job.ts';
 import { nextLookMs } from '../../kernel/looks.ts';
 import { type OrphanedCallback, orphanSchedule } from '../../payments/use/effect-store.ts';
 import type { ProcessorBooks } from '../../payments/use/processor.ts';
-import type { OrphanShelf } from '../../payments/use/unfinished-work.ts';
+import type { OrphanStore } from '../../payments/use/unfinished-work.ts';
 import { inLanes } from './lanes.ts';
 
 /** Time for which orphans are retried before they are left to operators. Milliseconds. */
@@ -18,7 +18,7 @@ const MAX_ORPHANS = 1_000;
 const RUN_FOR_MS = 22_000;
 
 export interface RetryOrphansTools extends Omit<ReceiveCallbackTools, 'books'> {
-  readonly shelf: OrphanShelf;
+  readonly orphanStore: OrphanStore;
   /** The books of every configured processor. */
   readonly books: readonly ProcessorBooks[];
   /** Receives the error of one orphan. The others are still retried. */
@@ -46,10 +46,10 @@ export async function retryOrphans(
   startedAtMs: number = tools.clock.nowMs(),
   deadlineMs: number = Number.POSITIVE_INFINITY,
 ): Promise<RetriedOrphans> {
-  const { clock, shelf } = tools;
+  const { clock, orphanStore } = tools;
   const counts = { adopted: 0, waiting: 0, givenUp: 0, failed: 0 };
   for (const kind of ['own', 'foreign'] as const) {
-    const orphans = await shelf.waiting(kind, { untilMs: startedAtMs, limit: MAX_ORPHANS });
+    const orphans = await orphanStore.waiting(kind, { untilMs: startedAtMs, limit: MAX_ORPHANS });
     const untilMs = Math.min(clock.nowMs() + RUN_FOR_MS, deadlineMs);
     await inLanes(
       orphans,
@@ -113,7 +113,7 @@ async function adopt(tools: RetryOrphansTools, orphan: OrphanedCallback): Promis
  * raised first, so that a crash does not lose it. A charge of another program raises no alarm.
  */
 async function keep(
-  { clock, shelf, alarm }: RetryOrphansTools,
+  { clock, orphanStore, alarm }: RetryOrphansTools,
   orphan: OrphanedCallback,
   startedAtMs: number,
   result: Exclude<Adopted, 'adopted'>,
@@ -122,11 +122,11 @@ async function keep(
   const lastMs = orphan.receivedAtMs + RETRY_FOR_MS;
   if (clock.nowMs() >= lastMs) {
     if (!isForeign) alarm?.('undecidable', orphan.event.chargeId);
-    await shelf.giveUp(orphan);
+    await orphanStore.giveUp(orphan);
     return 'givenUp';
   }
   // A failed attempt proves nothing about the charge.
   const now = result === 'failed' ? orphan : { ...orphan, isForeign };
-  await shelf.postponeOrphan(now, Math.min(lastMs, nextLookMs(orphanSchedule(now), startedAtMs)));
+  await orphanStore.postponeOrphan(now, Math.min(lastMs, nextLookMs(orphanSchedule(now), startedAtMs)));
   return result === 'failed' ? 'failed' : 'waiting';
 }

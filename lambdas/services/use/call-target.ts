@@ -1,6 +1,6 @@
 import type { CalledTarget } from '../../jobs/contract/job-targets.ts';
 import { acceptedRun, type JobRun } from '../../jobs/domain/job-run.ts';
-import { type AskForRunTools, askForRun, isAskedFor } from '../../jobs/use/ask-for-run.ts';
+import { isRequested, type RequestRunTools, requestRun } from '../../jobs/use/request-run.ts';
 import { fullJitter } from '../../kernel/backoff.ts';
 import { AmbiguousError, codeOf, RetryableError } from '../../kernel/faults.ts';
 
@@ -33,9 +33,9 @@ export interface TargetRuns {
   note(run: JobRun): Promise<boolean>;
 }
 
-export interface CallTargetTools extends Omit<AskForRunTools, 'routes'> {
+export interface CallTargetTools extends Omit<RequestRunTools, 'routes'> {
   readonly targets: Readonly<Record<string, CalledTarget>>;
-  readonly routesOf: (name: string, target: CalledTarget) => AskForRunTools['routes'];
+  readonly routesOf: (name: string, target: CalledTarget) => RequestRunTools['routes'];
   readonly calls: TargetCalls;
   readonly runs: TargetRuns;
 }
@@ -72,7 +72,7 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
   const scheduledForMs = Date.parse(call.scheduledTime);
   const endsAtMs = scheduledForMs + job.windowSeconds * 1000;
   const nowMs = clock.nowMs();
-  if (nowMs > endsAtMs && !(await isAskedFor(tools, call.job, scheduledForMs))) return miss('window_ended');
+  if (nowMs > endsAtMs && !(await isRequested(tools, call.job, scheduledForMs))) return miss('window_ended');
   const { tries = 0, notBeforeMs = 0 } = call;
   if (nowMs < notBeforeMs) {
     await calls.again(call, (notBeforeMs - nowMs) / 1000);
@@ -82,13 +82,13 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
   let isAccepted = false;
   try {
     const entry = { id: call.job, path: job.path, scopes: job.scopes };
-    const routes: AskForRunTools['routes'] = {
+    const routes: RequestRunTools['routes'] = {
       ask: async (run, bounds) => {
         await routesOf(call.target, target).ask(run, bounds);
         isAccepted = true;
       },
     };
-    called = (await askForRun({ ...tools, routes }, entry, scheduledForMs)).kind;
+    called = (await requestRun({ ...tools, routes }, entry, scheduledForMs)).kind;
   } catch (error) {
     if (isAccepted) {
       // Only the record that avoids further calls was not written. The run itself is noted as accepted.

@@ -17,8 +17,8 @@ import {
   deployedLimitOf,
   type LimitKind,
   TenantLimits,
-  type TokensAsked,
-  type TokensTaken,
+  type TokenGrant,
+  type TokenRequest,
 } from '../limits.ts';
 import type { Owner } from '../owners.ts';
 
@@ -82,7 +82,7 @@ export class DynamoDbLimits implements BucketStore {
    * refuse a write only by moving `fullAt` past the start of the request, past half of the burst, or past the whole. It moves
    * forward only, so the last look has met the end of the bucket.
    */
-  async take(bucket: Bucket, asked: TokensAsked): Promise<TokensTaken> {
+  async take(bucket: Bucket, asked: TokenRequest): Promise<TokenGrant> {
     const startMs = asked.clock.nowMs();
     let state = asked.known ?? { fullAtUs: 0 };
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
@@ -207,7 +207,7 @@ const ONE_TOKEN = { kind: 'take', tokens: 1, isAmple: false } as const;
 function planOf(
   { fullAtUs }: BucketState,
   limit: RateLimit,
-  { ample, scarce }: Pick<TokensAsked, 'ample' | 'scarce'>,
+  { ample, scarce }: Pick<TokenRequest, 'ample' | 'scarce'>,
   nowMs: number,
 ): Plan {
   const nowUs = nowMs * 1000;

@@ -174,7 +174,7 @@ export function totalKey(owner: ViewOwner, dayMs: number): ViewKey {
 // ---------------------------------------------------------------------------------------------------------------- other
 
 /** Key of the row that marks an event as projected. Every event has one, public or not. */
-export function seenKey(chainId: ChainId, sequence: number): ViewKey {
+export function projectedKey(chainId: ChainId, sequence: number): ViewKey {
   return { partition: `${ViewsRow.seen}${chainId}`, sort: sequenceDigits(sequence) };
 }
 

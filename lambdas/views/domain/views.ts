@@ -16,8 +16,8 @@ import {
   orderPartition,
   orderStatusPartition,
   paymentPartition,
+  projectedKey,
   referencePartition,
-  seenKey,
   statusPartition,
   typePartition,
   type ViewKey,
@@ -87,7 +87,7 @@ function orderViews(event: OrderEvent): EventViews {
         body: JSON.stringify({ status } satisfies OrderHeadBody),
       },
     ],
-    seen: { ...seenKey(chainId, sequence), chainId, sequence, body: JSON.stringify(id) },
+    seen: { ...projectedKey(chainId, sequence), chainId, sequence, body: JSON.stringify(id) },
   };
 }
 
@@ -116,7 +116,7 @@ function paymentViews(event: PaymentEvent): EventViews {
         ? []
         : [{ partition: referencePartition(owner, reference), sort, chainId: paymentId, sequence: 0, body: '{}' }],
     heads: [head, ...disputeHead(owner, event, paymentId)],
-    seen: { ...seenKey(paymentId, sequence), chainId: paymentId, sequence, body: JSON.stringify(id) },
+    seen: { ...projectedKey(paymentId, sequence), chainId: paymentId, sequence, body: JSON.stringify(id) },
   };
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { EVENT_ID, PUBLIC_EVENT_TYPES } from '../../events/domain/event.ts';
 import { type Call, found, type Handled, type Route, refusal } from '../../http/authenticated-api.ts';
-import { askedPage, hasOneCursor, listHandled, ONE_CURSOR, pageOf } from '../../http/lists.ts';
+import { hasOneCursor, listHandled, ONE_CURSOR, pageOf, pageRequest } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
@@ -40,7 +40,7 @@ async function list({ tools, caller, request }: Call<EventsTools>): Promise<Hand
   const query = validateQuery(eventsQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
   const { type, ...page } = query.value;
-  const outcome = await listEvents(tools, caller, { ...(type === undefined ? {} : { type }), ...askedPage(page) });
+  const outcome = await listEvents(tools, caller, { ...(type === undefined ? {} : { type }), ...pageRequest(page) });
   return listHandled(outcome, 'events', request);
 }
 

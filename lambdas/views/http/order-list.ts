@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type Route, refusal } from '../../http/authenticated-api.ts';
-import { askedPage, hasOneCursor, listHandled, ONE_CURSOR, pageOf } from '../../http/lists.ts';
+import { hasOneCursor, listHandled, ONE_CURSOR, pageOf, pageRequest } from '../../http/lists.ts';
 import { emailFilter } from '../../http/range-filters.ts';
 import { validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
@@ -29,7 +29,7 @@ export const getOrders: Route<ListOrdersTools> = {
     if (query.kind === 'refused') return refusal(query.problem, request);
     const { status, email, ...page } = query.value;
     const filters = { ...(status === undefined ? {} : { status }), ...(email === undefined ? {} : { email }) };
-    const asked = { ...filters, ...askedPage(page) };
+    const asked = { ...filters, ...pageRequest(page) };
     return listHandled(await listOrders(tools, caller, asked), 'orders', request);
   },
 };

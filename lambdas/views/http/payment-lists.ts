@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type Call, type Handled, refusal } from '../../http/authenticated-api.ts';
-import { askedPage, hasOneCursor, listHandled, ONE_CURSOR, pageOf } from '../../http/lists.ts';
+import { hasOneCursor, listHandled, ONE_CURSOR, pageOf, pageRequest } from '../../http/lists.ts';
 import { amountFilter, emailFilter, hasShortRange, RANGE_MESSAGE } from '../../http/range-filters.ts';
 import { freeText, validateQuery } from '../../http/validate.ts';
 import { DISPUTE_STATUSES, PAYMENT_STATUSES } from '../../payments/domain/payment.ts';
@@ -68,7 +68,7 @@ export async function showPayments({ tools, caller, request }: Call<ListPayments
     ...(chargeId === undefined ? {} : { chargeId }),
     ...(amountMinor === undefined ? {} : { amountMinor }),
     ...(email === undefined ? {} : { email }),
-    ...askedPage(page),
+    ...pageRequest(page),
   });
   return listHandled(outcome, 'payments', request);
 }
@@ -77,6 +77,6 @@ export async function showDisputes({ tools, caller, request }: Call<ListDisputes
   const query = validateQuery(disputesQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
   const { status, ...page } = query.value;
-  const asked = { ...(status === undefined ? {} : { status }), ...askedPage(page) };
+  const asked = { ...(status === undefined ? {} : { status }), ...pageRequest(page) };
   return listHandled(await listDisputes(tools, caller, asked), 'disputes', request);
 }

@@ -17,7 +17,7 @@ interface Source {
  * Number of rows that a query reads beyond a partition's share of the page, so that an uneven spread rarely needs a
  * second query.
  */
-const SPARE = 16;
+const SPARE_ROWS = 16;
 
 /**
  * Merges partitions in the order of their sort keys. Each query reads a partition's share of the page and some rows more, and is
@@ -25,7 +25,7 @@ const SPARE = 16;
  */
 export async function mergedRows(views: Pick<ViewStore, 'range'>, range: MergedRange): Promise<readonly ViewRow[]> {
   const { partitions, limit, descending = false } = range;
-  const share = Math.min(limit, Math.ceil(limit / partitions.length) + SPARE);
+  const share = Math.min(limit, Math.ceil(limit / partitions.length) + SPARE_ROWS);
   const sources: Source[] = partitions.map((partition) => ({ partition, rows: [], more: true }));
   const merged: ViewRow[] = [];
   await Promise.all(sources.map((source) => refill(views, range, source, share)));

@@ -241,8 +241,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/payments/use/record-charge.ts',
-        find: 'const MAX_TOGETHER = 40;',
-        replace: 'const MAX_TOGETHER = 4_000;',
+        find: 'const MAX_TRANSITIONS_PER_WRITE = 40;',
+        replace: 'const MAX_TRANSITIONS_PER_WRITE = 4_000;',
       },
     ],
   },

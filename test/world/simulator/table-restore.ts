@@ -64,7 +64,7 @@ export class TableRestores {
 
   /** No transaction is cut from now on. */
   end(): void {
-    this.#deployed.database.goOn();
+    this.#deployed.database.resume();
   }
 
   #lose(name: string): void {
@@ -72,7 +72,7 @@ export class TableRestores {
     simulation.severFunctions();
     reachable(false);
     // The caller of the transaction is gone. What the operator's commands read is the restored copy.
-    queueMicrotask(() => database.goOn());
+    queueMicrotask(() => database.resume());
     this.#recoveredAtMs = simulation.nowMs + AWAY_MS;
     at(this.#recoveredAtMs, `${name} is recovered`, async () => {
       this.seen.push({ atMs: simulation.nowMs, ...(await this.#recover()) });

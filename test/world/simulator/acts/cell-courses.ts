@@ -1,4 +1,4 @@
-import { FIND_OUT_MS, SEND_WINDOW_MS } from '../../../../lambdas/payments/domain/settlement.ts';
+import { OUTCOME_KNOWN_WITHIN_MS, SEND_WINDOW_MS } from '../../../../lambdas/payments/domain/settlement.ts';
 import type { Step } from '../contract.ts';
 import type { Dice } from '../random.ts';
 import type { Draft } from './act.ts';
@@ -53,7 +53,7 @@ const vanishedCharge: Course = {
           dry: false,
           override: 'away',
         },
-        after(root, FIND_OUT_MS + 48 * HOUR_MS),
+        after(root, OUTCOME_KNOWN_WITHIN_MS + 48 * HOUR_MS),
       ),
     ];
   },
@@ -86,7 +86,7 @@ const canceledOnPaper = (capture: 'automatic' | 'manual'): Course => ({
               'decide_change',
               'minutes',
               { of: id, outcome: 'succeeded', override: true },
-              { fromMs: atMs + FIND_OUT_MS },
+              { fromMs: atMs + OUTCOME_KNOWN_WITHIN_MS },
             ),
             draft('late_success', 'hours', {}, { fromMs: atMs + AWAY_MS }),
           ],

@@ -1,5 +1,5 @@
 import type { Payment } from '../../../../lambdas/payments/domain/payment.ts';
-import { FIND_OUT_MS } from '../../../../lambdas/payments/domain/settlement.ts';
+import { OUTCOME_KNOWN_WITHIN_MS } from '../../../../lambdas/payments/domain/settlement.ts';
 import type { ClientCall, Step } from '../contract.ts';
 import {
   type Act,
@@ -169,7 +169,7 @@ function undecided(drawing: Drawing, { id, act: name, atMs }: Step): readonly Dr
       act: 'decide_change',
       pace: ['minutes'],
       given: { of: id, outcome: dice.pick(['succeeded', 'failed']), override: true },
-      fromMs: atMs + FIND_OUT_MS,
+      fromMs: atMs + OUTCOME_KNOWN_WITHIN_MS,
     },
   ];
 }

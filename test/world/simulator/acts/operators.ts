@@ -1,6 +1,6 @@
 import { JOBS } from '../../../../lambdas/jobs/contract/jobs.ts';
 import type { PaymentId } from '../../../../lambdas/kernel/ids.ts';
-import { FIND_OUT_MS } from '../../../../lambdas/payments/domain/settlement.ts';
+import { OUTCOME_KNOWN_WITHIN_MS } from '../../../../lambdas/payments/domain/settlement.ts';
 import type { Step } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import { type Act, type Arguments, act, type Scene } from './act.ts';
@@ -197,7 +197,9 @@ function isOpen(scene: Scene, step: Step): boolean {
   const isHeld = status === 'requires_capture' || status === 'requires_action';
   const isPending = newest !== undefined && 'status' in newest && newest.status === 'pending';
   return (
-    isPending && (newest.kind === 'refund' || isHeld) && (own[0]?.occurredAtMs ?? 0) + FIND_OUT_MS <= scene.system.nowMs
+    isPending &&
+    (newest.kind === 'refund' || isHeld) &&
+    (own[0]?.occurredAtMs ?? 0) + OUTCOME_KNOWN_WITHIN_MS <= scene.system.nowMs
   );
 }
 

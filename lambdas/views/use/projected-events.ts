@@ -1,13 +1,13 @@
 import type { OutcomePlace } from '../../payments/domain/transition.ts';
-import type { SeenEvents } from '../../payments/use/transition-reader.ts';
-import { seenKey, type ViewKey } from '../domain/lists.ts';
+import type { ProcessedEvents } from '../../payments/use/transition-reader.ts';
+import { projectedKey, type ViewKey } from '../domain/lists.ts';
 import type { ViewStore } from './view-store.ts';
 
 /** Concurrent reads. */
 const AT_ONCE = 25;
 
 /** The events that the projector has written completely. */
-export class ProjectedEvents implements SeenEvents {
+export class ProjectedEvents implements ProcessedEvents {
   readonly #views: Pick<ViewStore, 'read'>;
 
   constructor(views: Pick<ViewStore, 'read'>) {
@@ -26,5 +26,5 @@ export class ProjectedEvents implements SeenEvents {
 }
 
 function keyOf(place: OutcomePlace): ViewKey {
-  return seenKey('orderId' in place ? place.orderId : place.paymentId, place.sequence);
+  return projectedKey('orderId' in place ? place.orderId : place.paymentId, place.sequence);
 }

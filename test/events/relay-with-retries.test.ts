@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { RELAY_KEEPS_SECONDS, RELAY_TRIES, RELAY_WAITS_SECONDS } from '../../lambdas/events/contract.ts';
 import type { StreamRecord } from '../../lambdas/events/use/ledger-stream.ts';
-import { type PatientAttempt, relayPatiently } from '../../lambdas/events/use/relay-patiently.ts';
+import { type RelayAttempt, relayWithRetries } from '../../lambdas/events/use/relay-with-retries.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { positionAt } from '../../lambdas/payments/use/transition-reader.ts';
 import { chains, RelayHarness } from './relay-harness.ts';
@@ -11,16 +11,16 @@ const AWAY = () => ({ kind: 'not_now', code: 'InternalFailure' }) as const;
 
 /** A relay in one delivery, what each of its attempts came to, and from where the Stream delivers again. */
 class PatientRelay extends RelayHarness {
-  readonly attempts: PatientAttempt[] = [];
+  readonly attempts: RelayAttempt[] = [];
   againFrom: string | undefined;
   mark: () => string | undefined = () => undefined;
 
   constructor(waitsMs: number) {
     super(chains(PAYMENTS), async (tools, records) => {
       const deadlineMs = this.clock.nowMs() + waitsMs;
-      const onAttempt = (attempt: PatientAttempt) => void this.attempts.push(attempt);
+      const onAttempt = (attempt: RelayAttempt) => void this.attempts.push(attempt);
       const marks = { readMark: async () => this.mark() };
-      this.againFrom = await relayPatiently({ ...tools, onAttempt, marks }, records, deadlineMs);
+      this.againFrom = await relayWithRetries({ ...tools, onAttempt, marks }, records, deadlineMs);
       return { published: 0, parked: 0, tampered: 0 };
     });
   }

@@ -9,14 +9,14 @@ import { type Relayed, type RelayTools, relayTransitions } from './relay-transit
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 120_000;
 
-export interface PatientRelayTools extends RelayTools {
+export interface RetryingRelayTools extends RelayTools {
   /** The mark of the job that publishes lost events. */
   readonly marks: Pick<JobMarks, 'readMark'>;
   /** Called after each attempt. */
-  readonly onAttempt: (attempt: PatientAttempt) => void;
+  readonly onAttempt: (attempt: RelayAttempt) => void;
 }
 
-export interface PatientAttempt extends Relayed {
+export interface RelayAttempt extends Relayed {
   /** Number of records whose events the job will publish. */
   readonly left: number;
 }
@@ -34,8 +34,8 @@ export interface PatientAttempt extends Relayed {
  * @param deadlineMs after which no attempt begins; Unix milliseconds
  * @returns the position of the first record that the Stream must deliver again; undefined when there is none
  */
-export async function relayPatiently(
-  tools: PatientRelayTools,
+export async function relayWithRetries(
+  tools: RetryingRelayTools,
   records: readonly StreamRecord[],
   deadlineMs: number,
 ): Promise<string | undefined> {
@@ -64,7 +64,7 @@ function from(records: readonly StreamRecord[], againFrom: string | undefined): 
  * redriven days later is not left.
  */
 async function countLeft(
-  { clock, marks, report }: PatientRelayTools,
+  { clock, marks, report }: RetryingRelayTools,
   records: readonly StreamRecord[],
 ): Promise<number> {
   const keptSinceMs = clock.nowMs() - RELAY_KEEPS_SECONDS * 1_000;

@@ -8,7 +8,7 @@ import { type RunId, runIdOf } from '../domain/job-run.ts';
 import { runCallOperation } from '../ids.ts';
 import type { JobRoutes } from './job-routes.ts';
 
-export interface AskForRunTools {
+export interface RequestRunTools {
   readonly routes: JobRoutes;
   readonly records: ConsumerEffects;
   readonly runner: OperationRunner;
@@ -24,15 +24,15 @@ export interface AskForRunTools {
 const ASK_TIMEOUT_MS = 10_000;
 
 /** Whether the run of a scheduled time was requested and accepted. */
-export async function isAskedFor(
-  { records, digest }: Pick<AskForRunTools, 'records' | 'digest'>,
+export async function isRequested(
+  { records, digest }: Pick<RequestRunTools, 'records' | 'digest'>,
   jobId: string,
   scheduledForMs: number,
 ): Promise<boolean> {
   return (await records.readEffect(runCallOperation(digest, runIdOf(jobId, scheduledForMs)))) !== undefined;
 }
 
-export interface AskedForRun {
+export interface RequestedRun {
   readonly runId: RunId;
   /** `asked_before`: an earlier invocation requested the run, and no call was made. */
   readonly kind: 'asked' | 'asked_before';
@@ -49,15 +49,15 @@ export interface AskedForRun {
  *
  * @throws the errors of the route and of the store; the invocation must be retried
  */
-export async function askForRun(
-  tools: AskForRunTools,
+export async function requestRun(
+  tools: RequestRunTools,
   entry: Pick<JobEntry, 'id' | 'path' | 'scopes'>,
   scheduledForMs: number,
-): Promise<AskedForRun> {
+): Promise<RequestedRun> {
   const { routes, records, runner, clock, entropy, digest } = tools;
   const runId = runIdOf(entry.id, scheduledForMs);
   const operationId = runCallOperation(digest, runId);
-  const kind = await runner.record<void, AskedForRun['kind']>(operationId, {
+  const kind = await runner.record<void, RequestedRun['kind']>(operationId, {
     find: async () => ((await records.readEffect(operationId)) === undefined ? undefined : 'asked_before'),
     prepare: () =>
       routes.ask({ runId, path: entry.path, scopes: entry.scopes, scheduledForMs }, { timeoutMs: ASK_TIMEOUT_MS }),
