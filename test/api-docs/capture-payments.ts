@@ -3,10 +3,10 @@ import { EVENT_ID, IntakeSite } from '../intake/intake-site.ts';
 import { held, taken } from '../payments/provoked-changes.ts';
 import { Api, dataOf } from '../world/api.ts';
 import type { CapturedExamples } from './captured-examples.ts';
-import { deskAtSandbox, silent } from './provoked-problems.ts';
+import { apiAtSandbox, silent } from './provoked-problems.ts';
 
 export async function capturePayments(examples: CapturedExamples): Promise<void> {
-  const harness = deskAtSandbox();
+  const harness = apiAtSandbox();
   const create = (key: string, body: Readonly<Record<string, unknown>>) =>
     harness.post(JSON.stringify(body), { headers: { 'Idempotency-Key': key } });
   const smallest = examples.request('createPayment', 'smallest', 'Required fields only', {
@@ -40,9 +40,9 @@ export async function capturePayments(examples: CapturedExamples): Promise<void>
   const asked = await harness.get(`/v1/payment_requests/${EVENT_ID}`);
   examples.answer('getPaymentRequest', 'completed', 'It has a payment', asked);
 
-  const unknown = await deskAtSandbox(silent).pay('k');
+  const unknown = await apiAtSandbox(silent).pay('k');
   examples.answer('createPayment', 'processing', 'Outcome not known yet', unknown);
-  const action = await deskAtSandbox().pay('k', { source: 'tok_action' });
+  const action = await apiAtSandbox().pay('k', { source: 'tok_action' });
   examples.answer('createPayment', 'requires_action', 'The payer must act first', action);
 }
 
@@ -83,7 +83,7 @@ export async function captureChanges(examples: CapturedExamples): Promise<void> 
     ['cancelPayment', 'cancel'],
   ] as const) {
     const payment = await held();
-    const reply = await payment.deskWith(silent).change(`${payment.id}/${step}`, 'c', {});
+    const reply = await payment.withProcessor(silent).change(`${payment.id}/${step}`, 'c', {});
     examples.answer(operation, 'unchanged', 'Outcome not known yet: the payment is unchanged', reply);
   }
 }
@@ -107,7 +107,7 @@ export async function captureRefunds(examples: CapturedExamples): Promise<void> 
   const other = await whole.harness.get(`/v1/refunds/${String(rest.body['id'])}`);
   examples.answer('getRefund', 'rest', 'The whole amount was refunded', other);
   const unanswered = await taken();
-  const pending = await unanswered.deskWith(silent).change(`${unanswered.id}/refunds`, 'c', some);
+  const pending = await unanswered.withProcessor(silent).change(`${unanswered.id}/refunds`, 'c', some);
   examples.answer('createRefund', 'pending', 'Outcome not known yet', pending);
 }
 

@@ -22,7 +22,7 @@ type GatewayCode = (typeof GATEWAY_CODES)[number];
 type Provoked = Pick<Reply, 'body'>;
 
 /** The API with a processor that has the name of the sandbox's. */
-export function deskAtSandbox(processor: Partial<Processor> = {}): Api {
+export function apiAtSandbox(processor: Partial<Processor> = {}): Api {
   const harness = new Api();
   return harness.with({ processor: { ...harness.processor, name: 'sandbox', ...processor } });
 }
@@ -190,28 +190,28 @@ export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => 
   ...PROVOKED_CHANGES,
   ...PROVOKED_ORDERS,
   ...PROVOKED_WEBHOOKS,
-  invalid_json: () => deskAtSandbox().post('{"amount":1000,"amount":1000}'),
-  invalid_request: () => deskAtSandbox().pay('k', { amount: 10.5 }),
-  unknown_field: () => deskAtSandbox().pay('k', { status: 'succeeded' }),
-  unknown_parameter: () => deskAtSandbox().get('/v1/payments/x?expand=charge'),
-  card_number_not_allowed: () => deskAtSandbox().pay('k', { metadata: { note: '4242 4242 4242 4242' } }),
-  secret_not_allowed: () => deskAtSandbox().pay('k', { description: 'sk_live_0123456789abcdefghijkl' }),
+  invalid_json: () => apiAtSandbox().post('{"amount":1000,"amount":1000}'),
+  invalid_request: () => apiAtSandbox().pay('k', { amount: 10.5 }),
+  unknown_field: () => apiAtSandbox().pay('k', { status: 'succeeded' }),
+  unknown_parameter: () => apiAtSandbox().get('/v1/payments/x?expand=charge'),
+  card_number_not_allowed: () => apiAtSandbox().pay('k', { metadata: { note: '4242 4242 4242 4242' } }),
+  secret_not_allowed: () => apiAtSandbox().pay('k', { description: 'sk_live_0123456789abcdefghijkl' }),
   unbalanced: async () => {
     const harness = new Api();
     const payment = await harness.paid('k');
     return harness.correct('c', { payment, postings: [leg('refunds', 'debit', 12), leg('fees', 'credit', 10)] });
   },
-  missing_idempotency_key: () => deskAtSandbox().pay(''),
-  invalid_idempotency_key: () => deskAtSandbox().pay('two words'),
-  unauthorized: () => deskAtSandbox().get('/v1/payments/x', { headers: { Authorization: 'Bearer nonsense' } }),
+  missing_idempotency_key: () => apiAtSandbox().pay(''),
+  invalid_idempotency_key: () => apiAtSandbox().pay('two words'),
+  unauthorized: () => apiAtSandbox().get('/v1/payments/x', { headers: { Authorization: 'Bearer nonsense' } }),
   invalid_signature: () => {
     const site = new CallbacksClient();
     return site.deliver('{}', { headers: { 'Sandbox-Signature': site.sign(Buffer.from('{}'), 'another secret') } });
   },
   payment_canceled: letGo,
-  payment_failed: () => deskAtSandbox().pay('k', { source: 'tok_declined' }),
+  payment_failed: () => apiAtSandbox().pay('k', { source: 'tok_declined' }),
   insufficient_scope: () => {
-    const harness = deskAtSandbox();
+    const harness = apiAtSandbox();
     harness.registerKey(API_KEY, { scopes: [] });
     return harness.pay('k');
   },
@@ -223,8 +223,8 @@ export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => 
   livemode_not_available: () => unrouted('livemode_not_available'),
   no_processor_for_payment: () => unrouted('no_processor_for_payment'),
   no_processor_configured: () => unrouted('no_processor_configured'),
-  not_found: () => deskAtSandbox().get('/v1/payments/x'),
-  method_not_allowed: () => deskAtSandbox().ask('DELETE', '/v1/payments'),
+  not_found: () => apiAtSandbox().get('/v1/payments/x'),
+  method_not_allowed: () => apiAtSandbox().ask('DELETE', '/v1/payments'),
   idempotency_key_in_progress: async () => {
     const rival = Promise.withResolvers<Reply>();
     const asked = new Api();
@@ -281,7 +281,7 @@ export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => 
     return api.with({ messages }).write('/v1/admin/queues/Webhooks-Tasks-DeadLetters/redrive', 'r');
   },
   reference_already_used: async () => {
-    const harness = deskAtSandbox();
+    const harness = apiAtSandbox();
     await harness.pay('k', { reference: 'order-6735' });
     return harness.pay('another', { reference: 'order-6735' });
   },
@@ -292,16 +292,16 @@ export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => 
     harness.clock.advance(60 * MINUTE);
     return harness.with({ processor: named }).pay('k');
   },
-  body_too_large: () => deskAtSandbox().post('x'.repeat(MAX_BODY_BYTES + 1)),
-  unsupported_media_type: () => deskAtSandbox().post('{}', { headers: { 'Content-Type': 'text/plain' } }),
+  body_too_large: () => apiAtSandbox().post('x'.repeat(MAX_BODY_BYTES + 1)),
+  unsupported_media_type: () => apiAtSandbox().post('{}', { headers: { 'Content-Type': 'text/plain' } }),
   idempotency_key_payload_mismatch: async () => {
-    const harness = deskAtSandbox();
+    const harness = apiAtSandbox();
     await harness.pay('k');
     return harness.pay('k', { amount: 2000 });
   },
   internal_error: () => new Api({ store: failingStore(new Error('a bug')) }).pay('k'),
   balance_too_large: () => failingLedger(new TerminalError('balance_too_large', 'beyond')).get('/v1/balances'),
-  processor_unavailable: () => deskAtSandbox(refusing).pay('k'),
+  processor_unavailable: () => apiAtSandbox(refusing).pay('k'),
   temporarily_unavailable: () =>
     new Api({ store: failingStore(new RetryableError('store_unavailable', 'throttled')) }).pay('k'),
 };

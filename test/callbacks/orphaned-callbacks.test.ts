@@ -71,7 +71,7 @@ describe('a callback that finds no payment', () => {
   });
 
   describe('rings when it is given up', () => {
-    const HOPELESS = 'ch_none';
+    const UNKNOWN_CHARGE = 'ch_none';
     let rung: [string, string][];
     const alarm = (what: string, about: string): void => void rung.push([what, about]);
     const retry = (changes: Parameters<World['retryOrphans']>[0] = {}) => harness.retryOrphans({ alarm, ...changes });
@@ -82,14 +82,14 @@ describe('a callback that finds no payment', () => {
     test('if its charge names a payment, or the processor does not have its charge', async () => {
       const named = await stray();
       await harness.deliver(callback('evt_1', named));
-      await harness.deliver(callback('evt_2', HOPELESS));
+      await harness.deliver(callback('evt_2', UNKNOWN_CHARGE));
       await retry();
       expect(rung).toEqual([]);
       harness.clock.advance(24 * HOUR_MS);
       await retry();
       await retry();
       expect(rung).toHaveLength(2);
-      expect(rung).toEqual(expect.arrayContaining([named, HOPELESS].map((about) => ['undecidable', about])));
+      expect(rung).toEqual(expect.arrayContaining([named, UNKNOWN_CHARGE].map((about) => ['undecidable', about])));
     });
 
     test('but not if its charge names no payment: another program made it', async () => {
@@ -101,7 +101,7 @@ describe('a callback that finds no payment', () => {
     });
 
     test('also if the process dies before it has written that down', async () => {
-      await harness.deliver(callback('evt_1', HOPELESS));
+      await harness.deliver(callback('evt_1', UNKNOWN_CHARGE));
       harness.clock.advance(24 * HOUR_MS);
       const orphanStore = {
         waiting: (...read: Parameters<OrphanStore['waiting']>) => harness.store.waiting(...read),
@@ -109,7 +109,7 @@ describe('a callback that finds no payment', () => {
         giveUp: () => Promise.reject(new Error('the process is gone')),
       };
       expect(await retry({ orphanStore })).toMatchObject({ failed: 1 });
-      expect(rung).toEqual([['undecidable', HOPELESS]]);
+      expect(rung).toEqual([['undecidable', UNKNOWN_CHARGE]]);
     });
 
     test('also if its processor is not configured any more', async () => {

@@ -188,8 +188,8 @@ describe('a final answer without success', () => {
 
   test('idempotency_key_expired names the payment, which can be read', async () => {
     const api = new Api();
-    const deaf: KeyStore = { ...memoryKeys(), keepAnswer: () => undefined };
-    const { client } = clientOn(api, {}, deaf);
+    const forgetful: KeyStore = { ...memoryKeys(), keepAnswer: () => undefined };
+    const { client } = clientOn(api, {}, forgetful);
     const paid = await client.payments.create(TEA, { operation: 'order_42' });
     api.clock.advance(9 * DAY_MS);
     const error = await errorOf(client.payments.create(TEA, { operation: 'order_42' }));

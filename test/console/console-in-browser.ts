@@ -215,7 +215,7 @@ export async function picture(page: Page, name: string, height = 480): Promise<v
 }
 
 /** Goes to the identity provider and says there who it is. A provider that remembers it asks no more. */
-export async function sayWho(page: Page, name: string): Promise<void> {
+export async function identifyAs(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Sign in' }).click();
   const asked = page.getByLabel('Name');
   await asked.or(page.getByRole('navigation')).waitFor();

@@ -16,7 +16,7 @@ import { CREDENTIALS, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
-import { accessible, countClicks, eachScreen, sayWho } from './console-in-browser.ts';
+import { accessible, countClicks, eachScreen, identifyAs } from './console-in-browser.ts';
 import { CopiedFunctions } from './copied-functions.ts';
 import { CLIENT, IdProvider } from './id-provider.ts';
 
@@ -268,7 +268,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
       });
       const page = await opened(copies.url);
       await page.goto(`${copies.url}/console/#/approvals`);
-      await sayWho(page, 'viewer');
+      await identifyAs(page, 'viewer');
       await page.getByText('viewer (viewer)').waitFor();
       await page.getByRole('heading', { name: 'Approvals' }).waitFor();
       expect(page.url()).toBe(`${copies.url}/console/#/approvals`);

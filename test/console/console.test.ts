@@ -16,8 +16,8 @@ import {
   decideOn,
   describeConsole,
   eachScreen,
+  identifyAs,
   picture,
-  sayWho,
 } from './console-in-browser.ts';
 import { CLIENT, IdProvider } from './id-provider.ts';
 
@@ -354,7 +354,7 @@ describeConsole('an operator in a browser', (shown) => {
       const page = await shown.opened();
       await page.goto(`${shown.url}/#/jobs`);
       await accessible(page);
-      await sayWho(page, 'viewer');
+      await identifyAs(page, 'viewer');
       await page.getByText('viewer (viewer)').waitFor();
       await page.getByRole('heading', { name: 'Jobs' }).waitFor();
       expect(page.url()).toBe(`${shown.url}/#/jobs`);
@@ -367,7 +367,7 @@ describeConsole('an operator in a browser', (shown) => {
 
     test('signs in again when the token has expired, and returns to what was asked', async () => {
       const page = await shown.opened();
-      await sayWho(page, 'owner');
+      await identifyAs(page, 'owner');
       await page.getByText('owner (owner)').waitFor();
       await page.goto(`${shown.url}/#/payments?tenant=ten_desk&mode=test&status=failed`);
       await page.getByText('No payment matches.').waitFor();
@@ -376,7 +376,7 @@ describeConsole('an operator in a browser', (shown) => {
       await page.getByRole('alert').getByText('Your sign-in has ended.').waitFor();
       await page.goBack();
       passedMs = 0;
-      await sayWho(page, 'owner');
+      await identifyAs(page, 'owner');
       await page.getByText('No payment matches.').waitFor();
       expect(new URL(page.url()).hash).toBe('#/payments?tenant=ten_desk&mode=test&status=failed');
       expect(await page.getByRole('alert').count()).toBe(0);
@@ -385,7 +385,7 @@ describeConsole('an operator in a browser', (shown) => {
 
     test('a person without a role, and an answer that this tab did not ask for, are refused in words', async () => {
       const page = await shown.opened();
-      await sayWho(page, 'accountant');
+      await identifyAs(page, 'accountant');
       await page.getByRole('alert').getByText('unauthorized').waitFor();
       await page.goto(`${shown.url}/?code=of-somebody-else&state=of-somebody-else`);
       await page.getByRole('alert').getByText('This tab did not ask to sign in.').waitFor();

@@ -14,7 +14,7 @@ import { isOutcome } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, type Transition } from '../../lambdas/payments/domain/transition.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { type Actor, Crash } from '../support/fault-plan.ts';
-import { seenBy } from '../support/faulty-ports.ts';
+import { portWithFaults } from '../support/faulty-ports.ts';
 import { World } from '../world/world.ts';
 import { MemoryEventBus } from './memory-event-bus.ts';
 
@@ -71,9 +71,9 @@ export class RelayHarness extends World {
     if (actor === undefined) return this.relayWith({}, records);
     return this.relayWith(
       {
-        publisher: seenBy(actor, this.bus as EventPublisher, 'publish'),
-        transitions: seenBy(actor, all as RelayTools['transitions'], 'readTransition', 'readOrderTransition'),
-        parking: seenBy(actor, this.#parking, 'park'),
+        publisher: portWithFaults(actor, this.bus as EventPublisher, 'publish'),
+        transitions: portWithFaults(actor, all as RelayTools['transitions'], 'readTransition', 'readOrderTransition'),
+        parking: portWithFaults(actor, this.#parking, 'park'),
       },
       records,
     );

@@ -3,7 +3,7 @@ import { autoBindSteps, loadFeature, type StepDefinitions } from 'jest-cucumber'
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import type { Reply } from '../world/api.ts';
 import { HeldPayment } from './held-payment.ts';
-import { deskPaymentId, PaymentSite } from './payment-site.ts';
+import { apiPaymentId, PaymentSite } from './payment-site.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 const AMOUNT = 1000;
@@ -146,7 +146,7 @@ const answers: StepDefinitions = ({ then }) => {
   });
 
   then('the answer names the first payment', () => {
-    expect(last?.body['payment_id']).toBe(deskPaymentId(key));
+    expect(last?.body['payment_id']).toBe(apiPaymentId(key));
   });
 };
 

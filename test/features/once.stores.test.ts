@@ -2,8 +2,8 @@ import { beforeAll, beforeEach, expect } from '@jest/globals';
 import { autoBindSteps, loadFeature, type StepDefinitions } from 'jest-cucumber';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import type { Reply } from '../world/api.ts';
-import { clientMeetingAt, MeetingPoint } from './meeting-point.ts';
-import { deskPaymentId, PaymentSite } from './payment-site.ts';
+import { Barrier, clientWithBarrier } from './barrier.ts';
+import { apiPaymentId, PaymentSite } from './payment-site.ts';
 
 let tables: Awaited<ReturnType<typeof createTables>>;
 let site: PaymentSite;
@@ -42,8 +42,8 @@ const steps: StepDefinitions = ({ given, when, then }) => {
   when(/^the request is made(?: again)?$/, request);
 
   when('the request is made two times at the same moment', async () => {
-    const point = new MeetingPoint(2);
-    replies = await Promise.all([1, 2].map(() => site.serve(clientMeetingAt(point)).pay(key, body)));
+    const point = new Barrier(2);
+    replies = await Promise.all([1, 2].map(() => site.serve(clientWithBarrier(point)).pay(key, body)));
   });
 
   then('the client is told that the payment succeeded', () => {
@@ -67,7 +67,7 @@ const steps: StepDefinitions = ({ given, when, then }) => {
   });
 
   then(/^the record is "(.*)"$/, async (state: string) => {
-    expect(await site.recordState(deskPaymentId(key))).toBe(state);
+    expect(await site.recordState(apiPaymentId(key))).toBe(state);
   });
 
   then(/^the payer was charged (\d+) times?$/, (times: string) => {

@@ -34,7 +34,7 @@ export class PaymentSite extends World {
 
   /** How many charges of a key of the API's own tenant took money, by the processor's list. */
   succeeded(key: string): number {
-    return this.processor.charges(deskPaymentId(key)).filter(({ status }) => status === 'succeeded').length;
+    return this.processor.charges(apiPaymentId(key)).filter(({ status }) => status === 'succeeded').length;
   }
 
   /** The state of a payment's record, as the features call it. */
@@ -48,6 +48,6 @@ export class PaymentSite extends World {
 }
 
 /** The payment of a key of the API's own tenant. */
-export function deskPaymentId(key: string): PaymentId {
+export function apiPaymentId(key: string): PaymentId {
   return paymentIdFor(key, 'ten_desk');
 }

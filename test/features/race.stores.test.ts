@@ -6,11 +6,11 @@ import { documentClient } from '../../lambdas/kernel/platform/document-client.ts
 import { payNaively } from '../bench/bench-naive-payment.ts';
 import { paymentIdFor, paymentRequest } from '../payments/payment-fixtures.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
-import { clientMeetingAt, MeetingPoint } from './meeting-point.ts';
+import { Barrier, clientWithBarrier } from './barrier.ts';
 import { PaymentSite } from './payment-site.ts';
 
 /** One worker takes the payment, and says what it told its client. */
-type Worker = (point: MeetingPoint) => Promise<string>;
+type Worker = (point: Barrier) => Promise<string>;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
 let site: PaymentSite;
@@ -33,20 +33,20 @@ const steps: StepDefinitions = ({ given, when, then }) => {
     const request = paymentRequest(`race-${scenarios}`);
     ({ paymentId } = request);
     ledgerPrefix = 'NAIVE#';
-    worker = (point) => payNaively(clientMeetingAt(point), tables, site.processor, request);
+    worker = (point) => payNaively(clientWithBarrier(point), tables, site.processor, request);
   });
 
   given('a worker that runs Payonce', () => {
     paymentId = paymentIdFor(`race-${scenarios}`, 'ten_desk');
     ledgerPrefix = 'PAY#';
     worker = async (point) => {
-      const reply = await site.serve(clientMeetingAt(point)).pay(`race-${scenarios}`);
+      const reply = await site.serve(clientWithBarrier(point)).pay(`race-${scenarios}`);
       return String(reply.body['code'] ?? reply.body['status']);
     };
   });
 
   when('two of these workers get the same payment, and both look before either pays', async () => {
-    const point = new MeetingPoint(2);
+    const point = new Barrier(2);
     answers = await Promise.all([worker(point), worker(point)]);
   });
 

@@ -9,7 +9,7 @@ import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import { IntakeSite } from '../intake/intake-site.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import { Stores } from '../world/stores.ts';
-import { clientMeetingAt, MeetingPoint } from './meeting-point.ts';
+import { Barrier, clientWithBarrier } from './barrier.ts';
 import { PaymentSite } from './payment-site.ts';
 
 const DAY_MS = 86_400_000;
@@ -76,8 +76,8 @@ const steps: StepDefinitions = ({ given, when, then }) => {
   when('the event is delivered', () => deliver());
 
   when('the event is delivered to two handlers at the same moment', async () => {
-    const point = new MeetingPoint(2);
-    const store = () => new Stores(site.world.clock, { client: documentClient(clientMeetingAt(point)) }, tables);
+    const point = new Barrier(2);
+    const store = () => new Stores(site.world.clock, { client: documentClient(clientWithBarrier(point)) }, tables);
     await Promise.all([1, 2].map(() => deliver({ store: store() })));
   });
 

@@ -15,7 +15,7 @@ import { chainOfPaid, disputed, eventsOfPaid, refunded } from '../payments/paid-
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { type Story, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan } from '../support/fault-plan.ts';
-import { seenBy } from '../support/faulty-ports.ts';
+import { portWithFaults } from '../support/faulty-ports.ts';
 import { fc } from '../support/properties.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
@@ -78,7 +78,7 @@ class ReleaseHarness {
           ),
       },
       orders: this.stores,
-      records: actor === undefined ? records : seenBy(actor, records, ...RECORD_CALLS),
+      records: actor === undefined ? records : portWithFaults(actor, records, ...RECORD_CALLS),
       clock,
       entropy: this.#entropy,
       digest: systemDigest,

@@ -18,7 +18,7 @@ import { paymentIdFor } from '../payments/payment-fixtures.ts';
 import { requestedAt } from '../support/causes.ts';
 import { beforeEachCall, type HistoryRun, type Story, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
-import { PORT_VOICE, seenBy } from '../support/faulty-ports.ts';
+import { PORT_ERRORS, portWithFaults } from '../support/faulty-ports.ts';
 import { whole } from '../support/slice.ts';
 import { Stores } from '../world/stores.ts';
 
@@ -85,7 +85,7 @@ function survey(make: () => Harness, events: readonly Delivered[], faults: numbe
 const RECEIPT = eventsOfPaid('receipt-history', { receipt_email: 'ada@example.com' });
 
 function mailerOf(actor: Actor, mailer: Mailer): Mailer {
-  return { send: (email, limit) => actor.call('mailer', PORT_VOICE, () => mailer.send(email, limit)) };
+  return { send: (email, limit) => actor.call('mailer', PORT_ERRORS, () => mailer.send(email, limit)) };
 }
 
 /** @param key the key for the mailer: the consumer's own, or a new one for each call */
@@ -188,7 +188,7 @@ const naiveKeep: Keep = async (world, actor, delivered) => {
 function commissionHarness(how: Keep): Harness {
   const memory = new Stores();
   const world = new ConsumerWorld({
-    recordsFor: (actor) => seenBy(actor, memory.consumed, ...RECORD_CALLS),
+    recordsFor: (actor) => portWithFaults(actor, memory.consumed, ...RECORD_CALLS),
     rowsOf: async () => 0,
   });
   return {

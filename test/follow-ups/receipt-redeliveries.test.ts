@@ -9,7 +9,7 @@ import { policyOf } from '../outbound/email-story.ts';
 import { chainOfPaid, eventsOfPaid, ledgerOf } from '../payments/paid-chain.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { Actor, FAULT_KINDS, FaultPlan } from '../support/fault-plan.ts';
-import { PORT_VOICE } from '../support/faulty-ports.ts';
+import { PORT_ERRORS } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
 
@@ -48,7 +48,7 @@ async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
               operation: 'email.send',
               deadlineMs,
               send: () =>
-                actor.call('send', PORT_VOICE, async () => {
+                actor.call('send', PORT_ERRORS, async () => {
                   sent.push(clock.nowMs());
                   return { kind: 'sent', vendorId: `message-${sent.length}` };
                 }),

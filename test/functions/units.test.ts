@@ -20,7 +20,7 @@ import { createSandbox } from '../../sandbox/routes.ts';
 import { eventsOf } from '../events/event-fixtures.ts';
 import { MemoryEventBus } from '../events/memory-event-bus.ts';
 import { chains, RelayHarness } from '../events/relay-harness.ts';
-import { asking, countingJob, LONG_JOB_ID, recordingObserver, recordOf } from '../jobs/job-fixtures.ts';
+import { countingJob, executorTools, LONG_JOB_ID, recordingObserver, recordOf } from '../jobs/job-fixtures.ts';
 import { MemoryDeadLetterStore } from '../outbound/memory-dead-letter-store.ts';
 import { BY_REQUEST } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
@@ -184,7 +184,7 @@ describe('delivered twice, and run by the runner both times, takes effect once:'
     const entry = jobEntry('close-days');
     invariant(entry !== undefined, 'there is such a job');
     const atMs = world.clock.nowMs();
-    const ask = async (name: string) => requestRun({ ...asking(world, world.actor(name)), runner }, entry, atMs);
+    const ask = async (name: string) => requestRun({ ...executorTools(world, world.actor(name)), runner }, entry, atMs);
     expect([(await ask('a')).kind, (await ask('b')).kind]).toEqual(['asked', 'asked_before']);
     expectTwice(1);
   });

@@ -4,7 +4,7 @@ import { askForRun } from '../../lambdas/jobs/use/ask-for-run.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { FAULT_KINDS, FaultPlan } from '../support/fault-plan.ts';
 import { World } from '../world/world.ts';
-import { asking } from './job-fixtures.ts';
+import { executorTools } from './job-fixtures.ts';
 
 const NOW = Date.UTC(2026, 2, 1, 12);
 const RUN_ID = 'close-days:2026-03-01T12:00:00Z';
@@ -21,14 +21,17 @@ describe('the executor', () => {
   test('requests the run of the scheduled time, regardless of the current time', async () => {
     const world = new World();
     world.clock.advance(47_123);
-    expect(await requestRun(asking(world, world.actor('a')), entry(), NOW)).toEqual({ runId: RUN_ID, kind: 'asked' });
+    expect(await requestRun(executorTools(world, world.actor('a')), entry(), NOW)).toEqual({
+      runId: RUN_ID,
+      kind: 'asked',
+    });
     expect(world.store.allRuns()).toMatchObject([{ runId: RUN_ID }]);
   });
 
   test('makes no call when an earlier firing of the same time has requested the run', async () => {
     const world = new World();
-    await requestRun(asking(world, world.actor('a')), entry(), NOW);
-    const again = await requestRun(asking(world, world.actor('b')), entry(), NOW);
+    await requestRun(executorTools(world, world.actor('a')), entry(), NOW);
+    const again = await requestRun(executorTools(world, world.actor('b')), entry(), NOW);
 
     expect(again).toEqual({ runId: RUN_ID, kind: 'asked_before' });
     expect(asks(world)).toBe(1);
@@ -38,7 +41,7 @@ describe('the executor', () => {
   test('fired ten times at once starts one run', async () => {
     const world = new World();
     const firings = Array.from({ length: 10 }, (_, index) =>
-      requestRun(asking(world, world.actor(`a${index}`)), entry(), NOW),
+      requestRun(executorTools(world, world.actor(`a${index}`)), entry(), NOW),
     );
     expect(new Set((await Promise.all(firings)).map(({ runId }) => runId))).toEqual(new Set([RUN_ID]));
     expect(world.store.allRuns()).toHaveLength(1);
@@ -48,7 +51,7 @@ describe('the executor', () => {
     const world = new World();
     for (const at of [NOW, NOW + 60_000]) {
       world.clock.advance(60_000);
-      await requestRun(asking(world, world.actor('a')), entry(), at);
+      await requestRun(executorTools(world, world.actor('a')), entry(), at);
     }
     expect(world.store.allRuns()).toHaveLength(2);
   });
@@ -56,7 +59,7 @@ describe('the executor', () => {
   test('throws what the route throws and remembers nothing, so that the firing is redelivered', async () => {
     // Its second call is the route.
     const world = new World({ plan: new FaultPlan([{ point: 2, kind: 'throttle' }]) });
-    await expect(requestRun(asking(world, world.actor('a')), entry(), NOW)).rejects.toMatchObject({
+    await expect(requestRun(executorTools(world, world.actor('a')), entry(), NOW)).rejects.toMatchObject({
       name: 'RetryableError',
     });
     expect(world.store.consumptions()).toEqual([]);
@@ -73,14 +76,16 @@ describe('the executor, with every fault at every point, and fired once more', (
 
   test.each(plans)('point %i %s: one run, which reaches its worker', async (point, kind) => {
     const world = new World({ plan: new FaultPlan([{ point, kind }]) });
-    await requestRun(asking(world, world.actor('a')), entry(), NOW).catch(() => undefined);
+    await requestRun(executorTools(world, world.actor('a')), entry(), NOW).catch(() => undefined);
     world.plan.active = false;
-    const again = await requestRun(asking(world, world.actor('b')), entry(), NOW);
+    const again = await requestRun(executorTools(world, world.actor('b')), entry(), NOW);
 
     expect(again.runId).toBe(RUN_ID);
     expect(world.plan.calls.length).toBeGreaterThanOrEqual(POINTS);
     expect(world.store.allRuns()).toMatchObject([{ runId: RUN_ID, status: 'accepted' }]);
     expect(world.enqueued.length).toBeGreaterThanOrEqual(1);
-    expect(await requestRun(asking(world, world.actor('c')), entry(), NOW)).toMatchObject({ kind: 'asked_before' });
+    expect(await requestRun(executorTools(world, world.actor('c')), entry(), NOW)).toMatchObject({
+      kind: 'asked_before',
+    });
   });
 });

@@ -13,7 +13,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { EffectRecord } from '../../lambdas/once/domain/idempotency.ts';
 
 import type { Actor } from '../support/fault-plan.ts';
-import { seenBy } from '../support/faulty-ports.ts';
+import { portWithFaults } from '../support/faulty-ports.ts';
 import type { World } from '../world/world.ts';
 
 /** May take ten minutes, and never overlaps. */
@@ -77,7 +77,7 @@ export function clocked(jobId: string, scheduledForMs: number): AcceptRun {
 }
 
 /** The executor's tools; its calls reach a route that is a process of its own. */
-export function asking(world: World, actor: Actor): RequestRunTools {
+export function executorTools(world: World, actor: Actor): RequestRunTools {
   const routes: RequestRunTools['routes'] = {
     ask: async ({ runId, scheduledForMs }) => {
       const [jobId = ''] = runId.split(':');
@@ -85,7 +85,7 @@ export function asking(world: World, actor: Actor): RequestRunTools {
       invariant(kind === 'first' || kind === 'replay', `the route said ${kind}`);
     },
   };
-  return { ...world.toolsOf(actor), routes: seenBy(actor, routes, 'ask') };
+  return { ...world.toolsOf(actor), routes: portWithFaults(actor, routes, 'ask') };
 }
 
 /** Ends the run as a worker does. */

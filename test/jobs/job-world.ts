@@ -7,7 +7,7 @@ import { type WorkRunTools, workRun } from '../../lambdas/jobs/use/work-run.ts';
 import { ownerToken } from '../../lambdas/kernel/ids.ts';
 import { idempotentRunner } from '../../lambdas/once/idempotent-runner.ts';
 import { type Actor, FaultPlan } from '../support/fault-plan.ts';
-import { PORT_VOICE, seenBy } from '../support/faulty-ports.ts';
+import { PORT_ERRORS, portWithFaults } from '../support/faulty-ports.ts';
 import { skewed } from '../support/simulated-clock.ts';
 import { World } from '../world/world.ts';
 import { countingJob, LONG_JOB_ID, recordingObserver, recordOf } from './job-fixtures.ts';
@@ -178,15 +178,15 @@ export class JobWorld extends World {
     const tasks: JobTasks = {
       enqueue: async (run, delaySeconds) => this.#send(run, this.clock.nowMs() + delaySeconds * 1000),
     };
-    return seenBy(actor, tasks, 'enqueue');
+    return portWithFaults(actor, tasks, 'enqueue');
   }
 
   #jobOf(actor: Actor): Job<string> {
     const job = countingJob(this.#options.items);
     return {
-      page: (cursor, limit, run) => actor.call('page', PORT_VOICE, () => job.page(cursor, limit, run)),
+      page: (cursor, limit, run) => actor.call('page', PORT_ERRORS, () => job.page(cursor, limit, run)),
       handle: async (item, { scheduledForMs }) => {
-        await actor.call('effect', PORT_VOICE, async () => this.effects.add(`${scheduledForMs} ${item}`));
+        await actor.call('effect', PORT_ERRORS, async () => this.effects.add(`${scheduledForMs} ${item}`));
         this.clock.advance(ITEM_MS);
         return ONE_DONE;
       },
@@ -199,7 +199,7 @@ export class JobWorld extends World {
       lock: (name, runId, times) => this.#lock(name, runId, times),
       save: (run, lock, leaseExpiresAtMs) => this.#save(run, lock, leaseExpiresAtMs),
     };
-    return seenBy(actor, runs, 'readRun', 'lock', 'save');
+    return portWithFaults(actor, runs, 'readRun', 'lock', 'save');
   }
 
   /** Keeps books of its own of who holds what. */

@@ -37,10 +37,10 @@ function startInForeground(...parameters: string[]) {
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     said += text;
   });
-  const untilItSays = async (words: string | RegExp): Promise<void> => {
+  const untilOutput = async (words: string | RegExp): Promise<void> => {
     while (said.search(words) < 0) await Promise.race([once(child.stdout, 'data'), ended.then(() => failed(said))]);
   };
-  return { child, ended, untilItSays };
+  return { child, ended, untilOutput };
 }
 
 function failed(said: string): never {
@@ -100,7 +100,7 @@ afterAll(async () => {
 describe('the local AWS', () => {
   test('killed while it deploys, leaves nothing running', async () => {
     const foreground = startInForeground('--deploy');
-    await foreground.untilItSays('Deploy the stacks');
+    await foreground.untilOutput('Deploy the stacks');
     expect(survivors()).not.toEqual([]);
     foreground.child.kill('SIGKILL');
     expect(await untilGone()).toEqual([]);
@@ -108,7 +108,7 @@ describe('the local AWS', () => {
 
   test('killed while it runs, leaves nothing running and nothing that prevents the next start', async () => {
     const foreground = startInForeground();
-    await foreground.untilItSays('logs of the functions follow');
+    await foreground.untilOutput('logs of the functions follow');
     const { apiKey } = details();
     expect(statSync(join(directory, 'local.json')).mode & 0o777).toBe(0o600);
     const paid = await pay(details());
@@ -116,7 +116,7 @@ describe('the local AWS', () => {
     expect([201, 202]).toContain(paid.status);
     expect(paid.replayed).toBeNull();
     // The functions' logs, with the time and the function.
-    await foreground.untilItSays(/\d\d:\d\d:\d\d\.\d{3} {2}Payments {5}/);
+    await foreground.untilOutput(/\d\d:\d\d:\d\d\.\d{3} {2}Payments {5}/);
     foreground.child.kill('SIGKILL');
     expect(await untilGone()).toEqual([]);
 
@@ -144,7 +144,7 @@ describe('the local AWS', () => {
     expect((await stop()).stdout).toContain('Payonce is not running');
 
     const foreground = startInForeground();
-    await foreground.untilItSays('logs of the functions follow');
+    await foreground.untilOutput('logs of the functions follow');
     expect(details().apiKey).toBe(aws.apiKey);
     expect(await pay(details())).toEqual({ status, replayed: 'true' });
     // The relay reads the stream again, and the lists follow its events.

@@ -13,7 +13,7 @@ import { type Consumed } from '../../lambdas/once/use/execute-once.ts';
 import { detailsOf } from '../../lambdas/payments/domain/transition.ts';
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { Actor, type FaultPlan } from '../support/fault-plan.ts';
-import { PORT_VOICE, seenBy } from '../support/faulty-ports.ts';
+import { PORT_ERRORS, portWithFaults } from '../support/faulty-ports.ts';
 import { World } from '../world/world.ts';
 
 type Records = ConsumerEffects & ConsumerClaims;
@@ -52,14 +52,14 @@ export class ConsumerWorld extends World {
   }
 
   async callOutside(actor: Actor, key: string, { event }: PaymentEvent): Promise<void> {
-    await actor.call('outside', PORT_VOICE, async () => {
+    await actor.call('outside', PORT_ERRORS, async () => {
       if (!this.outside.has(key)) this.outside.set(key, event.id);
     });
   }
 
   consumeTools(actor: Actor): ConsumeTools {
     const { clock, entropy } = this;
-    const records = this.#stored?.recordsFor(actor) ?? seenBy(actor, this.store.consumed, ...RECORD_CALLS);
+    const records = this.#stored?.recordsFor(actor) ?? portWithFaults(actor, this.store.consumed, ...RECORD_CALLS);
     return { records, runner: idempotentRunner, clock, entropy, digest: systemDigest };
   }
 

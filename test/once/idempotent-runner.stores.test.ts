@@ -13,8 +13,8 @@ import type { OperationSteps } from '../../lambdas/once/use/operation-runner.ts'
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { FaultPlan } from '../support/fault-plan.ts';
 import { createTables, dynamoDbClient } from '../support/local-aws.ts';
-import { engineWorld } from './stock-beside-engine.ts';
 import { lambdaContext, stockLayer } from './stock-payment.ts';
+import { engineWorld } from './stock-versus-engine.ts';
 
 const OPERATION = storedOperationId('op-runner');
 const FAULTS = [

@@ -3,8 +3,8 @@ import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { BEYOND_LEASE_MS, type PaymentWorld } from '../payments/payment-story.ts';
 import { type FaultKind, FaultPlan } from '../support/fault-plan.ts';
 import { createTables } from '../support/local-aws.ts';
-import { answerOf, ENGINE_CALLS, engineWorld, STOCK_CALLS, stockWorld } from './stock-beside-engine.ts';
 import { fakeDate } from './stock-date.ts';
+import { answerOf, ENGINE_CALLS, engineWorld, STOCK_CALLS, stockWorld } from './stock-versus-engine.ts';
 
 const SIX_DAYS_MS = 6 * 24 * 60 * 60_000;
 

@@ -4,9 +4,9 @@ import { everyRace, type MakeWorld, paymentStory } from '../payments/payment-sto
 import { brokenPromises, surveyFaults } from '../support/fault-histories.ts';
 import { createTables } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
-import { stockWorld } from './stock-beside-engine.ts';
 import { fakeDate } from './stock-date.ts';
 import type { StockWorldOptions } from './stock-powertools-world.ts';
+import { stockWorld } from './stock-versus-engine.ts';
 
 let tables: Awaited<ReturnType<typeof createTables>>;
 let histories = 0;

@@ -6,7 +6,7 @@ import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts
 import { PaymentWorld, type Seen } from '../payments/payment-story.ts';
 import type { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { processorOf } from '../support/faulty-ports.ts';
-import { clientSeenBy, dynamoDbClient } from '../support/local-aws.ts';
+import { clientWithFaults, dynamoDbClient } from '../support/local-aws.ts';
 import { payWithStockLayer, type StockTools } from './stock-payment.ts';
 
 export interface StockWorldOptions {
@@ -33,7 +33,7 @@ export class StockPowertoolsWorld extends PaymentWorld {
     setDate(clock.nowMs());
     return payWithStockLayer(
       {
-        client: clientSeenBy(actor),
+        client: clientWithFaults(actor),
         tables,
         processor: processorOf(actor, this.processor),
         remainingTimeMs,

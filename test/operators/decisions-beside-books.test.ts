@@ -105,7 +105,7 @@ const CANCEL: Change = ['cancel', {}, 'manual'];
 async function undecided([step, body, capture]: Change) {
   const payment = await ChangedPayment.of({ capture });
   const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
-  const desk = payment.deskWith({ change: silent, findChange: silent });
+  const desk = payment.withProcessor({ change: silent, findChange: silent });
   const reply = await desk.change(`${payment.id}/${step}`, 'c', { ...body });
   payment.ledger.clock.advance(TWO_HOURS_MS);
   invariant(reply.status === 202, `${step} is not answered: ${reply.text}`);
@@ -232,7 +232,7 @@ describe('a decision above the limit', () => {
   const APPROVALS = { aboveMinor: { EUR: 500 }, lifetimeMs: 72 * 3_600_000 };
   const BEN = as('ok_benbenbenbenbenbenbenben03');
 
-  function deskOf(payment: ChangedPayment, changes: Partial<ApiWorldTools> = {}): Api {
+  function apiOf(payment: ChangedPayment, changes: Partial<ApiWorldTools> = {}): Api {
     const desk = payment.ledger.with({ ...changes, approvals: APPROVALS });
     desk.registerOperator('ok_benbenbenbenbenbenbenben03', { operator: 'Ben Example', role: 'approver' });
     return desk;
@@ -240,7 +240,7 @@ describe('a decision above the limit', () => {
 
   test('is compared again when a second person approves it, and stays open if it is refused', async () => {
     const payment = await inReview();
-    const desk = deskOf(payment);
+    const desk = apiOf(payment);
     const asked = await decide(desk, payment, { outcome: 'succeeded', amount: 600 });
     expect([asked.status, asked.body['request']]).toMatchObject([202, { override: false }]);
     const approve = () => desk.approve(String(asked.body['id']), BEN);
@@ -253,11 +253,11 @@ describe('a decision above the limit', () => {
   test('waits with an override, too, and is refused when the books can be read again', async () => {
     const payment = await inReview();
     const { processor } = payment.ledger;
-    const blind = deskOf(payment, { books: [{ ...processor, readCharge: refuse }] });
+    const blind = apiOf(payment, { books: [{ ...processor, readCharge: refuse }] });
     const asked = await decide(blind, payment, { outcome: 'succeeded', amount: 6, override: true });
     expect([asked.status, asked.body['request']]).toMatchObject([202, { override: true }]);
     const id = String(asked.body['id']);
-    expect((await deskOf(payment).approve(id, BEN)).body).toMatchObject({ code: 'override_not_allowed' });
+    expect((await apiOf(payment).approve(id, BEN)).body).toMatchObject({ code: 'override_not_allowed' });
     expect((await blind.approve(id, BEN)).body).toMatchObject({ status: 'approved' });
     const log = dataOf(await payment.ledger.get('/v1/admin/activity?tenant=ten_desk&mode=test'));
     expect(log).toMatchObject([

@@ -13,7 +13,7 @@ import { BY_OPERATOR } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { beforeEachCall, brokenPromises, type HistoryRun, surveyFaults } from '../support/fault-histories.ts';
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
-import { SDK_VOICE } from '../support/faulty-client.ts';
+import { SDK_ERRORS } from '../support/faulty-client.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { whole } from '../support/slice.ts';
 import { emptyTables } from '../world/stores.ts';
@@ -105,7 +105,7 @@ class History {
 
   #during(process: string, work: (client: typeof this.database.client) => Promise<unknown>): Promise<unknown> {
     const actor = new Actor(process, this.plan);
-    return actor.run(() => work(this.database.clientWith((command, apply) => actor.call(command, SDK_VOICE, apply))));
+    return actor.run(() => work(this.database.clientWith((command, apply) => actor.call(command, SDK_ERRORS, apply))));
   }
 }
 

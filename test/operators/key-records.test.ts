@@ -15,12 +15,12 @@ const inspect = (asked: Readonly<Record<string, string>>, by = OPERATOR_KEY) =>
   api.get(`/v1/admin/idempotency_keys?${new URLSearchParams(asked).toString()}`, {
     headers: { Authorization: `Bearer ${by}` },
   });
-const OF_DESK = { tenant: 'ten_desk', mode: 'test' };
+const DESK_TENANT = { tenant: 'ten_desk', mode: 'test' };
 
 describe('the record of a key', () => {
   test('is found by key and path, with its owner, its calls, its answer as stored, and its expiry', async () => {
     const reply = await api.pay('"order-7"', { source: 'tok_timeout_charged', description: 'For Ada Example' });
-    const { body, status } = await inspect({ ...OF_DESK, path: '/v1/payments', key: 'order-7' });
+    const { body, status } = await inspect({ ...DESK_TENANT, path: '/v1/payments', key: 'order-7' });
     expect([status, body['operation'], body['payment'], body['state']]).toEqual([
       200,
       reply.body['id'],
@@ -43,14 +43,14 @@ describe('the record of a key', () => {
 
   test('is found by a quoted key with escapes', async () => {
     const reply = await api.pay('"a\\"b\\\\c"');
-    const { status, body } = await inspect({ ...OF_DESK, path: '/v1/payments', key: '"a\\"b\\\\c"' });
+    const { status, body } = await inspect({ ...DESK_TENANT, path: '/v1/payments', key: '"a\\"b\\\\c"' });
     expect([status, body['payment']]).toEqual([200, reply.body['id']]);
   });
 
   test('shows a viewer the status of the answer, and not its body', async () => {
     api.registerOperator(VIEWER_KEY, { role: 'viewer', operator: 'Vera' });
     await api.pay('k');
-    const { body } = await inspect({ ...OF_DESK, path: '/v1/payments', key: 'k' }, VIEWER_KEY);
+    const { body } = await inspect({ ...DESK_TENANT, path: '/v1/payments', key: 'k' }, VIEWER_KEY);
     expect(body['answer']).toEqual({ status: 201, headers: null, body: null });
   });
 
@@ -76,7 +76,7 @@ describe('the record of a key', () => {
   test('is expired when its answer is not repeated any more, also when the row is gone', async () => {
     await api.pay('k');
     api.clock.advance(8 * DAY_MS);
-    const asked = { ...OF_DESK, path: '/v1/payments', key: 'k' };
+    const asked = { ...DESK_TENANT, path: '/v1/payments', key: 'k' };
     const { body } = await inspect(asked);
     expect(body).toMatchObject({ state: 'expired', answer: null });
     expect((await api.pay('k')).body['code']).toBe('idempotency_key_expired');
@@ -90,8 +90,8 @@ describe('the record of a key', () => {
     const order = await api.order('o');
     const note = await api.annotate(payment, 'n');
     const found = async (asked: Readonly<Record<string, string>>) => (await inspect(asked)).body['operation'];
-    expect(await found({ ...OF_DESK, path: `/v1/payments/${payment}/refunds`, key: 'r' })).toBe(refund.body['id']);
-    expect(await found({ ...OF_DESK, path: '/v1/orders', key: 'o' })).toBe(order.body['id']);
+    expect(await found({ ...DESK_TENANT, path: `/v1/payments/${payment}/refunds`, key: 'r' })).toBe(refund.body['id']);
+    expect(await found({ ...DESK_TENANT, path: '/v1/orders', key: 'o' })).toBe(order.body['id']);
     const path = `/v1/admin/payments/${payment}/annotations`;
     expect(await found({ path, key: 'n', operator: 'Ada Example' })).toBe(note.body['id']);
   });
@@ -99,10 +99,10 @@ describe('the record of a key', () => {
 
 describe('a key is not found', () => {
   test.each([
-    ['of another tenant', { ...OF_DESK, tenant: 'ten_other' }],
+    ['of another tenant', { ...DESK_TENANT, tenant: 'ten_other' }],
     ['of the other mode', { tenant: 'ten_desk' }],
-    ['at another path', { ...OF_DESK, path: '/v1/orders' }],
-    ['that was not used', { ...OF_DESK, key: 'other' }],
+    ['at another path', { ...DESK_TENANT, path: '/v1/orders' }],
+    ['that was not used', { ...DESK_TENANT, key: 'other' }],
   ])('%s', async (_which, asked) => {
     api.registerKey('sk_test_otherothertenant000000', { tenantId: tenantId('ten_other') });
     await api.pay('k');
@@ -118,16 +118,16 @@ describe('a key is not found', () => {
   );
 
   test.each([
-    ['key', { ...OF_DESK, path: '/v1/payments' }],
-    ['key', { ...OF_DESK, path: '/v1/payments', key: 'with a space' }],
-    ['path', { ...OF_DESK, key: 'k' }],
-    ['path', { ...OF_DESK, path: '/v1/webhook_endpoints', key: 'k' }],
-    ['path', { ...OF_DESK, path: '/v1/payments/pay_1/refunds', key: 'k' }],
+    ['key', { ...DESK_TENANT, path: '/v1/payments' }],
+    ['key', { ...DESK_TENANT, path: '/v1/payments', key: 'with a space' }],
+    ['path', { ...DESK_TENANT, key: 'k' }],
+    ['path', { ...DESK_TENANT, path: '/v1/webhook_endpoints', key: 'k' }],
+    ['path', { ...DESK_TENANT, path: '/v1/payments/pay_1/refunds', key: 'k' }],
     ['tenant', { path: '/v1/payments', key: 'k' }],
     ['tenant', { path: '/v1/payments', key: 'k', tenant: 'desk' }],
     ['mode', { path: '/v1/payments', key: 'k', tenant: 'ten_desk', mode: 'both' }],
     ['operator', { path: '/v1/admin/corrections', key: 'k' }],
-    ['operator', { ...OF_DESK, path: '/v1/payments', key: 'k', operator: 'Ada' }],
+    ['operator', { ...DESK_TENANT, path: '/v1/payments', key: 'k', operator: 'Ada' }],
     ['mode', { path: '/v1/admin/corrections', key: 'k', operator: 'Ada', mode: 'test' }],
   ])('and the refusal names the parameter %s', async (param, asked) => {
     const reply = await inspect(asked);

@@ -5,7 +5,7 @@ import { ProjectedViews } from '../views/projected-views.ts';
 import { Api, dataOf } from '../world/api.ts';
 
 const VIEWER = { headers: { Authorization: 'Bearer ok_viewerviewerviewerviewer' } };
-const OF_DESK = { tenant: 'ten_desk', mode: 'test' };
+const DESK_TENANT = { tenant: 'ten_desk', mode: 'test' };
 
 let api: Api;
 beforeEach(() => {
@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 
 const search = (asked: Readonly<Record<string, string>>, as = {}) =>
-  api.get(`/v1/admin/payments?${new URLSearchParams({ ...OF_DESK, ...asked }).toString()}`, as);
+  api.get(`/v1/admin/payments?${new URLSearchParams({ ...DESK_TENANT, ...asked }).toString()}`, as);
 const idsOf = async (asked: Readonly<Record<string, string>>) => dataOf(await search(asked)).map(({ id }) => id);
 function today(): Readonly<Record<string, string>> {
   const seconds = Math.floor(api.clock.nowMs() / 1000);
@@ -69,7 +69,7 @@ describe('payments are found', () => {
     };
     const views = new ProjectedViews(api.store);
     const counted = api.with({ search: { views, store: api.store, transitions, ...emailTools(api.store) } });
-    const query = new URLSearchParams({ ...OF_DESK, ...today(), currency: 'JPY' }).toString();
+    const query = new URLSearchParams({ ...DESK_TENANT, ...today(), currency: 'JPY' }).toString();
     expect(dataOf(await counted.get(`/v1/admin/payments?${query}`))).toEqual([]);
     // Each examined payment is read once, with its first transition.
     expect(reads).toBe(60);

@@ -100,13 +100,13 @@ async function deliver(
   return results;
 }
 
-const oldPartiesAreAway = () =>
+const previousPartiesUnavailable = () =>
   connectParties({ clock: world.clock, url: 'https://sandbox.example', deadLetters, send: away }, 'delay');
 
 describe('in a deployment whose sandbox was replaced by a real shop and a real mailer', () => {
   test('the credit and the e-mail of an order of test mode are not made there', async () => {
     const request = orderRequest('test-mode');
-    const { mailer, referrals } = oldPartiesAreAway();
+    const { mailer, referrals } = previousPartiesUnavailable();
     await world.order(request, { mailer, referrals });
     expect(await world.read(request)).toMatchObject({ email: { status: 'queued' }, referral: { status: 'queued' } });
     expect(await deliver(REAL_PARTIES)).toEqual(['stays', 'stays']);
@@ -117,7 +117,7 @@ describe('in a deployment whose sandbox was replaced by a real shop and a real m
   test('the receipt of a payment of test mode is not sent there', async () => {
     const [event] = eventsOfPaid('receipt', METADATA);
     const store = ledgerOf(chainOfPaid('receipt', METADATA)) as PaymentStore;
-    const { mailer } = oldPartiesAreAway();
+    const { mailer } = previousPartiesUnavailable();
     const { tools, basics } = world;
     const given = { payments: store, unsent: () => undefined, records: tools.records, mailer };
     await sendReceipt({ ...basics, ...given }, event as PaidEvent);
@@ -132,7 +132,7 @@ test('in a deployment whose real shop was replaced by the sandbox, no order of l
   world = new World({ mode: 'live' });
   deadLetters = new MemoryDeadLetterStore(world.clock);
   const request = { ...orderRequest('live-mode'), mode: 'live' as const };
-  const { mailer, referrals } = oldPartiesAreAway();
+  const { mailer, referrals } = previousPartiesUnavailable();
   await world.order(request, { mailer, referrals });
   expect(await world.read(request)).toMatchObject({ email: { status: 'queued' }, referral: { status: 'queued' } });
   await deliver(SANDBOX);

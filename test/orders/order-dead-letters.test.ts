@@ -243,7 +243,7 @@ async function outOfStock() {
 }
 
 /** A mailer and a shop that cannot be reached: connections are refused. */
-async function awayParties(givenUp: 'throw' | 'delay') {
+async function unreachableParties(givenUp: 'throw' | 'delay') {
   const { url, [Symbol.asyncDispose]: close } = await serveSandbox(sandbox.handler);
   await close();
   return connectParties({ clock: harness.clock, url, deadLetters }, givenUp, claims);
@@ -251,7 +251,7 @@ async function awayParties(givenUp: 'throw' | 'delay') {
 
 test('an e-mail and a credit that are given up in their process are made for the last time by a delayed message', async () => {
   const request = orderRequest('delayed');
-  const { mailer, referrals } = await awayParties('delay');
+  const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
   expect(await harness.read(request)).toMatchObject({ email: { status: 'queued' }, referral: { status: 'queued' } });
   // The driver leaves the calls to the message.
@@ -263,9 +263,9 @@ test('an e-mail and a credit that are given up in their process are made for the
 
 test('a delayed call that fails too has a dead letter with its order, and a redrive shows on the order', async () => {
   const request = orderRequest('dead');
-  const { mailer, referrals } = await awayParties('delay');
+  const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
-  expect(await lastRung(await awayParties('throw'))).toEqual(['stays', 'stays']);
+  expect(await lastRung(await unreachableParties('throw'))).toEqual(['stays', 'stays']);
   expect(await harness.read(request)).toMatchObject({ email: { status: 'failed' }, referral: { status: 'failed' } });
   const reports = await redrive();
   expect(reports.map(({ order, state }) => [order, state])).toEqual([
@@ -287,11 +287,11 @@ async function putIntoDelayed({ twice = false } = {}): Promise<void> {
 
 test('dead letters that an operator puts among the delayed calls show on the order, once, and those that fail again are dead letters again', async () => {
   const request = orderRequest('put-back');
-  const { mailer, referrals } = await awayParties('delay');
+  const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
-  expect(await lastRung(await awayParties('throw'))).toEqual(['stays', 'stays']);
+  expect(await lastRung(await unreachableParties('throw'))).toEqual(['stays', 'stays']);
   await putIntoDelayed();
-  expect(await lastRung(await awayParties('throw'))).toEqual(['stays', 'stays']);
+  expect(await lastRung(await unreachableParties('throw'))).toEqual(['stays', 'stays']);
   expect(await harness.read(request)).toMatchObject({ email: { status: 'failed' }, referral: { status: 'failed' } });
   await putIntoDelayed({ twice: true });
   expect(await lastRung()).toEqual(['applied', 'applied', 'applied', 'applied']);
@@ -333,7 +333,7 @@ test.each([
   ['was not made when there was no earlier delivery', false, 'failed'],
 ])('a delayed call that is not made because the money has gone %s', async (_what, isRepeated, status) => {
   const request = orderRequest('gone');
-  const { mailer, referrals } = await awayParties('delay');
+  const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
   const { store } = harness;
   // The store is away once the e-mail is sent.

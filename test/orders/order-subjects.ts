@@ -9,7 +9,7 @@ import { type CreateOrder, createOrder } from '../../lambdas/orders/use/create-o
 
 import { type ACCOUNTS, netDebitMinor } from '../../lambdas/payments/domain/posting.ts';
 import { ALL_DUE } from '../support/due.ts';
-import type { Actor, FaultVoice } from '../support/fault-plan.ts';
+import type { Actor, FaultErrors } from '../support/fault-plan.ts';
 import { World, type WorldTools } from '../world/world.ts';
 import type { OrderSubject } from './order-story.ts';
 
@@ -93,7 +93,7 @@ export async function givenUp(request: CreateOrder): Promise<OrderSubject> {
   const { stock } = harness.shop;
   const reserve: typeof stock.reserve = async (...call) => {
     await stock.reserve(...call);
-    throw VOICE.ambiguous();
+    throw ERRORS.ambiguous();
   };
   const silent = { ...stock, reserve };
   await createOrder({ ...harness.tools, stock: silent }, request);
@@ -110,7 +110,7 @@ export async function givenUp(request: CreateOrder): Promise<OrderSubject> {
 
 const BEYOND_LEASE_MS = 26_000;
 
-const VOICE: FaultVoice = {
+const ERRORS: FaultErrors = {
   throttle: () => new RetryableError('injected_throttle', 'nothing was applied'),
   ambiguous: () => new AmbiguousError('injected_ambiguity', 'the outcome is unknown'),
 };
@@ -132,10 +132,10 @@ export function naive(request: CreateOrder, ends: OrderSubject['ends']): OrderSu
     request,
     ends,
     handle: async (actor) => {
-      const known = await actor.call('findAnswer', VOICE, async () => answers.get(request.orderId));
+      const known = await actor.call('findAnswer', ERRORS, async () => answers.get(request.orderId));
       if (known !== undefined) return known;
       const answer = await naiveRun(actor, harness, request, freshKey);
-      await actor.call('saveAnswer', VOICE, async () => answers.set(request.orderId, answer));
+      await actor.call('saveAnswer', ERRORS, async () => answers.set(request.orderId, answer));
       return answer;
     },
     finish: async () => undefined,

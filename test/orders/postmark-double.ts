@@ -62,14 +62,14 @@ export class TroubledServer implements AsyncDisposable {
     if (trouble === undefined || (typeof trouble === 'string' && trouble.endsWith('_after'))) {
       const { status, body: text } = reply(request, body);
       if (trouble === undefined) answer(response, status, text);
-      else stumble(response, trouble, status, text);
+      else failWith(response, trouble, status, text);
     } else {
-      stumble(response, trouble, 500, '');
+      failWith(response, trouble, 500, '');
     }
   }
 }
 
-function stumble(response: ServerResponse, trouble: Trouble, status: number, text: string): void {
+function failWith(response: ServerResponse, trouble: Trouble, status: number, text: string): void {
   if (typeof trouble === 'object') {
     if (trouble.kind === 'rate_limited') answer(response, 429, '', trouble.headers);
     else answer(response, trouble.status, trouble.body);

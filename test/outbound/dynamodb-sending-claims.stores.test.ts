@@ -21,7 +21,7 @@ const claimsOf = (clock: SimulatedClock, vendor = 'postmark', client: DynamoDBCl
 describeSendingClaims('DynamoDB', async (clock) => claimsOf(clock));
 
 /** Every write is applied, and the answer to its first attempt is lost. */
-function deafClient(): DynamoDBClient {
+function clientLosingAnswers(): DynamoDBClient {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   const client = new DynamoDBClient({ endpoint, region, credentials: CREDENTIALS, maxAttempts: 1 });
   const lost = new Set<string>();
@@ -53,7 +53,7 @@ describe('claims in DynamoDB', () => {
   });
 
   test('are begun, taken over, sent again and released once, although each response was lost', async () => {
-    const claims = claimsOf(clock, 'postmark', deafClient());
+    const claims = claimsOf(clock, 'postmark', clientLosingAnswers());
     expect(await claims.begin(key, LEASE_MS)).toMatchObject({ kind: 'ours' });
     clock.advance(LEASE_MS);
     const taken = await claims.begin(key, LEASE_MS);

@@ -3,7 +3,7 @@ import { type SendOutcome, sendOnce } from '../../lambdas/outbound/send-once.ts'
 import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts';
 import { beforeEachCall, type Story } from '../support/fault-histories.ts';
 import { Actor, FaultPlan } from '../support/fault-plan.ts';
-import { PORT_VOICE, seenBy } from '../support/faulty-ports.ts';
+import { PORT_ERRORS, portWithFaults } from '../support/faulty-ports.ts';
 import type { SimulatedClock } from '../support/simulated-clock.ts';
 
 /** Milliseconds for which a sent letter is missing in the vendor's search, and the assumed maximum. */
@@ -37,14 +37,14 @@ class ForgetfulVendor {
   }
 
   send(actor: Actor): Promise<{ readonly kind: 'sent'; readonly vendorId: string }> {
-    return actor.call('vendor.send', PORT_VOICE, async () => {
+    return actor.call('vendor.send', PORT_ERRORS, async () => {
       this.sent.push(this.#clock.nowMs());
       return { kind: 'sent', vendorId: `message-${this.sent.length}` };
     });
   }
 
   find(actor: Actor) {
-    return actor.call('vendor.find', PORT_VOICE, async () => {
+    return actor.call('vendor.find', PORT_ERRORS, async () => {
       const first = this.sent.findIndex((atMs) => atMs + LAG_MS <= this.#clock.nowMs());
       if (first === -1) return { kind: 'absent' as const };
       return { kind: 'found' as const, answer: { kind: 'sent' as const, vendorId: `message-${first + 1}` } };
@@ -125,5 +125,5 @@ export function emailStory(makeWorld: () => EmailWorld, sender: Sender): Story<R
 
 /** The claims as one process sees them, with faults per method. */
 export function claimsOf(actor: Actor, claims: SendingClaims): SendingClaims {
-  return seenBy(actor, claims, 'begin', 'sendAgain', 'sent', 'release');
+  return portWithFaults(actor, claims, 'begin', 'sendAgain', 'sent', 'release');
 }

@@ -68,7 +68,7 @@ async function run({ seed, patienceMs, deadLetters, fails }: Load) {
   let kept = 0;
   let late = 0;
 
-  const meetVendor = async (by: 'read' | 'write') => {
+  const callVendor = async (by: 'read' | 'write') => {
     reached.push({ atMs: clock.nowMs(), by });
     await clock.sleep(50);
     if (!fails(clock.nowMs(), luck())) return;
@@ -89,7 +89,7 @@ async function run({ seed, patienceMs, deadLetters, fails }: Load) {
       },
     },
     timeoutMs: 8_000,
-    probe: () => meetVendor('read'),
+    probe: () => callVendor('read'),
   });
 
   const makeCall = async (begunAtMs: number) => {
@@ -99,7 +99,7 @@ async function run({ seed, patienceMs, deadLetters, fails }: Load) {
       deadlineMs,
       idempotent: 'by_key' as const,
       send: async () => {
-        await meetVendor('write');
+        await callVendor('write');
         return { kind: 'answered' as const };
       },
     };

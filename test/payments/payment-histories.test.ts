@@ -8,7 +8,7 @@ import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { brokenPromises, type SurveyOptions, surveyFaults } from '../support/fault-histories.ts';
 import type { Actor } from '../support/fault-plan.ts';
-import { PORT_VOICE } from '../support/faulty-ports.ts';
+import { PORT_ERRORS } from '../support/faulty-ports.ts';
 import { whole } from '../support/slice.ts';
 import { paymentRequest } from './payment-fixtures.ts';
 import {
@@ -47,7 +47,7 @@ class NaiveWorld extends PaymentWorld {
 
   protected override async handle(actor: Actor, request: CreatePayment): Promise<Seen> {
     const { paymentId: key, amountMinor, currency, source, capture } = request;
-    const seen = await actor.call('findAnswer', PORT_VOICE, async () => this.#answers.get(key));
+    const seen = await actor.call('findAnswer', PORT_ERRORS, async () => this.#answers.get(key));
     if (seen !== undefined) return { kind: 'answered', answer: seen };
 
     this.#attempts += 1;
@@ -57,8 +57,8 @@ class NaiveWorld extends PaymentWorld {
     if (outcome.kind === 'declined' || outcome.kind === 'rejected') return { kind: 'refused', reason: outcome.kind };
 
     const answer = { status: 201, headers: {}, body: JSON.stringify({ id: key, charge: outcome.chargeId }) };
-    await actor.call('post', PORT_VOICE, async () => this.#postings.push(key));
-    await actor.call('saveAnswer', PORT_VOICE, async () => this.#answers.set(key, answer));
+    await actor.call('post', PORT_ERRORS, async () => this.#postings.push(key));
+    await actor.call('saveAnswer', PORT_ERRORS, async () => this.#answers.set(key, answer));
     return { kind: 'answered', answer };
   }
 

@@ -45,7 +45,7 @@ function refundedAtProcessor(id: PaymentId): number {
 }
 
 /** The same payments at a processor with other answers. */
-function deskWith(processor: Partial<Processor>): Api {
+function withProcessor(processor: Partial<Processor>): Api {
   return harness.with({ processor: { ...harness.processor, ...processor } });
 }
 
@@ -122,14 +122,14 @@ describe('a cancellation', () => {
     const id = await held();
     const rival = Promise.withResolvers<Reply>();
     const { processor } = harness;
-    const meeting = deskWith({
+    const synchronized = withProcessor({
       change: async (...call) => {
         rival.resolve(await harness.change(`${id}/cancel`, 'k'));
         return processor.change(...call);
       },
     });
 
-    expect((await meeting.change(`${id}/capture`, 'k')).status).toBe(200);
+    expect((await synchronized.change(`${id}/capture`, 'k')).status).toBe(200);
     const reply = await rival.promise;
     expect([reply.status, reply.body]).toMatchObject([409, { code: 'change_in_progress' }]);
     expect(reply.headers['Retry-After']).toBe('1');
@@ -286,7 +286,7 @@ describe.each([
 
   test('is replayed from the store, and is 409 when its answer is no longer stored', async () => {
     const first = await ask('k');
-    expect(meaning(await deskWith({}).change(`${id}/${step}`, 'k'))).toEqual(meaning(first));
+    expect(meaning(await withProcessor({}).change(`${id}/${step}`, 'k'))).toEqual(meaning(first));
 
     harness.clock.advance(30 * 24 * 3_600_000);
     const late = await ask('k');
@@ -365,7 +365,7 @@ describe.each([
     const { processor } = harness;
     const noAnswer = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
     let isSent = false;
-    const reply = await deskWith({
+    const reply = await withProcessor({
       change: async (...call) => {
         await processor.change(...call);
         isSent = true;

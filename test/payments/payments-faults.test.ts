@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 
 /** The store of the harness, whose claim fails. */
-const deskWithClaim = (claim: PaymentStore['claim']) => {
+const apiWithClaim = (claim: PaymentStore['claim']) => {
   const { store } = harness;
   const failing: PaymentStore = {
     claim,
@@ -57,7 +57,7 @@ describe('a processor that cannot be called', () => {
 
 describe('a store that does not accept a write', () => {
   test('is 503 with Retry-After', async () => {
-    const away = await deskWithClaim(async () => {
+    const away = await apiWithClaim(async () => {
       throw new RetryableError('store_unavailable', 'throttled', { retryAfterSeconds: 1.2 });
     }).pay('k-1');
 
@@ -68,7 +68,7 @@ describe('a store that does not accept a write', () => {
   });
 
   test('or leaves its result unknown is 503 as well, and the same key determines it', async () => {
-    const away = deskWithClaim(async (claim) => {
+    const away = apiWithClaim(async (claim) => {
       await harness.store.claim(claim);
       throw new AmbiguousError('store_ambiguous', 'no answer');
     });
@@ -91,7 +91,7 @@ describe('a bug', () => {
     ['a fault that no retry helps', () => new TerminalError('store_refused', 'no table Ledger-1')],
     ['something that is no error', () => 'text'],
   ])('that throws %s is 500 without internal details', async (_what, thrown) => {
-    const broken = deskWithClaim(async () => {
+    const broken = apiWithClaim(async () => {
       throw thrown();
     });
 
@@ -136,7 +136,7 @@ describe('the log', () => {
 
   test('contains tenant and operation of a failed request, too', async () => {
     const { body } = await harness.pay('k-1');
-    const failing = deskWithClaim(async () => {
+    const failing = apiWithClaim(async () => {
       throw new RetryableError('store_unavailable', 'throttled');
     });
     await failing.pay('k-1');

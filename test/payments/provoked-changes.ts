@@ -14,7 +14,7 @@ export class ChangedPayment {
 
   static async of(body: Readonly<Record<string, unknown>>): Promise<ChangedPayment> {
     const behind = new Api();
-    const made = await deskOver(behind).pay('k', body);
+    const made = await apiOver(behind).pay('k', body);
     return new ChangedPayment(behind, String(made.body['id']));
   }
 
@@ -34,12 +34,12 @@ export class ChangedPayment {
   }
 
   get harness(): Api {
-    return this.deskWith({});
+    return this.withProcessor({});
   }
 
   /** The same world, through a processor that answers otherwise. */
-  deskWith(processor: Partial<Processor>): Api {
-    return deskOver(this.#behind, processor);
+  withProcessor(processor: Partial<Processor>): Api {
+    return apiOver(this.#behind, processor);
   }
 
   change(step: string, body?: Readonly<Record<string, unknown>>, key = 'c'): Promise<Reply> {
@@ -74,7 +74,7 @@ export class ChangedPayment {
   }
 }
 
-function deskOver(behind: Api, otherwise: Partial<Processor> = {}): Api {
+function apiOver(behind: Api, otherwise: Partial<Processor> = {}): Api {
   return behind.with({ processor: { ...behind.processor, name: 'sandbox', ...otherwise } });
 }
 
@@ -129,7 +129,7 @@ export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>
   refund_failed: async () => {
     const payment = await taken();
     const { processor } = payment.ledger;
-    const refundedConcurrently = payment.deskWith({
+    const refundedConcurrently = payment.withProcessor({
       change: async (order, limit) => {
         await payment.inside.refund(payment.chargeId, 900);
         return processor.change(order, limit);
@@ -148,19 +148,21 @@ export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>
     const payment = await held();
     const rival = Promise.withResolvers<Reply>();
     const { harness } = payment;
-    const meeting = payment.deskWith({
+    const synchronized = payment.withProcessor({
       change: async () => {
         rival.resolve(await harness.change(`${payment.id}/cancel`, 'rival'));
         return { kind: 'refused', failure: { code: 'any', message: 'Any.' } };
       },
     });
-    await meeting.change(`${payment.id}/capture`, 'first');
+    await synchronized.change(`${payment.id}/capture`, 'first');
     return rival.promise;
   },
   change_not_undecided: async () => {
     const payment = await taken();
     const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
-    const refund = await payment.deskWith({ change: silent, findChange: silent }).change(`${payment.id}/refunds`, 'c');
+    const refund = await payment
+      .withProcessor({ change: silent, findChange: silent })
+      .change(`${payment.id}/refunds`, 'c');
     return payment.decide('d', { ...NO_CHARGE_FOUND, change: refund.body['id'] });
   },
   charge_unknown_at_processor: async () => (await inReview()).decide('d', { ...CAPTURED_600, charge_id: 'ch_nowhere' }),

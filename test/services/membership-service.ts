@@ -42,15 +42,15 @@ export async function startMembership({ table, secret, pause = '', leaseSeconds 
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     said += text;
   });
-  const untilItSays = async (words: RegExp): Promise<RegExpExecArray> => {
+  const untilOutput = async (words: RegExp): Promise<RegExpExecArray> => {
     for (;;) {
       const match = words.exec(said);
       if (match !== null) return match;
       await once(child.stdout, 'data');
     }
   };
-  const [, port] = await untilItSays(/listening (\d+)\n/);
-  return { child, untilItSays, url: `http://127.0.0.1:${port}`, said: () => said };
+  const [, port] = await untilOutput(/listening (\d+)\n/);
+  return { child, untilOutput, url: `http://127.0.0.1:${port}`, said: () => said };
 }
 
 let bundled: string | undefined;

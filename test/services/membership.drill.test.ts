@@ -189,7 +189,7 @@ describe('the membership service, in a process of its own', () => {
     const table = await withLocks(1);
     const service = await start({ table, pause: 'before commit 1' });
     const first = service.call();
-    await service.untilItSays(/paused\n/);
+    await service.untilOutput(/paused\n/);
     expect(await service.call()).toMatchObject({ status: 409, body: { code: 'idempotency_key_in_progress' } });
     service.child.stdin.write('go on\n');
     expect(await first).toMatchObject({ status: 200, body: { released: 1 } });
@@ -201,7 +201,7 @@ describe('the membership service, in a process of its own', () => {
       const table = await withLocks(25);
       const killed = await start({ table, pause, leaseSeconds: 1 });
       const lost = killed.call().catch(() => 'no answer');
-      await killed.untilItSays(/paused\n/);
+      await killed.untilOutput(/paused\n/);
       killed.child.kill('SIGKILL');
       expect(await lost).toBe('no answer');
       const next = await start({ table, leaseSeconds: 1 });
@@ -214,10 +214,10 @@ describe('the membership service, in a process of its own', () => {
     const table = await withLocks(1);
     const service = await start({ table, leaseSeconds: 1, pause: 'before part 1', clock: 'simulated' });
     const first = service.call();
-    await service.untilItSays(/paused\n/);
+    await service.untilOutput(/paused\n/);
     for (let renewals = 1; renewals <= 5; renewals += 1) {
       service.child.stdin.write('pass 400\n');
-      await service.untilItSays(new RegExp(`(renewal ok\\n[^]*){${renewals}}`));
+      await service.untilOutput(new RegExp(`(renewal ok\\n[^]*){${renewals}}`));
     }
     expect(await service.call()).toMatchObject({ status: 409 });
     service.child.stdin.write('go on\n');
@@ -231,7 +231,7 @@ describe('the membership service, in a process of its own', () => {
       const table = await withLocks(25);
       const stopped = await start({ table, pause, leaseSeconds: 1 });
       const first = stopped.call();
-      await stopped.untilItSays(/paused\n/);
+      await stopped.untilOutput(/paused\n/);
       stopped.child.kill('SIGSTOP');
       stopped.child.stdin.write('go on\n');
       const taken = await answerAfterLease(await start({ table }));

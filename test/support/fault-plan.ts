@@ -23,7 +23,7 @@ export class Crash extends Error {
 }
 
 /** The errors of a dependency: the call was not applied, or its outcome is unknown. */
-export interface FaultVoice {
+export interface FaultErrors {
   readonly throttle: () => Error;
   readonly ambiguous: () => Error;
 }
@@ -88,17 +88,17 @@ export class Actor {
     }
   }
 
-  async call<Result>(label: string, voice: FaultVoice, apply: () => Promise<Result>): Promise<Result> {
+  async call<Result>(label: string, errors: FaultErrors, apply: () => Promise<Result>): Promise<Result> {
     this.#mustLive();
     this.#plan.calls.push(`${this.#name}.${label}`);
     const point = this.#plan.calls.length;
     await this.#plan.takeHold(point)?.();
     const fault = this.#plan.faultAt(point);
     if (fault === undefined) return apply();
-    return this.#fail(fault, voice, apply);
+    return this.#fail(fault, errors, apply);
   }
 
-  async #fail<Result>(fault: FaultKind, voice: FaultVoice, apply: () => Promise<Result>): Promise<Result> {
+  async #fail<Result>(fault: FaultKind, errors: FaultErrors, apply: () => Promise<Result>): Promise<Result> {
     switch (fault) {
       case 'crash_before':
         return this.#crash();
@@ -106,12 +106,12 @@ export class Actor {
         await settled(apply);
         return this.#crash();
       case 'throttle':
-        throw voice.throttle();
+        throw errors.throttle();
       case 'ambiguous_applied':
         await settled(apply);
-        throw voice.ambiguous();
+        throw errors.ambiguous();
       case 'ambiguous_lost':
-        throw voice.ambiguous();
+        throw errors.ambiguous();
     }
   }
 

@@ -6,7 +6,7 @@ import {
   TransactionConflictException,
   TransactionInProgressException,
 } from '@aws-sdk/client-dynamodb';
-import type { Actor, FaultVoice } from './fault-plan.ts';
+import type { Actor, FaultErrors } from './fault-plan.ts';
 
 const METADATA = { httpStatusCode: 400 };
 
@@ -34,13 +34,13 @@ export const transactionInProgress = (): Error =>
 export const timedOut = (): Error =>
   Object.assign(new Error('injected'), { name: 'TimeoutError', $metadata: { attempts: 1 } });
 
-export const SDK_VOICE: FaultVoice = { throttle: throttled, ambiguous: timedOut };
+export const SDK_ERRORS: FaultErrors = { throttle: throttled, ambiguous: timedOut };
 
 /** DynamoDB as one process sees it: every call of the SDK can have a fault. */
 export function clientOf(actor: Pick<Actor, 'call'>, config: DynamoDBClientConfig): DynamoDBClient {
   const client = new DynamoDBClient({ ...config, maxAttempts: 1 });
   client.middlewareStack.add(
-    (next, context) => (args) => actor.call(context.commandName ?? 'call', SDK_VOICE, () => next(args)),
+    (next, context) => (args) => actor.call(context.commandName ?? 'call', SDK_ERRORS, () => next(args)),
     { step: 'initialize', priority: 'high' },
   );
   return client;

@@ -57,7 +57,7 @@ export function dynamoDbClient(): DynamoDBClient {
 }
 
 /** The DynamoDB API as one process sees it: each call of the SDK can have a fault. */
-export function clientSeenBy(actor: Pick<Actor, 'call'>): DynamoDBClient {
+export function clientWithFaults(actor: Pick<Actor, 'call'>): DynamoDBClient {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   const { requestHandler } = dynamoDbClient().config;
   return clientOf(actor, { endpoint, region, credentials: CREDENTIALS, requestHandler });
@@ -70,7 +70,7 @@ export function storesOn(tables: LocalAws['tables']) {
   const on = (client: DynamoDBClient, clock: Clock) => new Stores(clock, { client: documentClient(client) }, tables);
   return {
     store: on(dynamoDbClient(), STILL),
-    storeFor: (actor: Actor, clock: Clock) => on(clientSeenBy(actor), clock),
+    storeFor: (actor: Actor, clock: Clock) => on(clientWithFaults(actor), clock),
   };
 }
 

@@ -4,13 +4,13 @@ import { documentClient } from '../../lambdas/kernel/platform/document-client.ts
 import { systemClock } from '../../lambdas/kernel/platform/platform.ts';
 import { type Bucket, TenantLimits } from '../../lambdas/tenants/limits.ts';
 import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
-import type { Asking } from './limits.stores.test.ts';
+import type { LimitRequest } from './limits.stores.test.ts';
 
 /**
  * A process that serves requests of one tenant as fast as it can, and prints how many of them were admitted. It says when it is ready,
  * begins with the first byte of standard input, and ends after its time when it was also refused once.
  */
-const { table, bucket, limit, seconds } = JSON.parse(process.argv[2] ?? '') as Asking;
+const { table, bucket, limit, seconds } = JSON.parse(process.argv[2] ?? '') as LimitRequest;
 const client = new DynamoDBClient({ maxAttempts: 1 });
 const limits = new TenantLimits(new DynamoDbLimits(documentClient(client), table, limit), systemClock);
 console.log('ready');

@@ -16,7 +16,7 @@ describeLimits(
 );
 
 /** What a process is told to ask for. */
-export interface Asking {
+export interface LimitRequest {
   readonly table: string;
   readonly bucket: { readonly tenantId: string; readonly mode: string; readonly kind: string };
   readonly limit: RateLimit;
@@ -28,8 +28,8 @@ const PROCESSES = 6;
 type Seen = Record<'fromMs' | 'untilMs' | 'admitted' | 'asked', number>;
 
 /** Starts a process. @returns how it begins to ask, and what it reports at its end */
-async function readyProcess(asking: Asking): Promise<() => Promise<Seen>> {
-  const child = spawn(process.execPath, [join('test', 'tenants', 'limits-process.ts'), JSON.stringify(asking)], {
+async function readyProcess(request: LimitRequest): Promise<() => Promise<Seen>> {
+  const child = spawn(process.execPath, [join('test', 'tenants', 'limits-process.ts'), JSON.stringify(request)], {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: emulatorEnvironment(emulatedAws()),
   });
@@ -48,8 +48,8 @@ test('processes of the operating system that ask at the same time admit at most 
   const limit = { rate: 20, burst: 10 };
   const { registry: table } = await createTables('processes');
   const bucket = { tenantId: 'ten_processes', mode: 'test', kind: 'payments' };
-  const asking: Asking = { table, bucket, limit, seconds: 4 };
-  const processes = await Promise.all(Array.from({ length: PROCESSES }, () => readyProcess(asking)));
+  const request: LimitRequest = { table, bucket, limit, seconds: 4 };
+  const processes = await Promise.all(Array.from({ length: PROCESSES }, () => readyProcess(request)));
   const seen = await Promise.all(processes.map((go) => go()));
   const sum = (name: 'admitted' | 'asked') => seen.reduce((all, each) => all + each[name], 0);
   const seconds =
@@ -60,5 +60,5 @@ test('processes of the operating system that ask at the same time admit at most 
   expect(second?.fromMs).toBeLessThan(first?.untilMs ?? 0);
   expect(sum('asked')).toBeGreaterThan(sum('admitted'));
   // Tokens that a process took and did not use are at most half of all.
-  expect(sum('admitted')).toBeGreaterThan((limit.rate * asking.seconds) / 2);
+  expect(sum('admitted')).toBeGreaterThan((limit.rate * request.seconds) / 2);
 });

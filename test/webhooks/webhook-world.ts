@@ -8,7 +8,7 @@ import { sweepWebhooks } from '../../lambdas/webhooks/use/sweep-webhooks.ts';
 import { runLane } from '../../lambdas/webhooks/use/webhook-lanes.ts';
 import type { PastEvents, WebhookRequest } from '../../lambdas/webhooks/use/webhooks.ts';
 import { type Actor, Crash } from '../support/fault-plan.ts';
-import { PORT_VOICE } from '../support/faulty-ports.ts';
+import { PORT_ERRORS } from '../support/faulty-ports.ts';
 import { World, type WorldOptions } from '../world/world.ts';
 import { OWNER, SECRETS } from './webhook-fixtures.ts';
 
@@ -57,15 +57,15 @@ export class WebhookWorld extends World {
       secrets: this.secrets,
       transport: {
         post: async (request: WebhookRequest): Promise<AttemptResult> => {
-          const ended = await actor.run(() => actor.call('post', PORT_VOICE, async () => this.#arrive(request)));
+          const ended = await actor.run(() => actor.call('post', PORT_ERRORS, async () => this.#arrive(request)));
           if ('result' in ended) return ended.result;
           // The port reports a receiver's failure as a result.
           if (ended.error instanceof Crash) throw ended.error;
           return { kind: 'unanswered', error: 'timeout' };
         },
       },
-      pastEvents: (range: Parameters<PastEvents>[0]) => actor.call('past', PORT_VOICE, () => this.#pastPage(range)),
-      bodies: (id: string) => actor.call('body', PORT_VOICE, async () => this.#bodies.get(id)),
+      pastEvents: (range: Parameters<PastEvents>[0]) => actor.call('past', PORT_ERRORS, () => this.#pastPage(range)),
+      bodies: (id: string) => actor.call('body', PORT_ERRORS, async () => this.#bodies.get(id)),
     };
   }
 

@@ -54,7 +54,7 @@ import { createShopParties, type ShopParties } from '../orders/shop-parties.ts';
 import { BY_RUN, requestedAt } from '../support/causes.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { Actor, type Ended, FaultPlan } from '../support/fault-plan.ts';
-import { booksOf, effectsOf, ordersOf, processorOf, seenBy, storeOf } from '../support/faulty-ports.ts';
+import { booksOf, effectsOf, ordersOf, portWithFaults, processorOf, storeOf } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { MemoryViews } from '../views/memory-views.ts';
 import type { MemoryDynamoDbOptions } from './memory-dynamodb.ts';
@@ -211,9 +211,9 @@ export class World {
       ...this.portsOf(actor),
       processor: processorOf(actor, tools.processor),
       books: tools.books.map((books) => booksOf(actor, books)),
-      stock: seenBy(actor, tools.stock, 'reserve', 'release'),
-      referrals: seenBy(actor, tools.referrals, 'credit'),
-      mailer: seenBy(actor, tools.mailer, 'send'),
+      stock: portWithFaults(actor, tools.stock, 'reserve', 'release'),
+      referrals: portWithFaults(actor, tools.referrals, 'credit'),
+      mailer: portWithFaults(actor, tools.mailer, 'send'),
       tasks: this.tasksOf(actor),
     };
   }
@@ -225,7 +225,7 @@ export class World {
   }
 
   tasksOf(actor: Actor): Queue {
-    return seenBy(actor, this.tasks, 'enqueue');
+    return portWithFaults(actor, this.tasks, 'enqueue');
   }
 
   pay(request: CreatePayment, changes: Changes = {}): Promise<CreatePaymentOutcome> {
@@ -469,17 +469,17 @@ function faultyPorts(actor: Actor, ports: StorePorts): StorePorts {
   const reads = ['readEffect', 'readBook', 'readDelivery', 'listDeliveries', 'readReplay', 'readLane'] as const;
   return {
     ...ports,
-    webhooks: seenBy(actor, webhooks, 'write', 'park', ...reads),
+    webhooks: portWithFaults(actor, webhooks, 'write', 'park', ...reads),
     due: {
       due: (nowMs, limit) => due.due(nowMs, limit),
       move: (moved, to) => due.move(moved, to),
-      ...seenBy(actor, due, 'dueInLane'),
+      ...portWithFaults(actor, due, 'dueInLane'),
     },
     store: storeOf(actor, store),
     effects: effectsOf(actor, effects),
     orders: ordersOf(actor, orders),
-    holds: seenBy(actor, holds, 'dueBefore', 'mark', 'close'),
-    runs: seenBy(actor, runs, 'accept', 'readAccepted', 'readRun', 'listRuns', 'lock', 'save'),
-    records: seenBy(actor, records, 'readEffect', 'recordOnce', 'claim', 'complete', 'fail'),
+    holds: portWithFaults(actor, holds, 'dueBefore', 'mark', 'close'),
+    runs: portWithFaults(actor, runs, 'accept', 'readAccepted', 'readRun', 'listRuns', 'lock', 'save'),
+    records: portWithFaults(actor, records, 'readEffect', 'recordOnce', 'claim', 'complete', 'fail'),
   };
 }

@@ -8,7 +8,7 @@ import { answerPut, refused } from '../../archive/memory-s3.ts';
 import { timedOut } from '../../support/faulty-client.ts';
 import type { Archived } from './contract.ts';
 import type { ExportsBucket } from './exports-bucket.ts';
-import type { Process, Voice } from './simulation.ts';
+import type { Process, ServiceBehavior } from './simulation.ts';
 
 export const EXPORTS_BUCKET = 'exports';
 
@@ -16,7 +16,7 @@ function bucketOf(command: object): unknown {
   return (command as { readonly input?: { readonly Bucket?: string } }).input?.Bucket;
 }
 
-const VOICE: Voice = {
+const BEHAVIOR: ServiceBehavior = {
   throttle: () => refused('SlowDown', 503),
   conflict: () => refused('ConditionalRequestConflict', 409),
   ambiguous: timedOut,
@@ -33,7 +33,7 @@ export class ArchiveBucket {
   /** The client of a process, which reaches the bucket of exports too. */
   client(process: () => Process, exports: ExportsBucket): S3Client {
     return exports.client((command) =>
-      process().call(`s3 ${command.constructor.name}`, VOICE, () =>
+      process().call(`s3 ${command.constructor.name}`, BEHAVIOR, () =>
         bucketOf(command) === EXPORTS_BUCKET ? exports.answer(command) : answerPut(this.#archive, command),
       ),
     );

@@ -84,7 +84,7 @@ export interface CallbackPosted {
 }
 
 /** What the shop did. */
-export interface ShopDeed {
+export interface ShopAction {
   readonly kind: 'reserved' | 'committed' | 'released' | 'credited' | 'refused';
   /** Payonce's key of the call. */
   readonly key: string;
@@ -255,7 +255,7 @@ export interface Observed {
   readonly published: readonly Published[];
   readonly callbacks: readonly CallbackPosted[];
   readonly webhooks: readonly WebhookReceived[];
-  readonly shop: readonly ShopDeed[];
+  readonly shop: readonly ShopAction[];
   readonly mails: readonly Mail[];
   readonly faults: readonly Fault[];
   readonly troubles: readonly Trouble[];

@@ -3,7 +3,7 @@ import { invariant } from '../../../lambdas/kernel/invariant.ts';
 import type { HttpAnswer, HttpCall, SendRequest } from '../../../lambdas/outbound/http-call.ts';
 import type { AttemptResult } from '../../../lambdas/webhooks/domain/webhook-delivery.ts';
 import type { WebhookRequest } from '../../../lambdas/webhooks/use/webhooks.ts';
-import type { Mail, RunningSystem, ShopDeed, WebhookReceived } from './contract.ts';
+import type { Mail, RunningSystem, ShopAction, WebhookReceived } from './contract.ts';
 import type { Simulation } from './simulation.ts';
 
 type Party = Exclude<Parameters<RunningSystem['partyUp']>[0], 'bus'>;
@@ -15,7 +15,7 @@ interface Entry {
 
 /** The shop and the mail server: their effects, and whether each can be reached. */
 export class Parties {
-  readonly deeds: ShopDeed[] = [];
+  readonly actions: ShopAction[] = [];
   readonly mails: Mail[] = [];
   readonly down = new Set<string>();
   /** Whose answers are lost. */
@@ -64,7 +64,7 @@ export class Parties {
     this.#known.add(known);
     const order: unknown = { ...(JSON.parse(body ?? '{}') as object), ...(kind === 'refused' ? {} : { id }) };
     const key = headers['idempotency-key'] ?? path;
-    this.deeds.push({ kind, key, order, atMs: this.#simulation.nowMs });
+    this.actions.push({ kind, key, order, atMs: this.#simulation.nowMs });
   }
 
   async #lookAtMail({ headers, body = '{}' }: HttpCall): Promise<void> {

@@ -20,7 +20,7 @@ import type { Alarm, Published } from './contract.ts';
 import type { ExportsBucket } from './exports-bucket.ts';
 import { Secret, type WholePlatform } from './functions.ts';
 import type { Queues } from './queues.ts';
-import type { Process, Simulation, Voice } from './simulation.ts';
+import type { Process, ServiceBehavior, Simulation } from './simulation.ts';
 
 /** What surrounds the functions. */
 export interface Surroundings {
@@ -47,10 +47,10 @@ export interface Surroundings {
 }
 
 const broken = (): Error => new InternalServerError({ message: 'injected', $metadata: { httpStatusCode: 500 } });
-const READ: Voice = { throttle: throttled, ambiguous: timedOut, broken, lasts: [2, 15], timeoutMs: 2_000 };
-const WRITE: Voice = { ...READ, conflict: writeConflict };
-const TRANSACTION: Voice = { ...READ, conflict: () => transactionConflict(1), lasts: [5, 40] };
-const VOICES: Readonly<Record<string, Voice>> = {
+const READ: ServiceBehavior = { throttle: throttled, ambiguous: timedOut, broken, lasts: [2, 15], timeoutMs: 2_000 };
+const WRITE: ServiceBehavior = { ...READ, conflict: writeConflict };
+const TRANSACTION: ServiceBehavior = { ...READ, conflict: () => transactionConflict(1), lasts: [5, 40] };
+const SERVICE_BEHAVIORS: Readonly<Record<string, ServiceBehavior>> = {
   TransactWriteCommand: TRANSACTION,
   PutCommand: WRITE,
   UpdateCommand: WRITE,
@@ -59,16 +59,16 @@ const VOICES: Readonly<Record<string, Voice>> = {
 
 const unavailable = (name: string, httpStatusCode: number) => (): Error =>
   new EventBridgeServiceException({ name, message: 'injected', $fault: 'server', $metadata: { httpStatusCode } });
-const BUS: Voice = {
+const BUS: ServiceBehavior = {
   throttle: unavailable('ThrottlingException', 400),
   ambiguous: timedOut,
   broken: unavailable('InternalException', 500),
   lasts: [5, 60],
   timeoutMs: 5_000,
 };
-const SECRETS: Voice = { throttle: timedOut, ambiguous: timedOut, lasts: [4, 30], timeoutMs: 2_000 };
-const RECEIVER: Voice = { throttle: timedOut, ambiguous: timedOut, lasts: [20, 2_000], timeoutMs: 10_000 };
-const PROMPT_RECEIVER: Voice = { ...RECEIVER, lasts: [1, 1] };
+const SECRETS: ServiceBehavior = { throttle: timedOut, ambiguous: timedOut, lasts: [4, 30], timeoutMs: 2_000 };
+const RECEIVER: ServiceBehavior = { throttle: timedOut, ambiguous: timedOut, lasts: [20, 2_000], timeoutMs: 10_000 };
+const PROMPT_RECEIVER: ServiceBehavior = { ...RECEIVER, lasts: [1, 1] };
 
 const HTTP_MS = [20, 400] as const;
 
@@ -117,7 +117,7 @@ const NOTHING = { $metadata: {}, Items: [], Count: 0, ScannedCount: 0 };
 
 function documentsOf(database: MemoryDynamoDb, process: () => Process): DynamoDBDocumentClient {
   const client = database.clientWith((command, apply) =>
-    process().call(`dynamodb ${command}`, VOICES[command] ?? READ, apply),
+    process().call(`dynamodb ${command}`, SERVICE_BEHAVIORS[command] ?? READ, apply),
   );
   const voidReads = new WeakMap<Process, number>();
   const send = (command: object): Promise<unknown> => {
@@ -229,12 +229,12 @@ function secretsClient({ isWrong }: Surroundings, process: () => Process): Secre
 /** One HTTP call. What the called system answers after the caller's time has the caller time out. */
 function sendFrom({ send, simulation }: Surroundings, process: Process, call: HttpCall): Promise<HttpAnswer> {
   const { party = 'processor', timeoutMs } = call;
-  const voice: Voice = {
+  const behavior: ServiceBehavior = {
     throttle: () => new RetryableError(`${party}_unreachable`, `The ${party} cannot be reached.`),
     ambiguous: () => new AmbiguousError(`${party}_timeout`, `The ${party} did not answer in time.`),
     lasts: HTTP_MS,
     timeoutMs,
   };
   const timed: TimedCall = { ...call, askedAtMs: simulation.nowMs, by: process.of };
-  return process.call(`http ${call.method} ${new URL(call.url).pathname}`, voice, () => send(timed));
+  return process.call(`http ${call.method} ${new URL(call.url).pathname}`, behavior, () => send(timed));
 }

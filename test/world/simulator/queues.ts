@@ -12,7 +12,7 @@ import type { SQSBatchResponse, SQSEvent, SQSMessageAttributes } from 'aws-lambd
 import { type Grouped, nextOfFairQueue } from '../../support/fair-queue.ts';
 import { timedOut } from '../../support/faulty-client.ts';
 import type { LongWait } from './contract.ts';
-import type { Ended, Process, Simulation, Voice } from './simulation.ts';
+import type { Ended, Process, ServiceBehavior, Simulation } from './simulation.ts';
 
 /** A queue, and the function that takes its messages. */
 export interface QueueShape {
@@ -49,7 +49,7 @@ const LONG_MS = 40 * 60_000;
 const failure = (name: string, httpStatusCode = 400): Error =>
   new SQSServiceException({ name, message: 'injected', $fault: 'server', $metadata: { httpStatusCode } });
 
-const VOICE: Voice = {
+const BEHAVIOR: ServiceBehavior = {
   throttle: () => failure('ThrottlingException'),
   broken: () => failure('ServiceUnavailable', 503),
   ambiguous: timedOut,
@@ -97,7 +97,7 @@ export class Queues {
     const send = (command: object): Promise<unknown> => {
       const sender = process();
       const label = `sqs ${command.constructor.name}`;
-      return sender.call(label, VOICE, async () => this.#answer(command, sender));
+      return sender.call(label, BEHAVIOR, async () => this.#answer(command, sender));
     };
     return { send } as unknown as SQSClient;
   }

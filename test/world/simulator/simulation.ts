@@ -21,7 +21,7 @@ export const GONE = { spared: 0, applied: 0 } as const satisfies Outage;
 export const noFault = (): Error => new Error('an operator meets no faults');
 
 /** What a call of the outside world looks like when it fails, and how long it takes. */
-export interface Voice {
+export interface ServiceBehavior {
   readonly throttle: () => Error;
   /** @default this call cannot meet a rival */
   readonly conflict?: () => Error;
@@ -233,13 +233,13 @@ export class Simulation {
   }
 
   /** @returns the fault that happens at a gate */
-  faultAt(process: Process, gate: number, voice: Voice): FaultKind | undefined {
+  faultAt(process: Process, gate: number, behavior: ServiceBehavior): FaultKind | undefined {
     let drawn = fractionOf32(mix(process.id, gate, 1));
     for (const kind of KINDS) {
       const rate = this.rates[kind] ?? 0;
       drawn -= rate;
       if (drawn >= 0) continue;
-      if (kind === 'conflict' && voice.conflict === undefined) return undefined;
+      if (kind === 'conflict' && behavior.conflict === undefined) return undefined;
       return this.#muted.has(faultName(process, gate)) ? undefined : kind;
     }
     return undefined;
@@ -392,17 +392,17 @@ export class Process {
    *
    * @param apply makes the call take effect
    */
-  call<Result>(label: string, voice: Voice, apply: () => Promise<Result>): Promise<Result> {
+  call<Result>(label: string, behavior: ServiceBehavior, apply: () => Promise<Result>): Promise<Result> {
     const simulation = this.#simulation;
     this.#gates += 1;
     const gate = this.#gates;
     simulation.gates += 1;
-    const [least, most] = voice.lasts;
+    const [least, most] = behavior.lasts;
     const jitter = fractionOf32(mix(this.id, gate, 4));
     const lastsMs = least + jitter * jitter * (most - least);
     const outage = this.#isFunction ? simulation.outageOf(label.slice(0, label.indexOf(' '))) : undefined;
-    const inDoubt = outage === undefined ? voice.ambiguous : (voice.broken ?? voice.ambiguous);
-    const drawn = this.#canFail ? simulation.faultAt(this, gate, voice) : undefined;
+    const inDoubt = outage === undefined ? behavior.ambiguous : (behavior.broken ?? behavior.ambiguous);
+    const drawn = this.#canFail ? simulation.faultAt(this, gate, behavior) : undefined;
     const fault = outage === undefined ? drawn : simulation.brokenAt(this, gate, outage);
     const order = mix(this.id, gate, 5);
     const { severed } = simulation;
@@ -431,9 +431,9 @@ export class Process {
               () => this.kill(),
             );
           case 'throttle':
-            return fail(voice.throttle());
+            return fail(behavior.throttle());
           case 'conflict':
-            return fail((voice.conflict ?? voice.throttle)());
+            return fail((behavior.conflict ?? behavior.throttle)());
           case 'ambiguous_applied':
             return applied(
               () => fail(inDoubt()),
@@ -445,13 +445,13 @@ export class Process {
       };
       if (fault !== 'slow') return simulation.plan(simulation.nowMs + lastsMs, order, strike);
       if (!this.isOver) simulation.struck(this, gate, label, fault);
-      this.#slowly({ voice, order, gate, strike, fail, applied, resume });
+      this.#slowly({ behavior, order, gate, strike, fail, applied, resume });
     });
   }
 
   /** The request, or its answer, is on its way for long. A caller that waits no longer knows nothing; the request arrives all the same. */
   #slowly<Result>(slow: {
-    readonly voice: Voice;
+    readonly behavior: ServiceBehavior;
     readonly order: number;
     readonly gate: number;
     readonly strike: () => void;
@@ -459,13 +459,13 @@ export class Process {
     readonly applied: (then: (result: Result) => void, orElse: (error: unknown) => void) => void;
     readonly resume: (result: Result) => void;
   }): void {
-    const { voice, order, gate, strike, fail, applied, resume } = slow;
+    const { behavior, order, gate, strike, fail, applied, resume } = slow;
     const simulation = this.#simulation;
     const { nowMs } = simulation;
     const extraMs = 50 * 1_000 ** fractionOf32(mix(this.id, gate, 6));
     const isRequest = fractionOf32(mix(this.id, gate, 7)) < 0.5;
-    if (extraMs > voice.timeoutMs) {
-      simulation.plan(nowMs + voice.timeoutMs, mix(order, 1, 0), () => fail(voice.ambiguous()));
+    if (extraMs > behavior.timeoutMs) {
+      simulation.plan(nowMs + behavior.timeoutMs, mix(order, 1, 0), () => fail(behavior.ambiguous()));
     }
     if (isRequest) return simulation.plan(nowMs + extraMs, order, strike);
     simulation.plan(nowMs, order, () => {

@@ -180,7 +180,7 @@ export class SimulatedSystem implements RunningSystem {
     return this.#receivers.received;
   }
   get shop(): Observed['shop'] {
-    return this.#parties.deeds;
+    return this.#parties.actions;
   }
   get mails(): Observed['mails'] {
     return this.#parties.mails;

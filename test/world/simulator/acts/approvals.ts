@@ -35,7 +35,7 @@ const verdict = act<Verdict>({
         }
       : undefined,
   play: async (scene, step) => {
-    const approval = waiting(scene, step) ?? (await bringAbout(scene, step));
+    const approval = waiting(scene, step) ?? (await requestApproval(scene, step));
     if (approval === undefined) return 'nothing';
     const verdicts = [step.verdict, ...(step.rival === undefined ? [] : [step.rival])];
     const [first] = await Promise.all(
@@ -69,7 +69,7 @@ function waiting(
 }
 
 /** A correction above the limit. */
-async function bringAbout(scene: Scene, step: Parameters<typeof waiting>[1]): Promise<Waiting | undefined> {
+async function requestApproval(scene: Scene, step: Parameters<typeof waiting>[1]): Promise<Waiting | undefined> {
   const payment = paymentOf(scene, step);
   const { approvals } = scene.system.settings;
   if (payment === undefined || approvals === undefined) return undefined;

@@ -399,11 +399,11 @@ const contradict = act<Contradiction>({
     onCharge(
       scene,
       step,
-      (charge) => whatOf(scene, step, charge) !== undefined,
+      (charge) => contradictionFor(scene, step, charge) !== undefined,
       async (inside, found) => {
         const { chargeId } = found;
         const charge = await inside.read(chargeId);
-        const changes = contradictionOf(charge, whatOf(scene, step, found) ?? step.what);
+        const changes = contradictionOf(charge, contradictionFor(scene, step, found) ?? step.what);
         return changes === undefined
           ? 'nothing'
           : inside.correct(
@@ -421,7 +421,7 @@ const contradict = act<Contradiction>({
 const isUntouched = ({ refunds, disputes }: ProcessorCharge): boolean => refunds.length === 0 && disputes.length === 0;
 
 /** What the books of the charge can contradict: as drawn, or else what fits it, by a random decision. */
-function whatOf(
+function contradictionFor(
   { system }: Scene,
   { id, what }: { readonly id: number; readonly what: Contradiction['what'] },
   charge: ProcessorCharge,

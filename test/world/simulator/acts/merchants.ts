@@ -31,7 +31,7 @@ function part(drawing: Drawing): number {
 }
 
 /** Merchants also request what is not possible. */
-const FOOLISH = 0.2;
+const INVALID_SHARE = 0.2;
 
 const CAN = {
   capture: ({ status }) => status === 'requires_capture',
@@ -42,7 +42,7 @@ const CAN = {
 
 /** Applies to the named payment if that is possible, or if the merchant errs; otherwise to another payment for which it is possible. */
 async function change(scene: Scene, step: Step & Change, can: (payment: Payment) => boolean): Promise<string> {
-  const isFoolish = scene.system.decide(`step ${step.id} is foolish`) < FOOLISH;
+  const isInvalid = scene.system.decide(`step ${step.id} is foolish`) < INVALID_SHARE;
   const payments = (each: Step): readonly Payment[] => {
     const paymentId = paymentOf(scene, each);
     return paymentId === undefined
@@ -51,7 +51,7 @@ async function change(scene: Scene, step: Step & Change, can: (payment: Payment)
           .slice(-1)
           .map(({ payment }) => payment);
   };
-  const other = isFoolish
+  const other = isInvalid
     ? undefined
     : stepsFrom(scene, step, ['pay', 'order']).find((each) => payments(each).some(can));
   if (other !== undefined && other.id !== step.id) scene.others.set(step.id, other);
@@ -59,7 +59,7 @@ async function change(scene: Scene, step: Step & Change, can: (payment: Payment)
   if (found === undefined) return 'nothing';
   const [payment] = payments(step);
   const leftMinor = payment === undefined ? 0 : payment.amountCapturedMinor - payment.amountRefundedMinor;
-  const mostMinor = isFoolish || leftMinor <= 0 ? Infinity : leftMinor;
+  const mostMinor = isInvalid || leftMinor <= 0 ? Infinity : leftMinor;
   const body = step.amount === undefined ? {} : { amount: Math.min(step.amount, mostMinor) };
   return endOf(await ask(scene, step, { method: 'POST', path: found.path, key: keyOf(step), body }));
 }

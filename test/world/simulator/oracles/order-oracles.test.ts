@@ -11,7 +11,7 @@ import { callback } from '../../../payments/payment-fixtures.ts';
 import { BY_REQUEST } from '../../../support/causes.ts';
 import { TABLES } from '../../tables.ts';
 import { World } from '../../world.ts';
-import type { ShopDeed } from '../contract.ts';
+import type { ShopAction } from '../contract.ts';
 import { watched } from './watched.ts';
 
 const MINUTE_MS = 60_000;
@@ -26,7 +26,7 @@ beforeEach(async () => {
   await harness.order(request);
 });
 
-function deed(kind: ShopDeed['kind']): ShopDeed {
+function deed(kind: ShopAction['kind']): ShopAction {
   const step = kind === 'credited' ? 'credit' : 'reserve';
   const key = orderStepOperation(systemDigest, step, orderId);
   return { kind, key, order: { amount: 100, currency: 'EUR' }, atMs: harness.clock.nowMs() };

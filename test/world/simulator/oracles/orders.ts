@@ -14,14 +14,14 @@ import type { Seen, Written } from './seen.ts';
 /** The time between the last look at the payment and the deed: a call may take it. Milliseconds. */
 const CALL_MS = 60_000;
 
-interface Deed {
+interface ShopEffect {
   readonly what: 'goods' | 'mail' | 'credit';
   readonly atMs: number;
 }
 
 /** After every step, for each order. */
 export function checkOrder(id: string, chain: readonly Written<OrderTransition>[], seen: Seen): readonly Violation[] {
-  const deeds = deedsFor(id, seen);
+  const deeds = effectsFor(id, seen);
   const found = deeds.flatMap((deed) => paidFor(deed, id, chain, seen));
   for (const what of ['goods', 'mail', 'credit'] as const) {
     const times = deeds.filter((deed) => deed.what === what).length;
@@ -31,14 +31,14 @@ export function checkOrder(id: string, chain: readonly Written<OrderTransition>[
 }
 
 /** What was done for an order: reserved under its key, mailed, credited. */
-function deedsFor(id: string, { world }: Seen): readonly Deed[] {
+function effectsFor(id: string, { world }: Seen): readonly ShopEffect[] {
   const orderId = parseOrderId(id);
   if (orderId === undefined) return [];
   const keys = {
     goods: orderStepOperation(systemDigest, 'reserve', orderId) as string,
     credit: orderStepOperation(systemDigest, 'credit', orderId) as string,
   };
-  const deeds: Deed[] = [];
+  const deeds: ShopEffect[] = [];
   for (const { kind, key, atMs } of world.shop) {
     if (kind === 'reserved' && key === keys.goods) deeds.push({ what: 'goods', atMs });
     if (kind === 'credited' && key === keys.credit) deeds.push({ what: 'credit', atMs });
@@ -49,7 +49,7 @@ function deedsFor(id: string, { world }: Seen): readonly Deed[] {
 
 /** I10: by the time of the last look before the deed, the money was there, for all that the chain and the books had told. */
 function paidFor(
-  { what, atMs }: Deed,
+  { what, atMs }: ShopEffect,
   id: string,
   chain: readonly Written<OrderTransition>[],
   { payments, world }: Seen,
@@ -119,7 +119,7 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
     const found: Violation[] = [];
     const wrong = (what: string): void => void found.push({ oracle: 'F30 settled or undone', what, about: id });
     const reserved =
-      deedsFor(id, seen).filter(({ what }) => what === 'goods').length - releasedFor(order.reservation, seen);
+      effectsFor(id, seen).filter(({ what }) => what === 'goods').length - releasedFor(order.reservation, seen);
     const ofPayment = payments.get(order.paymentId) ?? [];
     const payment = ofPayment.at(-1)?.row.payment;
     const own = (charges.get(order.paymentId) ?? []).filter(({ chargeId }) => chargeId === payment?.chargeId);
@@ -143,7 +143,7 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
     const isPaymentWaiting = isInReview || isUnsure(world, ofPayment);
     if (order.status === 'needs_review' && order.charge.status === 'review' && !isPaymentWaiting)
       wrong('is in review, and its payment is decided');
-    const has = (what: Deed['what']): boolean => deedsFor(id, seen).some((deed) => deed.what === what);
+    const has = (what: ShopEffect['what']): boolean => effectsFor(id, seen).some((deed) => deed.what === what);
     if (isSettled(order) && OPEN_CALL.has(order.email.status))
       wrong(`is settled, and its mail is ${order.email.status}`);
     if (has('mail') && order.email.status === 'failed') wrong('shows that no mail was sent, and one was');

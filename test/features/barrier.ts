@@ -2,7 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CREDENTIALS, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 
 /** Holds each arrival until the expected number have arrived. */
-export class MeetingPoint {
+export class Barrier {
   readonly #all = Promise.withResolvers<void>();
   #missing: number;
 
@@ -18,7 +18,7 @@ export class MeetingPoint {
 }
 
 /** A worker's client. Its first call is answered only after all workers have made theirs, so that all take part in the race. */
-export function clientMeetingAt(point: MeetingPoint): DynamoDBClient {
+export function clientWithBarrier(point: Barrier): DynamoDBClient {
   const client = new DynamoDBClient({
     endpoint: emulatedAws().awsEndpoint,
     region: 'us-east-1',
