@@ -16,7 +16,7 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { readTenant } from './keys.ts';
 import { isoTime, readCountOf, type Session, table } from './session.ts';
 
-interface Whose {
+interface ChainOptions {
   readonly tenant?: TenantId;
   readonly mode: Mode;
 }
@@ -40,7 +40,7 @@ export function addActivity(program: Command, session: Session): void {
     .action(async ({ most }: { most: number }) => {
       const { log } = await open(session);
       const page = { order: 'newest_first' as const, limit: most };
-      const chains = chainsOf(activity.opts<Whose>());
+      const chains = chainsOf(activity.opts<ChainOptions>());
       const found = (await Promise.all(chains.map((chain) => log.listActivity(chain, page)))).flat();
       const newest = found.toSorted((left, right) => right.occurredAtMs - left.occurredAtMs).slice(0, most);
       session.show(
@@ -54,8 +54,9 @@ export function addActivity(program: Command, session: Session): void {
     .description('verifies the hash chains and names the first entry that was changed, removed or inserted')
     .action(async () => {
       const { log, owners } = await open(session);
-      const whose = activity.opts<Whose>();
-      const chains = whose.tenant === undefined ? [...OF_DEPLOYMENT, ...(await allOwners(owners))] : chainsOf(whose);
+      const chainOptions = activity.opts<ChainOptions>();
+      const chains =
+        chainOptions.tenant === undefined ? [...OF_DEPLOYMENT, ...(await allOwners(owners))] : chainsOf(chainOptions);
       const data: { chain: string; entries: number; broken: number | null }[] = [];
       for (const chain of chains) {
         const { entries, broken = null } = await verifyActivity({ log, digest: systemDigest }, chain);
@@ -92,7 +93,7 @@ async function open(session: Session) {
   };
 }
 
-function chainsOf({ tenant, mode }: Whose): readonly ActivityChain[] {
+function chainsOf({ tenant, mode }: ChainOptions): readonly ActivityChain[] {
   return tenant === undefined ? OF_DEPLOYMENT : [{ tenantId: tenant, mode }];
 }
 

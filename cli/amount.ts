@@ -10,8 +10,8 @@ import { CliFailure, ExitCode } from './failure.ts';
 export function minorUnits(option: string, text: string, currency: string): number {
   const amountMinor = parseAmount(text, currency);
   if (amountMinor !== undefined) return amountMinor;
-  const said = isCurrency(currency)
+  const reason = isCurrency(currency)
     ? `must be an amount in ${currency} without separators, for example ${exampleAmount(currency)}`
     : `needs a currency of ISO 4217, not ${currency}`;
-  throw new CliFailure(ExitCode.usage, `${option} ${said}.`);
+  throw new CliFailure(ExitCode.usage, `${option} ${reason}.`);
 }

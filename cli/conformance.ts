@@ -81,8 +81,8 @@ function parse<Shape>(schema: z.ZodType<Shape>, { status, body }: Answered, expe
 }
 
 function refusal(answer: Answered, status: number, code?: string): void {
-  const { error: said } = parse(error, answer, status);
-  hold(code === undefined || said.code === code, `its code is ${said.code} instead of ${code ?? ''}`);
+  const { error: problem } = parse(error, answer, status);
+  hold(code === undefined || problem.code === code, `its code is ${problem.code} instead of ${code ?? ''}`);
 }
 
 const order = (source: string, operation: string, changes: object = {}) => ({

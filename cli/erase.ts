@@ -31,8 +31,8 @@ export function addErase(program: Command, session: Session): void {
     .description('erases the description, the metadata and the reasons of a payment that has ended')
     .action(async (text: string) => {
       const id = read(text, parsePaymentId, 'payment');
-      const { store, seen, erase } = await deployment(session);
-      const outcome = await erasePayment({ store, seen, erase: erase('payment.erased') }, id);
+      const { store, processed, erase } = await deployment(session);
+      const outcome = await erasePayment({ store, processed, erase: erase('payment.erased') }, id);
       const { kind } = outcome;
       if (kind === 'not_found') throw new CliFailure(ExitCode.notFound, `There is no payment ${id}.`);
       if (outcome.kind === 'unfinished') {
@@ -95,8 +95,8 @@ async function deployment(session: Session) {
       await eraseAnswers({ webhooks, digest: systemDigest, activity }, chain, events);
       return isErased;
     };
-  const seen = new ProjectedEvents(new DynamoDbViews(client, tables.views, pacing));
-  return { store, seen, orders, erase };
+  const processed = new ProjectedEvents(new DynamoDbViews(client, tables.views, pacing));
+  return { store, processed, orders, erase };
 }
 
 function read<Id>(text: string, parse: (text: string) => Id | undefined, what: string): Id {

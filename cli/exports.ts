@@ -108,7 +108,7 @@ function addFollowing(command: Command): void {
 function addOwner(command: Command): void {
   addAccess(command, TENANT);
   command
-    .option('--tenant <id>', `the tenant, with the key of ${OPERATOR.whose} (${OPERATOR.variable})`, readTenant)
+    .option('--tenant <id>', `the tenant, with the key of ${OPERATOR.ownerName} (${OPERATOR.variable})`, readTenant)
     .addOption(new Option('--mode <mode>', 'of the tenant').choices(['test', 'live']).default('test'));
 }
 

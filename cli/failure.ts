@@ -55,11 +55,11 @@ export function endingOf(error: unknown): Ending {
 function endingOfUsage({ code, message }: CommanderError): Ending {
   if (code === 'commander.helpDisplayed' || code === 'commander.version')
     return { exitCode: ExitCode.done, sentence: undefined };
-  const said = message
+  const text = message
     .replace(/^error: /, '')
     .replace(/ argument '.*' is invalid\. /, ': ')
     .replaceAll('\n', ' ');
-  return { exitCode: ExitCode.usage, sentence: said };
+  return { exitCode: ExitCode.usage, sentence: text };
 }
 
 const CREDENTIALS_REFUSED =
@@ -71,13 +71,13 @@ const UNREACHABLE =
 /** Failures of AWS and of the network, as the SDK and `fetch` report them. */
 function knownFailure(error: unknown): readonly [ExitCode, string] | undefined {
   if (!types.isNativeError(error)) return undefined;
-  const said = sentenceOf(error);
-  if (said === 'Region is missing')
+  const text = sentenceOf(error);
+  if (text === 'Region is missing')
     return [
       ExitCode.settings,
       'No AWS region is set: set AWS_REGION, or AWS_PROFILE to a profile with a region, or use --local for the stack of "npm start".',
     ];
-  if (said.startsWith('Region not accepted')) return [ExitCode.settings, `The AWS region is wrong: ${said}`];
+  if (text.startsWith('Region not accepted')) return [ExitCode.settings, `The AWS region is wrong: ${text}`];
   if ('code' in error && error.code === 'ERR_INVALID_URL' && 'input' in error)
     return [
       ExitCode.settings,
@@ -86,15 +86,15 @@ function knownFailure(error: unknown): readonly [ExitCode, string] | undefined {
   if (NO_CREDENTIALS.test(error.name))
     return [
       ExitCode.settings,
-      `No AWS credentials were found (${said}): set AWS_PROFILE or log in, or use --local for the stack of "npm start".`,
+      `No AWS credentials were found (${text}): set AWS_PROFILE or log in, or use --local for the stack of "npm start".`,
     ];
-  if (CREDENTIALS_REFUSED.test(error.name)) return [ExitCode.settings, `AWS does not accept the credentials: ${said}`];
+  if (CREDENTIALS_REFUSED.test(error.name)) return [ExitCode.settings, `AWS does not accept the credentials: ${text}`];
   const code = causeCode(error);
   if (UNREACHABLE.test(code) || error.name === 'TimeoutError' || error.message === 'fetch failed')
-    return [ExitCode.unreachable, `The service cannot be reached: ${code === '' ? said : reasonOf(error)}`];
-  if (error.name === 'ResourceNotFoundException' || /Stack with id .* does not exist/.test(said))
-    return [ExitCode.notFound, `Not found at AWS: ${said}`];
-  if ('$metadata' in error) return [ExitCode.refused, `AWS refused the request (${error.name}): ${said}`];
+    return [ExitCode.unreachable, `The service cannot be reached: ${code === '' ? text : reasonOf(error)}`];
+  if (error.name === 'ResourceNotFoundException' || /Stack with id .* does not exist/.test(text))
+    return [ExitCode.notFound, `Not found at AWS: ${text}`];
+  if ('$metadata' in error) return [ExitCode.refused, `AWS refused the request (${error.name}): ${text}`];
   return undefined;
 }
 

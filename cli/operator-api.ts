@@ -16,13 +16,13 @@ export interface ApiAccess {
 export interface Caller {
   readonly variable: string;
   /** For people. */
-  readonly whose: string;
+  readonly ownerName: string;
   /** The field of the local stack. */
   readonly local: 'operatorKey' | 'apiKey';
 }
 
-export const OPERATOR: Caller = { variable: 'PAYONCE_OPERATOR_KEY', whose: 'an operator', local: 'operatorKey' };
-export const TENANT: Caller = { variable: 'PAYONCE_API_KEY', whose: 'a tenant', local: 'apiKey' };
+export const OPERATOR: Caller = { variable: 'PAYONCE_OPERATOR_KEY', ownerName: 'an operator', local: 'operatorKey' };
+export const TENANT: Caller = { variable: 'PAYONCE_API_KEY', ownerName: 'a tenant', local: 'apiKey' };
 
 interface Named {
   readonly url?: string;
@@ -35,10 +35,10 @@ const TIMEOUT_MS = 30_000;
 export type AskApi = (method: 'GET' | 'POST', path: string, body?: object) => Promise<unknown>;
 
 /** The options of a command that calls the API. */
-export function addAccess(command: Command, { variable, whose }: Caller = OPERATOR): void {
+export function addAccess(command: Command, { variable, ownerName }: Caller = OPERATOR): void {
   command
     .option('--url <address>', 'base address of the API; the default is the output of the stack', withoutSlash)
-    .option('--key <key>', `the key of ${whose}; the default is the variable ${variable}`);
+    .option('--key <key>', `the key of ${ownerName}; the default is the variable ${variable}`);
 }
 
 /** @param command one with these options @param headers of each request */
@@ -63,7 +63,7 @@ export async function locate(session: Session, command: Command, caller: Caller)
   if (key === undefined || key.trim() === '')
     throw new CliFailure(
       ExitCode.settings,
-      `No key is set: set ${caller.variable} or --key to the key of ${caller.whose}.`,
+      `No key is set: set ${caller.variable} or --key to the key of ${caller.ownerName}.`,
     );
   if (url !== undefined) return { url, key };
   const [apiUrl] = await stackOutputs(
@@ -112,8 +112,8 @@ async function askApi(
   const answer: unknown = await response.json().catch(() => undefined);
   if (response.ok) return answer;
   const { data } = problem.safeParse(answer);
-  const said = data === undefined ? `The API answered ${response.status}.` : `${data.code}: ${data.detail}`;
-  throw new Refusal(response.status, said, answer);
+  const sentence = data === undefined ? `The API answered ${response.status}.` : `${data.code}: ${data.detail}`;
+  throw new Refusal(response.status, sentence, answer);
 }
 
 /** @throws CliFailure when the answer does not have the form of this version's API */

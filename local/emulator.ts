@@ -150,8 +150,8 @@ export async function isHealthy(endpoint: string): Promise<boolean> {
 async function save({ awsEndpoint, accessKeyId }: EmulatorAccess): Promise<void> {
   const headers = { authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/` };
   const answer = await fetch(`${awsEndpoint}/_payonce/save`, { method: 'POST', headers });
-  const said = await answer.text();
-  if (!answer.ok) throw new StartFailure(`The local AWS could not save its state: ${said}`);
+  const detail = await answer.text();
+  if (!answer.ok) throw new StartFailure(`The local AWS could not save its state: ${detail}`);
 }
 
 function lastLine(logFile: string): string {

@@ -36,20 +36,20 @@ type Transition = Extract<Entry, { kind: 'transition' }>;
 export function Payment({ id }: { readonly id: string }) {
   const read = useWhole<Timeline>(`/v1/admin/payments/${encodeURIComponent(id)}/timeline`);
   const [turn, again] = useTurns();
-  const [said, setSaid] = useState('');
+  const [notice, setNotice] = useState('');
   const refresh = () => {
     again();
     read.again();
   };
   const done = (what: string) => (answer: unknown) => {
     const waits = (answer as { readonly object?: string }).object === 'approval';
-    setSaid(waits ? 'It waits for a second person, on the screen Approvals.' : what);
+    setNotice(waits ? 'It waits for a second person, on the screen Approvals.' : what);
     refresh();
   };
   return (
     <>
       <h1>{id}</h1>
-      <p role="status">{said}</p>
+      <p role="status">{notice}</p>
       <Loaded of={read}>
         {({ data, tenant, livemode, has_more: more }) => {
           const transitions = data.filter((entry): entry is Transition => entry.kind === 'transition');

@@ -50,12 +50,12 @@ function disputes(): string {
 }
 
 /** One row for all states in which a fact has the same effect, in the order of the states. */
-function stateTable(head: readonly string[], table: Table, labelOf: (said: string) => string): string {
-  const rows = Object.entries(table).flatMap(([said, cells]) => {
+function stateTable(head: readonly string[], table: Table, labelOf: (factKind: string) => string): string {
+  const rows = Object.entries(table).flatMap(([factKind, cells]) => {
     const known = Map.groupBy(Object.entries(cells), ([, cell]) => happening(cell));
     return [...known].map(([what, of], index) => {
       const states = known.size === 1 ? 'any state' : of.map(([state]) => code(state)).join(', ');
-      return [index === 0 ? labelOf(said) : '', states, what];
+      return [index === 0 ? labelOf(factKind) : '', states, what];
     });
   });
   return markdownTable(head, rows);

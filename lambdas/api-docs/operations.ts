@@ -142,8 +142,8 @@ function params(
 
 function named({ operationId, summary, description, scope, role }: Operation) {
   const ofKey = scope === undefined ? [] : [`Needs the scope \`${scope}\`.`];
-  const whose = scope === undefined ? 'Needs an operator' : 'Operators call it for the tenant of `Payonce-Tenant`,';
-  const ofRole = role === undefined ? [] : [`${whose} with the role \`${role}\` or a role that includes it.`];
+  const callers = scope === undefined ? 'Needs an operator' : 'Operators call it for the tenant of `Payonce-Tenant`,';
+  const ofRole = role === undefined ? [] : [`${callers} with the role \`${role}\` or a role that includes it.`];
   return {
     operationId,
     summary,

@@ -25,12 +25,12 @@ const ROUTE = '/callbacks/{processor}/{mode}';
  * the callback was not stored; the processor gets an error and delivers it again.
  */
 export function callbacksApi(tools: CallbacksApiTools): (event: GatewayEvent) => Promise<GatewayResult> {
-  return answering(tools, ROUTE, (request, _receivedAtMs, seen) =>
-    handle({ ...tools, alarm: seen.alarm }, request, seen),
+  return answering(tools, ROUTE, (request, _receivedAtMs, logFields) =>
+    handle({ ...tools, alarm: logFields.alarm }, request, logFields),
   );
 }
 
-async function handle(tools: CallbacksApiTools, request: GatewayRequest, seen: LogFields): Promise<Handled> {
+async function handle(tools: CallbacksApiTools, request: GatewayRequest, logFields: LogFields): Promise<Handled> {
   const [first, name, mode, ...deeper] = request.path;
   const source = tools.sources.find((each) => each.name === name && each.mode === mode);
   if (first !== 'callbacks' || source === undefined || deeper.length > 0) {
@@ -49,7 +49,7 @@ async function handle(tools: CallbacksApiTools, request: GatewayRequest, seen: L
   if (read.kind === 'ignored') return { answer: jsonAnswer({ received: true }), outcome: 'ignored', counts: [] };
   if (read.kind === 'unreadable') return refusal(problem('invalid_request', read.detail, read.param), request);
   const outcome = await receiveCallback({ ...tools, books: source.books }, read.event);
-  return { answer: jsonAnswer({ received: true }), outcome: outcome.kind, counts: counted(outcome, seen) };
+  return { answer: jsonAnswer({ received: true }), outcome: outcome.kind, counts: counted(outcome, logFields) };
 }
 
 async function signatureProblem(
@@ -66,16 +66,16 @@ async function signatureProblem(
   return problem('invalid_signature', 'The signature is not good, or its time is more than 300 seconds away.');
 }
 
-function counted(outcome: CallbackOutcome, seen: LogFields): Handled['counts'] {
+function counted(outcome: CallbackOutcome, logFields: LogFields): Handled['counts'] {
   switch (outcome.kind) {
     case 'redelivered':
       return ['callback_redelivered'];
     case 'orphaned':
-      seen.because = [outcome.reason];
+      logFields.because = [outcome.reason];
       return ['callback_orphaned'];
     case 'recorded':
-      seen.paymentId = outcome.paymentId;
-      if (outcome.contradictions.length > 0) seen.because = outcome.contradictions;
+      logFields.paymentId = outcome.paymentId;
+      if (outcome.contradictions.length > 0) logFields.because = outcome.contradictions;
       return ['callback_recorded'];
   }
 }

@@ -181,7 +181,7 @@ function sweepingJobs(
     'republish-events': republishLostEvents({
       transitions,
       lostAfterMs: lostEvents.lostAfterSeconds * 1000,
-      seen: new ProjectedEvents(views),
+      processed: new ProjectedEvents(views),
       queued: () => sqsQueues.count('projector'),
       publisher: new EventBridgePublisher(platform.eventBridge(), lostEvents.eventBus),
       marks: new DynamoDbJobMarks(documents, tables.registry, pacing),

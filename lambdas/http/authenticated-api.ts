@@ -17,10 +17,10 @@ import { problem } from './problems.ts';
 import { refuseSensitive } from './validate.ts';
 
 /** A request with a matched route and an authenticated caller. */
-export interface Call<Tools, Who = Caller> {
+export interface Call<Tools, AnyCaller = Caller> {
   readonly tools: Tools;
   readonly request: GatewayRequest;
-  readonly caller: Who;
+  readonly caller: AnyCaller;
   /** The path parameter `{id}`; empty when the route has none. */
   readonly id: string;
   /** All path parameters by name. */
@@ -29,7 +29,7 @@ export interface Call<Tools, Who = Caller> {
   /** Takes a place for a request that waits for another one of its tenant. @returns undefined when there is none */
   readonly enterWait: Waiting['enter'];
   /** Filled as soon as values are known, so that they are logged even when the request fails. */
-  readonly seen: LogFields;
+  readonly logFields: LogFields;
 }
 
 /** The cause of what a request changes. */
@@ -59,7 +59,7 @@ export interface Handled {
   readonly counts: readonly RequestCount[];
 }
 
-export interface RouteBy<Tools, Who> {
+export interface RouteBy<Tools, AnyCaller> {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** The path in the form of the API documents, for example `/v1/payments/{id}`. */
   readonly path: string;
@@ -67,7 +67,7 @@ export interface RouteBy<Tools, Who> {
   readonly scope?: Scope;
   /** Whether a read calls the processor, whose rate limit all tenants share. @default never */
   readonly asksProcessor?: (request: GatewayRequest) => boolean;
-  readonly handle: (call: Call<Tools, Who>) => Promise<Handled>;
+  readonly handle: (call: Call<Tools, AnyCaller>) => Promise<Handled>;
 }
 
 /** A route for callers with an API key of this scope. */
@@ -78,18 +78,18 @@ export interface Route<Tools> extends RouteBy<Tools, Caller> {
 }
 
 /** The result of authentication and authorization, in order of precedence. */
-type Admission<Who> =
+type Admission<AnyCaller> =
   | { readonly kind: 'unauthorized'; readonly detail?: string }
   | { readonly kind: 'invalid_request' | 'not_found'; readonly detail: string }
-  | { readonly kind: 'insufficient_scope' | 'insufficient_role'; readonly caller: Who; readonly detail?: string }
-  | { readonly kind: 'authenticated'; readonly caller: Who };
+  | { readonly kind: 'insufficient_scope' | 'insufficient_role'; readonly caller: AnyCaller; readonly detail?: string }
+  | { readonly kind: 'authenticated'; readonly caller: AnyCaller };
 
 /** @param authorization values of the `Authorization` header @param request for credentials that are valid at one path, or for one tenant */
-export type Admit<Who, Entry> = (
+export type Admit<AnyCaller, Entry> = (
   authorization: readonly string[],
   route: Entry,
   request: Pick<GatewayRequest, 'path' | 'header'>,
-) => Promise<Admission<Who>>;
+) => Promise<Admission<AnyCaller>>;
 
 /** A caller to whom limits may apply. Operators have no limits. */
 type Limited = Partial<Owner> & Pick<Caller, 'person'>;
@@ -135,13 +135,13 @@ function byApiKey({
 }
 
 /** An API with these routes for the callers that `admit` accepts. */
-export function apiFor<Tools, Who extends Limited, Entry extends RouteBy<Tools, Who>>(
-  admit: Admit<Who, Entry>,
+export function apiFor<Tools, AnyCaller extends Limited, Entry extends RouteBy<Tools, AnyCaller>>(
+  admit: Admit<AnyCaller, Entry>,
   routes: readonly Entry[],
   tools: Tools & ApiTools,
 ): Handler {
-  return answering(tools, 'none', (request, receivedAtMs, seen) =>
-    dispatch(admit, routes, { tools, request, receivedAtMs, seen }),
+  return answering(tools, 'none', (request, receivedAtMs, logFields) =>
+    dispatch(admit, routes, { tools, request, receivedAtMs, logFields }),
   );
 }
 
@@ -154,18 +154,18 @@ export function apiFor<Tools, Who extends Limited, Entry extends RouteBy<Tools, 
 export function answering(
   { clock, telemetry }: Pick<ApiTools, 'clock' | 'telemetry'>,
   route: string,
-  handle: (request: GatewayRequest, receivedAtMs: number, seen: LogFields) => Promise<Handled>,
+  handle: (request: GatewayRequest, receivedAtMs: number, logFields: LogFields) => Promise<Handled>,
 ): Handler {
   return async (event) => {
     const receivedAtMs = clock.nowMs();
     const request = gatewayRequest(event);
     const { requestId, method } = request;
-    const seen: LogFields = { route, alarm: alarmOnce(telemetry) };
-    const { answer, counts, outcome } = await handle(request, receivedAtMs, seen).catch((error: unknown) => {
+    const logFields: LogFields = { route, alarm: alarmOnce(telemetry) };
+    const { answer, counts, outcome } = await handle(request, receivedAtMs, logFields).catch((error: unknown) => {
       telemetry.fault(requestId, error);
       return failed(error, requestId);
     });
-    const { alarm: _alarm, ...logged } = seen;
+    const { alarm: _alarm, ...logged } = logFields;
     const durationMs = clock.nowMs() - receivedAtMs;
     telemetry.request({ requestId, method, status: answer.status, outcome, durationMs, ...logged }, counts);
     return gatewayResult(method === 'HEAD' ? { ...answer, body: '' } : answer, request);
@@ -224,36 +224,36 @@ export function findRoute<Entry extends Pick<RouteBy<never, never>, 'method' | '
 }
 
 /** Checks route, method, key, scope or role, and limit, in this order, then calls the route. */
-async function dispatch<Tools, Who extends Limited, Entry extends RouteBy<Tools, Who>>(
-  admit: Admit<Who, Entry>,
+async function dispatch<Tools, AnyCaller extends Limited, Entry extends RouteBy<Tools, AnyCaller>>(
+  admit: Admit<AnyCaller, Entry>,
   routes: readonly Entry[],
-  asked: Pick<Call<Tools & ApiTools, Who>, 'tools' | 'request' | 'receivedAtMs' | 'seen'>,
+  asked: Pick<Call<Tools & ApiTools, AnyCaller>, 'tools' | 'request' | 'receivedAtMs' | 'logFields'>,
 ): Promise<Handled> {
-  const { request, seen } = asked;
+  const { request, logFields } = asked;
   const matched = findRoute(routes, request);
   if (matched.kind === 'refused') {
-    if (matched.path !== undefined) seen.route = matched.path;
+    if (matched.path !== undefined) logFields.route = matched.path;
     return matched.handled;
   }
   const { route, pieces } = matched;
-  seen.route = route.path;
-  const who = await admit(request.header('authorization'), route, request);
-  if (who.kind === 'unauthorized') {
-    const { detail = 'Send a valid API key as "Authorization: Bearer <key>".' } = who;
+  logFields.route = route.path;
+  const admission = await admit(request.header('authorization'), route, request);
+  if (admission.kind === 'unauthorized') {
+    const { detail = 'Send a valid API key as "Authorization: Bearer <key>".' } = admission;
     return refusal(problem('unauthorized', detail), request, { headers: { 'WWW-Authenticate': 'Bearer' } });
   }
-  if (!('caller' in who)) return refusal(problem(who.kind, who.detail, TENANT_HEADER), request);
-  if (who.caller.tenantId !== undefined) seen.tenantId = who.caller.tenantId;
-  if (who.kind !== 'authenticated') {
-    const { detail = 'This API key lacks the scope that this route needs.' } = who;
-    return refusal(problem(who.kind, detail), request);
+  if (!('caller' in admission)) return refusal(problem(admission.kind, admission.detail, TENANT_HEADER), request);
+  if (admission.caller.tenantId !== undefined) logFields.tenantId = admission.caller.tenantId;
+  if (admission.kind !== 'authenticated') {
+    const { detail = 'This API key lacks the scope that this route needs.' } = admission;
+    return refusal(problem(admission.kind, detail), request);
   }
-  const overLimit = await refuseOverLimit(asked, who.caller, route);
+  const overLimit = await refuseOverLimit(asked, admission.caller, route);
   if (overLimit !== undefined) return overLimit;
   const sensitive = refuseSensitive(request);
   if (sensitive !== undefined) return refusal(sensitive, request);
-  const enterWait: Waiting['enter'] = async (waitMs) => placeToWait(asked, who.caller, waitMs);
-  return route.handle({ ...asked, caller: who.caller, id: pieces['id'] ?? '', pieces, enterWait });
+  const enterWait: Waiting['enter'] = async (waitMs) => placeToWait(asked, admission.caller, waitMs);
+  return route.handle({ ...asked, caller: admission.caller, id: pieces['id'] ?? '', pieces, enterWait });
 }
 
 /**

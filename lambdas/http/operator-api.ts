@@ -7,7 +7,7 @@ import type { GatewayEvent } from './gateway-request.ts';
 import { gatewayRequest } from './gateway-request.ts';
 
 /** A route of the deployment, for operators whose role includes this one. */
-export interface OperatorRoute<Tools, Who = Operator> extends RouteBy<Tools, Who> {
+export interface OperatorRoute<Tools, AnyCaller = Operator> extends RouteBy<Tools, AnyCaller> {
   readonly role: Role;
 }
 

@@ -6,13 +6,13 @@ import { described, wholeNumber } from './validate.ts';
 const NEEDS_RANGE = 'needs `created_from` and `created_to`, at most 31 days after `created_from`.';
 
 /** A filter by an exact e-mail address. @param whose the objects that have the address, for the description */
-export const emailFilter = (whose: string) =>
+export const emailFilter = (subject: string) =>
   z
     .string()
     .regex(/^[\x21-\x3f\x41-\x7e]{1,64}@[\x21-\x3f\x41-\x7e]{1,189}$/, 'must be an e-mail address')
     .optional()
     .meta({
-      description: `Only ${whose}; case-insensitive.`,
+      description: `Only ${subject}; case-insensitive.`,
       example: 'ada@example.com',
     });
 

@@ -17,13 +17,13 @@ import type { Fault } from './outbound-calls.ts';
  */
 export function vendorFault(vendor: string, answer: HttpAnswer, retryAfterSeconds?: number): Fault {
   const { status } = answer;
-  const said = `The ${vendor} answered ${status}.`;
+  const message = `The ${vendor} answered ${status}.`;
   const options = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
-  if (status === 401 || status === 403) return new TerminalError(`${vendor}_unauthorized`, said);
-  if (status === 429) return new RetryableError(`${vendor}_rate_limited`, said, options);
-  if (status >= 400 && status < 500) return new TerminalError(`${vendor}_refused`, said);
-  if (status >= 500) return new AmbiguousError(`${vendor}_error`, said, options);
-  return new AmbiguousError(`${vendor}_answer_unexpected`, said);
+  if (status === 401 || status === 403) return new TerminalError(`${vendor}_unauthorized`, message);
+  if (status === 429) return new RetryableError(`${vendor}_rate_limited`, message, options);
+  if (status >= 400 && status < 500) return new TerminalError(`${vendor}_refused`, message);
+  if (status >= 500) return new AmbiguousError(`${vendor}_error`, message, options);
+  return new AmbiguousError(`${vendor}_answer_unexpected`, message);
 }
 
 /** Seconds to wait, from the Retry-After header (RFC 9110, section 10.2.3). */

@@ -103,7 +103,7 @@ class LostEventsApiHarness {
           return stored.readTransition(place);
         },
       },
-      seen: new ProjectedEvents(changes.views ?? this.views),
+      processed: new ProjectedEvents(changes.views ?? this.views),
       queued: async () => this.queued,
       publisher: this.bus,
       marks: this.marks,

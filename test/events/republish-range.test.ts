@@ -26,7 +26,7 @@ function completedAfter(minutes: number): readonly [Transition, Transition] {
   ];
 }
 
-function harness(minutes: readonly number[], seen?: ProcessedEvents, broken: readonly string[] = []) {
+function harness(minutes: readonly number[], processed?: ProcessedEvents, broken: readonly string[] = []) {
   const payments = minutes.map(completedAfter);
   const clock = new SimulatedClock(NOON + 60 * MINUTE_MS);
   const bus = new MemoryEventBus();
@@ -53,7 +53,7 @@ function harness(minutes: readonly number[], seen?: ProcessedEvents, broken: rea
         clock,
         entropy: countingEntropy(),
         report: (error) => void reported.push(error),
-        ...(seen === undefined ? {} : { seen }),
+        ...(processed === undefined ? {} : { processed }),
       },
       { sinceMs: NOON, untilMs: NOON + 30 * MINUTE_MS, deadlineMs: clock.nowMs() + MINUTE_MS, ...range },
     );
@@ -76,10 +76,10 @@ describe('republishing a range', () => {
   });
 
   test('publishes unseen events, and skips seen ones', async () => {
-    const seen: ProcessedEvents = {
-      unseen: async (places) => places.filter((place) => 'paymentId' in place && place.paymentId === lost),
+    const processed: ProcessedEvents = {
+      unprocessed: async (places) => places.filter((place) => 'paymentId' in place && place.paymentId === lost),
     };
-    const made = harness([1, 2, 3], seen);
+    const made = harness([1, 2, 3], processed);
     const lost = made.payments[1]?.[0].payment.id;
     expect(await made.republish({})).toEqual({ found: 3, published: 1 });
     expect(made.published()).toEqual([made.ids[1]]);

@@ -87,7 +87,7 @@ describe('delivered twice, and run by the runner both times, takes effect once:'
     const tools = {
       publisher,
       transitions: stores.ledger,
-      seen: new ProjectedEvents(views),
+      processed: new ProjectedEvents(views),
       runner,
       digest: systemDigest,
       ...pacing,

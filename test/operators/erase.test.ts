@@ -96,7 +96,7 @@ function open() {
       print,
     );
   };
-  const seen = new ProjectedEvents(views);
+  const processed = new ProjectedEvents(views);
   /** Publishes the outcomes of a payment, each with the details as they are now, and projects them. */
   const publish = async (paymentId: PaymentId): Promise<readonly PaymentEvent[]> => {
     const chain = await readChain(store, paymentId);
@@ -130,7 +130,7 @@ function open() {
     activity,
     orders,
     views,
-    seen,
+    processed,
     tools,
     effects,
     records,
@@ -145,7 +145,7 @@ describe('a payment', () => {
   const request = paymentRequest('p', notes);
 
   test('is erased: its text is in no table, its chain is whole, and its amounts are there', async () => {
-    const { store, seen, tools, erase, everything, publish } = world;
+    const { store, processed, tools, erase, everything, publish } = world;
     const first = await createPayment(tools, { ...request, capture: 'manual' });
     await changePayment(tools, change(request, 'c', { kind: 'capture' }));
     await changePayment(
@@ -161,7 +161,7 @@ describe('a payment', () => {
       answer: 'answer' in first ? first.answer : {},
     });
 
-    const ask = { store, seen, erase };
+    const ask = { store, processed, erase };
     expect(await erasePayment(ask, request.paymentId)).toEqual({ kind: 'erased' });
     expect(await erasePayment(ask, request.paymentId)).toEqual({ kind: 'nothing_to_erase' });
     const log = await world.activity.listActivity(request, { order: 'oldest_first', limit: 9 });

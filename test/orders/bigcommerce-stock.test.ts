@@ -153,7 +153,10 @@ describe('the inventory of a BigCommerce store', () => {
   describe('an order of the store', () => {
     const NOTED = `Gift wrap\nPayonce ${ORDER}: paid, stock t-1`;
     const note = (stock: StockKeeper) =>
-      stock.note?.({ orderId: ORDER, shopOrder: 118, reservationId: 't-1', says: 'paid' }, { timeoutMs: 20_000 });
+      stock.note?.(
+        { orderId: ORDER, shopOrder: 118, reservationId: 't-1', orderStatus: 'paid' },
+        { timeoutMs: 20_000 },
+      );
     const again = (held = claims) => note(connect(held, undefined, { givenUp: 'throw' }));
     const written = () => server.requests.filter((each) => each.startsWith('PUT')).length;
     const notes = () => server.notes.get(118);

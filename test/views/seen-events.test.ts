@@ -30,7 +30,7 @@ test('an event is seen only when all its rows were written', async () => {
   for (const event of events)
     await projectEvent({ runner: idempotentRunner, views: dying }, event).catch(() => undefined);
 
-  expect(await new ProjectedEvents(views).unseen(places)).toEqual(places.filter((_, index) => index % 2 === 1));
-  expect(await new ProjectedEvents(dying).unseen(places)).toEqual(places);
+  expect(await new ProjectedEvents(views).unprocessed(places)).toEqual(places.filter((_, index) => index % 2 === 1));
+  expect(await new ProjectedEvents(dying).unprocessed(places)).toEqual(places);
   expect(dying.all().length).toBeGreaterThan(60);
 });

@@ -75,8 +75,8 @@ async function projectLate(faults: readonly PlannedFault[]): Promise<HistoryRun>
   const violations: string[] = [];
   if (!(await untilDone(plan, (store) => projectEvent({ runner: idempotentRunner, views: store }, event))))
     violations.push('never projected');
-  const { lasting, ofReference, heads, seen } = viewsOf(event);
-  const rows = [...lasting, ...ofReference, ...heads, seen];
+  const { lasting, ofReference, heads, projectedMark } = viewsOf(event);
+  const rows = [...lasting, ...ofReference, ...heads, projectedMark];
   const found = await Promise.all(rows.map((row) => views.read(row)));
   if (JSON.stringify(found) !== JSON.stringify(rows)) violations.push('rows are missing or wrong');
   if ((await views.read(closed)) !== undefined) violations.push('a total without the entry remains');

@@ -132,7 +132,7 @@ describe('the events of an order', () => {
     const bus = new MemoryEventBus();
     const at = transitions.map(({ occurredAtMs }) => occurredAtMs);
     const range = { sinceMs: Math.min(...at), untilMs: Math.max(...at) + 1, deadlineMs: Infinity };
-    await republishRange({ ...own, publisher: bus, seen: new ProjectedEvents(views) }, range);
+    await republishRange({ ...own, publisher: bus, processed: new ProjectedEvents(views) }, range);
     const types = bus.published.map(({ event }) => event.type);
     expect(types.filter((type) => type.startsWith('order.'))).toEqual(['order.canceled']);
   });
@@ -147,7 +147,7 @@ describe('the events of an order', () => {
       request.orderId,
     );
     for (const row of said?.events
-      .flatMap(({ lasting, seen }) => [...lasting, seen])
+      .flatMap(({ lasting, projectedMark }) => [...lasting, projectedMark])
       .concat(said.events[0]?.heads ?? []) ?? [])
       expect(await views.read(row)).toEqual(row);
     expect(said?.events).toHaveLength(2);

@@ -13,7 +13,7 @@ export type ParkedWork =
 
 export interface RedriveParkedTools
   extends RelayTools,
-    Omit<RepublishTools, 'report' | 'seen' | 'isQueued' | 'review'> {
+    Omit<RepublishTools, 'report' | 'processed' | 'isQueued' | 'review'> {
   readonly transitions: RelayTools['transitions'] & RepublishTools['transitions'];
   /** The body of a message about a range. */
   readonly bodyOf: (range: RepublishRequest) => string;

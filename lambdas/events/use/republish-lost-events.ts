@@ -50,7 +50,7 @@ const MAX_PARTS = 20;
 const HORIZON_MS = REPLAY_HORIZON_DAYS * DAY_MS - 60 * MINUTE_MS;
 
 export interface RepublishLostEventsTools extends RepublishTools {
-  readonly seen: ProcessedEvents;
+  readonly processed: ProcessedEvents;
   /** Counts the messages in the projector's queue, hidden ones included. */
   readonly queued: () => Promise<number>;
   readonly marks: JobMarks;
@@ -166,8 +166,8 @@ async function waitingParts(
   const places = placesOf(step.outcomes);
   try {
     // The newest has nearly always been seen, so the others need not be read.
-    if ((await tools.seen.unseen(places.slice(-1))).length === 0) return page;
-    const isQueued = await queuedSince(tools, step)(await tools.seen.unseen(places), places);
+    if ((await tools.processed.unprocessed(places.slice(-1))).length === 0) return page;
+    const isQueued = await queuedSince(tools, step)(await tools.processed.unprocessed(places), places);
     return isQueued ? { items: [] } : page;
   } catch {
     // The part itself fails, and is reported.

@@ -19,7 +19,7 @@ import { type PublishTools, publishAll } from './publish-events.ts';
 export interface RepublishTools extends PublishTools {
   readonly transitions: LedgerEventTools['transitions'] & RecentOutcomes;
   /** @default none: every outcome of the range is published again */
-  readonly seen?: ProcessedEvents;
+  readonly processed?: ProcessedEvents;
   /** Whether events that the projector has not seen may still be in its queue. @default they are not */
   readonly isQueued?: (missing: readonly OutcomePlace[], of: readonly OutcomePlace[]) => Promise<boolean>;
   readonly runner: OperationRunner;
@@ -106,7 +106,7 @@ export function republishPart(
   let missing = places;
   return tools.runner.record<undefined, Part>(republishOperation(position), {
     find: async () => {
-      if (tools.seen !== undefined) missing = await tools.seen.unseen(places);
+      if (tools.processed !== undefined) missing = await tools.processed.unprocessed(places);
       const nothing = { found, published: 0, unpublishable: [] };
       if (missing.length === 0) return { ...nothing, isFinished: true };
       return (await tools.isQueued?.(missing, places)) === true
@@ -127,7 +127,7 @@ async function publishMissing(
   let published = 0;
   for (let start = 0; start < missing.length; start += READ_AT_ONCE) {
     // The next call finds the rest of this part, provided that `seen` reports what was published.
-    const isOver = start > 0 && tools.seen !== undefined && tools.clock.nowMs() >= deadlineMs;
+    const isOver = start > 0 && tools.processed !== undefined && tools.clock.nowMs() >= deadlineMs;
     if (isOver) return { published, unpublishable, isFinished: false };
     const some = missing.slice(start, start + READ_AT_ONCE);
     const read = await Promise.all(some.map(async (place) => ({ place, event: await eventAt(tools, place) })));

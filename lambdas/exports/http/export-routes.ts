@@ -54,7 +54,7 @@ async function request(call: Call): Promise<Handled> {
   const { key, body, fingerprint } = read.value;
   const { kind, from, to, currency, account, status, type, amount_from: least, amount_to: most } = body;
   const id = deriveExportId(tools.digest, { ...ownKey(caller, key), method: 'POST', path: postExport.path });
-  call.seen.operationId = exportOperation(id);
+  call.logFields.operationId = exportOperation(id);
   const asked: RequestedExport = {
     tenantId: caller.tenantId,
     mode: caller.mode,

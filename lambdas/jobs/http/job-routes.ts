@@ -155,14 +155,14 @@ const postRun: Route = {
 };
 
 async function startRun(call: Call): Promise<Handled> {
-  const { tools, request, id, seen } = call;
+  const { tools, request, id, logFields } = call;
   const parsed = readRequest(call, id);
   if (parsed.kind === 'refused') return refusal(parsed.problem, request);
   if (jobEntry(id) === undefined) {
     const detail = 'Runs of a job of another service are requested by its schedule only.';
     return entryOf(call) === undefined ? noSuchJob(call) : refusal(problem('invalid_request', detail), request);
   }
-  seen.operationId = parsed.value.operationId;
+  logFields.operationId = parsed.value.operationId;
   const outcome = await acceptRun(tools, parsed.value);
   return { answer: outcomeAnswer(outcome, request.requestId), outcome: outcome.kind, counts: keyedCounts(outcome) };
 }

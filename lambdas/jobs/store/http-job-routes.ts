@@ -30,9 +30,9 @@ export function httpJobRoutes({ apiUrl, sign, send }: HttpJobRoutesTools): JobRo
         party: 'jobs_api',
       });
       if (status === 202) return;
-      const said = `The route of ${runId} answered ${status}${codeIn(text)}.`;
-      if (status === 429 || status >= 500) throw new RetryableError('jobs_api_unavailable', said);
-      throw new TerminalError('jobs_api_refused', said);
+      const message = `The route of ${runId} answered ${status}${codeIn(text)}.`;
+      if (status === 429 || status >= 500) throw new RetryableError('jobs_api_unavailable', message);
+      throw new TerminalError('jobs_api_refused', message);
     },
   };
 }

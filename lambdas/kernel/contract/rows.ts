@@ -133,7 +133,7 @@ export const ViewsRow = {
   total: 'TOTAL#',
   event: 'EVENT#',
   /** Events that the projector has seen. */
-  seen: 'SEEN#',
+  projected: 'SEEN#',
   mismatch: 'MISMATCH#',
   /** The mismatches of all owners. One partition. */
   allMismatches: 'MISMATCHES',

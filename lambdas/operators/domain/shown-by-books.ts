@@ -25,7 +25,7 @@ export type NotShown =
   | {
       readonly kind: 'amount_not_shown';
       readonly what: 'captured' | 'held' | 'refunded';
-      readonly said: Money;
+      readonly stated: Money;
       readonly shown: Money;
     };
 
@@ -125,7 +125,7 @@ function differs(
   return {
     kind: 'amount_not_shown',
     what,
-    said: { amountMinor: statedMinor, currency },
+    stated: { amountMinor: statedMinor, currency },
     shown: { amountMinor: shownMinor, currency: shownCurrency },
   };
 }

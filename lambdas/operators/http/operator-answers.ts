@@ -81,9 +81,9 @@ function comparisonRefusal(refusal: ComparisonRefusal, requestId: string): Answe
       return problemAnswer(problem('charge_unknown_at_processor', detail, 'charge_id'), requestId);
     }
     case 'amount_not_shown': {
-      const { what, said, shown } = refusal;
-      const text = ({ amountMinor, currency }: typeof said) => shownAmount(amountMinor, currency);
-      const detail = `The processor shows ${text(shown)} ${what}, not ${text(said)}.`;
+      const { what, stated, shown } = refusal;
+      const text = ({ amountMinor, currency }: typeof stated) => shownAmount(amountMinor, currency);
+      const detail = `The processor shows ${text(shown)} ${what}, not ${text(stated)}.`;
       return problemAnswer(problem('amount_differs_from_processor', detail), requestId, {
         members: { processor_amount: shown.amountMinor, processor_currency: shown.currency },
       });

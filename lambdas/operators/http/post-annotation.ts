@@ -22,7 +22,7 @@ export const postAnnotation: OperatorRoute<KeyedEffectTools> = {
 async function handle(call: Call): Promise<Handled> {
   const parsed = readRequest(call);
   if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
-  call.seen.operationId = parsed.value.operationId;
+  call.logFields.operationId = parsed.value.operationId;
   const outcome = await annotatePayment(call.tools, parsed.value);
   return {
     answer: operatorAnswer(outcome, call.request.requestId),

@@ -28,7 +28,7 @@ async function handle(call: Call): Promise<Handled> {
   if (dry !== undefined) return preview(call, dry);
   const parsed = readRequest(call);
   if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
-  call.seen.operationId = parsed.value.operationId;
+  call.logFields.operationId = parsed.value.operationId;
   const outcome = await correctLedger(call.tools, parsed.value);
   return {
     answer: operatorAnswer(outcome, call.request.requestId),

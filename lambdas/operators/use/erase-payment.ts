@@ -7,7 +7,7 @@ import type { ProcessedEvents } from '../../payments/use/transition-reader.ts';
 export interface ErasePaymentTools {
   readonly store: Pick<PaymentStore, 'listTransitions'>;
   /** Knows which events were published. */
-  readonly seen: ProcessedEvents;
+  readonly processed: ProcessedEvents;
   /** Deletes the details rows and records it in the activity log. @returns false when there are none */
   readonly erase: (payment: Pick<Payment, 'id' | 'tenantId' | 'mode'>) => Promise<boolean>;
 }
@@ -34,7 +34,7 @@ const ENDED: ReadonlySet<PaymentStatus> = new Set(['succeeded', 'failed', 'cance
  *   erasure  ✗ unpublished ──────────────────────────────────────────────────────── ✓ seen: the consumers have their copy
  */
 export async function erasePayment(
-  { store, seen, erase }: ErasePaymentTools,
+  { store, processed, erase }: ErasePaymentTools,
   paymentId: PaymentId,
 ): Promise<ErasePaymentOutcome> {
   const chain = await readChain(store, paymentId);
@@ -43,7 +43,7 @@ export async function erasePayment(
   const { status } = payment;
   if (!ENDED.has(status)) return { kind: 'unfinished', status };
   const completed = chain.transitions.filter(({ type }) => type === 'payment.completed');
-  const unseen = await seen.unseen(completed.map(({ sequence }) => ({ paymentId, sequence })));
-  if (unseen.length > 0) return { kind: 'unpublished' };
+  const unprocessed = await processed.unprocessed(completed.map(({ sequence }) => ({ paymentId, sequence })));
+  if (unprocessed.length > 0) return { kind: 'unpublished' };
   return { kind: (await erase(payment)) ? 'erased' : 'nothing_to_erase' };
 }

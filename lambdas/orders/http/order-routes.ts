@@ -32,9 +32,9 @@ async function handle(call: Call<OrderRouteTools>): Promise<Handled> {
   const parsed = readRequest(call);
   if (parsed.kind === 'refused') return refusal(parsed.problem, request);
   const operationId = orderOperation(parsed.value.orderId);
-  call.seen.operationId = operationId;
+  call.logFields.operationId = operationId;
   const notes: RunNotes = { takenOver: false, fenced: false };
-  const tools = { ...call.tools, alarm: call.seen.alarm };
+  const tools = { ...call.tools, alarm: call.logFields.alarm };
   const wait = preferredWait(request.header('prefer'), call.enterWait);
   const hasBegun = async () => (await tools.store.readRecord(operationId)) !== undefined;
   const keyed = await hashOfNew(tools.emailHashes, call.caller, parsed.value.email, hasBegun);

@@ -40,7 +40,7 @@ export const noteSchema = z.object({
   shopOrder: z.int().positive(),
   reservationId: z.string(),
   /** A cancellation is noted only on orders that were noted as paid. */
-  says: z.enum(['paid', 'canceled']).default('paid'),
+  orderStatus: z.enum(['paid', 'canceled']).default('paid'),
 });
 
 /** The note on an order of the store. */
@@ -59,14 +59,14 @@ const storeOrder = z.object({ staff_notes: z.string().nullable() });
  */
 export async function noteOnOrder(store: BigCommerceStore, note: OrderNote, { timeoutMs }: CallLimit): Promise<void> {
   const { policy, claims, clock, deadLetters, givenUp } = store;
-  const { orderId, shopOrder, says } = note;
+  const { orderId, shopOrder, orderStatus } = note;
   const line = lineOf(note);
   const deadlineMs = clock.nowMs() + timeoutMs;
   try {
     await sendOnce(
       { policy, claims, clock },
       {
-        key: says === 'paid' ? `note:${orderId}` : `note:${orderId}:${says}`,
+        key: orderStatus === 'paid' ? `note:${orderId}` : `note:${orderId}:${orderStatus}`,
         operation: NOTE_OPERATION,
         about: orderId,
         deadlineMs,
@@ -85,7 +85,8 @@ export async function noteOnOrder(store: BigCommerceStore, note: OrderNote, { ti
           const notes = await readNotes(store, shopOrder, limit);
           const staff_notes = [notes, line].filter(Boolean).join('\n');
           const left = { timeoutMs: Math.max(1, endsAtMs - clock.nowMs()) };
-          const isDue = says === 'paid' ? !notes.includes(orderId) : notes.includes(orderId) && !notes.includes(line);
+          const isDue =
+            orderStatus === 'paid' ? !notes.includes(orderId) : notes.includes(orderId) && !notes.includes(line);
           if (isDue) await callOrder(store, shopOrder, left, { staff_notes });
           return { kind: 'sent', vendorId: String(shopOrder) };
         },
@@ -101,8 +102,8 @@ export async function noteOnOrder(store: BigCommerceStore, note: OrderNote, { ti
   }
 }
 
-function lineOf({ orderId, reservationId, says }: OrderNote): string {
-  return `Payonce ${orderId}: ${says === 'paid' ? `paid, stock ${reservationId}` : says}`;
+function lineOf({ orderId, reservationId, orderStatus }: OrderNote): string {
+  return `Payonce ${orderId}: ${orderStatus === 'paid' ? `paid, stock ${reservationId}` : orderStatus}`;
 }
 
 async function readNotes(store: BigCommerceStore, shopOrder: number, limit: CallLimit): Promise<string> {

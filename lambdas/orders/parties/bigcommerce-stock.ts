@@ -80,7 +80,7 @@ export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper
       if (outcome?.kind === 'sent') {
         const reservationId = outcome.vendorId;
         if (shopOrder !== undefined)
-          await noteOnOrder(options, { orderId, shopOrder, reservationId, says: 'paid' }, limit);
+          await noteOnOrder(options, { orderId, shopOrder, reservationId, orderStatus: 'paid' }, limit);
         return { kind: 'reserved', reservationId };
       }
       return { kind: 'refused', failure: outcome?.failure ?? IN_DOUBT };
@@ -89,7 +89,7 @@ export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper
       const reason = `Payonce ${orderId ?? reservationId} released`;
       const outcome = await adjust({ key: `release:${reservationId}`, orderId, reason, items: perSku(items) }, limit);
       if (orderId !== undefined && shopOrder !== undefined)
-        await noteOnOrder(options, { orderId, shopOrder, reservationId, says: 'canceled' }, limit);
+        await noteOnOrder(options, { orderId, shopOrder, reservationId, orderStatus: 'canceled' }, limit);
       // If the outcome is unknown, an operator handles the dead letter, and the order does not wait for it.
       if (outcome?.kind !== 'refused') return;
       throw new TerminalError(`${vendor}_refused`, `The release of ${reservationId} was refused.`);

@@ -72,7 +72,7 @@ export async function makeAgain(
       if (stock.note === undefined) return { kind: 'stays', reason: 'operation_unknown' };
       const note = payloadOf(deadLetter, noteSchema);
       const chain = await readOrderChain(parties.orders, note.orderId);
-      if (note.says === 'paid' && chain?.order.failure !== undefined)
+      if (note.orderStatus === 'paid' && chain?.order.failure !== undefined)
         return { kind: 'refused', reason: 'order_canceled' };
       await stock.note(note, limit);
       return { kind: 'applied' };

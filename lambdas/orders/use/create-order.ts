@@ -182,8 +182,8 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
 
   conclude(driven: Driven, nowMs: number): Conclusion<OrderAppend> {
     const drafts = [...driven.drafts];
-    const said = driven.concluded ? undefined : processingDraft(drafts.at(-1)?.order ?? driven.chain.order);
-    if (said !== undefined) drafts.push(said);
+    const processing = driven.concluded ? undefined : processingDraft(drafts.at(-1)?.order ?? driven.chain.order);
+    if (processing !== undefined) drafts.push(processing);
     raiseAlarms(this.#tools, drafts);
     const transitions = nextOrderTransitions(this.#tools.digest, driven.chain.newest, drafts, {
       occurredAtMs: nowMs,

@@ -48,7 +48,7 @@ interface ShopNote {
   readonly orderId: OrderId;
   readonly shopOrder: number;
   readonly reservationId: string;
-  readonly says: 'paid' | 'canceled';
+  readonly orderStatus: 'paid' | 'canceled';
 }
 
 /** A reservation to release, with its contents. */

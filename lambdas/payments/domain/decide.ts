@@ -67,7 +67,7 @@ function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
   if (cell.does !== 'append') return passOn(cell);
   if (isInReview(fact, payment)) return { kind: 'nothing', because: 'an operator reviews this charge' };
   if (cell.posts === 'late_receipt') return strayFound(cell, asForeign(fact, payment), state);
-  if (cell.type === 'payment.processing' && !saysMore(fact, state)) return KNOWN;
+  if (cell.type === 'payment.processing' && !addsInformation(fact, state)) return KNOWN;
   const after = settled(payment, cell, asMeant(fact, state));
   const { amountCapturedMinor: amountMinor, currency } = after;
   return appended(cell, after, book(cell.posts, { amountMinor, currency, fees: feeList(after, currency) }));
@@ -122,7 +122,7 @@ function asForeign(fact: ChargeFact, payment: Payment): ForeignChargeFact {
 }
 
 /** `payment.processing` is recorded once, and once more when the charge id becomes known. */
-function saysMore(fact: ChargeFact, { payment, isProcessingRecorded }: PaymentState): boolean {
+function addsInformation(fact: ChargeFact, { payment, isProcessingRecorded }: PaymentState): boolean {
   return !isProcessingRecorded || (fact.kind === 'pending' && payment.chargeId === undefined);
 }
 

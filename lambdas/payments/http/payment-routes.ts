@@ -111,12 +111,12 @@ export const PAYMENT_ROUTES: readonly Route<PaymentsTools & ReadChargesTools>[] 
 
 async function handle<Body>(kind: Kind<Body>, call: Call<ChangePaymentTools>): Promise<Handled> {
   const { request } = call;
-  const tools = { ...call.tools, alarm: call.seen.alarm };
+  const tools = { ...call.tools, alarm: call.logFields.alarm };
   const paymentId = parsePaymentId(call.id);
   if (paymentId === undefined) return refusal(problem('not_found', 'There is no such payment.'), request);
   const parsed = readRequest(kind, call, paymentId);
   if (parsed.kind === 'refused') return refusal(parsed.problem, request);
-  call.seen.operationId = parsed.value.operationId;
+  call.logFields.operationId = parsed.value.operationId;
   const notes: RunNotes = { takenOver: false, fenced: false };
   const wait = preferredWait(request.header('prefer'), call.enterWait);
   // In a chunk of their own: most processes only create payments.

@@ -38,7 +38,7 @@ async function handle(call: Call<PaymentsTools>): Promise<Handled> {
   if (parsed.kind === 'refused') return refusal(parsed.problem, call.request);
   const { tools, request } = call;
   const operationId = chargeOperation(parsed.value.paymentId);
-  call.seen.operationId = operationId;
+  call.logFields.operationId = operationId;
   const wait = preferredWait(request.header('prefer'), call.enterWait);
   const notes: RunNotes = { takenOver: false, fenced: false };
   const ready = await readyPayment(tools, parsed.value);

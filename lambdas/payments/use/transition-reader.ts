@@ -56,5 +56,5 @@ export function timeOf(position: OutcomePosition): number {
 /** The events that one consumer has processed. */
 export interface ProcessedEvents {
   /** @returns the places that it has not processed */
-  unseen(places: readonly OutcomePlace[]): Promise<readonly OutcomePlace[]>;
+  unprocessed(places: readonly OutcomePlace[]): Promise<readonly OutcomePlace[]>;
 }

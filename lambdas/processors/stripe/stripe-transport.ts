@@ -41,8 +41,8 @@ export function stripeTransport({ baseUrl, mode, clock, send = callOnce }: Strip
         // The request contains the account's API key.
         causes: 'dropped',
       });
-      const said = readJson(answer, clock.nowMs());
-      refuseOtherMode(said, mode);
+      const answerBody = readJson(answer, clock.nowMs());
+      refuseOtherMode(answerBody, mode);
       return {
         getStatusCode: () => answer.status,
         getHeaders: () => Object.fromEntries(answer.headers),
@@ -50,7 +50,7 @@ export function stripeTransport({ baseUrl, mode, clock, send = callOnce }: Strip
         toStream: () => {
           throw new Error('answers of Stripe are not streamed');
         },
-        toJSON: async () => said,
+        toJSON: async () => answerBody,
       };
     },
   };
@@ -80,8 +80,8 @@ function readJson(answer: HttpAnswer, nowMs: number): unknown {
 }
 
 /** @throws AmbiguousError `processor_answer_mismatch` when any object in the answer is of the other mode */
-function refuseOtherMode(said: unknown, mode: Mode): void {
-  const waiting = [said];
+function refuseOtherMode(answerBody: unknown, mode: Mode): void {
+  const waiting = [answerBody];
   // Terminates, because an answer has a limited size, and JSON has no cycles.
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
     if (typeof value !== 'object' || value === null) continue;

@@ -175,7 +175,7 @@ export function totalKey(owner: ViewOwner, dayMs: number): ViewKey {
 
 /** Key of the row that marks an event as projected. Every event has one, public or not. */
 export function projectedKey(chainId: ChainId, sequence: number): ViewKey {
-  return { partition: `${ViewsRow.seen}${chainId}`, sort: sequenceDigits(sequence) };
+  return { partition: `${ViewsRow.projected}${chainId}`, sort: sequenceDigits(sequence) };
 }
 
 /**

@@ -53,7 +53,7 @@ export interface EventViews {
    */
   readonly heads: readonly ViewRow[];
   /** Written last: if it exists, all rows above were written. */
-  readonly seen: ViewRow;
+  readonly projectedMark: ViewRow;
 }
 
 export const DAY_MS = 24 * 60 * 60 * 1000;
@@ -87,7 +87,7 @@ function orderViews(event: OrderEvent): EventViews {
         body: JSON.stringify({ status } satisfies OrderHeadBody),
       },
     ],
-    seen: { ...projectedKey(chainId, sequence), chainId, sequence, body: JSON.stringify(id) },
+    projectedMark: { ...projectedKey(chainId, sequence), chainId, sequence, body: JSON.stringify(id) },
   };
 }
 
@@ -116,7 +116,7 @@ function paymentViews(event: PaymentEvent): EventViews {
         ? []
         : [{ partition: referencePartition(owner, reference), sort, chainId: paymentId, sequence: 0, body: '{}' }],
     heads: [head, ...disputeHead(owner, event, paymentId)],
-    seen: { ...projectedKey(paymentId, sequence), chainId: paymentId, sequence, body: JSON.stringify(id) },
+    projectedMark: { ...projectedKey(paymentId, sequence), chainId: paymentId, sequence, body: JSON.stringify(id) },
   };
 }
 

@@ -84,7 +84,7 @@ export async function isImplied(tools: LedgerTools, chainId: ChainId, row: ViewR
   const isWhole = isOrderId(chainId) || row.sequence === 0;
   const events = isWhole ? (await readChainViews(tools, chainId))?.events : await viewsAt(tools, chainId, row.sequence);
   return (events ?? []).some((event) =>
-    [...event.lasting, ...event.ofReference, ...event.heads, event.seen].some((each) => sameRow(each, row)),
+    [...event.lasting, ...event.ofReference, ...event.heads, event.projectedMark].some((each) => sameRow(each, row)),
   );
 }
 

@@ -21,14 +21,14 @@ export function projectEvent(
   { views, runner }: ProjectTools,
   event: PayonceEvent,
 ): Promise<'projected' | 'projected_before'> {
-  const said = viewsOf(event);
+  const eventViews = viewsOf(event);
   return runner.record<undefined, 'projected' | 'projected_before'>(projectionOperation(event.event.id), {
     // An optimization: without it, a redelivery would write the same rows again.
-    find: async () => ((await views.read(said.seen)) === undefined ? undefined : 'projected_before'),
+    find: async () => ((await views.read(eventViews.projectedMark)) === undefined ? undefined : 'projected_before'),
     prepare: async () => undefined,
     commit: async () => {
-      await writeViews({ views }, said);
-      await views.put([said.seen]);
+      await writeViews({ views }, eventViews);
+      await views.put([eventViews.projectedMark]);
       return 'projected';
     },
   });
@@ -38,10 +38,10 @@ export function projectEvent(
  * Writes the rows even if the event was projected before, and so repairs damaged rows. It does not write the `seen`
  * row, which means that the event was published.
  */
-export async function writeViews({ views }: Pick<ProjectTools, 'views'>, said: EventViews): Promise<void> {
-  await views.put(said.lasting);
-  if (said.lasting.length > 0) await reopenDay(views, said.owner, said.occurredAtMs);
-  await advanceHeads(views, said);
+export async function writeViews({ views }: Pick<ProjectTools, 'views'>, eventViews: EventViews): Promise<void> {
+  await views.put(eventViews.lasting);
+  if (eventViews.lasting.length > 0) await reopenDay(views, eventViews.owner, eventViews.occurredAtMs);
+  await advanceHeads(views, eventViews);
 }
 
 /**

@@ -14,7 +14,7 @@ export class ProjectedEvents implements ProcessedEvents {
     this.#views = views;
   }
 
-  async unseen(places: readonly OutcomePlace[]): Promise<readonly OutcomePlace[]> {
+  async unprocessed(places: readonly OutcomePlace[]): Promise<readonly OutcomePlace[]> {
     const missing: OutcomePlace[] = [];
     for (let start = 0; start < places.length; start += AT_ONCE) {
       const asked = places.slice(start, start + AT_ONCE);

@@ -193,11 +193,11 @@ class Rebuild {
 
   /** Writes the same rows as the projector, by the same rule (the newer head wins), so both can run concurrently. */
   async #project(chainId: ChainId): Promise<void> {
-    const said = await readChainViews(this.#tools, chainId);
-    if (said === undefined) return;
-    this.#owners.set(JSON.stringify(said.owner), said.owner);
-    await restoreHeads(this.#tools.views, said);
-    for (const event of said.events) await writeViews(this.#tools, event);
+    const chainViews = await readChainViews(this.#tools, chainId);
+    if (chainViews === undefined) return;
+    this.#owners.set(JSON.stringify(chainViews.owner), chainViews.owner);
+    await restoreHeads(this.#tools.views, chainViews);
+    for (const event of chainViews.events) await writeViews(this.#tools, event);
     this.#counts.projected += 1;
   }
 
@@ -255,8 +255,8 @@ class Rebuild {
     const { key, chainId } = suspect;
     if (suspect.unreadable !== undefined) return { ...suspect, kind: 'unreadable' };
     if (key === undefined) {
-      const said = chainId === undefined ? undefined : await readChainViews(this.#tools, chainId);
-      const wrong = said === undefined ? [] : await wrongRows(views, said);
+      const chainViews = chainId === undefined ? undefined : await readChainViews(this.#tools, chainId);
+      const wrong = chainViews === undefined ? [] : await wrongRows(views, chainViews);
       const [first] = wrong;
       return first === undefined ? undefined : { ...suspect, key: first, kind: 'wrong_or_missing' };
     }

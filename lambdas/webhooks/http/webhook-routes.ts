@@ -274,7 +274,7 @@ function readKeyed<Body>(call: Call, method: 'POST' | 'DELETE', schema: z.ZodTyp
   const { key, body, fingerprint } = read.value;
   const scope: KeyScope = { ...ownKey(caller, key), method, path: `/${request.path.join('/')}` };
   const operationId = webhookOperation(tools.digest, scope);
-  call.seen.operationId = operationId;
+  call.logFields.operationId = operationId;
   return valid({ request: { caller, operationId, fingerprint, cause: causedByRequest(call) }, scope, body });
 }
 

@@ -141,8 +141,8 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/views/use/project-event.ts',
-        find: '  await views.put(said.lasting);\n',
-        replace: '  await views.put([said.seen]);\n  await views.put(said.lasting);\n',
+        find: '  await views.put(eventViews.lasting);\n',
+        replace: '  await views.put([said.seen]);\n  await views.put(eventViews.lasting);\n',
       },
     ],
   },
@@ -153,9 +153,9 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/views/use/rebuild-views.ts',
-        find: 'for (const event of said.events) await writeViews(this.#tools, event);',
+        find: 'for (const event of chainViews.events) await writeViews(this.#tools, event);',
         replace:
-          'for (const event of said.events) {\n      await writeViews(this.#tools, event);\n      await this.#tools.views.put([event.seen]);\n    }',
+          'for (const event of chainViews.events) {\n      await writeViews(this.#tools, event);\n      await this.#tools.views.put([event.seen]);\n    }',
       },
     ],
   },
@@ -165,8 +165,8 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: 'lambdas/views/use/project-event.ts',
-        find: 'if (said.lasting.length > 0) await reopenDay(',
-        replace: 'if (said.lasting.length > 99) await reopenDay(',
+        find: 'if (eventViews.lasting.length > 0) await reopenDay(',
+        replace: 'if (eventViews.lasting.length > 99) await reopenDay(',
       },
     ],
   },

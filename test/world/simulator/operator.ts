@@ -52,7 +52,7 @@ export async function eraseNamed({ process, documents, pacing, views, store }: O
       });
   const payment = parsePaymentId(id);
   if (payment !== undefined) {
-    await erasePayment({ store, seen: new ProjectedEvents(views), erase: erase('payment.erased') }, payment);
+    await erasePayment({ store, processed: new ProjectedEvents(views), erase: erase('payment.erased') }, payment);
     return;
   }
   const order = parseOrderId(id);

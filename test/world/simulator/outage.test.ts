@@ -36,7 +36,7 @@ async function anHourWithout(away: (system: SimulatedSystem, isAway: boolean) =>
   system.at(minute(endsAt), 'back', () => away(system, false));
   for (let number = 5; number <= endsAt + 120; number += 5)
     system.at(minute(number), 'job', () => system.runJob('republish-events'));
-  const projected = (): number => system.database.items(TABLES.views, ViewsRow.seen).length;
+  const projected = (): number => system.database.items(TABLES.views, ViewsRow.projected).length;
 
   await system.run(startMs + endsAt * MINUTE_MS - 1);
   const during = { published: system.published.length, projected: projected() };
