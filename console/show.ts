@@ -33,3 +33,18 @@ export function cause(by: Readonly<Record<string, unknown>> | undefined): string
   const { type, operator, request_id: request, run_id: run, event_id: event } = by ?? {};
   return [type, operator, request ?? run ?? event].filter((part) => typeof part === 'string').join(' ');
 }
+
+const QUEUE_TITLES: ReadonlyMap<string, string> = new Map([
+  ['claims', 'Open claims'],
+  ['inquiries', 'Unknown outcomes'],
+  ['returns', 'Charges to return'],
+  ['orders', 'Open orders'],
+  ['holds', 'Uncaptured holds'],
+  ['orphans', 'Callbacks without a payment'],
+  ['unmatched_callbacks', 'Unmatched callbacks'],
+]);
+
+/** The title of a queue of unfinished work. A queue of messages has its own name. */
+export function queueTitle(id: string): string {
+  return QUEUE_TITLES.get(id) ?? id;
+}

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { may, type Schemas } from '../api.ts';
 import { Loaded, useApi, useRead } from '../parts.tsx';
 import { Plot, type Series } from '../plot.tsx';
-import { age, dayOf, money } from '../show.ts';
+import { age, dayOf, money, queueTitle } from '../show.ts';
 
 type Volume = Schemas['Volume'];
 type Tenant = Schemas['TenantList']['data'][number];
@@ -119,7 +119,7 @@ function ToDecide({ tenant, mode }: { readonly tenant: string; readonly mode: st
             title="Payments to decide"
             count={data.length}
             more={more}
-            parts={`Of ${tenant} in ${mode} mode. Only an operator can determine their outcome.`}
+            details={`Of ${tenant} in ${mode} mode. Only an operator can determine their outcome.`}
           />
         )
       }
@@ -152,7 +152,16 @@ function QueueCard({
     job !== null && `The job ${job} empties it.`,
   ];
   const text = parts.filter(Boolean).join(' ');
-  return <Card to={`waiting/${id}`} title={id} count={waiting} more={more} parts={text} isCalm={job !== null} />;
+  return (
+    <Card
+      to={`waiting/${id}`}
+      title={queueTitle(id)}
+      count={waiting}
+      more={more}
+      details={text}
+      isCalm={job !== null}
+    />
+  );
 }
 
 function Card({
@@ -160,14 +169,14 @@ function Card({
   title,
   count,
   more,
-  parts,
+  details,
   isCalm,
 }: {
   readonly to: string;
   readonly title: string;
   readonly count: number;
   readonly more: boolean;
-  readonly parts?: string;
+  readonly details?: string;
   /** The waiting entries need no operator. */
   readonly isCalm?: boolean;
 }) {
@@ -178,7 +187,7 @@ function Card({
         {more && '+'}
       </b>{' '}
       {title}
-      {parts !== undefined && <small>{parts}</small>}
+      {details !== undefined && <small>{details}</small>}
     </a>
   );
 }

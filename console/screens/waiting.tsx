@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { Act } from '../act.tsx';
 import type { Schemas } from '../api.ts';
 import { List, Loaded, Table, useRead } from '../parts.tsx';
-import { age } from '../show.ts';
+import { age, queueTitle } from '../show.ts';
 
 type Queues = Schemas['QueueList'];
 type QueueRow = Queues['data'][number];
@@ -20,7 +20,7 @@ export function Waiting() {
             label="Queues"
             rows={data}
             columns={[
-              { title: 'Queue', of: ({ id }) => <a href={`#/waiting/${id}`}>{id}</a> },
+              { title: 'Queue', of: ({ id }) => <a href={`#/waiting/${id}`}>{queueTitle(id)}</a> },
               { title: 'What waits', of: ({ description }) => description },
               {
                 title: 'Waiting',
@@ -44,7 +44,7 @@ export function Queue({ id }: { readonly id: string }) {
   const [redriven, setRedriven] = useState(0);
   return (
     <>
-      <h1>Queue {id}</h1>
+      <h1>Queue: {queueTitle(id)}</h1>
       <Redrive key={`act-${redriven}`} id={id} done={() => setRedriven(redriven + 1)} />
       {redriven > 0 && (
         <p role="status">

@@ -96,9 +96,9 @@ describeConsole('an operator in a browser', (shown) => {
     api.clock.advance(30_000);
     const page = await shown.signedIn();
     await page.getByRole('link', { name: 'Waiting for work' }).click();
-    await page.getByRole('link', { name: 'claims', exact: true }).waitFor();
+    await page.getByRole('link', { name: 'Open claims', exact: true }).waitFor();
     await picture(page, 'waiting');
-    await page.getByRole('link', { name: 'claims', exact: true }).click();
+    await page.getByRole('link', { name: 'Open claims', exact: true }).click();
     await page.getByRole('link', { name: request.paymentId }).click();
     await page.getByText('not completed; lease until').waitFor();
     await api.world.pay(request);

@@ -142,7 +142,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
       {
         file: 'lambdas/views/use/project-event.ts',
         find: '  await views.put(eventViews.lasting);\n',
-        replace: '  await views.put([said.seen]);\n  await views.put(eventViews.lasting);\n',
+        replace: '  await views.put([eventViews.projectedMark]);\n  await views.put(eventViews.lasting);\n',
       },
     ],
   },
