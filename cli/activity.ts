@@ -23,7 +23,7 @@ interface ChainOptions {
 
 const MAX_ENTRIES = 100;
 const OWNERS_AT_ONCE = 100;
-export const OF_DEPLOYMENT: readonly ActivityChain[] = ['deployment', 'settings'];
+export const DEPLOYMENT_CHAINS: readonly ActivityChain[] = ['deployment', 'settings'];
 
 /** `payonce activity`. */
 export function addActivity(program: Command, session: Session): void {
@@ -56,7 +56,9 @@ export function addActivity(program: Command, session: Session): void {
       const { log, owners } = await open(session);
       const chainOptions = activity.opts<ChainOptions>();
       const chains =
-        chainOptions.tenant === undefined ? [...OF_DEPLOYMENT, ...(await allOwners(owners))] : chainsOf(chainOptions);
+        chainOptions.tenant === undefined
+          ? [...DEPLOYMENT_CHAINS, ...(await allOwners(owners))]
+          : chainsOf(chainOptions);
       const data: { chain: string; entries: number; broken: number | null }[] = [];
       for (const chain of chains) {
         const { entries, broken = null } = await verifyActivity({ log, digest: systemDigest }, chain);
@@ -94,7 +96,7 @@ async function open(session: Session) {
 }
 
 function chainsOf({ tenant, mode }: ChainOptions): readonly ActivityChain[] {
-  return tenant === undefined ? OF_DEPLOYMENT : [{ tenantId: tenant, mode }];
+  return tenant === undefined ? DEPLOYMENT_CHAINS : [{ tenantId: tenant, mode }];
 }
 
 export async function allOwners(owners: DynamoDbOwners): Promise<readonly ActivityChain[]> {

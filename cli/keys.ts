@@ -67,7 +67,7 @@ export function addKeys(program: Command, session: Session): void {
       const { tenant, mode, scopes, name, expiresIn } = options;
       const expiry = expiresIn === undefined ? {} : { expiresAtMs: Date.now() + expiresIn * DAY_MS };
       const wanted = { tenantId: tenant, mode, scopes, name, ...expiry };
-      const key = await (await open()).createApiKey(wanted).catch(ofUnknownTenant);
+      const key = await (await open()).createApiKey(wanted).catch(throwUnknownTenant);
       session.show({ id: idOfApiKey(key), key, tenant, mode, scopes, name }, [key]);
     });
 
@@ -164,7 +164,7 @@ export function addOperators(program: Command, session: Session): void {
 }
 
 /** @throws CliFailure for an unknown tenant, and every other error unchanged */
-export function ofUnknownTenant(error: unknown): never {
+export function throwUnknownTenant(error: unknown): never {
   if (!(error instanceof UnknownTenantError)) throw error;
   throw new CliFailure(ExitCode.notFound, error.message, { cause: error });
 }

@@ -4,10 +4,10 @@ import type { Mode, TenantId } from '../lambdas/kernel/ids.ts';
 import { LIMIT_KINDS, type LimitKind, type TenantLimit } from '../lambdas/tenants/limits.ts';
 import { LimitAdministration } from '../lambdas/tenants/store/limit-administration.ts';
 import { openTables } from './deployment.ts';
-import { ofUnknownTenant, readTenant } from './keys.ts';
+import { readTenant, throwUnknownTenant } from './keys.ts';
 import { type Session, table } from './session.ts';
 
-interface OfTenant {
+interface TenantOptions {
   readonly tenant: TenantId;
   readonly mode: Mode;
 }
@@ -29,28 +29,28 @@ export function addLimits(program: Command, session: Session): void {
     ofTenant(name, description).addOption(
       new Option('--kind <kind>', 'of the requests').choices(LIMIT_KINDS).makeOptionMandatory(),
     );
-  const show = (shown: readonly TenantLimit[], { tenant, mode }: OfTenant) => {
+  const show = (shown: readonly TenantLimit[], { tenant, mode }: TenantOptions) => {
     const rows = shown.map(({ kind, own }) =>
       own === undefined ? [kind, 'as deployed', 'as deployed'] : [kind, String(own.rate), String(own.burst)],
     );
     session.show({ tenant, mode, data: shown }, table(['KIND', 'RATE', 'BURST'], rows));
   };
 
-  ofTenant('list', 'lists the limits of a tenant, in requests per second').action(async (of: OfTenant) =>
+  ofTenant('list', 'lists the limits of a tenant, in requests per second').action(async (of: TenantOptions) =>
     show(await (await open()).list({ tenantId: of.tenant, mode: of.mode }), of),
   );
 
   ofKind('set', 'gives a tenant a limit of its own')
     .requiredOption('--rate <number>', 'requests per second', readNumber)
     .requiredOption('--burst <number>', 'maximum burst of requests after a pause', readNumber)
-    .action(async ({ kind, rate, burst, ...of }: OfTenant & RateLimit & { kind: LimitKind }) => {
-      await (await open()).set({ tenantId: of.tenant, mode: of.mode, kind }, { rate, burst }).catch(ofUnknownTenant);
+    .action(async ({ kind, rate, burst, ...of }: TenantOptions & RateLimit & { kind: LimitKind }) => {
+      await (await open()).set({ tenantId: of.tenant, mode: of.mode, kind }, { rate, burst }).catch(throwUnknownTenant);
       show([{ kind, own: { rate, burst } }], of);
     });
 
   ofKind('reset', 'gives a tenant the limit of the deployment again').action(
-    async ({ kind, ...of }: OfTenant & { kind: LimitKind }) => {
-      await (await open()).set({ tenantId: of.tenant, mode: of.mode, kind }, undefined).catch(ofUnknownTenant);
+    async ({ kind, ...of }: TenantOptions & { kind: LimitKind }) => {
+      await (await open()).set({ tenantId: of.tenant, mode: of.mode, kind }, undefined).catch(throwUnknownTenant);
       show([{ kind }], of);
     },
   );

@@ -25,7 +25,7 @@ import { LedgerChains } from '../lambdas/orders/store/ledger-chains.ts';
 import { type ChainId, parsePaymentId } from '../lambdas/payments/ids.ts';
 import { DynamoDbOwners } from '../lambdas/tenants/store/tenant-owners.ts';
 import { PAYONCE_DIRECTORY } from '../local/directories.ts';
-import { allOwners, OF_DEPLOYMENT } from './activity.ts';
+import { allOwners, DEPLOYMENT_CHAINS } from './activity.ts';
 import { type AwsTarget, openTables, stackOutput } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { isoTime, readSeconds, type Session } from './session.ts';
@@ -175,7 +175,7 @@ async function chosenLedger(target: AwsTarget, chosen: Chosen, bounds: Bounds, c
     return { table, rows: all, expected: await rowCount(new DynamoDBClient(target), table) };
   const outcomes = new LedgerChains(client, { ...tables, ledger: table }, pacing);
   const owners = await allOwners(new DynamoDbOwners(client, tables.registry, pacing));
-  const activity = [...OF_DEPLOYMENT, ...owners].map((each) => `${LedgerRow.activity}${nameOfChain(each)}`);
+  const activity = [...DEPLOYMENT_CHAINS, ...owners].map((each) => `${LedgerRow.activity}${nameOfChain(each)}`);
   return { table, rows: rowsBetween(all, outcomes, bounds, activity) };
 }
 

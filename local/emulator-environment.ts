@@ -24,7 +24,7 @@ export function credentialsOf(accessKeyId: string) {
 }
 
 /** The machine's variables that programs need. */
-const OF_THE_MACHINE =
+const MACHINE_VARIABLES =
   /^(HOME|USER|LOGNAME|SHELL|LANG|LC_.+|TZ|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|CI|TMPDIR|LD_LIBRARY_PATH)$/;
 
 /**
@@ -33,7 +33,7 @@ const OF_THE_MACHINE =
  */
 export function isolatedEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   return {
-    ...Object.fromEntries(Object.entries(own).filter(([name]) => OF_THE_MACHINE.test(name))),
+    ...Object.fromEntries(Object.entries(own).filter(([name]) => MACHINE_VARIABLES.test(name))),
     PATH: `${BINARIES}${delimiter}${own['PATH'] ?? ''}`,
     NO_PROXY: '127.0.0.1,localhost',
     AWS_REGION: REGION,

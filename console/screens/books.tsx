@@ -30,7 +30,7 @@ const FIELDS: readonly Filter[] = [
 ];
 
 /** Filters for entries. */
-const OF_ENTRIES = ['account', 'currency', 'from', 'to', 'payment'];
+const ENTRY_FILTERS = ['account', 'currency', 'from', 'to', 'payment'];
 
 /** The balances of a tenant now or at a time, the proof that they sum to zero, and the entries behind them. */
 export function Books({ filters }: { readonly filters: URLSearchParams }) {
@@ -93,7 +93,7 @@ function Proof({ currency, balances }: { readonly currency: string; readonly bal
 }
 
 function Entries({ tenant, filters }: { readonly tenant: string; readonly filters: URLSearchParams }) {
-  const asked = new URLSearchParams([...filters].filter(([name]) => OF_ENTRIES.includes(name)));
+  const asked = new URLSearchParams([...filters].filter(([name]) => ENTRY_FILTERS.includes(name)));
   return (
     <>
       <h2>Entries</h2>

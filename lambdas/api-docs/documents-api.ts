@@ -24,7 +24,7 @@ const SCRIPT = 'text/javascript; charset=utf-8';
  * because the gateway compresses for callers that accept it.
  */
 const CACHED = { 'cache-control': 'public, max-age=3600', vary: 'Accept-Encoding' };
-const OF_PAGE = { 'content-security-policy': CONTENT_SECURITY_POLICY, 'referrer-policy': 'no-referrer' };
+const PAGE_HEADERS = { 'content-security-policy': CONTENT_SECURITY_POLICY, 'referrer-policy': 'no-referrer' };
 
 /**
  * Serves the API's description, the page that shows it, and the console for operators. It needs no key, knows no secret
@@ -50,7 +50,7 @@ export function documentsApi(
   const headers = headersOfConsole(signIn);
   const documents = [
     { method: 'GET', path: '/v1/openapi.json', type: JSON_TYPE, read: description },
-    { method: 'GET', path: '/docs', type: HTML, read: page, headers: OF_PAGE },
+    { method: 'GET', path: '/docs', type: HTML, read: page, headers: PAGE_HEADERS },
     { method: 'GET', path: '/docs/start.js', type: SCRIPT, read: start },
     { method: 'GET', path: '/docs/swagger-ui-bundle.js', type: SCRIPT, read: renderer },
     { method: 'GET', path: '/docs/swagger-ui.css', type: 'text/css; charset=utf-8', read: style },

@@ -14,7 +14,7 @@ interface Placed {
 }
 
 /** Operations whose answer contains the id of an object of a collection that differs from their path. */
-const COLLECTION_OF: Readonly<Record<string, string>> = {
+const COLLECTIONS: Readonly<Record<string, string>> = {
   replayWebhooks: 'replays',
   testWebhook: 'deliveries',
   resendWebhook: 'deliveries',
@@ -96,7 +96,7 @@ function asksForPayment({ path, operation }: Placed): boolean {
 }
 
 function collectionOf({ path, operation }: Placed): string | undefined {
-  return COLLECTION_OF[operation.operationId] ?? path.split('/').at(-1);
+  return COLLECTIONS[operation.operationId] ?? path.split('/').at(-1);
 }
 
 function hasKeyOf(from: Described, to: Described): boolean {

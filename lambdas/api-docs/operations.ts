@@ -6,11 +6,11 @@ import { MAX_BODY_BYTES } from '../kernel/contract/limits.ts';
 import captured from './examples.json' with { type: 'json' };
 import {
   ALWAYS,
+  BODY_PROBLEMS,
   type Examples,
   idempotencyKey,
+  KEY_PROBLEMS,
   location,
-  OF_BODY,
-  OF_KEY,
   payonceTenant,
   preferenceApplied,
   preferWait,
@@ -89,7 +89,7 @@ export function reading(operation: Operation): ZodOpenApiOperationObject {
 /** An operation that changes something, under an idempotency key. */
 export function keyed(operation: KeyedOperation): ZodOpenApiOperationObject {
   const { body, located = false, waits = false, expires = true, problems = [] } = operation;
-  const ofKey = OF_KEY.filter((code) => expires || code !== 'idempotency_key_expired');
+  const ofKey = KEY_PROBLEMS.filter((code) => expires || code !== 'idempotency_key_expired');
   const ofCall = ['idempotency_key_in_progress', 'processor_unavailable'] as const;
   return {
     ...named(operation),
@@ -101,7 +101,7 @@ export function keyed(operation: KeyedOperation): ZodOpenApiOperationObject {
         'Idempotency-Replayed': replayed,
         ...(waits ? { 'Preference-Applied': preferenceApplied } : {}),
       }),
-      ...problemResponses([...always(operation), ...ofKey, ...OF_BODY, ...(waits ? ofCall : []), ...problems]),
+      ...problemResponses([...always(operation), ...ofKey, ...BODY_PROBLEMS, ...(waits ? ofCall : []), ...problems]),
     },
   };
 }
@@ -119,7 +119,10 @@ export function setting(operation: Operation & { readonly body: Body }): ZodOpen
     ...named(operation),
     ...params(operation, {}),
     requestBody: requestBody(operation.operationId, body),
-    responses: { ...answers(operation, {}), ...problemResponses([...always(operation), ...OF_BODY, ...problems]) },
+    responses: {
+      ...answers(operation, {}),
+      ...problemResponses([...always(operation), ...BODY_PROBLEMS, ...problems]),
+    },
   };
 }
 

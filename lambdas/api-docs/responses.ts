@@ -21,7 +21,7 @@ export const ALWAYS: readonly ProblemCode[] = [
 ];
 
 /** Problems of every route that accepts an idempotency key. */
-export const OF_KEY: readonly ProblemCode[] = [
+export const KEY_PROBLEMS: readonly ProblemCode[] = [
   'missing_idempotency_key',
   'invalid_idempotency_key',
   'idempotency_key_expired',
@@ -29,7 +29,7 @@ export const OF_KEY: readonly ProblemCode[] = [
 ];
 
 /** Problems of every route that accepts a body. */
-export const OF_BODY: readonly ProblemCode[] = [
+export const BODY_PROBLEMS: readonly ProblemCode[] = [
   'body_too_large',
   'unsupported_media_type',
   'invalid_json',

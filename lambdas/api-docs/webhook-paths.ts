@@ -25,7 +25,7 @@ const deliveryPath = path.extend({
 });
 
 /** Common properties of operations on endpoints. An expired key is not refused: a request with it counts as new. */
-const OF_ENDPOINTS = { scope: Scopes.webhooksWrite, expires: false } as const;
+const ENDPOINT_ACCESS = { scope: Scopes.webhooksWrite, expires: false } as const;
 const PROMISE = 'nothing happens twice';
 
 /** Webhook endpoints and deliveries. */
@@ -40,7 +40,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       answers: { 200: { description: 'The endpoints.', schema: webhookEndpointList } },
     }),
     post: keyed({
-      ...OF_ENDPOINTS,
+      ...ENDPOINT_ACCESS,
       operationId: 'createWebhookEndpoint',
       summary: 'Create a webhook endpoint',
       description:
@@ -75,7 +75,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
       problems: ['url_not_allowed'],
     }),
     delete: keyed({
-      ...OF_ENDPOINTS,
+      ...ENDPOINT_ACCESS,
       operationId: 'deleteWebhookEndpoint',
       summary: 'Delete a webhook endpoint',
       description: 'No further event is sent to it.',
@@ -86,7 +86,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
   },
   '/v1/webhook_endpoints/{id}/rotate_secret': {
     post: keyed({
-      ...OF_ENDPOINTS,
+      ...ENDPOINT_ACCESS,
       expires: true,
       role: 'owner',
       operationId: 'rotateWebhookSecret',
@@ -101,7 +101,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
   },
   '/v1/webhook_endpoints/{id}/replay': {
     post: keyed({
-      ...OF_ENDPOINTS,
+      ...ENDPOINT_ACCESS,
       expires: true,
       role: 'operator',
       operationId: 'replayWebhooks',
@@ -151,7 +151,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
   },
   '/v1/webhook_endpoints/{id}/test': {
     post: keyed({
-      ...OF_ENDPOINTS,
+      ...ENDPOINT_ACCESS,
       expires: true,
       role: 'operator',
       operationId: 'testWebhook',
@@ -166,7 +166,7 @@ export const webhookPaths: ZodOpenApiPathsObject = {
   },
   '/v1/webhook_endpoints/{id}/deliveries/{delivery}/resend': {
     post: keyed({
-      ...OF_ENDPOINTS,
+      ...ENDPOINT_ACCESS,
       expires: true,
       role: 'operator',
       operationId: 'resendWebhook',

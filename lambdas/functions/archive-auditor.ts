@@ -93,7 +93,7 @@ export function wire(platform: Platform & Buckets & Keys, _runner: OperationRunn
 /** Maximum number of findings in a log line. `payonce verify` lists all. */
 const MAX_LOGGED = 5;
 const OWNERS_AT_ONCE = 100;
-const OF_DEPLOYMENT: readonly ActivityChain[] = ['deployment', 'settings'];
+const DEPLOYMENT_CHAINS: readonly ActivityChain[] = ['deployment', 'settings'];
 
 function ledgerOf(
   { documents, ...pacing }: Platform,
@@ -103,7 +103,7 @@ function ledgerOf(
   const rows = new DynamoDbLedgerRows(documents, tables.ledger, pacing);
   const owners = new DynamoDbOwners(documents, tables.registry, pacing);
   return async (bounds) => {
-    const chains: ActivityChain[] = [...OF_DEPLOYMENT];
+    const chains: ActivityChain[] = [...DEPLOYMENT_CHAINS];
     for (let after: string | undefined, isMore = true; isMore; ) {
       const page = await owners.list(after, OWNERS_AT_ONCE);
       chains.push(...page.map(({ owner }) => owner));

@@ -46,7 +46,7 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
   const pacing = { clock, entropy };
   const telemetry = standardTelemetry('republish-range', platform.instruments);
   // Records raise the same alarms as in the relay.
-  const asRelay = relayTelemetry(RELAY, platform);
+  const relayMetrics = relayTelemetry(RELAY, platform);
   const tools = {
     transitions: new LedgerChains(documents, config.tables, pacing),
     publisher: new EventBridgePublisher(platform.eventBridge(), config.eventBus),
@@ -54,7 +54,7 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
     bodyOf: parkedRange,
     relayed: new ProcessRecords<Accepted>(),
     alarmed: new ProcessRecords<true>(),
-    alarm: (what: RelayAlarm, about: string) => asRelay.run(ALARM_RUN, { [what]: 1 }, { [what]: about }),
+    alarm: (what: RelayAlarm, about: string) => relayMetrics.run(ALARM_RUN, { [what]: 1 }, { [what]: about }),
     runner,
     digest,
     report: (error: unknown) => telemetry.fault('republish-range', error),
@@ -66,7 +66,7 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
     if (parked !== undefined) {
       const deadlineMs = nowMs + REDRIVE_PARKED_SECONDS * 1000;
       const result = await redriveParked(tools, parkedWork(parked.parked), deadlineMs);
-      asRelay.batch({ ...result, left: 0 });
+      relayMetrics.batch({ ...result, left: 0 });
       return { published: result.published, parked: result.parked };
     }
     const { sinceMs, untilMs } = request.parse(asked);

@@ -143,10 +143,10 @@ export function createOnce({
 }
 
 /** Headers that are not stored, because they belong to one transmission of the answer. */
-const OF_THE_TRANSMISSION = new Set(['content-length', 'date', 'connection', 'transfer-encoding', 'set-cookie']);
+const TRANSMISSION_HEADERS = new Set(['content-length', 'date', 'connection', 'transfer-encoding', 'set-cookie']);
 
 async function answerOf(response: Response): Promise<Answer> {
-  const headers = [...response.headers].filter(([name]) => !OF_THE_TRANSMISSION.has(name));
+  const headers = [...response.headers].filter(([name]) => !TRANSMISSION_HEADERS.has(name));
   return { status: response.status, headers: Object.fromEntries(headers), body: await response.text() };
 }
 

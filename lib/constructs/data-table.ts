@@ -74,7 +74,7 @@ export class DataTable extends Construct {
    * @param rows prefixes or complete values of partition keys (kernel/contract/rows.ts); at least one
    */
   grantRows(grantee: IGrantable, sid: string, actions: readonly string[], rows: readonly string[]): void {
-    allow(grantee, { sid, actions: [...actions], resources: [this.tableArn], conditions: ofRows(sid, rows) });
+    allow(grantee, { sid, actions: [...actions], resources: [this.tableArn], conditions: rowConditions(sid, rows) });
   }
 
   /**
@@ -86,14 +86,14 @@ export class DataTable extends Construct {
   grantUpdateOf(grantee: IGrantable, sid: string, row: string, attributes: readonly string[]): void {
     const names = [KeyAttribute.partition, KeyAttribute.sort, ...attributes];
     // An update without attributes satisfies the condition, and changes nothing.
-    const conditions = { ...ofRows(sid, [row]), 'ForAllValues:StringEquals': { 'dynamodb:Attributes': names } };
+    const conditions = { ...rowConditions(sid, [row]), 'ForAllValues:StringEquals': { 'dynamodb:Attributes': names } };
     allow(grantee, { sid, actions: ['dynamodb:UpdateItem'], resources: [this.tableArn], conditions });
   }
 
   /** Allows queries of an index in partitions of some kinds. @param rows as for {@link grantRows}, of the index */
   grantRowsOfIndex(grantee: IGrantable, sid: string, index: string, rows: readonly string[]): void {
     const resources = [`${this.tableArn}/index/${index}`];
-    allow(grantee, { sid, actions: ['dynamodb:Query'], resources, conditions: ofRows(sid, rows) });
+    allow(grantee, { sid, actions: ['dynamodb:Query'], resources, conditions: rowConditions(sid, rows) });
   }
 
   /** Allows queries of an index. */
@@ -116,7 +116,7 @@ function allow({ grantPrincipal }: IGrantable, statement: PolicyStatementProps):
 }
 
 /** Every read and write contains its key, so `ForAllValues` never passes because of a missing value. */
-export function ofRows(sid: string, rows: readonly string[]): Record<string, Record<string, string[]>> {
+export function rowConditions(sid: string, rows: readonly string[]): Record<string, Record<string, string[]>> {
   if (rows.length === 0) throw new Error(`${sid} is granted for no kind of rows, but needs at least one`);
   const partitions = rows.map((row) => (/[#_]$/.test(row) ? `${row}*` : row));
   return { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } };

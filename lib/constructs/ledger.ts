@@ -5,7 +5,7 @@ import { Construct } from 'constructs';
 import { LedgerRow } from '../../lambdas/kernel/contract/rows.ts';
 import { KeyAttribute, LedgerTable } from '../../lambdas/kernel/contract/tables.ts';
 import type { RestoredTable } from '../restored-tables.ts';
-import { DataTable, ofRows, text } from './data-table.ts';
+import { DataTable, rowConditions, text } from './data-table.ts';
 
 /** All actions that can change or remove a row. */
 export const LEDGER_FORBIDDEN_ACTIONS = [
@@ -61,7 +61,7 @@ export class Ledger extends Construct {
         resources: [this.table.tableArn],
         conditions: {
           'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
-          ...ofRows('LedgerAppendInTransaction', kinds.map(rowsOf)),
+          ...rowConditions('LedgerAppendInTransaction', kinds.map(rowsOf)),
         },
       }),
     );

@@ -41,12 +41,12 @@ interface Source {
   readonly rowsOf: (row: ViewRow, filters: ExportFilters, read: Read) => Promise<readonly Row[]>;
 }
 
-const OF_PAYMENT = ['processor', 'charge_id', 'reference'];
+const PAYMENT_COLUMNS = ['processor', 'charge_id', 'reference'];
 const AMOUNT = ['amount', 'amount_minor', 'currency'];
 
 const SOURCES = {
   entries: {
-    columns: ['created', 'payment', 'sequence', 'type', 'account', 'direction', ...AMOUNT, ...OF_PAYMENT],
+    columns: ['created', 'payment', 'sequence', 'type', 'account', 'direction', ...AMOUNT, ...PAYMENT_COLUMNS],
     list: (owner) => bookList(owner, 'all'),
     rowsOf: async (row, { account, currency }, read) => {
       const { occurredAtMs, paymentId, sequence, type, legs } = bookEntryOf(row);
@@ -72,7 +72,7 @@ const SOURCES = {
       'fee',
       'fee_minor',
       'other_fees',
-      ...OF_PAYMENT,
+      ...PAYMENT_COLUMNS,
       'failure',
       'cancellation_reason',
     ],
@@ -111,7 +111,7 @@ const SOURCES = {
     },
   },
   disputes: {
-    columns: ['created', 'dispute', 'payment', 'status', ...AMOUNT, ...OF_PAYMENT],
+    columns: ['created', 'dispute', 'payment', 'status', ...AMOUNT, ...PAYMENT_COLUMNS],
     list: (owner) => ({ partitions: [disputePartition(owner)] }),
     rowsOf: async (row, filters, read) => {
       const payment = (await read(row))?.payment;
@@ -125,7 +125,7 @@ const SOURCES = {
     },
   },
   events: {
-    columns: ['created', 'event', 'type', 'payment', 'order', 'sequence', ...AMOUNT, ...OF_PAYMENT],
+    columns: ['created', 'event', 'type', 'payment', 'order', 'sequence', ...AMOUNT, ...PAYMENT_COLUMNS],
     list: (owner) => eventList(owner, undefined),
     rowsOf: async (row, filters, read) => {
       const { type, currency, amountMinor } = JSON.parse(row.body) as EventBody;

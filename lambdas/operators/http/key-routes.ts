@@ -15,7 +15,7 @@ import type { Operator } from '../../tenants/operators.ts';
 import { deriveKeyRequestId } from '../ids.ts';
 import { makeKeyOnce } from '../use/make-key.ts';
 import type { RecordTools } from '../use/record-once.ts';
-import { ofMode, ofTenant, tenantParameter } from './ledger-schemas.ts';
+import { modeField, tenantField, tenantParameter } from './ledger-schemas.ts';
 import { NO_TENANT, recordedAnswer } from './recorded-answer.ts';
 
 export interface KeyTools extends RecordTools {
@@ -42,8 +42,8 @@ const DAY_MS = 86_400_000;
 
 export const createKeyBody = z
   .strictObject({
-    tenant: ofTenant.meta({ description: 'The tenant that owns the key.' }),
-    mode: ofMode,
+    tenant: tenantField.meta({ description: 'The tenant that owns the key.' }),
+    mode: modeField,
     name: freeText(100, 1).meta({ description: 'The purpose of the key.', example: 'Web shop' }),
     scopes: z
       .array(z.enum(ALL_SCOPES, `must be one of ${ALL_SCOPES.join(', ')}`), 'must be an array of scopes')

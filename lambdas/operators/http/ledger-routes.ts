@@ -55,7 +55,7 @@ async function listEntriesOf(call: Call): Promise<Handled> {
     ...(after === undefined ? {} : { after }),
     limit,
   };
-  const outcome = await listEntries(tools, caller, asked).catch(unlessTooRare);
+  const outcome = await listEntries(tools, caller, asked).catch(tooRareOrThrow);
   if (outcome === 'too_rare') {
     const detail =
       'Too many entries in other currencies lie in this range. Narrow it with from and to, or take a smaller limit.';
@@ -66,7 +66,7 @@ async function listEntriesOf(call: Call): Promise<Handled> {
   return found({ object: 'list', data, has_more: outcome.hasMore });
 }
 
-function unlessTooRare(error: unknown): 'too_rare' {
+function tooRareOrThrow(error: unknown): 'too_rare' {
   if (error instanceof TerminalError && error.code === 'currency_too_rare') return 'too_rare';
   throw error;
 }

@@ -49,7 +49,7 @@ export const balancesQuery = z.strictObject({
   ),
 });
 
-export const ofPaymentQuery = z.strictObject({
+export const paymentIdQuery = z.strictObject({
   payment: freeText(100).meta({
     description: 'The id of the payment.',
     example: 'pay_k3jx5aqhz4m2nrb7vwy6t5ocdeflgusp',
@@ -58,24 +58,24 @@ export const ofPaymentQuery = z.strictObject({
 
 export const TENANT_ID = /^ten_\w{1,100}$/;
 
-export const ofTenant = z
+export const tenantField = z
   .string('must be the id of a tenant')
   .regex(TENANT_ID, 'must be the id of a tenant')
   .meta({ example: 'ten_k3jx5aqhz4m2nrb7' });
-export const ofMode = z.enum(['test', 'live'], 'must be test or live');
+export const modeField = z.enum(['test', 'live'], 'must be test or live');
 
 export const tenantParameter = z.string().regex(TENANT_ID, 'must be the id of a tenant').optional();
 
 /** The chain of the log. */
-const ofChain = {
+const chainFields = {
   tenant: tenantParameter.meta({ description: 'The actions in this tenant. By default, those in the deployment.' }),
-  mode: ofMode.optional().meta({ description: 'The mode of the tenant; `live` by default.' }),
+  mode: modeField.optional().meta({ description: 'The mode of the tenant; `live` by default.' }),
 };
 
-export const activityEntryQuery = z.strictObject(ofChain);
+export const activityEntryQuery = z.strictObject(chainFields);
 
 export const activityQuery = z.strictObject({
-  ...ofChain,
+  ...chainFields,
   limit: pageLimit('entries'),
   starting_after: z
     .string()

@@ -13,7 +13,7 @@ import type { Operator } from '../../tenants/operators.ts';
 import type { Owner } from '../../tenants/owners.ts';
 import { deriveLimitRequestId } from '../ids.ts';
 import { type RecordTools, recordOnce } from '../use/record-once.ts';
-import { ofMode, ofTenant } from './ledger-schemas.ts';
+import { modeField, tenantField } from './ledger-schemas.ts';
 import { NO_TENANT, recordedAnswer } from './recorded-answer.ts';
 
 export interface LimitTools extends RecordTools {
@@ -26,15 +26,15 @@ export interface LimitTools extends RecordTools {
 
 type Call = CallBy<LimitTools, Operator>;
 
-export const limitsQuery = z.strictObject({ tenant: ofTenant.meta({ description: 'The limits of this tenant.' }) });
+export const limitsQuery = z.strictObject({ tenant: tenantField.meta({ description: 'The limits of this tenant.' }) });
 
 const range = `must be a whole number from 1 to ${HIGHEST_LIMIT}, or null`;
 const number = z.int(range).min(1, range).max(HIGHEST_LIMIT, range).nullable();
 
 export const setLimitBody = z
   .strictObject({
-    tenant: ofTenant.meta({ description: 'The tenant whose requests are limited.' }),
-    mode: ofMode,
+    tenant: tenantField.meta({ description: 'The tenant whose requests are limited.' }),
+    mode: modeField,
     kind: z.enum(LIMIT_KINDS, `must be one of ${LIMIT_KINDS.join(', ')}`),
     rate: number.meta({
       description: 'Requests per second. Null, together with `burst`, restores the limit of the deployment.',

@@ -10,7 +10,7 @@ import { annotationObject } from '../domain/annotation.ts';
 import { correctionObject } from '../domain/correction.ts';
 import { decisionObject } from '../domain/operator-decision.ts';
 import { parseOperatorEffectId } from '../ids.ts';
-import { ofPaymentQuery } from './ledger-schemas.ts';
+import { paymentIdQuery } from './ledger-schemas.ts';
 
 interface ReadTools {
   readonly effects: EffectStore;
@@ -64,7 +64,7 @@ async function show({ tools, caller, request, id }: Call<ReadTools>, { noun, sho
 }
 
 async function list({ tools, caller, request }: Call<ReadTools>, { shown }: Effects): Promise<Handled> {
-  const query = validateQuery(ofPaymentQuery, request.query);
+  const query = validateQuery(paymentIdQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
   const chain = await readOwnChain(tools.effects, caller, parsePaymentId(query.value.payment));
   if (chain === undefined) return refusal(problem('not_found', 'There is no such payment.'), request);

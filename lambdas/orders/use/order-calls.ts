@@ -96,7 +96,7 @@ export async function callForOrder(
   context: OrderCallContext,
 ): Promise<OrderFact | undefined> {
   try {
-    if (!OF_PAYMENT.has(call) && (await isElsewhere(tools, order))) return unanswered(call);
+    if (!PAYMENT_CALLS.has(call) && (await isElsewhere(tools, order))) return unanswered(call);
     switch (call) {
       case 'charge':
         return await askForPayment(tools, order, details, context);
@@ -125,7 +125,7 @@ export async function callForOrder(
   }
 }
 
-const OF_PAYMENT: ReadonlySet<OrderCall> = new Set(['charge', 'reverse']);
+const PAYMENT_CALLS: ReadonlySet<OrderCall> = new Set(['charge', 'reverse']);
 
 /**
  * Whether the shop was removed, or replaced by one of the other mode. The order then continues as if its shop were

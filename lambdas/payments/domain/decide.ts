@@ -59,16 +59,16 @@ const review = (because: string): Decision => ({ kind: 'review', because });
 
 function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
   const { payment } = state;
-  if (isOfAnotherCharge(fact, payment)) return decideForeign(asForeign(fact, payment), state);
+  if (isOfAnotherCharge(fact, payment)) return decideForeign(toForeignFact(fact, payment), state);
   // The money may already be on its way back to the payer. The charge counts as the payment's own only because its
   // metadata were changed at the processor.
   if (isStrayOf(fact, state) && payment.status === 'processing') return review('a stray charge names the payment');
   const cell = CHARGE_TABLE[rowOf(fact, payment)][payment.status];
   if (cell.does !== 'append') return passOn(cell);
   if (isInReview(fact, payment)) return { kind: 'nothing', because: 'an operator reviews this charge' };
-  if (cell.posts === 'late_receipt') return strayFound(cell, asForeign(fact, payment), state);
+  if (cell.posts === 'late_receipt') return strayFound(cell, toForeignFact(fact, payment), state);
   if (cell.type === 'payment.processing' && !addsInformation(fact, state)) return KNOWN;
-  const after = settled(payment, cell, asMeant(fact, state));
+  const after = settled(payment, cell, interpreted(fact, state));
   const { amountCapturedMinor: amountMinor, currency } = after;
   return appended(cell, after, book(cell.posts, { amountMinor, currency, fees: feeList(after, currency) }));
 }
@@ -109,7 +109,7 @@ function isInReview(fact: ChargeFact, { status, failure, chargeId }: Payment): b
   return same && status === 'needs_review' && failure?.code === WRONG_AMOUNT;
 }
 
-function asForeign(fact: ChargeFact, payment: Payment): ForeignChargeFact {
+function toForeignFact(fact: ChargeFact, payment: Payment): ForeignChargeFact {
   const status = fact.kind === 'succeeded' ? 'captured' : fact.kind === 'authorized' ? 'authorized' : 'none';
   const { capturedMinor, currency } = fact.kind === 'succeeded' ? fact : {};
   return {
@@ -127,7 +127,7 @@ function addsInformation(fact: ChargeFact, { payment, isProcessingRecorded }: Pa
 }
 
 /** Adds the reason for a void of an expired hold, which only Payonce's pending transition has. */
-function asMeant(fact: ChargeFact, { holdChanges }: PaymentState): ChargeFact {
+function interpreted(fact: ChargeFact, { holdChanges }: PaymentState): ChargeFact {
   if (fact.kind !== 'voided' || fact.reason !== 'requested') return fact;
   const isOurs = [...holdChanges.values()].some(({ status, reason }) => status === 'pending' && reason === 'expired');
   return isOurs ? { ...fact, reason: 'expired' } : fact;
@@ -206,13 +206,13 @@ function chargedFees(fees: Fees, { currency }: Payment): Fees {
 function decideForeign(fact: ForeignChargeFact, state: PaymentState): Decision {
   const { chargeId } = state.payment;
   // The charge's metadata was changed at the processor. By its id it is still the payment's own charge.
-  if (fact.chargeId === chargeId && fact.status !== 'none') return decideCharge(asOwn(fact), state);
+  if (fact.chargeId === chargeId && fact.status !== 'none') return decideCharge(toOwnFact(fact), state);
   const row = fact.status === 'none' ? 'stray_nothing' : 'stray_money';
   const cell = CHARGE_TABLE[row][state.payment.status];
   return cell.does === 'append' ? strayFound(cell, fact, state) : passOn(cell);
 }
 
-function asOwn({ chargeId, status, amountMinor, currency }: ForeignChargeFact): ChargeFact {
+function toOwnFact({ chargeId, status, amountMinor, currency }: ForeignChargeFact): ChargeFact {
   return status === 'captured'
     ? { kind: 'succeeded', chargeId, capturedMinor: amountMinor, currency }
     : { kind: 'authorized', chargeId };

@@ -167,7 +167,7 @@ function needsCall(intent: StripeListedIntent): boolean {
 }
 
 /** Codes of faults in which Stripe answered but this charge cannot be read. */
-const OF_THE_CHARGE: ReadonlySet<string> = new Set([
+const CHARGE_FAULTS: ReadonlySet<string> = new Set([
   'processor_answer_unreadable',
   'processor_answer_mismatch',
   'processor_answer_unexpected',
@@ -184,7 +184,7 @@ async function listedCharge(
     if (!read.success) throw unreadable(read.error);
     return await wholeCharge(call, read.data, left);
   } catch (error) {
-    if (!(error instanceof AmbiguousError && OF_THE_CHARGE.has(error.code))) throw error;
+    if (!(error instanceof AmbiguousError && CHARGE_FAULTS.has(error.code))) throw error;
     return unreadableCharge(intent, error);
   }
 }

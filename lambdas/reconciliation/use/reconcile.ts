@@ -127,7 +127,7 @@ function reconcile(
         case 'open':
           // This run or a later one has looked at it.
           if (thing.open.lastSeenAtMs >= scheduledForMs) return NOTHING;
-          return new Look(tools, deadlineMs).atOpen(thing.open);
+          return new Look(tools, deadlineMs).compareOpen(thing.open);
         case 'count':
           tools.observer.counted(await countMismatches(tools));
           return NOTHING;
@@ -185,13 +185,13 @@ function looksOf({
     ...nameless.map(
       ({ books, charge }) =>
         (look: Look) =>
-          look.atUnmatched(books, charge),
+          look.compareUnmatched(books, charge),
     ),
-    ...unreadable.map((charge) => (look: Look) => look.atUnreadable(charge)),
+    ...unreadable.map((charge) => (look: Look) => look.compareUnreadable(charge)),
     ...[...ids].map((id) => (look: Look) => {
       const sequence = newest.get(id);
       const outcome = sequence === undefined ? undefined : { sequence, fromMs: timeOf(from), untilMs };
-      return look.atListed(id, listed.get(id) ?? [], outcome);
+      return look.compareListed(id, listed.get(id) ?? [], outcome);
     }),
   ];
 }
@@ -222,16 +222,16 @@ class Look {
    *
    * @param listed the charges of the lists that name it
    */
-  async atListed(paymentId: PaymentId, listed: readonly ListedCharge[], outcome?: InPart): Promise<JobCounts> {
+  async compareListed(paymentId: PaymentId, listed: readonly ListedCharge[], outcome?: InPart): Promise<JobCounts> {
     const chain = await readChain(this.#tools.effects, paymentId);
     if (chain === undefined) {
       invariant(outcome === undefined, 'each payment of the index is in the Ledger');
-      for (const { books, charge } of listed) await this.atUnmatched(books, charge);
+      for (const { books, charge } of listed) await this.compareUnmatched(books, charge);
       return ONE_DONE;
     }
     const own = this.#tools.books.find((each) => isSentTo(chain, each));
     for (const [books, found] of Map.groupBy(listed, (each) => each.books))
-      if (books !== own) await this.#atPayment(books, chain, chargesOf(found));
+      if (books !== own) await this.#comparePayment(books, chain, chargesOf(found));
     const known = chargesOf(listed.filter(({ books }) => books === own));
     if (known.length === 0 && (outcome === undefined || isComparedLater(chain, outcome)))
       return listed.length === 0 ? NOTHING : ONE_DONE;
@@ -242,7 +242,7 @@ class Look {
     const charges = known.length > 0 || chargeId === undefined ? known : await this.#read(own, chargeId);
     await this.#queueOpen(charges, chain);
     const isSame = !isOther && compareBooks(charges, { paymentId, ...chain }).length === 0;
-    return isSame ? ONE_DONE : this.#atPayment(own, chain, charges);
+    return isSame ? ONE_DONE : this.#comparePayment(own, chain, charges);
   }
 
   /** An open object without money is no difference between the books, so the resolver looks it up. */
@@ -250,7 +250,7 @@ class Look {
     for (const charge of charges) await queueUntracked(this.#tools.effects, { charge, state }, this.#beganAtMs);
   }
 
-  async atOpen(open: OpenMismatch): Promise<JobCounts> {
+  async compareOpen(open: OpenMismatch): Promise<JobCounts> {
     const books = this.#tools.books.find((each) => booksKey(each) === booksKey(open.books));
     if (books === undefined) return ONE_LEFT;
     const { paymentId } = open.mismatch;
@@ -258,7 +258,7 @@ class Look {
     if (chain !== undefined) {
       // The charge has a payment now, so a remaining difference belongs to that payment.
       if (open.owner === undefined) await this.#keep(open, []);
-      return this.#atPayment(books, chain, [], open);
+      return this.#comparePayment(books, chain, [], open);
     }
     const charge = await books.readCharge(open.subject, this.#limit());
     await this.#keep(open, charge === undefined ? [] : compareBooks([charge], withoutTransitions(charge)));
@@ -266,7 +266,7 @@ class Look {
   }
 
   /** @param known charges of the payment that were read already @param before the open mismatch of the payment in the view */
-  async #atPayment(
+  async #comparePayment(
     books: ProcessorBooks,
     chain: PaymentChain,
     known: readonly ProcessorCharge[],
@@ -319,7 +319,7 @@ class Look {
   }
 
   /** A charge that names no payment, or one that does not exist. Each is compared separately. */
-  async atUnmatched(books: ProcessorBooks, charge: ProcessorCharge): Promise<JobCounts> {
+  async compareUnmatched(books: ProcessorBooks, charge: ProcessorCharge): Promise<JobCounts> {
     const about: LookSubject = {
       books: { name: books.name, mode: books.mode, account: books.account },
       subject: charge.chargeId,
@@ -338,7 +338,7 @@ class Look {
    *
    * @throws the fault of the charge of a payment
    */
-  async atUnreadable({ paymentId, fault }: UnreadableCharge): Promise<JobCounts> {
+  async compareUnreadable({ paymentId, fault }: UnreadableCharge): Promise<JobCounts> {
     const chain = paymentId === undefined ? undefined : await readChain(this.#tools.effects, paymentId);
     if (chain !== undefined) throw fault;
     this.#tools.report(fault);

@@ -208,7 +208,7 @@ export interface BookEntry {
  * The account without rows of its own: almost every set of postings moves money at the processor, so its entries are read from
  * the book of all.
  */
-export const ACCOUNT_OF_ALL: Account = 'processor_clearing';
+export const IMPLICIT_ACCOUNT: Account = 'processor_clearing';
 
 /** One row for the whole set of postings, so that no reader sees part of it, and one row per account. */
 function bookRows(owner: ViewOwner, { event, payment, postings, occurredAtMs }: PaymentEvent): readonly ViewRow[] {
@@ -227,7 +227,7 @@ function bookRows(owner: ViewOwner, { event, payment, postings, occurredAtMs }: 
     };
   };
   const posted = ACCOUNTS.filter(
-    (account) => account !== ACCOUNT_OF_ALL && legs.some((leg) => leg.account === account),
+    (account) => account !== IMPLICIT_ACCOUNT && legs.some((leg) => leg.account === account),
   );
   const own = posted.map((account) =>
     rowOf(

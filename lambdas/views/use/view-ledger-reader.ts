@@ -3,7 +3,7 @@ import { invariant } from '../../kernel/invariant.ts';
 import { placeOf } from '../../kernel/places.ts';
 import { addedSums, exactMinor, NO_SUMS, type Sums } from '../../payments/domain/sums.ts';
 import { bookList, bookPlace, FIRST_PLACE, LAST_PLACE } from '../domain/lists.ts';
-import { ACCOUNT_OF_ALL, bookEntryOf, DAY_MS, type ViewRow } from '../domain/views.ts';
+import { bookEntryOf, DAY_MS, IMPLICIT_ACCOUNT, type ViewRow } from '../domain/views.ts';
 import { closedSums, sumEntries, totalRows } from './close-days.ts';
 import {
   type Balance,
@@ -46,7 +46,7 @@ export class ViewLedgerReader implements LedgerReader {
     // The cursor's set of postings can have legs after the cursor.
     const resumed = after === undefined ? FIRST_PLACE : bookPlace(after);
     const until = untilMs === undefined ? LAST_PLACE : placeOf(untilMs);
-    const list = bookList(query, account === undefined || account === ACCOUNT_OF_ALL ? 'all' : account);
+    const list = bookList(query, account === undefined || account === IMPLICIT_ACCOUNT ? 'all' : account);
     let rowsAtOnce = limit + 1;
     const entries: LedgerEntry[] = [];
     let from = begin > resumed ? begin : resumed;
