@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { copyFileSync, existsSync, readdirSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, globSync, readdirSync, rmSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { Code } from 'aws-cdk-lib/aws-lambda';
 import type { Node } from 'constructs';
@@ -16,7 +16,9 @@ const FUNCTIONS = join('lambdas', 'functions');
 /** The source of each function: a file of `lambdas/functions`, or the sandbox processor. */
 const sourcesOfFunctions = (): ReadonlyMap<string, string> =>
   new Map([
-    ...readdirSync(join(ROOT, FUNCTIONS)).map((file) => [basename(file, '.ts'), join(FUNCTIONS, file)] as const),
+    ...globSync('*.ts', { cwd: join(ROOT, FUNCTIONS) })
+      .toSorted()
+      .map((file) => [basename(file, '.ts'), join(FUNCTIONS, file)] as const),
     ['sandbox-processor', join('sandbox', 'handler.ts')],
   ]);
 

@@ -1,8 +1,8 @@
 import {
   appendFileSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   rmSync,
   symlinkSync,
   utimesSync,
@@ -114,7 +114,9 @@ describe('the key of a deploy', () => {
 });
 
 test('every module of the stacks, the functions, the console and the local AWS is an input of the key', async () => {
-  const functions = readdirSync(join(PROJECT, 'lambdas', 'functions')).map((file) => `lambdas/functions/${file}`);
+  const functions = globSync('*.ts', { cwd: join(PROJECT, 'lambdas', 'functions') }).map(
+    (file) => `lambdas/functions/${file}`,
+  );
   const { metafile } = await build({
     absWorkingDir: PROJECT,
     entryPoints: [

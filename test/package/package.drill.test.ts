@@ -33,7 +33,7 @@ test('the package has these files, and no source, test or file of the local AWS'
     (path) => /\.[a-z]+$/.test(path) && !/\.(?:d\.ts|m?js|map|css|html|json|md)$/.test(path),
   );
   expect(unexpected).toEqual([]);
-  const sources = readdirSync(join(import.meta.dirname, '..', '..', 'lambdas', 'functions'));
+  const sources = globSync('*.ts', { cwd: join(import.meta.dirname, '..', '..', 'lambdas', 'functions') });
   const functions = [...sources.map((file) => file.replace(/\.ts$/, '')), 'sandbox-processor'];
   expect(readdirSync(join(foreign.installed, 'functions')).toSorted()).toEqual(functions.toSorted());
 });

@@ -1,0 +1,39 @@
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { LedgerRow, RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
+
+const PROJECT = resolve(import.meta.dirname, '..', '..');
+const ROOMS = readdirSync(join(PROJECT, 'lambdas'), { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name);
+const readmeOf = (room: string): string => readFileSync(join(PROJECT, 'lambdas', room, 'README.md'), 'utf8');
+
+describe('the README of a room', () => {
+  test.each(ROOMS)('%s is short, has the four parts, and names files that exist', (room) => {
+    const text = readmeOf(room);
+    const lines = text.trimEnd().split('\n');
+    expect(lines[0]).toBe(`# ${room}`);
+    expect(lines.length).toBeGreaterThanOrEqual(10);
+    expect(lines.length).toBeLessThanOrEqual(20);
+    expect(lines.filter((line) => line.length > 150)).toEqual([]);
+    const parts = [...text.matchAll(/^\*\*(\w+)/gm)].map(([, part]) => part);
+    expect(parts).toEqual(['Promises', 'Entry', expect.stringMatching(/^(Rows|Objects)$/), 'Do']);
+    const files = [...text.matchAll(/`([\w./*-]+\.(?:ts|md|json))`/g)].map(([, file = '']) => file);
+    const folder = join(PROJECT, 'lambdas', room);
+    const missing = files.filter((file) => {
+      const cwd = file.startsWith('lambdas/') ? PROJECT : folder;
+      return file.includes('*') ? globSync(file, { cwd }).length === 0 : !existsSync(join(cwd, file));
+    });
+    expect(missing).toEqual([]);
+  });
+
+  test('names each kind of row of the Ledger and the Registry, and no other README names it', () => {
+    const texts = ROOMS.map((room) => [room, readmeOf(room)] as const);
+    const owners = [...Object.values(LedgerRow), ...Object.values(RegistryRow)].map((prefix) => ({
+      prefix,
+      rooms: texts.filter(([, text]) => text.includes(`\`${prefix}\``)).map(([room]) => room),
+    }));
+    expect(owners.filter(({ rooms }) => rooms.length !== 1)).toEqual([]);
+  });
+});
