@@ -30,8 +30,8 @@ const ROOMS = [
 ];
 
 const TOOLS = '^(bin|lib|local|cli|test|bench|demo|bridge|client|console|examples|package)/';
-/** Names that synthesis and run time share: tables, rows, metrics, environment variables, jobs. */
-const CONTRACT = ['^lambdas/.+/contract(\\.ts$|/)'];
+/** Names that synthesis and run time share: tables, rows, metrics, environment variables, jobs. They and synthesis may use `defined`. */
+const CONTRACT = ['^lambdas/.+/contract(\\.ts$|/)', '^lambdas/kernel/defined\\.ts$'];
 /** Processors' descriptors. Synthesis reads them too, so they load the processors' code only when it is needed. */
 const DESCRIPTORS = ['^lambdas/processors/(registry|descriptor)\\.ts$', '^lambdas/processors/[^/]+/descriptor\\.ts$'];
 /** The schemas of the protocol of a processor of the operator's own, which `payonce conform` examines. */

@@ -1,4 +1,5 @@
 /** The bridge between NATS JetStream and Payonce. A separate process, because Lambda has no event source for NATS. */
+
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SQSClient } from '@aws-sdk/client-sqs';
@@ -9,6 +10,7 @@ import {
   type NatsConnection,
   nkeyAuthenticator,
 } from '@nats-io/transport-node';
+import { defined } from '../lambdas/kernel/defined.ts';
 import { EventBridge } from './events.ts';
 import { aborted, Direction, type Health, log, serveHealth } from './health.ts';
 import { RequestBridge } from './requests.ts';
@@ -70,7 +72,7 @@ function optionsOf({ servers, login, tls }: BridgeSettings['nats']): ConnectionO
     // A connection without an answer for 20 seconds is re-established.
     pingInterval: 10_000,
     maxPingOut: 2,
-    ...(tls === undefined ? {} : { tls }),
+    ...defined({ tls }),
     ...loginOptions(login),
   };
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
+import { defined } from '../lambdas/kernel/defined.ts';
 import { queueUrl, readVariables, type Variables } from '../lambdas/kernel/platform/variables.ts';
 
 /** The login of the bridge at the NATS server. */
@@ -91,7 +92,7 @@ export function readBridgeSettings(variables: Variables): BridgeSettings {
     throw new Error('neither REQUESTS_QUEUE_URL nor EVENTS_QUEUE_URL is set: the bridge would carry nothing');
   const tls = tlsOf(given);
   return {
-    nats: { servers: given.NATS_SERVERS, login: loginOf(given), ...(tls === undefined ? {} : { tls }) },
+    nats: { servers: given.NATS_SERVERS, login: loginOf(given), ...defined({ tls }) },
     ...(given.REQUESTS_QUEUE_URL === undefined ? {} : { requests: requestsOf(variables) }),
     ...(given.EVENTS_QUEUE_URL === undefined ? {} : { events: eventsOf(variables) }),
     healthPort: given.HEALTH_PORT,
@@ -144,9 +145,7 @@ function tlsOf(given: z.output<typeof environment>): BridgeSettings['nats']['tls
   if ((certFile === undefined) !== (keyFile === undefined))
     throw new Error('NATS_TLS_CERT_FILE and NATS_TLS_KEY_FILE must be set together, or neither');
   const files = {
-    ...(caFile === undefined ? {} : { caFile }),
-    ...(certFile === undefined ? {} : { certFile }),
-    ...(keyFile === undefined ? {} : { keyFile }),
+    ...defined({ caFile, certFile, keyFile }),
   };
   if (Object.keys(files).length > 0 && given.NATS_TLS === 'false')
     throw new Error('NATS_TLS is false, but files for TLS are set');

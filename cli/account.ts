@@ -6,6 +6,7 @@ import {
 } from '@aws-sdk/client-cloudformation';
 import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { type StackName, stackNameOf } from '../lambdas/kernel/contract/api.ts';
+import { defined } from '../lambdas/kernel/defined.ts';
 import { eventsPerSecond, requestsPerSecond } from '../lib/region-quotas.ts';
 import type { AwsTarget } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
@@ -209,7 +210,7 @@ async function ask(target: AwsTarget, client: CloudFormationClient, service: str
   const headers: Record<string, string> = {
     host: url.host,
     'x-amz-date': time,
-    ...(sessionToken === undefined ? {} : { 'x-amz-security-token': sessionToken }),
+    ...defined({ 'x-amz-security-token': sessionToken }),
   };
   const names = Object.keys(headers).sort();
   const signed = names.join(';');

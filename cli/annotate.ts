@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import * as z from 'zod';
+import { defined } from '../lambdas/kernel/defined.ts';
 import { addAccess, askerOf, readAnswer } from './operator-api.ts';
 import { isoTime, type Session } from './session.ts';
 
@@ -23,7 +24,7 @@ export function addAnnotate(program: Command, session: Session): void {
   const ask = askerOf(session, command);
   command.action(async (payment: string, { reason, transition }: { reason: string; transition?: number }) => {
     const path = `/v1/admin/payments/${encodeURIComponent(payment)}/annotations`;
-    const body = { reason, ...(transition === undefined ? {} : { annotates: transition }) };
+    const body = { reason, ...defined({ annotates: transition }) };
     const document = await ask('POST', path, body);
     const { id, sequence, annotates, operator, created } = readAnswer(annotation, document);
     const about = annotates === null ? 'the payment' : `transition ${annotates}`;

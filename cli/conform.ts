@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { Webhook } from 'standardwebhooks';
+import { defined } from '../lambdas/kernel/defined.ts';
 import { isFromPage } from '../lambdas/kernel/page-request.ts';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { schemeNames } from '../lambdas/processors/contract.ts';
@@ -74,11 +75,11 @@ export function addConform(program: Command, session: Session): void {
         const subject = {
           ask: asker(url, options),
           freshKey: () => `conform_${randomUUID()}`,
-          sources: { ok, declined, ...(disputed === undefined ? {} : { disputed }) },
+          sources: { ok, declined, ...defined({ disputed }) },
           lagMs: lag * 1_000,
           wait: async (milliseconds: number) => sleep(milliseconds),
           isSigned: options.signingKey !== undefined || options.secret !== undefined,
-          ...(receiver === undefined ? {} : { callbacks: receiver.callbacks }),
+          ...defined({ callbacks: receiver?.callbacks }),
         };
         const data = await session.during(`Examining ${url}`, (report) => conform(subject, report));
         const musts = new Map(POINTS.map(({ name, must }) => [name, must]));
@@ -114,7 +115,7 @@ function asker(url: string, { signingKey, secret }: Options) {
       headers: {
         ...signature,
         ...(secret === undefined || unsigned === true ? {} : { authorization: `Bearer ${secret}` }),
-        ...(key === undefined ? {} : { 'idempotency-key': key }),
+        ...defined({ 'idempotency-key': key }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: text }),

@@ -7,6 +7,7 @@ import {
 import { type Command, InvalidArgumentError } from 'commander';
 import { DynamoDbActivity } from '../lambdas/activity/store/dynamodb-activity.ts';
 import { stackNameOf } from '../lambdas/kernel/contract/api.ts';
+import { defined } from '../lambdas/kernel/defined.ts';
 import { hasEnded } from '../lambdas/tenants/api-key-registry.ts';
 import type { ApiKeySummary, OperatorKeySummary } from '../lambdas/tenants/keys.ts';
 import { TenantAdministration } from '../lambdas/tenants/store/tenant-administration.ts';
@@ -114,7 +115,7 @@ export function addDoctor(program: Command, session: Session): void {
           ? await runProbes({
               target,
               apiUrl: url ?? (await session.local())?.apiUrl ?? (await apiUrlOf(target)),
-              ...(key === undefined ? {} : { key }),
+              ...defined({ key }),
             })
           : [];
       const failed = probed.filter(({ result }) => result === 'failed').length;

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import * as z from 'zod';
 import { shownAmount } from '../lambdas/kernel/currency.ts';
+import { defined } from '../lambdas/kernel/defined.ts';
 import { addAccess, askerOf, readAnswer, TENANT } from './operator-api.ts';
 import { isoTime, readCountOf, type Session, table } from './session.ts';
 
@@ -38,7 +39,7 @@ export function addOrders(program: Command, session: Session): void {
     .option('--status <status>', 'only those in this status, for example needs_review')
     .option('--most <n>', `how many, 1 to ${MAX}`, readCountOf(MAX), 20)
     .action(async ({ status, most }: Filters) => {
-      const query = new URLSearchParams({ limit: String(most), ...(status === undefined ? {} : { status }) });
+      const query = new URLSearchParams({ limit: String(most), ...defined({ status }) });
       const document = await ask('GET', `/v1/orders?${query.toString()}`);
       session.show(document, lines(readAnswer(orderList, document).data));
     });

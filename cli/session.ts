@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { Listr } from 'listr2';
 import { StackName } from '../lambdas/kernel/contract/api.ts';
+import { defined } from '../lambdas/kernel/defined.ts';
 import { accessTo } from '../local/emulator-environment.ts';
 import { StateFile } from '../local/state-file.ts';
 import type { AwsTarget } from './deployment.ts';
@@ -89,7 +90,7 @@ export class Session {
   async aws(): Promise<AwsTarget> {
     const local = await this.local();
     const environment = this.#environment;
-    if (local === undefined) return environment === undefined ? {} : { environment };
+    if (local === undefined) return defined({ environment });
     return accessTo(local);
   }
 

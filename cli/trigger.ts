@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { type Command, InvalidArgumentError } from 'commander';
 import * as z from 'zod';
+import { defined } from '../lambdas/kernel/defined.ts';
 import { ActiveSecrets } from '../lambdas/kernel/platform/active-secrets.ts';
 import { systemClock } from '../lambdas/kernel/platform/platform.ts';
 import { stackOutputs } from './deployment.ts';
@@ -28,7 +29,7 @@ const ORDER = { ...MONEY, items: [{ sku: 'sku_tea', quantity: 1 }], email: 'ada@
 const paid = (source: string, more: Readonly<Record<string, unknown>> = {}, change?: Scenario['change']): Scenario => ({
   path: '/v1/payments',
   body: { ...MONEY, source, ...more },
-  ...(change === undefined ? {} : { change }),
+  ...defined({ change }),
 });
 
 /** Scenarios that use the sources of the sandbox (docs/architecture.md). */

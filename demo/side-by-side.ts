@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { defined } from '../lambdas/kernel/defined.ts';
 import { invariant } from '../lambdas/kernel/invariant.ts';
 import { countAtRest, type Subject } from './counts.ts';
 import type { Scenario } from './scenarios.ts';
@@ -52,7 +53,7 @@ export async function sideBySide(
         finish(sides.payonce, subjects.payonce),
       ]);
       const { trouble, moves, expected } = scenario;
-      return { trouble, moves, ...(expected === undefined ? {} : { expected }), naive, payonce };
+      return { trouble, moves, ...defined({ expected }), naive, payonce };
     }),
   );
 }
@@ -66,7 +67,7 @@ async function provokeOn(side: Side, { provoke, expected }: Scenario, key: strin
   const ended = Promise.resolve(rest).then(() => performance.now());
   // The promise is awaited later. Until then a rejection must not be unhandled.
   ended.catch(() => undefined);
-  return { subject: { ...subject, ...(expected === undefined ? {} : { expected }) }, ended };
+  return { subject: { ...subject, ...defined({ expected }) }, ended };
 }
 
 async function finish(side: Side, { subject, ended }: Provoked): Promise<Counts> {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { defined } from '../lambdas/kernel/defined.ts';
 import { invariant } from '../lambdas/kernel/invariant.ts';
 import {
   type Charge,
@@ -158,7 +159,7 @@ export class Side {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'idempotency-key': key, ...this.config.headers },
       body: JSON.stringify(body),
-      ...(signal === undefined ? {} : { signal }),
+      ...defined({ signal }),
     });
     await answer.text();
     const retryAfter = answer.headers.get('retry-after');

@@ -6,6 +6,7 @@ import { CfnTable } from 'aws-cdk-lib/aws-dynamodb';
 import type { Construct } from 'constructs';
 import { StackOutput } from '../lambdas/kernel/contract/api.ts';
 import { KeyAttribute, ViewsTable } from '../lambdas/kernel/contract/tables.ts';
+import { defined } from '../lambdas/kernel/defined.ts';
 import { AccountLogRole } from './constructs/account-log-role.ts';
 import type { ArchiveBucket } from './constructs/archive-bucket.ts';
 import { AuditingRole, RowRestoreRole } from './constructs/auditing-role.ts';
@@ -144,9 +145,8 @@ export class DataStack extends Stack {
       archiveKeyArn: props.settings.archiveKeyArn,
     };
     if (archiveBucket !== undefined) new CfnOutput(this, StackOutput.archiveBucket, { value: archiveBucket.name });
-    new CfnOutput(this, StackOutput.rowRestoreRole, {
-      value: new RowRestoreRole(this, 'RowRestore', audited).role.roleArn,
-    });
+    const { role } = new RowRestoreRole(this, 'RowRestore', audited);
+    new CfnOutput(this, StackOutput.rowRestoreRole, { value: role.roleArn });
     new CfnOutput(this, StackOutput.auditingRole, { value: new AuditingRole(this, 'Auditing', audited).role.roleArn });
     new CfnOutput(this, StackOutput.idempotencyTable, { value: this.idempotency.tableName });
     new CfnOutput(this, StackOutput.ledgerTable, { value: this.ledger.table.tableName });
@@ -185,7 +185,7 @@ function identityProviderOf({
   operatorRoles: roles,
 }: DataStackProps['settings']): Pick<RegistryProps, 'identityProvider'> {
   if (issuer === undefined || audience === undefined) return {};
-  return { identityProvider: { issuer, audience, roleClaim, ...(roles === undefined ? {} : { roles }) } };
+  return { identityProvider: { issuer, audience, roleClaim, ...defined({ roles }) } };
 }
 
 /** A secret for each target, so that the credential for one is useless at another. */

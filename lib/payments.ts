@@ -2,6 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { RegistryRow } from '../lambdas/kernel/contract/rows.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../lambdas/kernel/contract/timing.ts';
+import { defined } from '../lambdas/kernel/defined.ts';
 import { EngineFunction } from './constructs/engine-function.ts';
 import type { FunctionLogs } from './constructs/payonce-function.ts';
 import { payonceMetric } from './constructs/payonce-metric.ts';
@@ -34,7 +35,7 @@ export class Payments extends Construct {
       folder: 'payments',
       timeout: Duration.seconds(PAYMENTS_TIMEOUT_SECONDS),
       memoryMb,
-      ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),
+      ...defined({ reservedConcurrency }),
       data,
       processors,
     });

@@ -4,6 +4,7 @@ import { CfnQueue } from 'aws-cdk-lib/aws-sqs';
 import { StringParameter } from 'aws-cdk-lib/aws-ssm';
 import type { Construct } from 'constructs';
 import { callbackAddressParameter, StackOutput } from '../lambdas/kernel/contract/api.ts';
+import { defined } from '../lambdas/kernel/defined.ts';
 import { callbackPath } from '../lambdas/processors/contract.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
 import { ApiDocs } from './api-docs.ts';
@@ -56,13 +57,13 @@ export class ServiceStack extends Stack {
     const logs = { logRetentionDays: settings.logRetentionDays, retainLogs: settings.retainData };
     const processors = processorsOf(this, props);
     const parties = partiesOf(this, props);
-    const ofOrders = parties === undefined ? {} : { parties };
+    const ofOrders = defined({ parties });
     const payments = new Payments(this, 'Payments', {
       data,
       processors,
       logs,
       memoryMb,
-      ...(reservedConcurrency === undefined ? {} : { reservedConcurrency }),
+      ...defined({ reservedConcurrency }),
     });
     const http = new HttpApi(this, 'Http', {
       description: 'Payonce payments',
@@ -118,8 +119,7 @@ export class ServiceStack extends Stack {
       [StackOutput.relayFunction]: events.relay,
       [StackOutput.republishFunction]: events.republisher,
       ...archive,
-      ...(orders === undefined ? {} : { [StackOutput.ordersFunction]: orders.api }),
-      ...(outbound === undefined ? {} : { [StackOutput.deadLettersFunction]: outbound.redrive }),
+      ...defined({ [StackOutput.ordersFunction]: orders?.api, [StackOutput.deadLettersFunction]: outbound?.redrive }),
     };
     for (const [name, { function: made }] of Object.entries(functions))
       new CfnOutput(this, name, { value: made.functionName });
@@ -146,7 +146,7 @@ function processorsOf(scope: Construct, { settings, data, sandbox }: ServiceStac
     secrets: data.processors,
     routes: settings.routes,
     claimsLost: settings.claimsLost,
-    ...(sandbox === undefined ? {} : { sandbox }),
+    ...defined({ sandbox }),
   });
 }
 
@@ -170,7 +170,7 @@ function takeRequests(
   { paymentRequests: requests, natsBridge }: Settings,
 ): void {
   const intake = requests === undefined ? undefined : new Intake(stack, 'Intake', { ...room, requests });
-  const taken = intake === undefined ? {} : { requests: intake.tasks.queue };
+  const taken = defined({ requests: intake?.tasks.queue });
   if (natsBridge) new NatsBridge(stack, 'NatsBridge', { data: room.data, ...taken });
 }
 

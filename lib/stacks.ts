@@ -1,6 +1,7 @@
 import type { Environment } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
 import { StackName, stackNameOf } from '../lambdas/kernel/contract/api.ts';
+import { defined } from '../lambdas/kernel/defined.ts';
 import type { ProcessorContract } from '../lambdas/processors/contract.ts';
 import { PROCESSORS } from '../lambdas/processors/registry.ts';
 import { sandboxContract } from '../lambdas/processors/sandbox/contract.ts';
@@ -43,12 +44,12 @@ export function buildStacks(
     settings,
     description,
     stackName: stackNameOf(stack, settings.environment),
-    ...(env === undefined ? {} : { env }),
+    ...defined({ env }),
   });
   const archive = archiveOf(scope, settings, named('archive', 'Payonce: archive of the Ledger'));
   if (settings.archiveWriter !== undefined) return undefined;
   const bucket = bucketOf(settings, archive);
-  const archived = bucket === undefined ? {} : { archiveBucket: bucket };
+  const archived = defined({ archiveBucket: bucket });
   const data = new DataStack(scope, StackName.data, { ...named('data', 'Payonce: tables'), ...archived });
   const service = {
     ...named('service', 'Payonce: API'),

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { Listr } from 'listr2';
+import { defined } from '../lambdas/kernel/defined.ts';
 import { announcement } from './announcement.ts';
 import { PAYONCE_DIRECTORY } from './directories.ts';
 import type { Emulator } from './emulator.ts';
@@ -125,7 +126,7 @@ async function bringUp(
 ): Promise<RunningLocalAws> {
   const keys = state.keys();
   const begin = (report: LocalAwsOptions['report']): Promise<RunningLocalAws> =>
-    startLocalAws({ directory, port, persist: true, redeploy, report, ...(keys === undefined ? {} : { keys }) });
+    startLocalAws({ directory, port, persist: true, redeploy, report, ...defined({ keys }) });
   if (!process.stdout.isTTY) return begin((step, detail) => step !== '' && console.log(titleOf(step, detail)));
 
   let result: RunningLocalAws | undefined;

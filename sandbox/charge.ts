@@ -1,3 +1,4 @@
+import { defined } from '../lambdas/kernel/defined.ts';
 import type { Charge, CreateCharge, Dispute, Refund } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { becoming, type EventDraft } from './events.ts';
 
@@ -70,7 +71,7 @@ export function newCharge({ id, order, beginning, actionUrl, withFee, livemode, 
     refunds: [],
     disputes: [],
     metadata: order.metadata,
-    ...(order.return_url === undefined ? {} : { return_url: order.return_url }),
+    ...defined({ return_url: order.return_url }),
     livemode,
     created: createdSeconds,
   };

@@ -42,7 +42,7 @@ const REQUESTS: Readonly<
   orphan_given_up: 'Orphans that found no payment within 24 hours.',
   resolved: 'Queue entries that the resolver finished.',
   webhook_delivered: 'Attempts that the merchant’s endpoint answered with 2xx.',
-  webhook_failed: 'Attempts that failed; a later attempt follows unless it was the last one.',
+  webhook_attempt_failed: 'Attempts that failed; a later attempt follows unless it was the last one.',
   webhook_dropped: 'Deliveries that were canceled because their endpoint was deleted or disabled.',
   webhook_swept: 'Due deliveries and replays that the sweep put into the queue.',
   webhook_endpoint_disabled: 'Endpoints that were disabled because they failed for three days or answered 410.',

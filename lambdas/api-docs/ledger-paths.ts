@@ -10,7 +10,7 @@ import {
   correctionBody,
   decisionBody,
   entriesQuery,
-  ofPaymentQuery,
+  paymentIdQuery,
 } from '../operators/http/ledger-schemas.ts';
 import { limitsQuery, setLimitBody } from '../operators/http/limit-routes.ts';
 import { payment, refund } from '../payments/http/payment-objects.ts';

@@ -3,6 +3,7 @@ import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-opena
 import type { ProblemCode } from '../http/problems.ts';
 import type { Role, Scope } from '../kernel/contract/api.ts';
 import { MAX_BODY_BYTES } from '../kernel/contract/limits.ts';
+import { defined } from '../kernel/defined.ts';
 import captured from './examples.json' with { type: 'json' };
 import {
   ALWAYS,
@@ -136,7 +137,7 @@ function params(
   const header = { ...headers, ...ofTenant };
   const { path } = operation;
   const requestParams = {
-    ...(path === undefined ? {} : { path }),
+    ...defined({ path }),
     ...query,
     ...(Object.keys(header).length === 0 ? {} : { header: z.object(header) }),
   };

@@ -7,7 +7,7 @@ export function callbackOperation(digest: Digest, source: string, eventId: strin
   return `${OperationPrefix.callback}${derivedLetters(digest, ['callback', source, eventId])}` as OperationId;
 }
 
-/** The operation that tries an orphaned callback again and gets it a payment. */
+/** The operation that retries an orphaned callback and matches it to a payment. */
 export function adoptionOperation(digest: Digest, orphan: OperationId): OperationId {
   return `${OperationPrefix.adoption}${derivedLetters(digest, ['adoption', orphan])}` as OperationId;
 }

@@ -1,3 +1,4 @@
+import { defined } from '../kernel/defined.ts';
 import type { Digest } from '../kernel/digest.ts';
 import { hex } from '../kernel/hash-chain.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../kernel/ids.ts';
@@ -189,7 +190,7 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
     const nowMs = this.#tools.clock.nowMs();
     return {
       operationId: this.operationId,
-      ...(paymentId === undefined ? {} : { paymentId }),
+      ...defined({ paymentId }),
       owner: this.#owner,
       recordedAtMs: nowMs,
       expiresAtSeconds: expirySeconds(this.#tools, 'events', nowMs),

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { Environment, PROJECTOR_QUEUE_URL, RELAY_PARKING_QUEUE_URL } from '../kernel/contract/environment.ts';
+import { defined } from '../kernel/defined.ts';
 import { queueUrl, readVariable, readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
 
 /** The settings of a consumer. Tables that it does not write are absent. */
@@ -23,8 +24,7 @@ export function readConsumerConfig(environment: Variables): ConsumerConfig {
   return {
     tables: {
       idempotency: data[Environment.idempotencyTable],
-      ...(views === undefined ? {} : { views }),
-      ...(registry === undefined ? {} : { registry }),
+      ...defined({ views, registry }),
     },
     parkingQueueUrl: data[Environment.parkingQueueUrl],
   };

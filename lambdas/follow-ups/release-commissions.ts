@@ -1,4 +1,5 @@
 import { type Job, type JobCounts, ONE_DONE, ONE_LEFT } from '../jobs/use/job.ts';
+import { defined } from '../kernel/defined.ts';
 import type { Digest } from '../kernel/digest.ts';
 import type { Clock, Entropy } from '../kernel/world.ts';
 import { type Expiring, expirySeconds } from '../once/domain/idempotency.ts';
@@ -46,10 +47,10 @@ export function releaseCommissionsJob(tools: ReleaseCommissionsTools): Job<Commi
   return {
     page: async (cursor, limit, { scheduledForMs }) => {
       const beforeMs = Math.min(scheduledForMs, clock.nowMs()) + 1;
-      const page = await book.due.dueBefore(beforeMs, { limit, ...(cursor === undefined ? {} : { cursor }) });
+      const page = await book.due.dueBefore(beforeMs, { limit, ...defined({ cursor }) });
       return {
         items: page.rows.map(({ row, cursor: after }) => ({ thing: row, name: row.paymentId, after })),
-        ...(page.next === undefined ? {} : { next: page.next }),
+        ...defined({ next: page.next }),
       };
     },
     handle: (due) => release(tools, due),
@@ -100,5 +101,5 @@ async function readLedger(
   // The metadata of another payment may name it.
   const own = order?.order.paymentId === id ? order : undefined;
   if (chain === undefined && own === undefined) return undefined;
-  return { ...(chain === undefined ? {} : { chain }), ...(own === undefined ? {} : { order: own.order }) };
+  return { ...defined({ chain, order: own?.order }) };
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { defined } from '../kernel/defined.ts';
 import { found, type Handled, refusal } from './authenticated-api.ts';
 import type { GatewayRequest } from './gateway-request.ts';
 import { problem } from './problems.ts';
@@ -56,10 +57,7 @@ export function pageRequest(asked: AskedPage) {
   const { created_from: createdFrom, created_to: createdTo, starting_after: after, ending_before: before } = asked;
   return {
     limit: asked.limit ?? DEFAULT_LIST_PAGE,
-    ...(createdFrom === undefined ? {} : { createdFrom }),
-    ...(createdTo === undefined ? {} : { createdTo }),
-    ...(after === undefined ? {} : { after }),
-    ...(before === undefined ? {} : { before }),
+    ...defined({ createdFrom, createdTo, after, before }),
   };
 }
 
@@ -82,5 +80,5 @@ export function listHandled(outcome: Listed, what: string, request: GatewayReque
   }
   const { rows, hasMore, next } = outcome;
   const data = rows.map(({ body }): unknown => JSON.parse(body));
-  return found({ object: 'list', data, has_more: hasMore, ...(next === undefined ? {} : { next_cursor: next }) });
+  return found({ object: 'list', data, has_more: hasMore, ...defined({ next_cursor: next }) });
 }

@@ -1,39 +1,41 @@
 import type { Problem } from '../kernel/answer.ts';
+import { defined } from '../kernel/defined.ts';
 
 interface ProblemKind {
   readonly status: number;
   readonly title: string;
 }
 
-const conflict = (title: string): ProblemKind => ({ status: 409, title });
+const kind = (status: number, title: string): ProblemKind => ({ status, title });
+const conflict = (title: string): ProblemKind => kind(409, title);
 
 /** Every problem code of the API, including those of the gateway. Codes never change. The API documents say what each means (api-docs/problem-meanings.ts). */
 export const PROBLEMS = {
-  invalid_json: { status: 400, title: 'Invalid JSON' },
-  invalid_request: { status: 400, title: 'Invalid request' },
-  unknown_field: { status: 400, title: 'Unknown field' },
-  unknown_parameter: { status: 400, title: 'Unknown parameter' },
-  card_number_not_allowed: { status: 400, title: 'Card number not allowed' },
-  secret_not_allowed: { status: 400, title: 'Secret not allowed' },
-  url_not_allowed: { status: 400, title: 'URL not allowed' },
-  unbalanced: { status: 400, title: 'Postings unbalanced' },
-  missing_idempotency_key: { status: 400, title: 'Idempotency-Key missing' },
-  invalid_idempotency_key: { status: 400, title: 'Idempotency-Key invalid' },
-  unauthorized: { status: 401, title: 'Unauthorized' },
-  invalid_signature: { status: 401, title: 'Invalid signature' },
-  payment_failed: { status: 402, title: 'Payment failed' },
-  payment_canceled: { status: 402, title: 'Payment canceled' },
-  capture_failed: { status: 402, title: 'Capture failed' },
-  cancellation_failed: { status: 402, title: 'Cancellation failed' },
-  refund_failed: { status: 402, title: 'Refund failed' },
-  insufficient_scope: { status: 403, title: 'Insufficient scope' },
-  insufficient_role: { status: 403, title: 'Insufficient role' },
-  livemode_not_available: { status: 403, title: 'Live mode not available' },
-  own_approval: { status: 403, title: 'Own approval' },
-  testmode_not_available: { status: 403, title: 'Test mode not available' },
-  forbidden: { status: 403, title: 'Forbidden' },
-  not_found: { status: 404, title: 'Not found' },
-  method_not_allowed: { status: 405, title: 'Method not allowed' },
+  invalid_json: kind(400, 'Invalid JSON'),
+  invalid_request: kind(400, 'Invalid request'),
+  unknown_field: kind(400, 'Unknown field'),
+  unknown_parameter: kind(400, 'Unknown parameter'),
+  card_number_not_allowed: kind(400, 'Card number not allowed'),
+  secret_not_allowed: kind(400, 'Secret not allowed'),
+  url_not_allowed: kind(400, 'URL not allowed'),
+  unbalanced: kind(400, 'Postings unbalanced'),
+  missing_idempotency_key: kind(400, 'Idempotency-Key missing'),
+  invalid_idempotency_key: kind(400, 'Idempotency-Key invalid'),
+  unauthorized: kind(401, 'Unauthorized'),
+  invalid_signature: kind(401, 'Invalid signature'),
+  payment_failed: kind(402, 'Payment failed'),
+  payment_canceled: kind(402, 'Payment canceled'),
+  capture_failed: kind(402, 'Capture failed'),
+  cancellation_failed: kind(402, 'Cancellation failed'),
+  refund_failed: kind(402, 'Refund failed'),
+  insufficient_scope: kind(403, 'Insufficient scope'),
+  insufficient_role: kind(403, 'Insufficient role'),
+  livemode_not_available: kind(403, 'Live mode not available'),
+  own_approval: kind(403, 'Own approval'),
+  testmode_not_available: kind(403, 'Test mode not available'),
+  forbidden: kind(403, 'Forbidden'),
+  not_found: kind(404, 'Not found'),
+  method_not_allowed: kind(405, 'Method not allowed'),
   idempotency_key_in_progress: conflict('Request in progress'),
   webhook_endpoint_limit: conflict('Too many webhook endpoints'),
   webhook_endpoint_disabled: conflict('Webhook endpoint disabled'),
@@ -66,17 +68,17 @@ export const PROBLEMS = {
   change_in_progress: conflict('Change in progress'),
   too_many_refunds: conflict('Too many refunds of one payment'),
   amount_exceeds_left: conflict('Amount exceeds the remainder'),
-  body_too_large: { status: 413, title: 'Content too large' },
-  unsupported_media_type: { status: 415, title: 'Unsupported media type' },
-  idempotency_key_payload_mismatch: { status: 422, title: 'Idempotency-Key used with another request' },
-  no_processor_for_payment: { status: 422, title: 'No processor for this payment' },
-  rate_limited: { status: 429, title: 'Too many requests' },
-  internal_error: { status: 500, title: 'Internal error' },
-  balance_too_large: { status: 500, title: 'Balance too large' },
-  no_processor_configured: { status: 503, title: 'No processor configured' },
-  processor_unavailable: { status: 503, title: 'Processor unavailable' },
-  temporarily_unavailable: { status: 503, title: 'Temporarily unavailable' },
-  timeout: { status: 504, title: 'Gateway timeout' },
+  body_too_large: kind(413, 'Content too large'),
+  unsupported_media_type: kind(415, 'Unsupported media type'),
+  idempotency_key_payload_mismatch: kind(422, 'Idempotency-Key used with another request'),
+  no_processor_for_payment: kind(422, 'No processor for this payment'),
+  rate_limited: kind(429, 'Too many requests'),
+  internal_error: kind(500, 'Internal error'),
+  balance_too_large: kind(500, 'Balance too large'),
+  no_processor_configured: kind(503, 'No processor configured'),
+  processor_unavailable: kind(503, 'Processor unavailable'),
+  temporarily_unavailable: kind(503, 'Temporarily unavailable'),
+  timeout: kind(504, 'Gateway timeout'),
 } as const satisfies Record<string, ProblemKind>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
@@ -84,7 +86,7 @@ export type ProblemCode = keyof typeof PROBLEMS;
 /** Makes a problem; `param` names the invalid field. */
 export function problem(code: ProblemCode, detail: string, param?: string): Problem {
   const { status, title } = PROBLEMS[code];
-  return { status, code, title, detail, ...(param === undefined ? {} : { param }) };
+  return { status, code, title, detail, ...defined({ param }) };
 }
 
 /** The result of validating a part of a request. */

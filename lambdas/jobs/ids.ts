@@ -3,17 +3,17 @@ import { type Digest, derivedLetters } from '../kernel/digest.ts';
 import { type OperatorKeyScope, operatorParts } from '../kernel/idempotency-key.ts';
 import type { OperationId } from '../kernel/ids.ts';
 
-/** The operation by which the clock's run is accepted, whichever firing of its schedule asks for it. */
+/** The operation that accepts a scheduled run, whichever invocation of its schedule requests it. */
 export function clockedRunOperation(digest: Digest, runId: string): OperationId {
   return `${OperationPrefix.acceptedRun}${derivedLetters(digest, ['clocked_run', runId])}` as OperationId;
 }
 
-/** The operation by which a run is accepted that an operator asks for by this request. */
+/** The operation that accepts a run requested by an operator. */
 export function deriveRunOperation(digest: Digest, scope: OperatorKeyScope): OperationId {
   return `${OperationPrefix.acceptedRun}${derivedLetters(digest, ['run_by_hand', ...operatorParts(scope)])}` as OperationId;
 }
 
-/** The operation by which the executor asks for a run. */
+/** The operation with which the executor requests a run. */
 export function runCallOperation(digest: Digest, runId: string): OperationId {
   return `${OperationPrefix.askedRun}${derivedLetters(digest, ['run_call', runId])}` as OperationId;
 }

@@ -55,8 +55,10 @@ export function problemBody(
     status,
     code,
     detail,
-    ...(param === undefined ? {} : { param }),
+    ...defined({ param }),
     request_id: requestId,
     ...extra,
   });
 }
+
+import { defined } from './defined.ts';

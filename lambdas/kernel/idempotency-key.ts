@@ -61,7 +61,7 @@ export interface KeyScope {
   readonly key: IdempotencyKey;
 }
 
-/** What an operator's idempotency key is good for. */
+/** The range in which an operator's idempotency key is unique. */
 export interface OperatorKeyScope extends Omit<KeyScope, 'tenantId' | 'mode'> {
   /** The same for all keys of one person. */
   readonly person: string;

@@ -7,7 +7,8 @@ export type PaymentId = Branded<'PaymentId'>;
 /** `ord_…`: derived from the request that made the order. */
 export type OrderId = Branded<'OrderId'>;
 
-/** Names one operation that must take effect once. It is also the idempotency key at the processor, the same on
+/**
+ * Identifies one operation that must take effect once. It is also the idempotency key at the processor, the same on
  * every attempt. A payment's id is the operation id of its charge.
  */
 export type OperationId = Branded<'OperationId'>;

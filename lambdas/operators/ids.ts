@@ -27,7 +27,10 @@ export const deriveLimitRequestId = fromRequest(OperationPrefix.limitRequest);
 /** The request that redrives a queue. */
 export const deriveRedriveId = fromRequest(OperationPrefix.redrive);
 
-/** Of a correction, a decision or an annotation. It does not contain the payment's id; the record of its operation does. */
+/**
+ * The id of a correction, a decision or an annotation. It does not contain the payment's id; the record of its
+ * operation does.
+ */
 const OPERATOR_EFFECT_ID = /^(?:cor|dec|ann)_[a-z2-7]{32}$/;
 
 /** @returns undefined when `text` is not of the form of the id of a correction, a decision or an annotation */

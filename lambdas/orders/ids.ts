@@ -43,7 +43,7 @@ export function orderStepOperation(digest: Digest, step: keyof typeof ORDER_STEP
   return `${ORDER_STEPS[step]}${derivedLetters(digest, ['order_step', step, orderId])}` as OperationId;
 }
 
-/** The operation that tells operators of an order whose shop the deployment does not have. */
+/** The operation that reports an order whose shop the deployment does not have to operators. */
 export function elsewhereOperation(digest: Digest, orderId: OrderId): OperationId {
   return `${OperationPrefix.inquiry}${derivedLetters(digest, ['parties_elsewhere', orderId])}` as OperationId;
 }

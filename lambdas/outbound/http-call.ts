@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { defined } from '../kernel/defined.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../kernel/faults.ts';
 
 export interface HttpCall {
@@ -59,7 +60,7 @@ function requestOf({ method, url, headers, body, timeoutMs, causes }: HttpCall, 
   // AbortSignal accepts whole milliseconds only.
   const signal = AbortSignal.timeout(Math.max(1, Math.trunc(timeoutMs)));
   try {
-    return new Request(url, { method, headers, ...(body === undefined ? {} : { body }), redirect: 'manual', signal });
+    return new Request(url, { method, headers, ...defined({ body }), redirect: 'manual', signal });
   } catch (cause) {
     const options = causes === 'dropped' ? {} : { cause };
     throw new TerminalError(`${party}_request_invalid`, `The request to the ${party} cannot be made.`, options);

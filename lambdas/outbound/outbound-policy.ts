@@ -1,3 +1,4 @@
+import { defined } from '../kernel/defined.ts';
 import { AmbiguousError, TerminalError } from '../kernel/faults.ts';
 import type { Clock, Entropy } from '../kernel/world.ts';
 import { type BreakerSettings, createCallGuard } from './circuit-breaker.ts';
@@ -105,7 +106,7 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
       const mayBeApplied = fault instanceof AmbiguousError || call.mayBeSent === true;
       const reason = fault.code;
       const { operation, about } = call;
-      const named = about === undefined ? {} : { about };
+      const named = defined({ about });
       const deadLetter = { vendor, operation, ...named, payload, attempts, reason, mayBeApplied };
       const isDelayed = givenUp === 'delay' && !isTerminal;
       try {

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { defined } from '../kernel/defined.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../kernel/faults.ts';
 import { parseRetryAfter } from '../kernel/retry-after.ts';
 import type { HttpAnswer } from './http-call.ts';
@@ -18,7 +19,7 @@ import type { Fault } from './outbound-calls.ts';
 export function vendorFault(vendor: string, answer: HttpAnswer, retryAfterSeconds?: number): Fault {
   const { status } = answer;
   const message = `The ${vendor} answered ${status}.`;
-  const options = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+  const options = defined({ retryAfterSeconds });
   if (status === 401 || status === 403) return new TerminalError(`${vendor}_unauthorized`, message);
   if (status === 429) return new RetryableError(`${vendor}_rate_limited`, message, options);
   if (status >= 400 && status < 500) return new TerminalError(`${vendor}_refused`, message);

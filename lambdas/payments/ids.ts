@@ -26,8 +26,8 @@ export function derivePaymentId(digest: Digest, scope: KeyScope): PaymentId {
 }
 
 /**
- * The id of the payment that an event asks for: the same over every transport. A request over HTTP with the same id as its key is
- * another payment.
+ * The id of the payment that an event requests, the same over every transport. An HTTP request that uses the event id
+ * as its key makes another payment.
  */
 export function paymentOfEvent(
   digest: Digest,
@@ -68,13 +68,13 @@ export function deriveChangeId(digest: Digest, kind: ChangeKind, paymentId: Paym
 }
 
 const PART_PREFIXES = { refund: OperationPrefix.refund, dispute: 'dsp_' } as const;
-/** With the processor's id at its end. */
+/** Ends with the processor's id. */
 export const DISPUTE_ID = /^dsp_[a-z2-7]{32}_.{1,255}$/;
 const PART_ID = /^(?:cap|can|ref|rtn|dsp)_(?<payment>[a-z2-7]{32})(?:[a-z2-7]{26}|_.+)$/;
 
 /**
- * The id of a refund or a dispute in the API. It contains the payment's id, so that no index is needed. One that was made at
- * the processor has the processor's id behind it.
+ * The id of a refund or a dispute in the API. It contains the payment's id, so that no index is needed. If it was made
+ * at the processor, the id ends with the processor's id.
  *
  * @param id Payonce's own id of the refund, or the processor's id
  */
@@ -96,7 +96,7 @@ export function isOwnRefund(operation: string | undefined): operation is string 
   return operation !== undefined && OWN_REFUND.test(operation);
 }
 
-/** Whether Payonce made the refund for this payment. A processor's own ids of refunds have any form. */
+/** Whether Payonce made the refund for this payment. Refund ids of a processor can have any form. */
 export function isRefundOf(refundId: string, paymentId: PaymentId): boolean {
   return isOwnRefund(refundId) && paymentOfPart(refundId) === paymentId;
 }
@@ -107,16 +107,19 @@ export function isReturn(refundId: string): boolean {
 }
 
 /**
- * The operation that finds out what became of a payment or a change that was answered "not known yet".
+ * The operation that determines the outcome of a payment or change that was answered as not known yet.
  *
- * @param written the hash of the first transition that it writes. A restored copy can have the record of an earlier look without its
- *   transition; the place in the chain is then taken by another one, under another id
+ * @param written the hash of the first transition that it writes. A restored copy can have the record of an earlier
+ *   inquiry without its transition; another transition, under another id, then takes that place in the chain
  */
 export function inquiryOperation(digest: Digest, asked: OperationId, written: Uint8Array): OperationId {
   return `${OperationPrefix.inquiry}${derivedLetters(digest, ['inquiry', asked, base32(written)])}` as OperationId;
 }
 
-/** The operation that tells operators of one contradiction between a processor's books and a payment. @param shown what the books show */
+/**
+ * The operation that reports one contradiction between a processor's books and a payment to operators. @param shown
+ * what the books show
+ */
 export function contradictionOperation(digest: Digest, paymentId: PaymentId, shown: string): OperationId {
   return `${OperationPrefix.inquiry}${derivedLetters(digest, ['contradiction', paymentId, shown])}` as OperationId;
 }

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { defined } from '../kernel/defined.ts';
 import { AmbiguousError, RetryableError } from '../kernel/faults.ts';
 import { printable } from '../kernel/one-line.ts';
 import { parseRetryAfter } from '../kernel/retry-after.ts';
@@ -31,7 +32,7 @@ export function statusFault(answer: HttpAnswer, nowMs: number): Error {
 
 function retryAfter(answer: HttpAnswer, nowMs: number): { retryAfterSeconds?: number } {
   const seconds = parseRetryAfter(answer.retryAfter, nowMs);
-  return seconds === undefined ? {} : { retryAfterSeconds: seconds };
+  return defined({ retryAfterSeconds: seconds });
 }
 
 export function mismatch(message: string): AmbiguousError {

@@ -1,3 +1,4 @@
+import { defined } from '../kernel/defined.ts';
 import { AmbiguousError } from '../kernel/faults.ts';
 import { namedPayment } from '../payments/domain/processor-charge.ts';
 import type { UnreadableCharge } from '../payments/use/processor.ts';
@@ -13,7 +14,7 @@ interface ListedCharge {
 export function unreadableCharge({ id, created, metadata }: ListedCharge, cause: AmbiguousError): UnreadableCharge {
   const paymentId = namedPayment(textsOf(metadata));
   const fault = new AmbiguousError(cause.code, `The charge ${id} cannot be read.`, { cause });
-  return { chargeId: id, ...(paymentId === undefined ? {} : { paymentId }), createdAtSeconds: created, fault };
+  return { chargeId: id, ...defined({ paymentId }), createdAtSeconds: created, fault };
 }
 
 function textsOf(metadata: Readonly<Record<string, unknown>>): Record<string, string> {

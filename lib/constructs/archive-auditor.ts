@@ -5,6 +5,7 @@ import { Construct } from 'constructs';
 import { AUDITOR_SERVICE, AUDITOR_WORKS_SECONDS, MANIFESTS_LATE_HOURS } from '../../lambdas/archive/contract.ts';
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
+import { defined } from '../../lambdas/kernel/defined.ts';
 import type { DataStack } from '../data-stack.ts';
 import type { Settings } from '../settings.ts';
 import { type ArchiveBucket, grantVerify } from './archive-bucket.ts';
@@ -39,7 +40,7 @@ export class ArchiveAuditor extends Construct {
         [Environment.archiveBucket]: bucket.name,
         [Environment.ledgerTable]: data.ledger.table.tableName,
         [Environment.registryTable]: data.registry.tableName,
-        ...(archiveSigningKeyArn === undefined ? {} : { [Environment.archiveSigningKey]: archiveSigningKeyArn }),
+        ...defined({ [Environment.archiveSigningKey]: archiveSigningKeyArn }),
       },
     });
     grantVerify(bucket, this.auditor.role);

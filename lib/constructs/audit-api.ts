@@ -2,6 +2,7 @@ import { Duration } from 'aws-cdk-lib';
 import { Construct } from 'constructs';
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import { PAYMENTS_TIMEOUT_SECONDS } from '../../lambdas/kernel/contract/timing.ts';
+import { defined } from '../../lambdas/kernel/defined.ts';
 import type { DataStack } from '../data-stack.ts';
 import type { Settings } from '../settings.ts';
 import { type ArchiveBucket, grantReadAudit } from './archive-bucket.ts';
@@ -32,7 +33,7 @@ export class AuditApi extends Construct {
       memoryMb,
       environment: {
         [Environment.registryTable]: data.registry.tableName,
-        ...(bucket === undefined ? {} : { [Environment.archiveBucket]: bucket.name }),
+        ...defined({ [Environment.archiveBucket]: bucket?.name }),
       },
     });
     data.registry.grantIdentifyOperators(api);

@@ -4,6 +4,7 @@ import { AttributeType, BillingMode, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { type IGrantable, PolicyStatement, type PolicyStatementProps } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
+import { defined } from '../../lambdas/kernel/defined.ts';
 import type { RestoredTable } from '../restored-tables.ts';
 import { tableEncryption } from './data-key.ts';
 
@@ -107,7 +108,7 @@ function adopted(scope: Construct, { name, streamArn }: RestoredTable): ITable {
   const tableArn = `arn:${Aws.PARTITION}:dynamodb:${Aws.REGION}:${Aws.ACCOUNT_ID}:table/${name}`;
   return Table.fromTableAttributes(scope, 'Restored', {
     tableArn,
-    ...(streamArn === undefined ? {} : { tableStreamArn: streamArn }),
+    ...defined({ tableStreamArn: streamArn }),
   });
 }
 

@@ -8,6 +8,7 @@ import { Construct } from 'constructs';
 import type { EventName } from '../../lambdas/events/contract.ts';
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 import { CONSUMER_TIMEOUT_SECONDS, EVENT_SOURCE } from '../../lambdas/kernel/contract/events.ts';
+import { defined } from '../../lambdas/kernel/defined.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 import { TaskQueue } from './task-queue.ts';
 
@@ -57,7 +58,7 @@ export class EventConsumer extends Construct {
       new Rule(this, ruleId, {
         // The class and its interface differ in an optional property.
         eventBus: bus as unknown as IEventBus,
-        eventPattern: { source: [EVENT_SOURCE], detailType, ...(detail === undefined ? {} : { detail }) },
+        eventPattern: { source: [EVENT_SOURCE], detailType, ...defined({ detail }) },
         targets: [new SqsQueue(queue, { deadLetterQueue: deadLetters, maxEventAge: DELIVER_FOR })],
       });
     }

@@ -11,6 +11,7 @@ import {
 } from 'aws-cdk-lib/aws-apigateway';
 import type { Function } from 'aws-cdk-lib/aws-lambda';
 import { Construct } from 'constructs';
+import { defined } from '../../lambdas/kernel/defined.ts';
 import { type Settings, tracingOf } from '../settings.ts';
 import { answerWithProblems } from './gateway-problems.ts';
 import { RetainedLogGroup } from './retained-log-group.ts';
@@ -114,7 +115,7 @@ export class HttpApi extends Construct {
       domainName,
       restApiId: this.api.restApiId,
       stage: this.api.deploymentStage.stageName,
-      ...(basePath === undefined ? {} : { basePath }),
+      ...defined({ basePath }),
     });
     return `https://${domainName}${basePath === undefined ? '' : `/${basePath}`}`;
   }

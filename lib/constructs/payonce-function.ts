@@ -9,6 +9,7 @@ import {
   type SandboxEnvironment,
   TRACING,
 } from '../../lambdas/kernel/contract/environment.ts';
+import { defined } from '../../lambdas/kernel/defined.ts';
 import { lambdaCode } from '../lambda-code.ts';
 import { retentionOf, tracingOf } from '../settings.ts';
 import { refuseLargeEnvironment } from './environment-size.ts';
@@ -71,7 +72,7 @@ export class PayonceFunction extends Construct implements IGrantable {
       ...(isTraced ? { tracing: Tracing.ACTIVE } : {}),
       timeout: props.timeout,
       memorySize: props.memoryMb,
-      ...(props.reservedConcurrency === undefined ? {} : { reservedConcurrentExecutions: props.reservedConcurrency }),
+      ...defined({ reservedConcurrentExecutions: props.reservedConcurrency }),
       environment: {
         ...props.environment,
         POWERTOOLS_METRICS_NAMESPACE: metricNamespace(this.node),

@@ -1,6 +1,7 @@
 import type { IMetric } from 'aws-cdk-lib/aws-cloudwatch';
 import { Alarm, ComparisonOperator, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { Construct } from 'constructs';
+import { defined } from '../../lambdas/kernel/defined.ts';
 
 export interface RunbookAlarmProps {
   /** Its meaning, in a sentence that ends with a full stop. */
@@ -29,7 +30,7 @@ export class RunbookAlarm extends Alarm {
       metric,
       threshold,
       evaluationPeriods,
-      ...(datapointsToAlarm === undefined ? {} : { datapointsToAlarm }),
+      ...defined({ datapointsToAlarm }),
       comparisonOperator: isHeartbeat
         ? ComparisonOperator.LESS_THAN_THRESHOLD
         : ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,

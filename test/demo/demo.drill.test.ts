@@ -113,13 +113,11 @@ describe('the demonstration on the deployed stack', () => {
         await page.goto(lab.url);
         await page.getByLabel('Trouble').selectOption('lost-acknowledgement');
         await page.getByRole('button', { name: 'Run' }).click();
-        const scenario = found('lost-acknowledgement');
-        expect(scenario?.naive.atProcessor).toBe(2);
+        const finding = found('lost-acknowledgement');
+        expect(finding?.naive.atProcessor).toBe(2);
         const row = page.getByRole('region', { name: 'Results' }).getByRole('row').nth(1);
         await row.waitFor();
-        expect(await row.getByRole('cell').allTextContents()).toEqual(
-          cells(scenario === undefined ? [] : [scenario])[1],
-        );
+        expect(await row.getByRole('cell').allTextContents()).toEqual(cells(finding === undefined ? [] : [finding])[1]);
         await accessible(page);
 
         await page.getByRole('link', { name: 'What happened to it' }).click();

@@ -10,7 +10,7 @@ import { LEDGER_ROUTES } from '../../lambdas/operators/http/ledger-routes.ts';
 import { ORDER_ROUTES } from '../../lambdas/orders/http/order-routes.ts';
 import { PAYMENT_ROUTES } from '../../lambdas/payments/http/payment-routes.ts';
 import { parsePaymentId } from '../../lambdas/payments/ids.ts';
-import { keepLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
+import { recordLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { EVENT_ROUTES } from '../../lambdas/views/http/event-routes.ts';
 import { getOrders } from '../../lambdas/views/http/order-list.ts';

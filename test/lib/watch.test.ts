@@ -252,8 +252,8 @@ describe('alarms notify', () => {
   test('an address, over an encrypted topic to which only alarms of this account may publish', () => {
     const template = present(mailed);
     const topic = { Ref: Match.stringLikeRegexp('^WatchTopic') };
-    const alarms = alarmsOf(template);
-    expect(alarms.every((alarm) => alarm.AlarmActions?.length === 1 && alarm.OKActions?.length === 1)).toBe(true);
+    const mailedAlarms = alarmsOf(template);
+    expect(mailedAlarms.every((alarm) => alarm.AlarmActions?.length === 1 && alarm.OKActions?.length === 1)).toBe(true);
     template.hasResourceProperties('AWS::SNS::Subscription', { Protocol: 'email', Endpoint: 'ops@shop.example' });
     template.hasResourceProperties('AWS::SNS::Topic', { KmsMasterKeyId: Match.anyValue() });
     template.hasResourceProperties('AWS::SNS::TopicPolicy', {

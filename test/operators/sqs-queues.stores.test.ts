@@ -8,7 +8,7 @@ import {
 } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { SqsQueues } from '../../lambdas/operators/store/sqs-queues.ts';
-import { SqsLetterBox } from '../../lambdas/outbound/store/sqs-letter-box.ts';
+import { SqsDeadLetterStore } from '../../lambdas/outbound/store/sqs-dead-letter-store.ts';
 import { CREDENTIALS, emulatedAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 

@@ -3,7 +3,7 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { parsePaymentId } from '../../lambdas/payments/ids.ts';
-import { keepLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
+import { recordLook } from '../../lambdas/reconciliation/use/mismatch-view.ts';
 import { newDelivery } from '../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { messageOf } from '../../lambdas/webhooks/use/fan-out-webhooks.ts';
 import { differsBy, lookSubject } from '../reconciliation/mismatch-fixtures.ts';

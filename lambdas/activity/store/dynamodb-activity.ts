@@ -3,6 +3,7 @@ import { QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { LedgerRow, SortKey } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { defined } from '../../kernel/defined.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import { type Item, itemSchema } from '../../kernel/platform/items.ts';
 import { systemDigest } from '../../kernel/platform/platform.ts';
@@ -172,7 +173,7 @@ export class DynamoDbActivity implements ActivityLog {
     let after: Item | undefined;
     // Each query returns an item at least, or is the last.
     for (let queries = 0; queries < limit; queries += 1) {
-      const rest = { Limit: limit - items.length, ...(after === undefined ? {} : { ExclusiveStartKey: after }) };
+      const rest = { Limit: limit - items.length, ...defined({ ExclusiveStartKey: after }) };
       const { Items = [], LastEvaluatedKey } = await readWithRetries(this.#pacing, () =>
         this.#client.send(new QueryCommand({ ...input, ...rest })),
       );

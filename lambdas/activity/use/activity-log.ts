@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import {
   type ActivityChain,
@@ -32,7 +33,7 @@ export async function pageOfActivity(
 ): Promise<ListedActivity> {
   const from = after === undefined ? undefined : (await entryOf(log, chain, after))?.sequence;
   if (after !== undefined && from === undefined) return { kind: 'unknown_cursor' };
-  const page = { order: 'newest_first' as const, limit: limit + 1, ...(from === undefined ? {} : { from }) };
+  const page = { order: 'newest_first' as const, limit: limit + 1, ...defined({ from }) };
   const entries = await log.listActivity(chain, page);
   return { kind: 'found', entries: entries.slice(0, limit), hasMore: entries.length > limit };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import { hex } from '../../kernel/hash-chain.ts';
 import { systemDigest } from '../../kernel/platform/platform.ts';
 import { LINES_NAME, LINES_PREFIX } from '../domain/archive-object.ts';
@@ -121,7 +122,7 @@ async function readObject<Kept>(
 function parsed(text: string, object: string, line: number): ReadLine {
   try {
     const read = readLine(text);
-    const sequence = read.sequence === undefined ? {} : { sequence: read.sequence };
+    const sequence = defined({ sequence: read.sequence });
     if (read.change === 'INSERT') {
       const item = archivedItem(read.item);
       return { kind: 'row', line: { ...readChainRow(item), object, line, ...sequence }, item };

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { defined } from '../../kernel/defined.ts';
 import { systemDigest } from '../../kernel/platform/platform.ts';
 import { type ArchiveObject, LINES_PREFIX } from '../domain/archive-object.ts';
 import {
@@ -113,8 +114,7 @@ export class StoredManifests implements Manifests {
     return {
       name,
       lines: lines.length,
-      ...(first === undefined ? {} : { first }),
-      ...(last === undefined ? {} : { last }),
+      ...defined({ first, last }),
     };
   }
 }
@@ -133,7 +133,7 @@ function readManifest(text: string, number: number): Manifest {
 function markOf(text: string | undefined): LineMark | undefined {
   try {
     const { atMs, sequence, event } = readLine(text ?? '');
-    return { atMs, ...(sequence === undefined ? {} : { sequence }), ...(event === undefined ? {} : { event }) };
+    return { atMs, ...defined({ sequence, event }) };
   } catch {
     return undefined;
   }

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { eventId } from '../../events/domain/event.ts';
 import { LedgerRow, SortKey } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { parseOrderId } from '../../orders/ids.ts';
 import { parsePaymentId } from '../../payments/ids.ts';
@@ -43,7 +44,7 @@ function lineOf(digest: Digest, { eventName, dynamodb }: z.infer<typeof streamRe
   const place = {
     sequence: dynamodb.SequenceNumber,
     atMs: Math.floor(dynamodb.ApproximateCreationDateTime) * 1_000,
-    ...(event === undefined ? {} : { event }),
+    ...defined({ event }),
   };
   if (eventName === 'INSERT') return item && { ...place, change: eventName, item };
   if (was === undefined) return undefined;

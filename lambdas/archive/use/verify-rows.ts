@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import type { ChainRow } from '../domain/chain-row.ts';
 import {
   type Bounds,
@@ -142,7 +143,7 @@ export async function verifyRows(
   state: RowsState = ROWS_BEGIN,
 ): Promise<RowsState> {
   const archivedUntilMs = state.archivedUntilMs ?? given.archivedUntilMs;
-  const expected = archivedUntilMs === undefined ? {} : { archivedUntilMs };
+  const expected = defined({ archivedUntilMs });
   const request = { ...given, ...expected };
   let current: RowsState = { ...state, ...expected };
   while (current.phase !== 'done') {

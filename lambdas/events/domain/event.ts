@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { base32 } from '../../kernel/digest.ts';
 import type { Mode, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
@@ -109,7 +110,7 @@ function published<Type extends TypeOfEvent>(
       created: Math.floor(occurredAtMs / 1000),
       sequence,
       livemode: mode === 'live',
-      ...(causationId === undefined ? {} : { causation_id: causationId }),
+      ...defined({ causation_id: causationId }),
       data: { object },
     },
   };

@@ -1,6 +1,7 @@
 import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import * as z from 'zod';
 import { LONGEST_MESSAGE_SECONDS } from '../../kernel/contract/timing.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { EventName } from '../contract.ts';
 import type { MessageParking } from '../use/ledger-stream.ts';
 import { type EventOf, readEvent } from './event-schemas.ts';
@@ -50,7 +51,7 @@ export function createEventHandler<Name extends EventName, Handle>(
   { events, handler, key, handle }: EventHandlerDefinition<Name, Handle>,
   parts: EventHandlerParts<EventOf<Name>, Handle>,
 ): SqsHandler {
-  const consumer = { handler, handle, ...(key === undefined ? {} : { key }) };
+  const consumer = { handler, handle, ...defined({ key }) };
 
   const consumeBody = async (body: string): Promise<MessageResult> => {
     const message = messageOf(body);

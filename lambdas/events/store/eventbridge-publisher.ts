@@ -1,6 +1,7 @@
 import type { PutEventsResultEntry } from '@aws-sdk/client-eventbridge';
 import { EventBridgeClient, EventBridgeServiceException, PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { EVENT_SOURCE } from '../../kernel/contract/events.ts';
+import { defined } from '../../kernel/defined.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import { isAfterAttempt } from '../../kernel/platform/sdk-errors.ts';
 import { nameOfEvent, type PayonceEvent } from '../domain/event.ts';
@@ -49,7 +50,7 @@ export class EventBridgePublisher implements EventPublisher {
         Source: EVENT_SOURCE,
         DetailType: nameOfEvent(event.event),
         Detail: JSON.stringify(event),
-        ...(TraceHeader === undefined ? {} : { TraceHeader }),
+        ...defined({ TraceHeader }),
       };
     });
     const results = await this.#put(entries);

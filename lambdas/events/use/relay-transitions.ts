@@ -1,5 +1,6 @@
 import { EventMetric } from '../../kernel/contract/events.ts';
 import type { AlarmMetric } from '../../kernel/contract/metrics.ts';
+import { defined } from '../../kernel/defined.ts';
 import { isFault } from '../../kernel/faults.ts';
 import type { OnceInProcess, OperationRunner } from '../../once/use/operation-runner.ts';
 import type { OrderTransition } from '../../orders/domain/order-transition.ts';
@@ -120,7 +121,7 @@ function raiseAlarms({ alarm, alarmed }: RelayTools, records: readonly StreamRec
 
 function againFrom(records: readonly StreamRecord[], index: number): Pick<Relayed, 'againFrom'> {
   const record = index === -1 ? undefined : records[index];
-  return record === undefined ? {} : { againFrom: record.position };
+  return defined({ againFrom: record?.position });
 }
 
 function oldestOf(events: readonly PayonceEvent[]): Pick<Relayed, 'oldestMs'> {
@@ -213,7 +214,7 @@ async function prepare(
   const { transition, trace } = content;
   try {
     const event = await eventOfOutcome(tools.digest, transition, firsts);
-    if (event !== undefined) return { kind: 'event', event, ...(trace === undefined ? {} : { trace }) };
+    if (event !== undefined) return { kind: 'event', event, ...defined({ trace }) };
     return { kind: 'poison', reason: 'first_transition_missing', detail: chainOf(transition) };
   } catch (error) {
     tools.report(error);

@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { Mode, TenantId } from '../../kernel/ids.ts';
 import { EXPORTS_FOLDER, FILE_DAYS } from '../contract.ts';
@@ -163,12 +164,7 @@ export function exportObject(asked: DataExport): Record<string, unknown> {
     from,
     to,
     filters: {
-      ...(currency === undefined ? {} : { currency }),
-      ...(account === undefined ? {} : { account }),
-      ...(ofStatus === undefined ? {} : { status: ofStatus }),
-      ...(type === undefined ? {} : { type }),
-      ...(amountFromMinor === undefined ? {} : { amount_from: amountFromMinor }),
-      ...(amountToMinor === undefined ? {} : { amount_to: amountToMinor }),
+      ...defined({ currency, account, status: ofStatus, type, amount_from: amountFromMinor, amount_to: amountToMinor }),
     },
     until: seconds(untilMs),
     status,

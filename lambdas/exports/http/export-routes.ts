@@ -14,6 +14,7 @@ import { dayText } from '../../http/range-filters.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Clock } from '../../kernel/world.ts';
 import {
@@ -63,12 +64,7 @@ async function request(call: Call): Promise<Handled> {
     from: dayText(from.fromMs),
     to: dayText(to.fromMs),
     filters: {
-      ...(currency === undefined ? {} : { currency }),
-      ...(account === undefined ? {} : { account }),
-      ...(status === undefined ? {} : { status }),
-      ...(type === undefined ? {} : { type }),
-      ...(least === undefined ? {} : { amountFromMinor: least }),
-      ...(most === undefined ? {} : { amountToMinor: most }),
+      ...defined({ currency, account, status, type, amountFromMinor: least, amountToMinor: most }),
     },
     fromMs: from.fromMs,
     // Whole seconds, so that balances can be requested for the same time.

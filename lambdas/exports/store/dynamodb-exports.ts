@@ -3,6 +3,7 @@ import type { ActivityDraft } from '../../activity/domain/activity.ts';
 import { DynamoDbActivity } from '../../activity/store/dynamodb-activity.ts';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { defined } from '../../kernel/defined.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { rowsAfter } from '../../kernel/platform/rows-after.ts';
@@ -107,7 +108,7 @@ export class DynamoDbExports implements ExportStore {
             ConsistentRead: true,
             // BETWEEN includes its end, which the previous page has shown.
             Limit: limit + 1 - rows.length,
-            ...(next === undefined ? {} : { ExclusiveStartKey: next }),
+            ...defined({ ExclusiveStartKey: next }),
           }),
         ),
       );

@@ -12,6 +12,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
+import { defined } from '../../kernel/defined.ts';
 import { AmbiguousError } from '../../kernel/faults.ts';
 import { type DataExport, type FilePart, fileOf, LINK_SECONDS } from '../domain/data-export.ts';
 import type { ExportFiles } from '../use/exports.ts';
@@ -43,14 +44,14 @@ export class S3ExportFiles implements ExportFiles {
       new UploadPartCommand({ ...place, Body: Buffer.from(text) }),
     );
     if (ETag === undefined) throw new AmbiguousError('export_ambiguous', 'S3 named no part');
-    return { number: PartNumber, etag: ETag, ...(ChecksumCRC32 === undefined ? {} : { crc32: ChecksumCRC32 }) };
+    return { number: PartNumber, etag: ETag, ...defined({ crc32: ChecksumCRC32 }) };
   }
 
   async end(Key: string, UploadId: string, parts: readonly FilePart[]): Promise<boolean> {
     const Parts = parts.map(({ number, etag, crc32 }) => ({
       PartNumber: number,
       ETag: etag,
-      ...(crc32 === undefined ? {} : { ChecksumCRC32: crc32 }),
+      ...defined({ ChecksumCRC32: crc32 }),
     }));
     const ended = { Bucket: this.#bucket, Key, UploadId, MultipartUpload: { Parts } };
     return this.#unlessGone(() => this.#client.send(new CompleteMultipartUploadCommand(ended)));

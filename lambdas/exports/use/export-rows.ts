@@ -1,4 +1,5 @@
 import { decimalAmount, shownAmount } from '../../kernel/currency.ts';
+import { defined } from '../../kernel/defined.ts';
 import { placeOf } from '../../kernel/places.ts';
 import type { Payment } from '../../payments/domain/payment.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
@@ -179,7 +180,7 @@ function rowsFrom({ views, transitions }: ExportRowsTools, { columns, list, rows
         rows.push(...(await Promise.all(some.map((row) => rowsOf(row, asked.filters, read)))).flat());
       }
       const last = found.length < PAGE_ROWS ? undefined : found.at(-1);
-      return { rows, ...(last === undefined ? {} : { next: last.sort }) };
+      return { rows, ...defined({ next: last?.sort }) };
     },
   };
 }

@@ -51,7 +51,7 @@ export function listedJobs(targets: JobTargets): readonly ListedJob[] {
   return Object.entries(targets).flatMap(([target, { jobs }]) =>
     jobs.map((job) => {
       const { id, why, schedule, every, timeZone } = job;
-      const zone = timeZone === undefined ? {} : { timeZone };
+      const zone = defined({ timeZone });
       return { id, target, why, schedule, every, ...zone, maxDuration: windowOf(job) };
     }),
   );
@@ -82,3 +82,5 @@ export const TargetEnvironment = {
   queueUrl: 'TARGET_CALLS_QUEUE_URL',
   missedQueueUrl: 'MISSED_QUEUE_URL',
 } as const;
+
+import { defined } from '../../kernel/defined.ts';

@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import { JOB_WORKER_TIMEOUT_SECONDS } from '../contract/runs.ts';
 
 /** `<job id>:<scheduled time>`: the id of one run, the same for every caller and every request. */
@@ -189,5 +190,5 @@ function movedTo(cursor: string | undefined, run: JobRun, oneByOne: number | und
   const { cursor: _behind, oneByOne: _before, begunAtMs: _over, ...rest } = run;
   const moved = { ...rest, attempts: 0, version: run.version + 1 };
   if (cursor === undefined) return { ...moved, status: 'succeeded', endedAtMs: nowMs };
-  return { ...moved, cursor, ...(oneByOne === undefined ? {} : { oneByOne }) };
+  return { ...moved, cursor, ...defined({ oneByOne }) };
 }

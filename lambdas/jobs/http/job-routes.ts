@@ -14,6 +14,7 @@ import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts
 import { type Parsed, problem, refused, valid } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import type { Answer } from '../../kernel/answer.ts';
+import { defined } from '../../kernel/defined.ts';
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { RUN_RETENTION_DAYS } from '../../once/domain/idempotency.ts';
@@ -180,7 +181,7 @@ function readRequest(call: Call, jobId: string): Parsed<AcceptRun> {
     operationId: deriveRunOperation(tools.digest, { person: operator.person, method: 'POST', path, key }),
     fingerprint,
     jobId,
-    ...(scheduledForMs === undefined ? {} : { scheduledForMs }),
+    ...defined({ scheduledForMs }),
     requestedBy: causedByOperator({ request, caller: operator }),
   });
 }

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { RegistryRow, SortKey } from '../../kernel/contract/rows.ts';
 import { IdempotencyTable, KeyAttribute } from '../../kernel/contract/tables.ts';
+import { defined } from '../../kernel/defined.ts';
 import { type Item, itemSchema } from '../../kernel/platform/items.ts';
 import { RUN_RETENTION_DAYS } from '../../once/domain/idempotency.ts';
 import { type JobRun, RUN_STATUSES, type RunId, runIdOf } from '../domain/job-run.ts';
@@ -58,7 +59,7 @@ export function runRow(run: JobRun, writtenUnder?: string): Item {
   return {
     ...runKey(run.jobId, run.runId),
     ...run,
-    ...(writtenUnder === undefined ? {} : { writtenUnder }),
+    ...defined({ writtenUnder }),
     [IdempotencyTable.timeToLiveAttribute]: expirySeconds(run.endedAtMs ?? run.acceptedAtMs),
   };
 }

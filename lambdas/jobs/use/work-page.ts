@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { JOB_PAGE_SECONDS } from '../contract/jobs.ts';
 import { type JobRun, PAGE_ITEMS, type PageProgress, type RunCounts } from '../domain/job-run.ts';
@@ -45,14 +46,14 @@ export async function workPage(
     items += group.length;
   }
   const cursor = items === page.items.length ? page.next : page.items[items - 1]?.after;
-  return { counts, items, failures, ...(cursor === undefined ? {} : { cursor }) };
+  return { counts, items, failures, ...defined({ cursor }) };
 }
 
 /** The item to skip, and the cursor after it. Without a name when no item is left. */
 export async function itemToSkip(job: Job, run: JobRun): Promise<{ readonly name?: string; readonly cursor?: string }> {
   const { items, next } = await readPage(job, run, 1);
   const [item] = items;
-  return { ...(item === undefined ? {} : { name: item.name }), ...(next === undefined ? {} : { cursor: next }) };
+  return { ...defined({ name: item?.name, cursor: next }) };
 }
 
 /** Reads a page. When a job returns more items than `limit`, the run continues after the last item within the limit. */
@@ -60,7 +61,7 @@ async function readPage(job: Job, { cursor, runId, scheduledForMs }: JobRun, lim
   const page = await job.page(cursor, limit, { runId, scheduledForMs });
   const items = page.items.slice(0, limit);
   const next = items.length < page.items.length ? items.at(-1)?.after : page.next;
-  return { items, ...(next === undefined ? {} : { next }) };
+  return { items, ...defined({ next }) };
 }
 
 function sumOf(left: RunCounts, right: RunCounts): RunCounts {

@@ -16,7 +16,7 @@ export interface AlarmEntry {
 export const ALARMS = {
   /** The charge is recorded and queued for its return. */
   late_success: {
-    description: 'A processor took money for a payment that had ended, or took it twice. The resolver returns it.',
+    description: 'A processor took money for a payment that had ended, or took it twice. The resolver sends it back.',
     entry: 'late-success',
   },
   /** The fact was not posted. Exception: a refund that was given up and succeeded later is posted. */
@@ -36,7 +36,7 @@ export const ALARMS = {
   },
   messages_wait: {
     description:
-      'Messages of a queue have been retried for more than half an hour, or webhooks have been due for that long without an attempt.',
+      'Messages of a queue are tried again and again for more than half an hour, or webhooks are due for so long and not tried.',
     entry: 'events-wait',
   },
 } as const satisfies Readonly<Record<string, AlarmEntry>>;
@@ -67,16 +67,16 @@ export type OutboundMetric =
   /** The dead letter could not be stored; the fault was thrown instead. */
   | 'outbound_dead_letter_failed';
 
-/** What is counted of the archive. */
+/** Metrics of the archive. */
 export type ArchiveMetric =
   /** A manifest lists everything that arrived. */
   | 'archive_listed'
-  /** There was traffic, and nothing of it was archived for an hour. */
+  /** There was traffic, but nothing was archived for an hour. */
   | 'archive_stopped'
-  /** What a verification found. */
+  /** Differences that a verification found. */
   | 'archive_differs';
 
-/** Which dimension that names the vendor. All functions that call it count together, under one service name. */
+/** The dimension that names the vendor. All functions that call it count together, under one service name. */
 export const VENDOR_DIMENSION = 'vendor';
 export const OUTBOUND_SERVICE = 'vendors';
 

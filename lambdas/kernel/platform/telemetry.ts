@@ -35,7 +35,7 @@ export type RequestCount =
   | 'orphan_given_up'
   | 'resolved'
   | 'webhook_delivered'
-  | 'webhook_failed'
+  | 'webhook_attempt_failed'
   | 'webhook_dropped'
   | 'webhook_swept'
   | 'webhook_endpoint_disabled'

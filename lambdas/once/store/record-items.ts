@@ -3,6 +3,7 @@ import type { Answer } from '../../kernel/answer.ts';
 import { IdempotencyRow } from '../../kernel/contract/rows.ts';
 import { IdempotencyTable } from '../../kernel/contract/tables.ts';
 import { SEND_WINDOW_SECONDS } from '../../kernel/contract/timing.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId, OwnerToken, PaymentId } from '../../kernel/ids.ts';
 import { type Item, itemSchema, shardOf } from '../../kernel/platform/items.ts';
@@ -115,14 +116,14 @@ export function rowOf({
     ...recordKey(operationId),
     ...fields,
     ...(noted === undefined ? {} : { calls: noted.map(textOf).join(',') }),
-    ...(expiresAtSeconds === undefined ? {} : { [EXPIRY]: expiresAtSeconds }),
+    ...defined({ [EXPIRY]: expiresAtSeconds }),
   };
 }
 
 /** The fields of an item, not yet checked: the inverse of {@link rowOf}. */
 export function fieldsOf({ [KEY]: key, [EXPIRY]: expiresAtSeconds, ...fields }: Item): Item {
   const operationId = operationOfKey(String(key));
-  return { ...fields, operationId, ...(expiresAtSeconds === undefined ? {} : { expiresAtSeconds }) };
+  return { ...fields, operationId, ...defined({ expiresAtSeconds }) };
 }
 
 /** Only an open record has the attributes of the open-claims index. The completing write removes them. */

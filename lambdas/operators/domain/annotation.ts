@@ -1,4 +1,5 @@
 import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
+import { defined } from '../../kernel/defined.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { shownReason } from '../../payments/domain/given-reason.ts';
 import type { Annotation, TransitionDraft } from '../../payments/domain/payment.ts';
@@ -34,7 +35,7 @@ export function decideAnnotation(
 ): AnnotationDecision {
   if (annotations.has(annotationId)) return { kind: 'made_before' };
   if (annotates !== undefined && annotates > transitions.length) return { kind: 'nothing_to_annotate' };
-  const about = annotates === undefined ? {} : { annotates };
+  const about = defined({ annotates });
   const subject: Annotation = { kind: 'annotation', annotationId, reason, operator, ...about };
   const annotated = { ...payment, annotations: annotations.size + 1 };
   return { kind: 'append', draft: { type: 'payment.annotated', payment: annotated, postings: [], subject } };

@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import { book } from '../../payments/domain/bookings.ts';
 import {
@@ -104,7 +105,7 @@ export function decideChangeByOperator(
 }
 
 function recorded({ decisionId, reason, operator, override }: DecisionRequest): OperatorDecision {
-  return { kind: 'decision', decisionId, reason, operator, ...(override === undefined ? {} : { override }) };
+  return { kind: 'decision', decisionId, reason, operator, ...defined({ override }) };
 }
 
 const NOT_DONE: Failure = {

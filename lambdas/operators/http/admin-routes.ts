@@ -32,7 +32,7 @@ export interface AdminTools extends DecisionTools, KeyTools, LimitTools, Mismatc
 
 type Route = OperatorRoute<AdminTools>;
 
-/** The routes for operators, apart from those of jobs. An unknown tenant in the query of any is answered 404. */
+/** The routes for operators, except those of jobs. An unknown tenant in the query is answered with 404. */
 export const ADMIN_ROUTES: readonly Route[] = [
   postAnnotation,
   postCorrection,
@@ -48,9 +48,9 @@ export const ADMIN_ROUTES: readonly Route[] = [
   searchPayments,
   ...LIST_ROUTES,
   postRedrive,
-].map(ofKnownTenant);
+].map(forKnownTenant);
 
-function ofKnownTenant(route: Route): Route {
+function forKnownTenant(route: Route): Route {
   return {
     ...route,
     handle: async (call) => {

@@ -7,6 +7,7 @@ import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateBody, validateQuery } from '../../http/validate.ts';
 import type { Problem } from '../../kernel/answer.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import { APPROVAL_ID, approvalObject } from '../domain/approval.ts';
 import { type ApprovalOutcome, type ApprovalRefusal, approve, reject, type Verdict } from '../use/approve.ts';
@@ -43,7 +44,7 @@ async function listApprovals({ tools, request }: Call): Promise<Handled> {
   const query = validateQuery(approvalsQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
   const { limit = DEFAULT_PAGE, starting_after: after } = query.value;
-  const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
+  const page = { limit: limit + 1, ...defined({ after }) };
   const approvals = await tools.effects.listApprovals(page);
   const nowMs = tools.clock.nowMs();
   const data = approvals.slice(0, limit).map((approval) => approvalObject(approval, nowMs));

@@ -9,6 +9,7 @@ import { DEFAULT_PAGE } from '../../http/lists.ts';
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import type { BooksOwner, LedgerEntry, LedgerReader } from '../../views/use/ledger-reader.ts';
@@ -46,13 +47,9 @@ async function listEntriesOf(call: Call): Promise<Handled> {
     return refusal(problem('invalid_request', detail, 'starting_after'), request);
   }
   const asked = {
-    ...(payment === undefined ? {} : { payment }),
-    ...(account === undefined ? {} : { account }),
-    ...(currency === undefined ? {} : { currency }),
-    ...(from === undefined ? {} : { fromMs: from.fromMs }),
-    ...(to === undefined ? {} : { untilMs: to.untilMs }),
+    ...defined({ payment, account, currency, fromMs: from?.fromMs, untilMs: to?.untilMs }),
     ...day,
-    ...(after === undefined ? {} : { after }),
+    ...defined({ after }),
     limit,
   };
   const outcome = await listEntries(tools, caller, asked).catch(tooRareOrThrow);

@@ -6,6 +6,7 @@ import { validateQuery } from '../../http/validate.ts';
 import { JSON_TYPE } from '../../kernel/answer.ts';
 import type { OperatorCause } from '../../kernel/cause.ts';
 import { HIGHEST_LIMIT, type RateLimit } from '../../kernel/contract/limits.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { tenantId } from '../../kernel/ids.ts';
 import { deployedLimitOf, LIMIT_KINDS, type LimitSettings, type TenantLimit } from '../../tenants/limits.ts';
@@ -76,7 +77,7 @@ async function setLimit(call: Call): Promise<Handled> {
   const { tenant, mode, kind, rate, burst } = body;
   const owner = { tenantId: tenantId(tenant), mode };
   const own = rate === null || burst === null ? undefined : { rate, burst };
-  const limit = { kind, ...(own === undefined ? {} : { own }) };
+  const limit = { kind, ...defined({ own }) };
   const answer = {
     status: 200,
     headers: { 'content-type': JSON_TYPE },

@@ -5,6 +5,7 @@ import { DEFAULT_PAGE } from '../../http/lists.ts';
 import type { OperatorRoute } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import { validateQuery } from '../../http/validate.ts';
+import { defined } from '../../kernel/defined.ts';
 import { type Mode, tenantId } from '../../kernel/ids.ts';
 import { activityEntryQuery, activityQuery } from './ledger-schemas.ts';
 
@@ -17,7 +18,7 @@ export const getActivity: OperatorRoute<{ readonly activity: ActivityLog }> = {
     const query = validateQuery(activityQuery, request.query);
     if (query.kind === 'refused') return refusal(query.problem, request);
     const { limit = DEFAULT_PAGE, starting_after: after } = query.value;
-    const page = { limit, ...(after === undefined ? {} : { after }) };
+    const page = { limit, ...defined({ after }) };
     const listed = await pageOfActivity(tools.activity, chainOf(query.value), page);
     if (listed.kind === 'unknown_cursor') {
       const detail = 'starting_after must be the id of an entry that a page of this list has shown.';

@@ -4,6 +4,7 @@ import { DEFAULT_PAGE, pageLimit } from '../../http/lists.ts';
 import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
+import { defined } from '../../kernel/defined.ts';
 import { tenantId } from '../../kernel/ids.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import {
@@ -133,7 +134,7 @@ async function listEntries({ tools, request, id }: Call): Promise<Handled> {
     const detail = 'starting_after must be the id of an entry that a page of this queue has shown.';
     return refusal(problem('invalid_request', detail, 'starting_after'), request);
   }
-  const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
+  const page = { limit: limit + 1, ...defined({ after }) };
   const entries = await tools.queues.page(queue, page);
   const nowMs = tools.clock.nowMs();
   const data = entries.slice(0, limit).map(({ place, entry }) => entryObject(queue, idOf(queue, place), entry, nowMs));

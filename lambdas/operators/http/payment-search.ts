@@ -8,6 +8,7 @@ import { emailFilter, hasShortRange, RANGE_MESSAGE } from '../../http/range-filt
 import { validateQuery, wholeNumber } from '../../http/validate.ts';
 import { includesRole } from '../../kernel/contract/api.ts';
 import { CURRENCIES } from '../../kernel/currency.ts';
+import { defined } from '../../kernel/defined.ts';
 import { tenantId } from '../../kernel/ids.ts';
 import { LARGEST_AMOUNT } from '../../payments/http/payment-objects.ts';
 import { PAYMENT_ID } from '../../payments/ids.ts';
@@ -81,12 +82,7 @@ async function search({
   const outcome = await listPayments({ ...tools.search, books: [] }, owner, {
     // The policy of this function has no space for access to the index. The rows contain the status, too.
     byIndex: false,
-    ...(status === undefined ? {} : { status }),
-    ...(reference === undefined ? {} : { reference }),
-    ...(email === undefined ? {} : { email }),
-    ...(currency === undefined ? {} : { currency }),
-    ...(amountFromMinor === undefined ? {} : { amountFromMinor }),
-    ...(amountToMinor === undefined ? {} : { amountToMinor }),
+    ...defined({ status, reference, email, currency, amountFromMinor, amountToMinor }),
     ...pageRequest(range),
   });
   if (isTrusted || outcome.kind !== 'found') return listHandled(outcome, 'payments', request);

@@ -3,6 +3,7 @@ import { readJsonObject } from '../../http/json-body.ts';
 import { keyedCounts, readKeyedRequest } from '../../http/keyed-request.ts';
 import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
 import { type Parsed, valid } from '../../http/problems.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import { deriveAnnotationId } from '../ids.ts';
 import { type AnnotatePayment, annotatePayment } from '../use/annotate-payment.ts';
@@ -45,6 +46,6 @@ function readRequest({ tools: { digest }, ...call }: Call): Parsed<AnnotatePayme
     fingerprint,
     payment: id,
     reason,
-    ...(annotates === undefined ? {} : { annotates }),
+    ...defined({ annotates }),
   });
 }

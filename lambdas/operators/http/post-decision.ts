@@ -4,6 +4,7 @@ import { readJsonObject } from '../../http/json-body.ts';
 import { keyedCounts, readDryRun, readKeyedRequest } from '../../http/keyed-request.ts';
 import { causedByOperator, type OperatorRoute } from '../../http/operator-api.ts';
 import { type Parsed, valid } from '../../http/problems.ts';
+import { defined } from '../../kernel/defined.ts';
 import { storedOperationId } from '../../kernel/ids.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import { deriveDecisionId } from '../ids.ts';
@@ -52,8 +53,7 @@ function requestedDecision(
     kind: 'decision' as const,
     outcome,
     ...(change === undefined ? {} : { change: storedOperationId(change) }),
-    ...(chargeId === undefined ? {} : { chargeId }),
-    ...(takenMinor === undefined ? {} : { takenMinor }),
+    ...defined({ chargeId, takenMinor }),
     ...(override ? { override } : {}),
   };
   return { asked, reason, by };

@@ -3,6 +3,7 @@ import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { OperationId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
@@ -134,7 +135,7 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
           ExpressionAttributeNames: { '#pk': partition, ...(before === undefined ? {} : { '#sk': sort }) },
           ExpressionAttributeValues: {
             ':pk': RegistryRow.approvals,
-            ...(before === undefined ? {} : { ':before': before }),
+            ...defined({ ':before': before }),
           },
           ScanIndexForward: false,
           ConsistentRead: true,
@@ -154,7 +155,7 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
     const tools = { client: this.#client, registry: this.#tables.registry, pacing: this.#pacing };
     const { paymentId, commitment, id } = approval;
     const row = await readDetails(tools, paymentId, commitment, reasonItem, id);
-    return { ...approval, ...(row === undefined ? {} : { reason: row.reason }) };
+    return { ...approval, ...defined({ reason: row?.reason }) };
   }
 
   protected override itemsOf(effect: Effect & ApprovalChange): TransactItem[] {

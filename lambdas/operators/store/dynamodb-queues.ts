@@ -1,6 +1,7 @@
 import { type DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { IdempotencyTable, INDEX_SHARDS, KeyAttribute } from '../../kernel/contract/tables.ts';
+import { defined } from '../../kernel/defined.ts';
 import { DUE_SHARDS } from '../../kernel/due-sort.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
@@ -35,7 +36,7 @@ interface Rows {
 
 const orphans = (item: Item) => {
   const { event, receivedAtMs: sinceMs } = parseOrphan(item);
-  return { ...(event.paymentId === undefined ? {} : { about: event.paymentId }), part: event.chargeId, sinceMs };
+  return { ...defined({ about: event.paymentId }), part: event.chargeId, sinceMs };
 };
 
 const ROWS: Readonly<Record<Exclude<QueueName, 'claims'>, Rows>> = {
@@ -147,7 +148,7 @@ export class DynamoDbQueues implements QueueLists {
         ExpressionAttributeNames: { '#shard': partitionKey },
         ExpressionAttributeValues: { ':shard': shard, ':now': this.#pacing.clock.nowMs() },
         Limit: limit,
-        ...(from === undefined ? {} : { ExclusiveStartKey: from }),
+        ...defined({ ExclusiveStartKey: from }),
       };
       const output = await readWithRetries(this.#pacing, () => this.#client.send(new QueryCommand(input)));
       found.push(...(output.Items ?? []));

@@ -11,6 +11,7 @@ import {
 import * as z from 'zod';
 import type { RedriveRequest } from '../../events/contract.ts';
 import { firstParked } from '../../events/store/failed-redrive.ts';
+import { defined } from '../../kernel/defined.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { Functions } from '../../kernel/platform/system-platform.ts';
 import type { Clock } from '../../kernel/world.ts';
@@ -70,7 +71,7 @@ export function deployedQueues({ at, tasks, functions, ...others }: MessageQueue
       const redriveTo = REDRIVE_TARGETS[id] ?? id.replace(DEAD_LETTERS, TASKS_END);
       const redriver = functions[redriveTo];
       const isThere = isKept && (redriver !== undefined || redriveTo in received);
-      const target = isThere ? { redriveTo, ...(redriver === undefined ? {} : { redriver }) } : {};
+      const target = isThere ? { redriveTo, ...defined({ redriver }) } : {};
       return [id, { url: name.includes('/') ? name : `${base}${name}`, isKept, ...target }] as const;
     });
   return Object.fromEntries([...queues(kept, true), ...queues(received, false)]);
@@ -163,7 +164,7 @@ export class SqsQueues implements MessageQueues {
 
   async #send({ Body, MessageAttributes, Attributes }: Message, QueueUrl: string | undefined): Promise<void> {
     const { MessageGroupId } = Attributes ?? {};
-    const group = MessageGroupId === undefined ? {} : { MessageGroupId };
+    const group = defined({ MessageGroupId });
     await this.#client.send(new SendMessageCommand({ QueueUrl, MessageBody: Body, MessageAttributes, ...group }));
   }
 
@@ -202,9 +203,9 @@ function entryOf({ MessageId = '', Body = '', Attributes, MessageAttributes }: M
     id: MessageId,
     sinceMs: Number(Attributes?.SentTimestamp ?? 0),
     needsOperator: true,
-    ...(about === undefined ? {} : { about }),
+    ...defined({ about }),
     ...(given === undefined ? {} : { part: `${given.vendor} ${given.operation}` }),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ reason }),
   };
 }
 

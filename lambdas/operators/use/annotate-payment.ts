@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import { reasonFields } from '../../payments/domain/given-reason.ts';
 import { type AnnotationDecision, annotationAnswer, decideAnnotation } from '../domain/annotation.ts';
 import { type KeyedEffectOutcome, type KeyedEffectTools, type OperatorRequest, takeEffect } from './keyed-effect.ts';
@@ -15,7 +16,7 @@ export async function annotatePayment(
   { annotates, ...request }: AnnotatePayment,
 ): Promise<KeyedEffectOutcome<AnnotationRefusal>> {
   const { operationId: annotationId, reason, by } = request;
-  const about = annotates === undefined ? {} : { annotates };
+  const about = defined({ annotates });
   return takeEffect<AnnotationRefusal>(tools, {
     ...request,
     action: 'annotation.made',

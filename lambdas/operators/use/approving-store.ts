@@ -1,11 +1,11 @@
 import type { Effect, EffectOutcome, EffectStore } from '../../payments/use/effect-store.ts';
 import type { Approval, ApprovalEnd } from '../domain/approval.ts';
 
-/** What an effect does to an approval, in the same transaction. */
+/** The change of an approval in the transaction of the effect. */
 export interface ApprovalChange {
   /** A new one. */
   readonly approval?: Approval;
-  /** One that ends. Refused when it has ended or expired. */
+  /** An approval to end. Refused when it has already ended or expired. */
   readonly ended?: { readonly approval: Approval; readonly end: ApprovalEnd };
 }
 
@@ -14,6 +14,6 @@ export interface ApprovingStore extends EffectStore {
   recordEffect(effect: Effect & ApprovalChange): Promise<EffectOutcome>;
   /** A strongly consistent read. @param id from the request, not validated */
   readApproval(id: string): Promise<Approval | undefined>;
-  /** Newest first. @param after the id of the last one of the previous page */
+  /** Newest first. @param after the id of the last approval of the previous page */
   listApprovals(page: { readonly after?: string; readonly limit: number }): Promise<readonly Approval[]>;
 }

@@ -8,7 +8,7 @@ import { paymentObject, type Refund } from '../../payments/domain/payment.ts';
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import { detailsOf, personalFields } from '../../payments/domain/transition.ts';
 import type { PaymentChain } from '../../payments/use/payment-chain.ts';
-import { lookAtBooks } from '../../payments/use/queued-with.ts';
+import { booksInquiry } from '../../payments/use/queued-with.ts';
 import type { Asked } from '../domain/approval.ts';
 import {
   type DecisionOutcome,

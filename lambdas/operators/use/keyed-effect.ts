@@ -1,6 +1,7 @@
 import type { Action } from '../../activity/domain/activity.ts';
 import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
 import type { OperatorCause } from '../../kernel/cause.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId, PaymentId } from '../../kernel/ids.ts';
@@ -191,7 +192,7 @@ function writeOf<Refusal>(
       ...queued,
       inquiries,
       activity: { ...activity, details },
-      ...(ended === undefined ? {} : { ended }),
+      ...defined({ ended }),
     },
   };
 }

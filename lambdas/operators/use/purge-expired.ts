@@ -1,4 +1,5 @@
 import type { Job, JobCounts } from '../../jobs/use/job.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { DAY_MS } from '../../views/domain/views.ts';
 import type { WalkPosition } from '../../views/use/view-store.ts';
@@ -57,7 +58,7 @@ export function purgeExpired(tools: PurgeTools): Job<ToPurge> {
         const segment = (Math.floor(scheduledForMs / DAY_MS) + at.done) % SEGMENTS;
         const { after } = at;
         const { found, next } = await tools.records.walk(
-          { segment, segments: SEGMENTS, ...(after === undefined ? {} : { after }) },
+          { segment, segments: SEGMENTS, ...defined({ after }) },
           (scheduledForMs - GRACE_MS) / 1000,
         );
         at = {

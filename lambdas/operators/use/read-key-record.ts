@@ -1,4 +1,5 @@
 import type { Answer } from '../../kernel/answer.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { IdempotencyKey } from '../../kernel/idempotency-key.ts';
@@ -116,10 +117,9 @@ export async function readKeyRecord(
       state: isOver ? 'expired' : 'completed',
       owner,
       changedAtMs: recordedAtMs,
-      ...(paymentId === undefined ? {} : { paymentId }),
-      ...(request === undefined ? {} : { fingerprint: request.fingerprint }),
+      ...defined({ paymentId, fingerprint: request?.fingerprint }),
       ...(request === undefined || isOver ? {} : { answer: request.answer }),
-      ...(expiresAtSeconds === undefined ? {} : { expiresAtSeconds }),
+      ...defined({ expiresAtSeconds }),
     };
   }
   if (!CLAIMED.test(id)) return undefined;
@@ -138,8 +138,7 @@ function keyRecordOf(record: IdempotencyRecord, nowMs: number): KeyRecord {
     owner,
     fingerprint,
     claimedAtMs,
-    ...(earlier === undefined ? {} : { earlier }),
-    ...(changedAtMs === undefined ? {} : { changedAtMs }),
+    ...defined({ earlier, changedAtMs }),
   };
   if (record.status === 'INPROGRESS') {
     const open = isLeased(record, nowMs) ? 'in_progress' : 'lease_ended';
@@ -153,7 +152,7 @@ function keyRecordOf(record: IdempotencyRecord, nowMs: number): KeyRecord {
     ...base,
     state: isOver ? 'expired' : 'completed',
     expiresAtSeconds,
-    ...(calls === undefined ? {} : { calls }),
+    ...defined({ calls }),
     // An expired answer is not repeated to its client either.
     ...(isOver ? {} : { answer }),
   };

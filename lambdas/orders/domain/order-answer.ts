@@ -1,4 +1,5 @@
 import { type Answer, JSON_TYPE, jsonFields, PROBLEM_TYPE, type Problem, problemBody } from '../../kernel/answer.ts';
+import { defined } from '../../kernel/defined.ts';
 
 import { NOT_ATTEMPTED } from '../../payments/domain/payment.ts';
 import { type Order, STOCK_IN_DOUBT } from './order.ts';
@@ -13,7 +14,7 @@ export function orderObject(order: Order, details: OrderDetails): Record<string,
     amount: order.amountMinor,
     currency: order.currency,
     items: details.items.map(({ sku, quantity }) => ({ sku, quantity })),
-    ...(details.shopOrder === undefined ? {} : { shop_order: details.shopOrder }),
+    ...defined({ shop_order: details.shopOrder }),
     ...shownContacts(details),
     payment: order.paymentId,
     reservation: order.reservation.reservationId ?? null,
@@ -35,8 +36,7 @@ function shownContacts({
   return {
     email: email ?? null,
     referrer: referrer ?? null,
-    ...(affiliate === undefined ? {} : { affiliate }),
-    ...(returnUrl === undefined ? {} : { return_url: returnUrl }),
+    ...defined({ affiliate, return_url: returnUrl }),
     ...(detailsErased === undefined ? {} : { details_erased: true }),
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import type { Failure, PaymentStatus } from '../../payments/domain/payment.ts';
 import { NOT_ATTEMPTED } from '../../payments/domain/payment.ts';
 import { OPEN_CALL, type Order, type OrderDraft, type OrderTransitionType, type ReversalKind } from './order.ts';
@@ -167,8 +168,8 @@ function decideReversal(
     case 'reversed': {
       if (!isOpen) return undefined;
       // Absent when another actor reversed the payment.
-      const tried = attempt === undefined ? {} : { attempt };
-      return charged('reversal.succeeded', { status: 'reversed', ...tried, ...(by === undefined ? {} : { by }) });
+      const tried = defined({ attempt });
+      return charged('reversal.succeeded', { status: 'reversed', ...tried, ...defined({ by }) });
     }
     case 'reversal_failed': {
       const isIt = status === 'reversing' && fact.attempt === (attempt ?? 1) && (by ?? fact.by) === fact.by;
@@ -282,6 +283,6 @@ function reservation(
   sinceMs: number,
   reservationId = order.reservation.reservationId,
 ): OrderDraft {
-  const named = reservationId === undefined ? {} : { reservationId };
+  const named = defined({ reservationId });
   return { type, order: { ...order, reservation: { status, sinceMs, ...named } } };
 }

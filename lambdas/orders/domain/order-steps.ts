@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import { OPEN_CALL, type Order, type OrderDraft, type OrderTransitionType } from './order.ts';
 import {
   COMPENSATION_BOUND_MS,
@@ -185,14 +186,14 @@ function reverse(order: Order, turn: Turn): OrderStep | undefined {
 
 function reversing(order: Order, attempt: number, nowMs: number): Order {
   const { by } = order.charge;
-  const way = by === undefined ? {} : { by };
+  const way = defined({ by });
   return { ...order, charge: { status: 'reversing', sinceMs: nowMs, attempt, ...way } };
 }
 
 function release(order: Order, turn: Turn): OrderStep | undefined {
   const { status, reservationId } = order.reservation;
   if (status === 'given_up' || status === 'pending' || status === 'reserved') {
-    const named = reservationId === undefined ? {} : { reservationId };
+    const named = defined({ reservationId });
     const reservation = { status: 'releasing', sinceMs: turn.nowMs, ...named } as const;
     return append('release.pending', { ...order, reservation });
   }

@@ -6,6 +6,7 @@ import { type Parsed, problem, valid } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
+import { defined } from '../../kernel/defined.ts';
 import { type EmailHashes, hashOfNew } from '../../kernel/email-hashes.ts';
 import type { RequestCount } from '../../kernel/platform/telemetry.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
@@ -78,10 +79,7 @@ function readRequest({ tools: { digest }, ...call }: Call<OrderTools>): Parsed<C
     source,
     items,
     email,
-    ...(referrer === undefined ? {} : { referrer }),
-    ...(affiliate === undefined ? {} : { affiliate }),
-    ...(shopOrder === undefined ? {} : { shopOrder }),
-    ...(returnUrl === undefined ? {} : { returnUrl }),
+    ...defined({ referrer, affiliate, shopOrder, returnUrl }),
   });
 }
 

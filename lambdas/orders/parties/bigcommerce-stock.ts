@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import type { CallLimit } from '../../kernel/world.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
@@ -63,7 +64,7 @@ export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper
     await deadLetters.put({
       vendor,
       operation: ADJUST_OPERATION,
-      ...(orderId === undefined ? {} : { about: orderId }),
+      ...defined({ about: orderId }),
       payload: adjustment,
       attempts: 1,
       reason: `${vendor}_in_doubt`,

@@ -1,5 +1,6 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { OUTBOUND_SERVICE } from '../../kernel/contract/metrics.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { Mode } from '../../kernel/ids.ts';
@@ -89,7 +90,7 @@ function modeOf({ secrets }: PartiesConfig): Mode {
 export function reportCapped(instruments: Instruments): (email: OrderEmail) => void {
   const logger = instruments.logger(OUTBOUND_SERVICE);
   return ({ tenantId, mode, operationId, orderId, tag }) => {
-    logger.warn('email_capped', { tenantId, mode, operationId, tag, ...(orderId === undefined ? {} : { orderId }) });
+    logger.warn('email_capped', { tenantId, mode, operationId, tag, ...defined({ orderId }) });
     outboundTelemetry(instruments).count('postmark', 'outbound_capped');
   };
 }
@@ -154,7 +155,7 @@ function connect(
       deadLetters: storedOnce,
       timeoutMs: CALL_TIMEOUT_MS,
       probe,
-      ...(waitsMs === undefined ? {} : { waitsMs }),
+      ...defined({ waitsMs }),
     });
   const claimsOf = (vendor: VendorName) =>
     new DynamoDbSendingClaims(documents, registryTable, { clock, entropy, retention }, vendor);

@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { DeadLettered, GivenUp } from '../../outbound/outbound-calls.ts';
 import type { SendOutcome } from '../../outbound/send-once.ts';
@@ -63,8 +64,7 @@ export function givenUpCall({ kind, reason, mayBeApplied }: DeadLettered): Given
 /** The metadata name the order or the payment, which the redrive of a dead letter needs. */
 function emailOf({ operationId, orderId, paymentId, to, subject, text, tag }: OrderEmail): Email {
   const metadata = {
-    ...(orderId === undefined ? {} : { order: orderId }),
-    ...(paymentId === undefined ? {} : { payment: paymentId }),
+    ...defined({ order: orderId, payment: paymentId }),
   };
   return { messageId: operationId, to, subject, text, tag, metadata };
 }

@@ -1,7 +1,7 @@
 import { TerminalError } from '../../kernel/faults.ts';
 import type { CallLimit } from '../../kernel/world.ts';
 import type { DeadLetter } from '../../outbound/use/dead-letters.ts';
-import type { CallMadeAgain } from '../../outbound/use/redrive-letters.ts';
+import type { CallMadeAgain } from '../../outbound/use/redrive-dead-letters.ts';
 import { parsePaymentId } from '../../payments/ids.ts';
 import { STOCK_IN_DOUBT } from '../domain/order.ts';
 import { parseOrderId } from '../ids.ts';

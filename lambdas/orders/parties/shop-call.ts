@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { defined } from '../../kernel/defined.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import { printable } from '../../kernel/one-line.ts';
 import type { CallLimit, Clock } from '../../kernel/world.ts';
@@ -36,7 +37,7 @@ export async function postOnce(
   const headers = {
     accept: 'application/json',
     'content-type': 'application/json',
-    ...(key === undefined ? {} : { 'idempotency-key': key }),
+    ...defined({ 'idempotency-key': key }),
   };
   const text = JSON.stringify(body);
   return send({ method: 'POST', url: `${url}${path}`, headers, body: text, timeoutMs, party: policy.vendor });

@@ -1,6 +1,7 @@
 import type { DynamoDBDocumentClient, QueryCommandInput } from '@aws-sdk/lib-dynamodb';
 import { DeleteCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { OrderId } from '../../kernel/ids.ts';
 import type { Due } from '../../kernel/looks.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
@@ -113,7 +114,7 @@ export class DynamoDbOrders implements OrderStore {
         ExpressionAttributeValues: { ':pk': orderPartition(orderId), ':after': transitionSort(page.afterSequence) },
         ConsistentRead: true,
         Limit: page.limit - found.length,
-        ...(from === undefined ? {} : { ExclusiveStartKey: from }),
+        ...defined({ ExclusiveStartKey: from }),
       };
       const output = await readWithRetries(this.#pacing, () => this.#client.send(new QueryCommand(input)));
       found.push(...(output.Items ?? []).map(parseOrderTransition));

@@ -1,6 +1,7 @@
 import { hasLeftOut, leaveOut, putBack } from '../../kernel/answer.ts';
 import type { Cause } from '../../kernel/cause.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { Mode, OrderId, TenantId } from '../../kernel/ids.ts';
 import { sealOf } from '../../kernel/sealed-details.ts';
@@ -222,8 +223,8 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
     const { digest, entropy } = this.#tools;
     const contacts = contactsOf(this.#request);
     const seal = sealOf(digest, contacts, entropy.salt());
-    const found = emailHash === undefined ? {} : { emailHash };
-    const inShop = shopOrder === undefined ? {} : { shopOrder };
+    const found = defined({ emailHash });
+    const inShop = defined({ shopOrder });
     const details = { requestId, source, items, ...inShop, ...contacts, ...seal, ...found };
     const draft = createOrderDraft(order, referrer);
     return firstOrderTransition(digest, draft, details, { occurredAtMs: createdAtMs, cause });

@@ -2,6 +2,7 @@ import type { Cause } from '../../kernel/cause.ts';
 import { MetadataName } from '../../kernel/contract/metadata.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
 import { shownAmount } from '../../kernel/currency.ts';
+import { defined } from '../../kernel/defined.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
 import type { Mode, OperationId } from '../../kernel/ids.ts';
@@ -12,7 +13,7 @@ import { isAsPosted, moneyOf } from '../../payments/domain/charge-money.ts';
 import { isUnresolved } from '../../payments/domain/payment.ts';
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import { chargeOperation } from '../../payments/ids.ts';
-import { lookBeforeSend } from '../../payments/use/before-send.ts';
+import { readChargeBeforeSend } from '../../payments/use/before-send.ts';
 import { type ChangePaymentTools, changePayment } from '../../payments/use/change-payment.ts';
 import { createPayment } from '../../payments/use/create-payment.ts';
 import { type PaymentChain, readChain } from '../../payments/use/payment-chain.ts';
@@ -228,7 +229,7 @@ function paymentFact(state: PaymentState): PaymentFact {
   const money = chargeId === undefined ? undefined : moneyOf(chargeId, state);
   const { capturedMinor = 0, leftMinor = 0, pendingMinor = 0, disputedMinor = 0 } = money ?? {};
   const amounts = { capturedMinor, leftMinor, pendingMinor, disputedMinor };
-  return { kind: 'payment', status, ...amounts, ...(failure === undefined ? {} : { failure }) };
+  return { kind: 'payment', status, ...amounts, ...defined({ failure }) };
 }
 
 async function takePayment(
@@ -258,7 +259,7 @@ async function takePayment(
         capture: 'automatic',
         orderId: id,
         ...(affiliate === undefined ? {} : { metadata: { [MetadataName.affiliate]: affiliate } }),
-        ...(returnUrl === undefined ? {} : { returnUrl }),
+        ...defined({ returnUrl }),
       },
     );
   } catch (error) {
@@ -344,7 +345,7 @@ async function reserve(
 ): Promise<OrderFact> {
   const operationId = orderStepOperation(tools.digest, 'reserve', id);
   const outcome = await tools.stock.reserve(
-    { operationId, orderId: id, items, ...(shopOrder === undefined ? {} : { shopOrder }) },
+    { operationId, orderId: id, items, ...defined({ shopOrder }) },
     limitOf(tools, STOCK_TIMEOUT_MS, context),
   );
   return outcome.kind === 'reserved' ? outcome : { kind: 'reservation_refused', failure: outcome.failure };
@@ -358,7 +359,7 @@ async function release(
 ): Promise<OrderFact> {
   const { reservationId } = reservation;
   invariant(reservationId !== undefined, 'a reservation to release has an id');
-  const releasing = { reservationId, orderId: id, items, ...(shopOrder === undefined ? {} : { shopOrder }) };
+  const releasing = { reservationId, orderId: id, items, ...defined({ shopOrder }) };
   await tools.stock.release(releasing, limitOf(tools, STOCK_TIMEOUT_MS, context));
   return { kind: 'released', reservationId };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import type { OrderId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Owner } from '../../tenants/owners.ts';
@@ -33,7 +34,7 @@ export function lengthened(chain: OrderChain, transitions: readonly OrderTransit
 
 function reviewOf(transitions: readonly OrderTransition[]): Pick<OrderChain, 'reviewedAtMs'> {
   const review = transitions.findLast(({ type }) => type === 'order.review_required');
-  return review === undefined ? {} : { reviewedAtMs: review.occurredAtMs };
+  return defined({ reviewedAtMs: review?.occurredAtMs });
 }
 
 /**

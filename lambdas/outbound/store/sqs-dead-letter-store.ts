@@ -8,6 +8,7 @@ import {
   SQSServiceException,
 } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
+import { defined } from '../../kernel/defined.ts';
 import { RetryableError, TerminalError } from '../../kernel/faults.ts';
 import { isAfterAttempt } from '../../kernel/platform/sdk-errors.ts';
 import type { Queues } from '../../kernel/platform/system-platform.ts';
@@ -129,7 +130,7 @@ function takenDeadLetter({ MessageId = '', ReceiptHandle = '', Body = '', Attrib
     id: MessageId,
     receipt: ReceiptHandle,
     keptSinceMs: Number(Attributes?.SentTimestamp ?? 0),
-    ...(deadLetter === undefined ? {} : { deadLetter }),
+    ...defined({ deadLetter }),
   };
 }
 

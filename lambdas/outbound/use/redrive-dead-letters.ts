@@ -1,7 +1,7 @@
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import type { CallLimit, Clock } from '../../kernel/world.ts';
 import type { OperationRunner } from '../../once/use/operation-runner.ts';
-import type { LetterReport } from '../contract.ts';
+import type { DeadLetterReport } from '../contract.ts';
 import { redriveOperation } from '../ids.ts';
 import type { DeadLetter, DeadLetterStore, TakenDeadLetter } from './dead-letters.ts';
 

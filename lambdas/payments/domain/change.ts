@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import { moneyOf } from './charge-money.ts';
 import type { Decision } from './decide.ts';
@@ -144,7 +145,7 @@ export function commandOf(change: HoldChange | Refund): ChangeCommand {
     case 'void':
       return { kind: 'cancel' };
     case 'refund':
-      return { kind: 'refund', ...amount, ...(change.reason === undefined ? {} : { reason: change.reason }) };
+      return { kind: 'refund', ...amount, ...defined({ reason: change.reason }) };
   }
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { book } from './bookings.ts';
 import { moneyOf } from './charge-money.ts';
@@ -322,8 +323,8 @@ function appended(
 ): Decision {
   return {
     kind: 'append',
-    draft: { type, payment, postings, ...(subject === undefined ? {} : { subject }) },
-    ...(contradicts === undefined ? {} : { contradicts }),
+    draft: { type, payment, postings, ...defined({ subject }) },
+    ...defined({ contradicts }),
   };
 }
 

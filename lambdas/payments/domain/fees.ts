@@ -26,7 +26,7 @@ export function sumFees(fees: readonly Fee[], currency: string): Fees {
     .map(([each, amountMinor]) => ({ amountMinor, currency: each }))
     .sort((left, right) => (left.currency < right.currency ? -1 : 1));
   return {
-    ...(feeMinor === undefined ? {} : { feeMinor }),
+    ...defined({ feeMinor }),
     ...(otherFees.length === 0 ? {} : { otherFees }),
   };
 }
@@ -34,8 +34,7 @@ export function sumFees(fees: readonly Fee[], currency: string): Fees {
 /** Copies only the fees of an object that has them. */
 export function feesOf({ feeMinor, otherFees }: Fees): Fees {
   return {
-    ...(feeMinor === undefined ? {} : { feeMinor }),
-    ...(otherFees === undefined ? {} : { otherFees }),
+    ...defined({ feeMinor, otherFees }),
   };
 }
 
@@ -54,3 +53,5 @@ export function increaseOfFees(known: Fees, now: Fees, currency: string): readon
   const increase = sumFees([...feeList(now, currency), ...decrease], currency);
   return feeList(increase, currency).filter(({ amountMinor }) => amountMinor !== 0);
 }
+
+import { defined } from '../../kernel/defined.ts';

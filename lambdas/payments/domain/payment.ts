@@ -1,4 +1,5 @@
 import { jsonFields } from '../../kernel/answer.ts';
+import { defined } from '../../kernel/defined.ts';
 import { apiObject, everyField, shownField } from '../../kernel/fields.ts';
 import type { Mode, PaymentId, TenantId } from '../../kernel/ids.ts';
 import type { Seal } from '../../kernel/sealed-details.ts';
@@ -154,7 +155,7 @@ const PAYMENT_OBJECT = apiObject<ShownPayment>()({
   processor: shown(['processorName', 'chargeId', 'feeMinor', 'otherFees'], ({ processorName, chargeId, ...fees }) => ({
     name: processorName,
     charge_id: chargeId ?? null,
-    ...(fees.feeMinor === undefined ? {} : { fee: fees.feeMinor }),
+    ...defined({ fee: fees.feeMinor }),
     ...(fees.otherFees === undefined ? {} : { other_fees: fees.otherFees.map(feeObject) }),
   })),
   failure: shown(['failure'], ({ failure }) => failure ?? null),

@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import type { PaymentStatus, TransitionType } from './payment.ts';
 
 /**
@@ -40,9 +41,7 @@ export type Posts =
 const append = (type: TransitionType, status?: PaymentStatus, posts?: Posts, contradicts?: string): Cell => ({
   does: 'append',
   type,
-  ...(status === undefined ? {} : { status }),
-  ...(posts === undefined ? {} : { posts }),
-  ...(contradicts === undefined ? {} : { contradicts }),
+  ...defined({ status, posts, contradicts }),
 });
 const nothing = (because: string): Cell => ({ does: 'nothing', because });
 const review = (because: string): Cell => ({ does: 'review', because });

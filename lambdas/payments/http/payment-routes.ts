@@ -5,6 +5,7 @@ import { readKeyedRequest } from '../../http/keyed-request.ts';
 import { preferredWait } from '../../http/prefer-wait.ts';
 import { type Parsed, problem, valid } from '../../http/problems.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { PaymentId } from '../../kernel/ids.ts';
 import { awaitFirst } from '../../once/use/await-first.ts';
 import type { RunNotes } from '../../once/use/execute-once.ts';
@@ -39,7 +40,7 @@ const postCapture = route({
   kind: 'capture',
   step: 'capture',
   body: captureBody,
-  command: ({ amount }) => ({ kind: 'capture', ...(amount === undefined ? {} : { amountMinor: amount }) }),
+  command: ({ amount }) => ({ kind: 'capture', ...defined({ amountMinor: amount }) }),
 });
 
 const postCancel = route({
@@ -55,8 +56,7 @@ const postRefund = route({
   body: refundBody,
   command: ({ amount, reason }) => ({
     kind: 'refund',
-    ...(amount === undefined ? {} : { amountMinor: amount }),
-    ...(reason === undefined ? {} : { reason }),
+    ...defined({ amountMinor: amount, reason }),
   }),
 });
 

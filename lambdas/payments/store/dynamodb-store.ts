@@ -1,6 +1,7 @@
 import type { DynamoDBDocumentClient, QueryCommandOutput } from '@aws-sdk/lib-dynamodb';
 import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { Pacing, WriteResult } from '../../kernel/platform/attempts.ts';
@@ -165,7 +166,7 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
             ConsistentRead: true,
             ScanIndexForward: !page.newestFirst,
             Limit: page.limit - found.length,
-            ...(from === undefined ? {} : { ExclusiveStartKey: from }),
+            ...defined({ ExclusiveStartKey: from }),
           }),
         ),
       );

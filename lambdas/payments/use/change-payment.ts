@@ -1,5 +1,6 @@
 import type { Cause } from '../../kernel/cause.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
+import { defined } from '../../kernel/defined.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { Mode, OperationId, PaymentId, TenantId } from '../../kernel/ids.ts';
@@ -196,7 +197,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
       unknown,
       isRefusal: decision?.kind === 'append' && decision.draft.type.endsWith('.failed'),
       write: {
-        ...(transition === undefined ? {} : { transition }),
+        ...defined({ transition }),
         ...(unknown ? { inquiry: { operationId, paymentId, claimedAtMs } } : {}),
         ...(transition === undefined && (decideOutcome !== undefined || sent === 'maybe')
           ? this.#endedByRival(state, nowMs)

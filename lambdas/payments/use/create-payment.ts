@@ -1,6 +1,7 @@
 import { type Answer, hasLeftOut, putBack } from '../../kernel/answer.ts';
 import type { Cause } from '../../kernel/cause.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
@@ -282,9 +283,9 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
       createdAtMs: nowMs,
     });
     const details: FirstDetails = {
-      ...(orderId === undefined ? {} : { orderId }),
+      ...defined({ orderId }),
       ...notesOfNew(digest, this.#request, entropy.salt()),
-      ...(emailHash === undefined ? {} : { emailHash }),
+      ...defined({ emailHash }),
       requestId,
       ...(cause.by === 'event' ? { causationId: cause.eventId } : {}),
       processor: { account: processor.account, endpoint: processor.endpoint, apiVersion: processor.apiVersion },

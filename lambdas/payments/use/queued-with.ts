@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import { type PaymentId, storedOperationId } from '../../kernel/ids.ts';
 import { moneyOf } from '../domain/charge-money.ts';
 import type { Payment } from '../domain/payment.ts';
@@ -25,7 +26,7 @@ export function queuedWith(
     toReturn: chargesToReturn(before, transitions),
     inquiries: undecidedAtBank(before, transitions),
     ...holdToEnd(transitions),
-    ...(reopened === undefined ? {} : { reopened }),
+    ...defined({ reopened }),
   };
 }
 

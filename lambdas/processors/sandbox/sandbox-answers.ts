@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { defined } from '../../kernel/defined.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
 import type { ChargeOrder, ChargeOutcome } from '../../payments/use/processor.ts';
 import { mismatch, parse, presentable, statusFault } from '../answers.ts';
@@ -40,7 +41,7 @@ export function readChargeAnswer(order: ChargeOrder, answer: HttpAnswer, nowMs: 
     }
     case 402: {
       const { charge, ...failure } = parse(errorAnswer, answer).error;
-      return { kind: 'declined', failure: presentable(failure), ...(charge === undefined ? {} : { chargeId: charge }) };
+      return { kind: 'declined', failure: presentable(failure), ...defined({ chargeId: charge }) };
     }
     case 400:
     case 404:

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { defined } from '../../kernel/defined.ts';
 import { type Fees, sumFees } from '../../payments/domain/fees.ts';
 import { namedPayment, type ProcessorCharge, refundName } from '../../payments/domain/processor-charge.ts';
 import { presentable } from '../answers.ts';
@@ -75,8 +76,7 @@ export function processorCharge(charge: Charge): ProcessorCharge {
   const operationId = charge.metadata['operation'];
   return {
     chargeId: charge.id,
-    ...(paymentId === undefined ? {} : { paymentId }),
-    ...(operationId === undefined ? {} : { operationId }),
+    ...defined({ paymentId, operationId }),
     status: charge.status,
     amountMinor: charge.amount,
     capturedMinor: charge.amount_captured,

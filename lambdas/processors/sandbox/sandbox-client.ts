@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import { type BreakerSettings, createCallGuard } from '../../outbound/circuit-breaker.ts';
 import type { HttpAnswer } from '../../outbound/http-call.ts';
@@ -48,7 +49,7 @@ export function createSandboxClient(options: SandboxClientOptions): Processor {
     clock,
     probe: async () => readHealthAnswer(await get('/health', PROBE_TIMEOUT_MS), clock.nowMs()),
     isFailure: isProcessorUnhealthy,
-    ...(options.onBreakerOpened === undefined ? {} : { onOpened: options.onBreakerOpened }),
+    ...defined({ onOpened: options.onBreakerOpened }),
   });
 
   return {
@@ -98,6 +99,6 @@ function chargeBody(order: ChargeOrder): CreateCharge {
     source: order.source,
     capture: order.capture,
     metadata: chargeMetadata(order),
-    ...(order.returnUrl === undefined ? {} : { return_url: order.returnUrl }),
+    ...defined({ return_url: order.returnUrl }),
   };
 }

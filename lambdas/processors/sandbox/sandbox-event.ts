@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { defined } from '../../kernel/defined.ts';
 import { parsePaymentId } from '../../payments/ids.ts';
 import { type EventSource, id, otherMode, type ReadEvent, readEventBody, unreadable } from '../event-body.ts';
 import { EVENT_TYPES, type SandboxEvent } from './sandbox-api.ts';
@@ -27,6 +28,6 @@ export function readSandboxEvent(source: EventSource, body: Uint8Array): ReadEve
   const { id: eventId, type, livemode, data } = checked.data;
   if (livemode !== (source.mode === 'live')) return otherMode(livemode, source);
   const paymentId = parsePaymentId(data.payment ?? '');
-  const named = paymentId === undefined ? {} : { paymentId };
+  const named = defined({ paymentId });
   return { kind: 'event', event: { ...source, eventId, type, chargeId: data.charge, ...named } };
 }

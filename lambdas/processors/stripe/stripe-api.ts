@@ -1,5 +1,6 @@
 import { Stripe } from 'stripe';
 import * as z from 'zod';
+import { defined } from '../../kernel/defined.ts';
 import { AmbiguousError, isFault, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import type { Mode } from '../../kernel/ids.ts';
 import type { CallLimit, Clock } from '../../kernel/world.ts';
@@ -62,7 +63,7 @@ export type CallStripe = <T>(
 ) => Promise<StripeAnswer<T>>;
 
 export function createStripeApi({ apiKey, mode, clock, baseUrl = STRIPE_URL, send }: StripeOptions): CallStripe {
-  const httpClient = stripeTransport({ baseUrl, mode, clock, ...(send === undefined ? {} : { send }) });
+  const httpClient = stripeTransport({ baseUrl, mode, clock, ...defined({ send }) });
   return async (call, schema) => {
     let isSent = false;
     const makeRequest: typeof httpClient.makeRequest = async (...request) => {
@@ -130,7 +131,7 @@ function refusalIn(error: unknown, nowMs: number): StripeRefusal {
   if (!refused) throw faultOfStatus(status, retryAfter, nowMs);
   const intentId = paymentIntentOf.safeParse(error.payment_intent).data?.id;
   const failure = failureOf(error);
-  return { kind: 'refused', status, failure, ...(intentId === undefined ? {} : { intentId }) };
+  return { kind: 'refused', status, failure, ...defined({ intentId }) };
 }
 
 const REFUSALS: ReadonlySet<number> = new Set([400, 404, 422]);

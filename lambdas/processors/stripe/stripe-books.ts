@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import { AmbiguousError } from '../../kernel/faults.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { ProcessorCharge } from '../../payments/domain/processor-charge.ts';
@@ -203,7 +204,7 @@ async function intentsWithin(
       created: { gte: fromSeconds, lt: untilSeconds },
       limit: PAGE,
       expand: WHOLE_IN_LIST,
-      ...(last === undefined ? {} : { starting_after: last.id }),
+      ...defined({ starting_after: last?.id }),
     };
     const options = { timeout: left() };
     const { data, has_more } = mustBeDone(
@@ -232,7 +233,7 @@ function readCursor(cursor: string | undefined): ListPlace | undefined {
   const [fromSeconds, lengthSeconds] = [Number(from), Number(length)];
   const isOurs = Number.isSafeInteger(fromSeconds) && Number.isSafeInteger(lengthSeconds) && lengthSeconds > 0;
   invariant(isOurs, 'a cursor must come from an earlier answer of this list');
-  return { fromSeconds, lengthSeconds, ...(afterId === undefined ? {} : { afterId }) };
+  return { fromSeconds, lengthSeconds, ...defined({ afterId }) };
 }
 
 function unexpected(message: string): AmbiguousError {

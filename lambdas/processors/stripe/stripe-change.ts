@@ -1,4 +1,5 @@
 import type { Stripe } from 'stripe';
+import { defined } from '../../kernel/defined.ts';
 import { AmbiguousError } from '../../kernel/faults.ts';
 import type { Fact } from '../../payments/domain/facts.ts';
 import type { ChangeOrder, ChangeOutcome } from '../../payments/use/processor.ts';
@@ -145,7 +146,7 @@ export async function refundsOf(
       payment_intent: id,
       limit: PAGE,
       expand: REFUND_FEES,
-      ...(last === undefined ? {} : { starting_after: last.id }),
+      ...defined({ starting_after: last?.id }),
     };
     const options = { timeout: timeLeft() };
     const { data, has_more } = mustBeDone(await call((stripe) => stripe.refunds.list(params, options), refundList));

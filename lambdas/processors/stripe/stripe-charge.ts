@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import type { DisputeFact, RefundFact } from '../../payments/domain/facts.ts';
 import { type Fees, sumFees } from '../../payments/domain/fees.ts';
 import type { CancelReason, Dispute, Refund } from '../../payments/domain/payment.ts';
@@ -79,8 +80,7 @@ export function processorCharge(
   const operationId = intent.metadata['operation'];
   return {
     chargeId: intent.id,
-    ...(paymentId === undefined ? {} : { paymentId }),
-    ...(operationId === undefined ? {} : { operationId }),
+    ...defined({ paymentId, operationId }),
     ...standingOf(intent),
     amountMinor: exactMinor(intent.amount, currency),
     capturedMinor: exactMinor(intent.amount_received, currency),

@@ -1,5 +1,6 @@
 import type { Stripe } from 'stripe';
 import * as z from 'zod';
+import { defined } from '../../kernel/defined.ts';
 import { RetryableError } from '../../kernel/faults.ts';
 import { type BreakerSettings, createCallGuard } from '../../outbound/circuit-breaker.ts';
 import type { ChargeOrder, ChargeOutcome, Processor } from '../../payments/use/processor.ts';
@@ -58,7 +59,7 @@ export function createStripeClient(options: StripeClientOptions): Processor {
     },
     isFailure: isProcessorUnhealthy,
     clock,
-    ...(options.onBreakerOpened === undefined ? {} : { onOpened: options.onBreakerOpened }),
+    ...defined({ onOpened: options.onBreakerOpened }),
   });
 
   return {
@@ -96,7 +97,7 @@ async function charge(
   const answer = await call((stripe) => stripe.paymentIntents.create(params, options), intentObject);
   if (answer.kind === 'done') return outcomeOf(order, answer.value);
   const { status, failure, intentId } = answer;
-  const named = intentId === undefined ? {} : { chargeId: intentId };
+  const named = defined({ chargeId: intentId });
   return { kind: status === 402 ? 'declined' : 'rejected', failure, ...named };
 }
 

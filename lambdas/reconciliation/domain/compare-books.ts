@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import type { PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { moneyOf } from '../../payments/domain/charge-money.ts';
@@ -93,8 +94,7 @@ function compareMoney(
 
 function aboutPayment({ paymentId, paymentStatus }: InLedger): Pick<Mismatch, 'paymentId' | 'paymentStatus'> {
   return {
-    ...(paymentId === undefined ? {} : { paymentId }),
-    ...(paymentStatus === undefined ? {} : { paymentStatus }),
+    ...defined({ paymentId, paymentStatus }),
   };
 }
 

@@ -4,6 +4,7 @@ import { DEFAULT_PAGE, pageLimit } from '../../http/lists.ts';
 import type { OperatorRoute } from '../../http/operator-api.ts';
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, LAST_SECOND, validateQuery, wholeNumber } from '../../http/validate.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Operator } from '../../tenants/operators.ts';
 import type { ViewStore } from '../../views/use/view-store.ts';
 import { MISMATCH_ID, type OpenMismatch } from '../domain/mismatch-view.ts';
@@ -39,9 +40,7 @@ async function listOpenMismatches({ tools, request }: Call): Promise<Handled> {
   const { limit = DEFAULT_PAGE, starting_after: after, created_from: createdFrom, created_to: createdTo } = query.value;
   const listed = await listMismatches(tools.views, {
     limit,
-    ...(after === undefined ? {} : { after }),
-    ...(createdFrom === undefined ? {} : { createdFrom }),
-    ...(createdTo === undefined ? {} : { createdTo }),
+    ...defined({ after, createdFrom, createdTo }),
   });
   if (listed.kind === 'unknown_cursor') {
     return refusal(problem('invalid_request', `${listed.param} must be the id of a mismatch.`, listed.param), request);

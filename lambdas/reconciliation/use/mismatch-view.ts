@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import { ALL_MISMATCHES, FIRST_PLACE, LAST_PLACE } from '../../views/domain/lists.ts';
@@ -123,7 +124,7 @@ export async function listMismatches(
 ): Promise<ListedMismatches> {
   const place = after === undefined ? undefined : mismatchPlace(after);
   if (after !== undefined && place === undefined) return { kind: 'unknown_cursor', param: 'starting_after' };
-  const page = { ...range, ...(place === undefined ? {} : { after: place }) };
+  const page = { ...range, ...defined({ after: place }) };
   const { rows, hasMore } = await listPage(views, { partitions: [ALL_MISMATCHES] }, page);
   return { kind: 'found', open: rows.map(openMismatchOf), hasMore };
 }

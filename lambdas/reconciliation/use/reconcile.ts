@@ -1,5 +1,6 @@
 import { type Job, type JobCounts, ONE_DONE, ONE_LEFT } from '../../jobs/use/job.ts';
 import type { JobMarks } from '../../jobs/use/job-marks.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { PaymentId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { isOutcome } from '../../payments/domain/payment.ts';
@@ -348,7 +349,7 @@ class Look {
   async #keep(about: LookSubject, mismatches: readonly Mismatch[]): Promise<void> {
     const { books, owner, subject, createdAtMs, currency } = about;
     const mismatch = mismatches.find((each) => each.currency === currency);
-    const named = { books, ...(owner === undefined ? {} : { owner }), subject, createdAtMs, currency };
+    const named = { books, ...defined({ owner }), subject, createdAtMs, currency };
     const recorded = await recordLook(this.#tools, named, mismatch, this.#beganAtMs);
     if (recorded !== undefined) this.#tools.observer.difference(recorded.change, recorded.open);
   }
@@ -377,5 +378,5 @@ function chargesOf(listed: readonly ListedCharge[]): readonly ProcessorCharge[] 
 }
 
 function withoutTransitions({ paymentId }: ProcessorCharge) {
-  return { ...(paymentId === undefined ? {} : { paymentId }), transitions: [] };
+  return { ...defined({ paymentId }), transitions: [] };
 }

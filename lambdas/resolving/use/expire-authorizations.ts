@@ -1,4 +1,5 @@
 import { type Job, type JobCounts, ONE_DONE, ONE_LEFT } from '../../jobs/use/job.ts';
+import { defined } from '../../kernel/defined.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import { fingerprintOf } from '../../kernel/fingerprint.ts';
 import { invariant } from '../../kernel/invariant.ts';
@@ -46,10 +47,10 @@ export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<H
       // A deployment without processors cannot end any hold.
       if (shortestMs === Infinity) return { items: [] };
       const beforeMs = Math.min(scheduledForMs, clock.nowMs()) - shortestMs - MARGIN_MS;
-      const page = await holds.dueBefore(beforeMs, { limit, ...(cursor === undefined ? {} : { cursor }) });
+      const page = await holds.dueBefore(beforeMs, { limit, ...defined({ cursor }) });
       return {
         items: page.rows.map(({ row, cursor: after }) => ({ thing: row, name: row.paymentId, after })),
-        ...(page.next === undefined ? {} : { next: page.next }),
+        ...defined({ next: page.next }),
       };
     },
     handle: (hold, { runId, deadlineMs }) => handleHold({ ...tools, cause: { by: 'run', runId } }, hold, deadlineMs),

@@ -1,6 +1,7 @@
 import type { Job, JobCounts } from '../../jobs/use/job.ts';
 import { type Piece, piecesJob } from '../../jobs/use/pieces-job.ts';
 import type { Cause } from '../../kernel/cause.ts';
+import { defined } from '../../kernel/defined.ts';
 import { NO_PARTIES, type OrderTools } from '../../orders/use/order-calls.ts';
 import { type Resolved, type ResolveTools, resolveClaims, resolveInquiries } from './resolve.ts';
 import { finishOrderClaim, resolveOrders } from './resolve-orders.ts';
@@ -34,7 +35,7 @@ export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQ
   const payments = ({ cause, deadlineMs }: Sweep): ResolveTools => ({
     ...tools,
     cause,
-    ...(deadlineMs === undefined ? {} : { deadlineMs }),
+    ...defined({ deadlineMs }),
     finishOther: (record) => finishOrderClaim({ ...orders, cause }, record),
   });
   const onResolved =

@@ -1,5 +1,6 @@
 import type { Cause } from '../../kernel/cause.ts';
 import { REQUEST_BUDGET_SECONDS } from '../../kernel/contract/timing.ts';
+import { defined } from '../../kernel/defined.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../kernel/faults.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import { invariant } from '../../kernel/invariant.ts';
@@ -136,7 +137,7 @@ async function finish(allTools: ResolveTools, record: OpenRecord, { first, state
     cause,
     ...termsOf(first.payment),
     ...notesOf(details),
-    ...(details.orderId === undefined ? {} : { orderId: details.orderId }),
+    ...defined({ orderId: details.orderId }),
   });
   return outcome.kind;
 }

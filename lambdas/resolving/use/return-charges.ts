@@ -9,7 +9,7 @@ import { type ChargeToReturn, returnSchedule } from '../../payments/use/payment-
 import { pinnedProcessor } from '../../payments/use/pinned-processor.ts';
 import type { ChangeOrder } from '../../payments/use/processor.ts';
 import { returnOperation } from '../ids.ts';
-import { type Came, each, elsewhere, type ItemResult, type Resolved, type ResolveTools } from './resolve.ts';
+import { each, elsewhere, type ItemResult, type Resolved, type ResolveTools } from './resolve.ts';
 
 const SEND_TIMEOUT_MS = 8_000;
 const MAX_AT_ONCE = 1_000;

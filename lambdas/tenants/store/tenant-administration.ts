@@ -8,6 +8,7 @@ import { KEY_ID, type KeyId, type OperatorCause } from '../../kernel/cause.ts';
 import type { Role } from '../../kernel/contract/api.ts';
 import { RegistryRow } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
+import { defined } from '../../kernel/defined.ts';
 import { base32 } from '../../kernel/digest.ts';
 import type { TenantId } from '../../kernel/ids.ts';
 import { tenantId } from '../../kernel/ids.ts';
@@ -334,7 +335,7 @@ export class TenantAdministration implements KeyAdministration {
     const found: Found[] = [];
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
       const after = found.at(-1)?.id;
-      const page = await read({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+      const page = await read({ limit: PAGE, ...defined({ after }) });
       found.push(...page);
       if (page.length < PAGE) break;
     }

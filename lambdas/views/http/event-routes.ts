@@ -5,6 +5,7 @@ import { hasOneCursor, listHandled, ONE_CURSOR, pageOf, pageRequest } from '../.
 import { problem } from '../../http/problems.ts';
 import { emptyQuery, validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
+import { defined } from '../../kernel/defined.ts';
 import { listEvents, type ReadEventTools, readOwnEvent } from '../use/read-event.ts';
 import type { ViewStore } from '../use/view-store.ts';
 
@@ -40,7 +41,7 @@ async function list({ tools, caller, request }: Call<EventsTools>): Promise<Hand
   const query = validateQuery(eventsQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
   const { type, ...page } = query.value;
-  const outcome = await listEvents(tools, caller, { ...(type === undefined ? {} : { type }), ...pageRequest(page) });
+  const outcome = await listEvents(tools, caller, { ...defined({ type }), ...pageRequest(page) });
   return listHandled(outcome, 'events', request);
 }
 

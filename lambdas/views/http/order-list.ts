@@ -4,6 +4,7 @@ import { hasOneCursor, listHandled, ONE_CURSOR, pageOf, pageRequest } from '../.
 import { emailFilter } from '../../http/range-filters.ts';
 import { validateQuery } from '../../http/validate.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
+import { defined } from '../../kernel/defined.ts';
 import { ORDER_STATUSES } from '../../orders/domain/order.ts';
 import { ORDER_ID } from '../../orders/ids.ts';
 import { type ListOrdersTools, listOrders } from '../use/list-orders.ts';
@@ -28,7 +29,7 @@ export const getOrders: Route<ListOrdersTools> = {
     const query = validateQuery(ordersQuery, request.query);
     if (query.kind === 'refused') return refusal(query.problem, request);
     const { status, email, ...page } = query.value;
-    const filters = { ...(status === undefined ? {} : { status }), ...(email === undefined ? {} : { email }) };
+    const filters = { ...defined({ status, email }) };
     const asked = { ...filters, ...pageRequest(page) };
     return listHandled(await listOrders(tools, caller, asked), 'orders', request);
   },

@@ -3,6 +3,7 @@ import { type Call, type Handled, refusal } from '../../http/authenticated-api.t
 import { hasOneCursor, listHandled, ONE_CURSOR, pageOf, pageRequest } from '../../http/lists.ts';
 import { amountFilter, emailFilter, hasShortRange, RANGE_MESSAGE } from '../../http/range-filters.ts';
 import { freeText, validateQuery } from '../../http/validate.ts';
+import { defined } from '../../kernel/defined.ts';
 import { DISPUTE_STATUSES, PAYMENT_STATUSES } from '../../payments/domain/payment.ts';
 import { LARGEST_AMOUNT } from '../../payments/http/payment-objects.ts';
 import { DISPUTE_ID, PAYMENT_ID } from '../../payments/ids.ts';
@@ -63,11 +64,7 @@ export async function showPayments({ tools, caller, request }: Call<ListPayments
   if (query.kind === 'refused') return refusal(query.problem, request);
   const { status, reference, charge_id: chargeId, amount: amountMinor, email, ...page } = query.value;
   const outcome = await listPayments(tools, caller, {
-    ...(status === undefined ? {} : { status }),
-    ...(reference === undefined ? {} : { reference }),
-    ...(chargeId === undefined ? {} : { chargeId }),
-    ...(amountMinor === undefined ? {} : { amountMinor }),
-    ...(email === undefined ? {} : { email }),
+    ...defined({ status, reference, chargeId, amountMinor, email }),
     ...pageRequest(page),
   });
   return listHandled(outcome, 'payments', request);
@@ -77,6 +74,6 @@ export async function showDisputes({ tools, caller, request }: Call<ListDisputes
   const query = validateQuery(disputesQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
   const { status, ...page } = query.value;
-  const asked = { ...(status === undefined ? {} : { status }), ...pageRequest(page) };
+  const asked = { ...defined({ status }), ...pageRequest(page) };
   return listHandled(await listDisputes(tools, caller, asked), 'disputes', request);
 }

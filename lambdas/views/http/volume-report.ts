@@ -3,6 +3,7 @@ import { type Call, found, type Handled, refusal } from '../../http/authenticate
 import { problem } from '../../http/problems.ts';
 import { day, dayText } from '../../http/range-filters.ts';
 import { validateQuery } from '../../http/validate.ts';
+import { defined } from '../../kernel/defined.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import { currency } from '../../payments/http/payment-objects.ts';
 import { DAY_MS } from '../domain/views.ts';
@@ -38,7 +39,7 @@ export async function showVolumes({ tools, caller, request }: Call<ReadVolumesTo
   try {
     const volumes = await readVolumes(tools.views, caller, {
       ...days,
-      ...(only === undefined ? {} : { currency: only }),
+      ...defined({ currency: only }),
     });
     return found({ object: 'list', data: volumes.map(volumeObject), has_more: false });
   } catch (error) {

@@ -2,6 +2,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { DeleteCommand, GetCommand, PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import * as z from 'zod';
 import { KeyAttribute, ViewsTable } from '../../kernel/contract/tables.ts';
+import { defined } from '../../kernel/defined.ts';
 import { type Pacing, readWithRetries, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 import { type TransactItem, transactOnce } from '../../once/store/transact-items.ts';
@@ -129,8 +130,7 @@ function itemOf(row: ViewRow): Item {
   const { list, chainId, sequence, body } = row;
   return {
     ...keyOf(row),
-    ...(list === undefined ? {} : { [LIST]: list }),
-    ...(chainId === undefined ? {} : { chain: chainId }),
+    ...defined({ [LIST]: list, chain: chainId }),
     sequence,
     body,
   };
@@ -141,7 +141,7 @@ export function parseViewRow(item: Item): ViewRow {
   return {
     partition: pk,
     sort: sk,
-    ...(list === undefined ? {} : { list }),
+    ...defined({ list }),
     ...(chain === undefined ? {} : { chainId: chain as ChainId }),
     sequence,
     body,

@@ -1,5 +1,6 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 import { QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { defined } from '../../kernel/defined.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts';
 import type { Item } from '../../kernel/platform/items.ts';
@@ -32,7 +33,7 @@ export async function queryRange(source: RowSource, range: ViewRange): Promise<r
   for (let query = 0; query < MAX_QUERIES; query += 1) {
     const input = {
       TableName: table,
-      ...(index === undefined ? {} : { IndexName: index }),
+      ...defined({ IndexName: index }),
       KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :until',
       ExpressionAttributeNames: { '#pk': partitionKey, '#sk': sortKey },
       ExpressionAttributeValues: { ':pk': partition, ':from': from, ':until': until },
@@ -40,7 +41,7 @@ export async function queryRange(source: RowSource, range: ViewRange): Promise<r
       ConsistentRead: consistent,
       // BETWEEN includes its end, which is outside the range.
       Limit: limit + 1 - rows.length,
-      ...(next === undefined ? {} : { ExclusiveStartKey: next }),
+      ...defined({ ExclusiveStartKey: next }),
     };
     const page = await readWithRetries(pacing, () => client.send(new QueryCommand(input)));
     rows.push(...(page.Items ?? []).map(parse).filter(({ sort }) => sort !== until));

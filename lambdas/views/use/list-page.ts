@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import { placeOf } from '../../kernel/places.ts';
 import { FIRST_PLACE, idOf, LAST_PLACE, type ViewList } from '../domain/lists.ts';
 import type { ViewRow } from '../domain/views.ts';
@@ -137,8 +138,7 @@ export async function listFrom(
   const ahead = before === undefined ? undefined : await placed(before);
   if (before !== undefined && ahead === undefined) return { kind: 'unknown_cursor', param: 'ending_before' };
   const listed = await list({
-    ...(behind === undefined ? {} : { after: behind }),
-    ...(ahead === undefined ? {} : { before: ahead }),
+    ...defined({ after: behind, before: ahead }),
   });
   return { kind: 'found', ...listed };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { ViewList } from '../domain/lists.ts';
 import type { ViewRow } from '../domain/views.ts';
@@ -58,7 +59,7 @@ async function refill(
   // A trailing space, the lowest printable character, gives the next possible sort key.
   const begin = last === undefined || descending ? from : `${last.sort} `;
   const end = last === undefined || !descending ? until : last.sort;
-  const within = { partition, ...(indexed === undefined ? {} : { indexed }), from: begin, until: end };
+  const within = { partition, ...defined({ indexed }), from: begin, until: end };
   source.rows = await views.range({ ...within, descending, consistent, limit: share });
   source.more = source.rows.length === share;
 }

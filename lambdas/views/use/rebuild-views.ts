@@ -1,4 +1,5 @@
 import { ViewsRow } from '../../kernel/contract/rows.ts';
+import { defined } from '../../kernel/defined.ts';
 import { isFault } from '../../kernel/faults.ts';
 import type { Clock } from '../../kernel/world.ts';
 import type { ChainId } from '../../payments/ids.ts';
@@ -242,7 +243,7 @@ class Rebuild {
   async #compareRow(row: ViewRow): Promise<void> {
     if (isOfComparison(row)) return;
     const { partition, sort, chainId } = row;
-    const suspect = { key: { partition, sort }, ...(chainId === undefined ? {} : { chainId }) };
+    const suspect = { key: { partition, sort }, ...defined({ chainId }) };
     if ((await this.#differenceOfRow(suspect, row)) !== undefined) this.#suspect(suspect);
   }
 

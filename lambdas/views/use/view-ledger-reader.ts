@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import { placeOf } from '../../kernel/places.ts';
@@ -97,14 +98,14 @@ export class ViewLedgerReader implements LedgerReader {
       const dayMs = Number(row.sort);
       if (dayMs + DAY_MS > untilMs) break;
       if (openFromMs === undefined || openFromMs < dayMs) {
-        const open = { ...(openFromMs === undefined ? {} : { fromMs: openFromMs }), untilMs: dayMs };
+        const open = { ...defined({ fromMs: openFromMs }), untilMs: dayMs };
         sums = addedSums(sums, await sumEntries(this.#views, owner, open, false));
       }
       sums = addedSums(sums, closed);
       openFromMs = dayMs + DAY_MS;
     }
     const open = {
-      ...(openFromMs === undefined ? {} : { fromMs: openFromMs }),
+      ...defined({ fromMs: openFromMs }),
       ...(untilMs === Infinity ? {} : { untilMs }),
     };
     return addedSums(sums, await sumEntries(this.#views, owner, open, false));

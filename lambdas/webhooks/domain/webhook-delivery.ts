@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { base32 } from '../../kernel/digest.ts';
 import { parseRetryAfter } from '../../kernel/retry-after.ts';
@@ -160,7 +161,7 @@ export function newDelivery(
     eventId,
     type,
     occurredAtMs,
-    ...(body === undefined ? {} : { body }),
+    ...defined({ body }),
     id: deriveDeliveryId(digest, endpoint.id, message),
     endpointId: endpoint.id,
     revision: 1,

@@ -15,6 +15,7 @@ import { type Parsed, type ProblemCode, problem, valid } from '../../http/proble
 import { emptyQuery, validateBody, validateQuery } from '../../http/validate.ts';
 import type { Answer } from '../../kernel/answer.ts';
 import { Scopes } from '../../kernel/contract/api.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { KeyScope } from '../../kernel/idempotency-key.ts';
 import { deliveryObject, isDeliveryId } from '../domain/webhook-delivery.ts';
@@ -59,7 +60,7 @@ const postEndpoint: Route = {
     const { request, scope, body } = keyed.value;
     const { url, events, description } = body;
     const endpointId = deriveEndpointId(call.tools.digest, scope);
-    const wishes = { url, events, ...(description === undefined ? {} : { description }) };
+    const wishes = { url, events, ...defined({ description }) };
     return handled(call, await createEndpoint(call.tools, { ...request, ...wishes, endpointId }));
   },
 };
@@ -159,7 +160,7 @@ async function deliveries(call: Call): Promise<Handled> {
     const detail = 'starting_after must be the id of a delivery that a page of this list has shown.';
     return refusal(problem('invalid_request', detail, 'starting_after'), request);
   }
-  const page = { limit: limit + 1, ...(after === undefined ? {} : { after }) };
+  const page = { limit: limit + 1, ...defined({ after }) };
   const listed = await tools.webhooks.listDeliveries(id, page);
   return found({
     object: 'list',
@@ -255,7 +256,7 @@ async function replay(call: Call): Promise<Handled> {
     replayId: deriveReplayId(call.tools.digest, scope),
     fromMs: from * 1000,
     untilMs: to * 1000,
-    ...(events === undefined ? {} : { events }),
+    ...defined({ events }),
   });
   return handled(call, outcome);
 }

@@ -52,16 +52,16 @@ export async function runWebhookTasks(
     context,
     parking,
   });
-  const outcomes = results.flatMap(({ came }) => came.outcomes);
+  const outcomes = results.flatMap(({ result }) => result.outcomes);
   const times = (...named: readonly Outcome[]): number => outcomes.filter((each) => named.includes(each)).length;
   const counts = {
     webhook_delivered: times('delivered', 'delivered_late'),
-    webhook_failed: times('failed', 'failed_late'),
+    webhook_attempt_failed: times('failed', 'failed_late'),
     webhook_dropped: times('dropped'),
     webhook_endpoint_disabled: times('disabled'),
   };
   telemetry.run('send webhooks', counts, { messages: Records.length, failed: times('error'), ...counts });
-  const failed = results.filter(({ came }) => came.left === 'waits');
+  const failed = results.filter(({ result }) => result.left === 'waits');
   return { batchItemFailures: failed.map(({ messageId }) => ({ itemIdentifier: messageId })) };
 }
 

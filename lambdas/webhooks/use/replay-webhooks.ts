@@ -1,4 +1,5 @@
 import type { ActivityDraft } from '../../activity/domain/activity.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import type { Clock } from '../../kernel/world.ts';
 import { commitOnce } from '../../once/use/execute-once.ts';
@@ -66,7 +67,7 @@ export async function acceptReplay(
         status: 'running',
         fromMs,
         untilMs,
-        ...(events === undefined ? {} : { events }),
+        ...defined({ events }),
         sent: 0,
         ...dueFrom(nowMs, nowMs),
         createdAtMs: nowMs,
@@ -164,7 +165,7 @@ function released(book: EndpointBook, { endpointId, id }: WebhookReplay): Pick<W
 }
 
 function ranged({ tenantId, mode, fromMs, untilMs, cursor }: WebhookReplay) {
-  return { tenantId, mode, fromMs, untilMs, ...(cursor === undefined ? {} : { cursor }) };
+  return { tenantId, mode, fromMs, untilMs, ...defined({ cursor }) };
 }
 
 async function deliveriesOf(

@@ -1,6 +1,7 @@
 import type { Action, ActivityDraft } from '../../activity/domain/activity.ts';
 import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
 import type { OperatorCause, RequestCause } from '../../kernel/cause.ts';
+import { defined } from '../../kernel/defined.ts';
 import type { Fingerprint } from '../../kernel/fingerprint.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { Clock } from '../../kernel/world.ts';
@@ -69,7 +70,7 @@ export async function createEndpoint(
         id: endpointId,
         url,
         events,
-        ...(description === undefined ? {} : { description }),
+        ...defined({ description }),
         secrets: [{ root: await tools.secrets.newestRoot(), version: 1 }],
         createdAtMs: nowMs,
       };
@@ -216,10 +217,7 @@ function changed(known: WebhookEndpoint, change: EndpointChange, nowMs: number):
     change.enabled === undefined ? oldDisabled : change.enabled ? undefined : (oldDisabled ?? off(nowMs));
   return {
     ...rest,
-    ...(change.url === undefined ? {} : { url: change.url }),
-    ...(change.events === undefined ? {} : { events: change.events }),
-    ...(description === undefined ? {} : { description }),
-    ...(disabled === undefined ? {} : { disabled }),
+    ...defined({ url: change.url, events: change.events, description, disabled }),
     ...(slow === undefined || isNew ? {} : { slow }),
   };
 }

@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import { AmbiguousError, RetryableError } from '../../kernel/faults.ts';
 import { rounds } from '../../once/use/rounds.ts';
 import { LONGEST_DELAY_MS } from '../domain/webhook-delivery.ts';
@@ -92,7 +93,7 @@ async function workAt(
   const hung = outcomes.includes('failed_late');
   const isQuick = !hung && !outcomes.includes('delivered_late') && (tried > 0 || nextAtMs === undefined);
   const isSlow = await slowAfter(tools, held, isQuick);
-  return { outcomes, run: { hung, tried, isSlow, ...(nextAtMs === undefined ? {} : { nextAtMs }) } };
+  return { outcomes, run: { hung, tried, isSlow, ...defined({ nextAtMs }) } };
 }
 
 /**

@@ -12,8 +12,8 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: ROUTES,
-        find: '    ...(amount === undefined ? {} : { amountMinor: amount }),',
-        replace: '    ...(amount === undefined ? {} : { amountMinor: Math.max(1, amount - 1) }),',
+        find: '    ...defined({ amountMinor: amount, reason }),',
+        replace: '    ...defined({ amountMinor: amount && Math.max(1, amount - 1), reason }),',
       },
     ],
   },
@@ -24,8 +24,8 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: ROUTES,
-        find: "({ kind: 'capture', ...(amount === undefined ? {} : { amountMinor: amount }) })",
-        replace: "({ kind: 'capture', ...(amount === undefined ? {} : { amountMinor: Math.max(1, amount - 1) }) })",
+        find: "({ kind: 'capture', ...defined({ amountMinor: amount }) })",
+        replace: "({ kind: 'capture', ...defined({ amountMinor: amount && Math.max(1, amount - 1) }) })",
       },
     ],
   },

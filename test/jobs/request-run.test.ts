@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { type JobEntry, jobEntry } from '../../lambdas/jobs/contract/jobs.ts';
-import { askForRun } from '../../lambdas/jobs/use/ask-for-run.ts';
+import { requestRun } from '../../lambdas/jobs/use/request-run.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { FAULT_KINDS, FaultPlan } from '../support/fault-plan.ts';
 import { World } from '../world/world.ts';
