@@ -8,7 +8,7 @@ const MAX_STALLED_RUNS = 5;
 /**
  * Republishes a range in several runs until it is complete.
  *
- * @param told called after each run
+ * @param onAnswer called after each run
  * @throws CliFailure when the function fails or makes no progress
  */
 export async function republishRange(

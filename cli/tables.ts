@@ -78,7 +78,7 @@ export function addTables(program: Command, session: Session): void {
   addPutBack(tables, session);
 }
 
-/** A repeated command walks again, removes remaining rows, and writes only missing ones. */
+/** Safe to repeat: scans the Ledger again, deletes leftover rows, and writes only missing ones. */
 async function recover(session: Session, segments: number): Promise<void> {
   const { client, tables, pacing } = await openTables(await session.aws());
   const store = new DynamoDbStore(client, tables, pacing);

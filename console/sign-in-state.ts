@@ -18,12 +18,12 @@ export interface Asked {
 
 export const STORED = 'payonce sign-in';
 
-/** The address of the page, which is registered at the provider. */
+/** The redirect URI, which is registered at the provider: the address of this page. */
 export function here(): string {
   return new URL('./', location.href).href;
 }
 
-/** Takes the pending request of this tab to the provider, once. @returns undefined when there is none */
+/** Reads and deletes the pending sign-in request of this tab. @returns undefined when there is none */
 export function takeAsked(): Asked | undefined {
   const stored = sessionStorage.getItem(STORED);
   sessionStorage.removeItem(STORED);

@@ -35,7 +35,7 @@ export interface SideConfig {
   readonly paymentOfEvent: (eventId: string) => string;
   /** Invokes its consumer with a Kafka batch, as Lambda does. */
   readonly consume: (eventId: string) => Promise<void>;
-  /** Stops the process that publishes events while payments are saved, before it publishes theirs. Then it starts again. */
+  /** Stops the publisher while `save` stores payments, before it publishes their events. Then starts it again. */
   readonly withoutPublisher: (save: () => Promise<void>) => Promise<void>;
   /** Publishes a payment's event again, like a publisher that crashed before it recorded the first publication. */
   readonly publishAgain: (payment: string) => Promise<void>;

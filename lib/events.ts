@@ -37,7 +37,7 @@ export interface EventsProps {
 
 /** Ten calls of the bus with ten entries each. */
 const BATCH = 100;
-/** It waits for an unavailable bus, and a last attempt takes less than a minute. */
+/** The relay retries for this long while the bus is unavailable; its last attempt takes less than a minute. */
 const TIMEOUT = Duration.seconds(RELAY_WAITS_SECONDS + 60);
 /** The Stream keeps records for 24 hours. A record that cannot be published must be reported before that. */
 const MAX_RECORD_AGE = Duration.hours(20);
@@ -79,7 +79,7 @@ export class Events extends Construct {
     this.relay = this.#publisher('Relay', {
       folder: 'outbox-relay',
       timeout: TIMEOUT,
-      // More than half a processor: a batch takes mostly CPU time (test/bench/event-rate.test.ts).
+      // More than half a vCPU: a batch takes mostly CPU time (test/bench/event-rate.test.ts).
       memoryMb: 1_024,
     });
     props.data.registry.grantRows(this.relay, 'ReadMarks', ['dynamodb:GetItem'], [RegistryRow.jobMark]);

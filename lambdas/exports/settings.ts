@@ -46,7 +46,7 @@ export function readExportWriterConfig(environment: Variables) {
 
 const waking = z.object({ [ExportsEnvironment.writer]: functionName });
 
-/** The function that writes exports. @throws Error as {@link readExportsConfig} */
+/** Reads the name of the function that writes exports. @throws Error as {@link readExportsConfig} */
 export function readWriterName(environment: Variables): string {
   return readVariables(waking, environment)[ExportsEnvironment.writer];
 }

@@ -64,8 +64,8 @@ async function release(tools: ReleaseCommissionsTools, due: CommissionDue): Prom
     const commission = await book.readCommission(due);
     if (commission === undefined) return NOTHING;
     if (commission.status === 'released' || commission.releasesAtMs !== due.releasesAtMs) {
-      // No later event changes it. A restored table can have the entry of a transaction that removed it, and a
-      // commission that was announced by an order has another entry since its payment.
+      // A stale queue entry: a restore brought it back, or the commission of an order was queued under another time
+      // after its payment.
       await book.due.close(due);
       return NOTHING;
     }

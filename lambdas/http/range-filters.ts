@@ -5,7 +5,7 @@ import { described, wholeNumber } from './validate.ts';
 
 const NEEDS_RANGE = 'needs `created_from` and `created_to`, at most 31 days after `created_from`.';
 
-/** A filter by an exact e-mail address. @param whose the objects that have the address, for the description */
+/** A filter by an exact e-mail address. @param subject the objects that have the address, for the description */
 export const emailFilter = (subject: string) =>
   z
     .string()

@@ -73,8 +73,8 @@ export interface RelayTelemetry extends Pick<Telemetry, 'fault' | 'run'> {
 export const RELAY = 'outbox-relay';
 
 /**
- * Reports the age of an event that another function published in the relay's place. A relay that does not run reports
- * nothing, and Lambda then reports no age of Stream records either.
+ * Emits the relay's metric for the age of an event that another function published. A stopped relay emits none, and Lambda
+ * then emits no age of Stream records either.
  */
 export function lateEvents({ instruments }: Pick<Instrumented, 'instruments'>): (ageMs: number) => void {
   return (ageMs) =>

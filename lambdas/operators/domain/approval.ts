@@ -155,7 +155,7 @@ export function isSamePerson(left: Person, right: Person): boolean {
   return namesOf(right).some((name) => names.has(name));
 }
 
-/** @param by may have more fields, which are omitted */
+/** The fields that identify a person; other fields of the argument are omitted. */
 export function personOf({ name, person, identity }: Person): Person {
   return { name, person, identity };
 }

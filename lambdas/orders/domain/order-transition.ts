@@ -41,7 +41,7 @@ export interface StoredOrderDetails {
 export interface OrderDetails extends StoredOrderDetails, Partial<OrderContacts>, Partial<Pick<Seal, 'salt'>> {
   /** Present after the details row was erased. */
   readonly detailsErased?: true;
-  /** The keyed hash of the e-mail address of a new order, under which the row of the contacts is indexed. */
+  /** Keyed hash of the e-mail address of a new order; the contacts row is indexed by it. */
   readonly emailHash?: string;
 }
 

@@ -143,7 +143,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
     }
   }
 
-  /** No processor accepts the payment of a new order with these terms. An order that has begun continues. */
+  /** Called when no processor accepts these terms: continues an order that has begun, and refuses a new one. */
   async #findBegun(why: NoProcessor): Promise<Attempt<OrderChain, Refusal>> {
     const { store, orders } = this.#tools;
     const record = await store.readRecord(this.key.operationId);

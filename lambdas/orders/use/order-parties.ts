@@ -40,7 +40,7 @@ export interface StockKeeper {
   reserve(order: ReservationOrder, limit: CallLimit): Promise<ReservationOutcome>;
   /** Idempotent: a released reservation stays released. */
   release(reservation: Reservation, limit: CallLimit): Promise<void>;
-  /** Adds the note of a dead letter to the shop's order. @default the shop has no notes */
+  /** Adds a note whose call was dead-lettered to the shop's order. @default the shop has no notes */
   note?(note: ShopNote, limit: CallLimit): Promise<void>;
 }
 

@@ -44,7 +44,7 @@ export function decideAll(
       contradictions.push('the metadata of a refund no longer name its operation');
       continue;
     }
-    // A look after the end of that refund records this one, if it is a different refund.
+    // This may be the refund whose call is unanswered. A look after that call has ended records it if it is another one.
     if (isNew && unanswered.some((refund) => isAlike(refund, fact))) {
       isWhole = false;
       continue;

@@ -288,7 +288,7 @@ async function recordChargesOf(...request: Parameters<typeof readChargesOf>): Pr
   }
 }
 
-/** @param beside the other charges of the payment, if known. @default the books are searched for them */
+/** @param otherCharges the other charges of the payment, if known. @default the books are searched for them */
 async function readChargesOf(
   tools: ResolveTools,
   operationId: OperationId,

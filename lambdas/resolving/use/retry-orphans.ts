@@ -63,7 +63,7 @@ export async function retryOrphans(
   return counts;
 }
 
-/** {@link retryOrphans} as a job. @param told receives the result */
+/** {@link retryOrphans} as a job. @param onRetried receives the result of each run */
 export function retryOrphansJob(tools: RetryOrphansTools, onRetried: (retried: RetriedOrphans) => void): Job<string> {
   return piecesJob({
     orphans: async ({ scheduledForMs, deadlineMs }) => {
