@@ -650,7 +650,7 @@ export interface components {
         RotateWebhookSecret: {
             /**
              * Format: int32
-             * @description How long the previous secret continues to sign beside the new one. Default: 86400.
+             * @description How long the previous secret continues to sign in addition to the new one. Default: 86400.
              * @example 3600
              */
             overlap_seconds?: number;

@@ -5,7 +5,7 @@ export interface DeadLetterRequest {
   readonly atMost: number;
 }
 
-/** Letters per run. Each letter takes seconds while its vendor is unavailable, so more would not fit into one run. */
+/** Maximum number of letters per run. Each letter takes seconds while its vendor is unavailable, so more would not fit into one run. */
 export const MAX_DEAD_LETTERS = 100;
 
 export interface DeadLetterResponse {

@@ -9,7 +9,7 @@ import type { RetryBudget } from './retry-budget.ts';
 export const VENDOR_WAITS = {
   /** Milliseconds. */
   inProcessMs: [500, 2_000, 5_000],
-  /** The last wait is that of a message, so that no process waits. Seconds. */
+  /** The last wait is the delay of a message, so that no process waits. Seconds. */
   delayedSeconds: 30,
 } as const;
 

@@ -27,11 +27,11 @@ export type Resend<T> =
 interface OutboundStep<T> {
   /** The name of the operation in dead letters, for example `email.send`. */
   readonly operation: string;
-  /** What the call is for, in dead letters: the id of an order. @default nothing */
+  /** Subject of the call in dead letters, such as the id of an order. @default none */
   readonly about?: string | undefined;
   /** Unix milliseconds. No attempt begins that could end later. */
   readonly deadlineMs: number;
-  /** Whether an earlier process may have sent the call. A letter says it. @default false */
+  /** Whether an earlier process may have sent the call; a dead letter records it. @default false */
   readonly mayBeSent?: boolean;
   /** Must end within its limit. @throws only faults (`kernel/faults.ts`) */
   readonly send: (limit: CallLimit) => Promise<T>;

@@ -15,7 +15,7 @@ import { createRetryBudget } from './retry-budget.ts';
 import type { DeadLetters } from './use/dead-letters.ts';
 
 export interface OutboundPolicyOptions {
-  /** Lower case; the prefix of fault codes. */
+  /** Name of the vendor in lower case, the prefix of its fault codes. */
   readonly vendor: string;
   readonly clock: Clock;
   readonly entropy: Pick<Entropy, 'fraction'>;

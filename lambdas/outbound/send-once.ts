@@ -38,7 +38,7 @@ export interface SendOnceRequest {
   /** Payonce's key. The vendor can be searched for it. */
   readonly key: string;
   readonly operation: string;
-  /** As {@link OutboundCall}. */
+  /** See {@link OutboundCall}. */
   readonly about?: string | undefined;
   /** Unix milliseconds. */
   readonly deadlineMs: number;
@@ -47,10 +47,10 @@ export interface SendOnceRequest {
   readonly lookUp?: {
     readonly find: (limit: CallLimit) => Promise<Found<Sent>>;
     readonly maxLagMs: number;
-    /** A look-up finds an accepted request immediately; the lag is only that of requests in flight. @default false */
+    /** A look-up finds an accepted request immediately; it can miss only requests in flight. @default false */
     readonly isStrong?: boolean;
   };
-  /** What follows a send without an answer. `by_key`: the vendor keeps keys permanently, so the call is sent again, by the next owner too. */
+  /** Handling of a send without an answer. `by_key`: the vendor keeps keys permanently, so this owner and later ones may send again. */
   readonly withinCall: 'by_lookup' | 'by_key' | 'never';
   /** @default 'throw' */
   readonly givenUp?: GivenUp;

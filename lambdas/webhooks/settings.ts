@@ -19,9 +19,9 @@ const reading = answering.extend({ [Environment.viewsTable]: tableName, [Environ
 
 export interface WebhookConfig {
   readonly tables: { readonly idempotency: string; readonly registry: string };
-  /** Of attempts. */
+  /** The queue of attempts. */
   readonly tasksQueueUrl: string;
-  /** Of runs of lanes and pages of replays: few messages that take long. */
+  /** The queue of lane runs and replay pages: few messages, each with a long run. */
   readonly lanesQueueUrl: string;
 }
 
@@ -35,13 +35,13 @@ export function readWebhookConfig(environment: Variables): WebhookConfig {
   return configOf(readVariables(base, environment));
 }
 
-/** Of the API. @throws Error as {@link readWebhookConfig} */
+/** Reads the configuration of the API. @throws Error as {@link readWebhookConfig} */
 export function readCallingConfig(environment: Variables): CallingConfig & { readonly ledgerTable: string } {
   const data = readVariables(answering, environment);
   return { ...callingOf(data), ledgerTable: data[Environment.ledgerTable] };
 }
 
-/** @throws Error as {@link readWebhookConfig} */
+/** Reads the configuration of the senders. @throws Error as {@link readWebhookConfig} */
 export function readSenderConfig(
   environment: Variables,
 ): CallingConfig & { readonly viewsTable: string; readonly ledgerTable: string; readonly parkingQueueUrl: string } {

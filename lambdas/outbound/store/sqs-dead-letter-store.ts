@@ -15,7 +15,7 @@ import type { Queues } from '../../kernel/platform/system-platform.ts';
 import { VENDOR_WAITS } from '../ladder.ts';
 import type { DeadLetter, DeadLetterQueueName, DeadLetterStore, TakenDeadLetter } from '../use/dead-letters.ts';
 
-/** Seconds. Longer than a redrive runs, so that two redrives do not receive the same letter. */
+/** Visibility timeout. Must exceed the duration of a redrive, so that two redrives do not receive the same letter. Seconds. */
 const HIDDEN_SECONDS = 6 * 60;
 /** Seconds. Long polling queries all servers of the queue (Amazon SQS, "Short and long polling"). */
 const LONG_POLL_SECONDS = 1;

@@ -10,7 +10,7 @@ export interface DeadLetter {
   readonly attempts: number;
   /** The fault's code. */
   readonly reason: string;
-  /** Sent without an answer. It must be looked up before it is sent again. */
+  /** Whether the call was sent without an answer. It must be looked up before it is sent again. */
   readonly mayBeApplied: boolean;
 }
 

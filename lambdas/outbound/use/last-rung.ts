@@ -48,7 +48,7 @@ export async function makeDelayedCall(
   });
 }
 
-/** Nothing was sent, and it is known when a call may succeed. */
+/** Whether nothing was sent and the error says when a call may succeed. */
 function mustWait(error: unknown): boolean {
   return error instanceof RetryableError && error.retryAfterSeconds !== undefined;
 }

@@ -11,8 +11,8 @@ export type CallMadeAgain =
   /** The vendor refused the call and would refuse it again. */
   | { readonly kind: 'refused'; readonly reason: string }
   /**
-   * The call was not made, did not succeed, or needs an operator's decision. `isUnmade`: it was not made, which tells nothing about
-   * an earlier attempt.
+   * The call was not made, did not succeed, or needs an operator's decision. `isUnmade`: it was not made, which proves nothing
+   * about an earlier attempt.
    */
   | { readonly kind: 'stays'; readonly reason: string; readonly mayBeApplied?: true; readonly isUnmade?: true };
 

@@ -8,7 +8,7 @@ export type KeyedCalls = readonly string[];
 
 /** Requests arrive within seconds of their retries. Only a retry after weeks, and after this many further requests, is not recognized. */
 const CALLS_KEPT = 8;
-/** 80 bits of the operation id. Letters. */
+/** Number of letters that are stored of an operation id: 80 bits. */
 const LETTERS_KEPT = 16;
 
 /** @param calls @default none yet */

@@ -18,11 +18,11 @@ export interface WebhookMessage {
   readonly type: string;
   /** Unix milliseconds. */
   readonly occurredAtMs: number;
-  /** Only of an event that is not in the Ledger. The others are read from it at each attempt, which gives the same bytes. */
+  /** Set only for an event that is not in the Ledger. Other bodies are read from it at each attempt, which gives the same bytes. */
   readonly body?: string;
 }
 
-/** How one attempt ended. */
+/** The result of one attempt. */
 export type AttemptResult =
   | { readonly kind: 'answered'; readonly status: number; readonly excerpt: string; readonly retryAfter?: string }
   /** No answer in time, or no call was made: `timeout`, `address_not_allowed`, `connection_failed`, … */
@@ -48,15 +48,15 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
   readonly dueAtMs?: number;
   /** When the sweep queues the delivery, or its lane tries it. Set with `dueAtMs`. Unix milliseconds. */
   readonly sweepAtMs?: number;
-  /** In the lane of its endpoint, without a message of its own. */
+  /** Set while the delivery is in the lane of its endpoint, without a message of its own. */
   readonly apart?: true;
-  /** While an attempt runs: when a rival may take it over. Unix milliseconds. */
+  /** Set while an attempt runs: the time at which a rival may take it over. Unix milliseconds. */
   readonly leaseExpiresAtMs?: number;
   /** The due attempt is a resend outside the schedule. No retry follows it. */
   readonly extra?: true;
   /** An attempt has started and its result is not recorded. */
   readonly running?: true;
-  /** The requests that had it sent again. */
+  /** The requests that resent the delivery. */
   readonly resends?: KeyedCalls;
   /** The latest attempts, oldest first. */
   readonly attempts: readonly Attempt[];
@@ -88,7 +88,7 @@ export const LATEST_START_MS = 20_000;
 /** Resends can exceed the schedule; only the latest attempts are kept. */
 const MAX_ATTEMPTS_KEPT = 24;
 
-/** Longer than any range replay or automatic redelivery reaches back. */
+/** Retention of deliveries. Must exceed the reach of a range replay and of automatic redelivery. */
 export const DELIVERY_KEPT_SECONDS = 90 * 24 * 60 * 60;
 
 /** SQS delays a message by at most 15 minutes (Amazon SQS, "Delay queues"). The sweep handles longer waits. */
@@ -96,13 +96,13 @@ export const LONGEST_DELAY_MS = 15 * 60_000;
 /** A message that has not been processed for so long after its time is probably lost: the sweep queues another one. */
 const MESSAGE_LOST_MS = 2 * 60_000;
 
-/** The due time, and when the sweep looks at it: later if a message is under way. */
+/** The due time, and the time at which the sweep looks at it: later if a message is in flight. */
 export function dueFrom(dueAtMs: number, nowMs: number): { readonly dueAtMs: number; readonly sweepAtMs: number } {
   const hasMessage = dueAtMs - nowMs <= LONGEST_DELAY_MS;
   return { dueAtMs, sweepAtMs: hasMessage ? dueAtMs + MESSAGE_LOST_MS : dueAtMs };
 }
 
-/** In the lane of its endpoint: without a message. */
+/** Moves the delivery to the lane of its endpoint, where it has no message. */
 export function placedInLane(delivery: Delivery): Delivery {
   const { dueAtMs } = delivery;
   return dueAtMs === undefined ? delivery : { ...delivery, apart: true, sweepAtMs: dueAtMs };
@@ -138,7 +138,7 @@ export function deriveDeliveryId(
   return `${idsBefore(message.occurredAtMs)}${letters.slice(0, DELIVERY_LETTERS)}`;
 }
 
-/** Greater than the ids of the deliveries of earlier events, and less than those of later ones. */
+/** The bound between the delivery ids of earlier and of later events. */
 export function idsBefore(atMs: number): string {
   return `dlv_${String(atMs).padStart(TIME_DIGITS, '0')}`;
 }
@@ -196,8 +196,8 @@ export function begun(delivery: Delivery, nowMs: number): Delivery {
 }
 
 /**
- * Requests one more attempt now. A waiting attempt is brought forward, and the schedule goes on as if the one before it had been made now:
- * requests do not use it up. A running attempt already satisfies the request.
+ * Requests one more attempt now. A waiting attempt is brought forward, and the schedule continues as if the attempt before
+ * it had been made now: requests do not use up the schedule. A running attempt already satisfies the request.
  */
 export function askedFor(delivery: Delivery, nowMs: number): Delivery {
   if (delivery.running === true && !isDue(delivery, nowMs)) return delivery;
@@ -209,7 +209,7 @@ export function askedFor(delivery: Delivery, nowMs: number): Delivery {
 }
 
 /**
- * As {@link askedFor}, but restarts the whole schedule, so that one failed attempt does not lose a replayed event. A running attempt
+ * Like {@link askedFor}, but restarts the whole schedule, so that one failed attempt does not lose a replayed event. A running attempt
  * that no other would follow does not satisfy the request: the schedule begins when its lease ends, and its result is not recorded.
  */
 export function replayed(delivery: Delivery, nowMs: number): Delivery {
@@ -233,7 +233,7 @@ export function dropped(delivery: Delivery): Delivery {
   return { ...rest, revision: delivery.revision + 1, status };
 }
 
-/** Without what belongs to a due or running attempt. */
+/** The delivery without the fields of a due or running attempt. */
 function idle(delivery: Delivery): Delivery {
   const {
     dueAtMs: _due,
@@ -252,7 +252,7 @@ function endOf({ deliveredAtMs }: Delivery, end: 'canceled' | 'failed'): Deliver
   return deliveredAtMs === undefined ? end : 'delivered';
 }
 
-/** After an attempt that failed and that no other follows. A resend leaves the status as it was; a test has no other attempt. */
+/** The status after a failed attempt that no other follows. A resend leaves the status as it was; a test has no other attempt. */
 function endOfAttempt(delivery: Delivery): Delivery['status'] {
   return delivery.extra === true && delivery.status !== 'pending' ? delivery.status : endOf(delivery, 'failed');
 }
@@ -295,8 +295,8 @@ export function afterAttempt(
 }
 
 /**
- * After an attempt that no other would follow, of an endpoint that has moved to another address since: that one is tried at once. A
- * resend is not repeated.
+ * The delivery after its last attempt if the endpoint has moved to another address since then. The new address is tried at
+ * once. A resend is not repeated.
  *
  * @param taken as it was claimed
  */
@@ -369,7 +369,7 @@ export function testDelivery(...made: Parameters<typeof newDelivery>): Delivery 
   return { ...newDelivery(...made), extra: true };
 }
 
-/** An event about an endpoint. @param mark what tells it from others of its type */
+/** An event about an endpoint. @param mark distinguishes it from other events of its type */
 function messageAbout(
   digest: Digest,
   { id, url }: Pick<WebhookEndpoint, 'id' | 'url'>,

@@ -12,15 +12,15 @@ export interface WebhookLane extends WebhookOwner {
   readonly revision: number;
   /** Number of latest runs in sequence in which an attempt was slow and failed. */
   readonly hung: number;
-  /** When deliveries were last announced. Unix milliseconds. */
+  /** Time of the latest announcement of deliveries. Unix milliseconds. */
   readonly wokenAtMs: number;
-  /** Since when a run finds no delivery. A lane without deliveries ends after {@link LINGER_MS}. Unix milliseconds. */
+  /** Time since which runs find no delivery. A lane without deliveries ends after {@link LINGER_MS}. Unix milliseconds. */
   readonly emptySinceMs?: number;
   /** When the next run is due. Absent when the lane has ended. Unix milliseconds. */
   readonly dueAtMs?: number;
   /** When the sweep queues it. Set with `dueAtMs`. Unix milliseconds. */
   readonly sweepAtMs?: number;
-  /** While a run works: when a rival may take over, and the run's fencing token. Unix milliseconds. */
+  /** Set while a run works: the time at which a rival may take over, and the run's fencing token. Unix milliseconds. */
   readonly leaseExpiresAtMs?: number;
 }
 
@@ -28,15 +28,15 @@ export interface WebhookLane extends WebhookOwner {
 export const LANE_WIDTH = 10;
 /** A run stops taking deliveries after this time. With its last calls it ends before its function does. */
 export const LANE_RUN_MS = LANE_RUN_SECONDS * 1000;
-/** Longer than the function lives. */
+/** Must exceed the function timeout. */
 const LANE_LEASE_MS = 60_000;
 /** The waits after runs that hung. Each is at most the longest delay of a message. */
 const HUNG_WAITS_MS: readonly number[] = [30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
-/** After a run that achieved nothing: its deliveries are claimed by others, or the store has failed. */
+/** The wait after a run that achieved nothing because rivals hold its deliveries or the store has failed. */
 const IDLE_WAIT_MS = 5_000;
-/** New deliveries of a slow endpoint are not announced one by one. */
+/** New deliveries are not announced one by one if the next run is due within this time. */
 const LOOK_MS = 60_000;
-/** Longer than a writer that has read the endpoint as slow, or has announced deliveries, can take to write them. */
+/** Must exceed the time in which a writer that has read the endpoint as slow, or has announced deliveries, writes them. */
 const LINGER_MS = 10 * 60_000;
 
 /** Announces deliveries. After runs that hung, the next run is not brought forward. */
@@ -78,7 +78,7 @@ export function claimedLane(lane: WebhookLane, nowMs: number): WebhookLane | und
   return { ...lane, revision: lane.revision + 1, leaseExpiresAtMs: nowMs + LANE_LEASE_MS };
 }
 
-/** What a run found. */
+/** The result of a run. */
 export interface LaneRun {
   /** An attempt was slow and failed. */
   readonly hung: boolean;

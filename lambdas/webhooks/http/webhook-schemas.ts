@@ -69,7 +69,7 @@ export const rotateSecretBody = z
       .max(MAX_OVERLAP_SECONDS, `must be at most ${MAX_OVERLAP_SECONDS}`)
       .optional()
       .meta({
-        description: `How long the previous secret continues to sign beside the new one. Default: ${DEFAULT_OVERLAP_SECONDS}.`,
+        description: `How long the previous secret continues to sign in addition to the new one. Default: ${DEFAULT_OVERLAP_SECONDS}.`,
         example: 3_600,
       }),
   })

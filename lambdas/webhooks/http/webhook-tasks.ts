@@ -22,7 +22,7 @@ function parseWebhookTask(body: string): WebhookTask {
 
 export interface TaskTools extends LaneTools, Pick<ReplayTools, 'pastEvents'> {
   readonly telemetry: Pick<Telemetry, 'run' | 'fault'>;
-  /** For messages that fail at every try. */
+  /** Parks messages that fail at every try. */
   readonly parking: MessageParking;
 }
 

@@ -132,7 +132,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
         new UpdateCommand({
           TableName: this.#tables.registry,
           Key: deliveryKey({ endpointId, id: deliveryId }),
-          // When its message is redriven, a slow endpoint gets it into its lane again.
+          // If its message is redriven while the endpoint is slow, the delivery returns to the lane.
           UpdateExpression: 'REMOVE #due, apart',
           ConditionExpression: 'attribute_exists(#due)',
           ExpressionAttributeNames: { '#due': RegistryTable.dueIndex.partitionKey },
@@ -141,10 +141,10 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     );
   }
 
-  /** Each shard is asked for a whole page, so the newest of all are among them. */
+  /** Queries each shard for a whole page, so that the first deliveries of all shards are included. */
   async listDeliveries(endpointId: string, page: DeliveryPage): Promise<readonly Delivery[]> {
     const { limit, oldestFirst = false } = page;
-    // Ids consist of letters, digits and `_`, all of which come before `~`.
+    // Ids consist of letters, digits and `_`, which all sort before `~`.
     const after = page.after ?? (oldestFirst ? '0' : '~');
     const shards = Array.from({ length: WEBHOOK_SHARDS }, (_, shard) => shard);
     const pages = await Promise.all(
@@ -211,7 +211,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
         ...(lane === undefined ? {} : { ':lane': lane, ':apart': true }),
       },
     });
-    // After a lost answer the repetition finds the row moved: it is queued in the next round.
+    // If the answer is lost, the retry finds the row moved, and the next round queues it.
     let row: Item | undefined;
     const { kind } = await writeConditionally(this.#pacing, async () => {
       row = (await this.#client.send(update)).Attributes;

@@ -140,7 +140,7 @@ export function parseBook(item: Item): EndpointBook {
   return bookItem.parse(item);
 }
 
-/** Sorted by the time of their events in each shard. */
+/** The partition of a shard of deliveries, which sorts them by the time of their events. */
 export function deliveriesPartition(endpointId: string, shard: number): string {
   return `${RegistryRow.webhookDelivery}${endpointId}#${shard}`;
 }
@@ -237,7 +237,7 @@ export function movedRow(row: Item = {}): MovedWebhook {
   return success ? { group: groupOf(data), dueAtMs: data.dueAtMs } : { group: 'unreadable' };
 }
 
-/** Where a delivery is in the lane of its endpoint. */
+/** The partition of a delivery in the lane of its endpoint. */
 export function lanePartition({
   endpointId,
   deliveryId,

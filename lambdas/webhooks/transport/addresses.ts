@@ -140,7 +140,7 @@ function refused(reason: string): UrlRuling {
   return { kind: 'refused', reason };
 }
 
-/** Without brackets, and without the trailing dot of an absolute name. */
+/** The host without brackets, and without the trailing dot of an absolute name. */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }

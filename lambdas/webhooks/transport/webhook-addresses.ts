@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { WebhookAddresses } from '../use/webhooks.ts';
 import { type AddressRulesOptions, areAllowed, type Resolve, ruleOnUrl } from './addresses.ts';
 
-/** Enough for any healthy resolver; the caller waits for it. Milliseconds. */
+/** Timeout of a DNS look-up, during which the caller waits. Enough for any healthy resolver. Milliseconds. */
 const LOOK_UP_MS = 3_000;
 
 /**

@@ -11,7 +11,7 @@ export interface EraseAnswersTools {
   readonly activity: Pick<ActivityLog, 'listActivity'>;
 }
 
-/** Entries of the activity log in one read. */
+/** Number of entries of the activity log per read. */
 const ENTRIES_AT_ONCE = 1_000;
 
 /**

@@ -156,7 +156,7 @@ async function writePage(tools: ReplayTools, was: WebhookReplay): Promise<PageOu
   return now.status === 'running' ? 'page' : 'ended';
 }
 
-/** Lets the endpoint have another replay. */
+/** Allows the endpoint another replay. */
 function released(book: EndpointBook, { endpointId, id }: WebhookReplay): Pick<WebhookChange, 'book'> {
   const endpoint = endpointOf(book, endpointId);
   if (endpoint?.replay !== id) return {};

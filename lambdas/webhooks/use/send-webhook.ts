@@ -77,15 +77,15 @@ export type SendOutcome =
   /** A rival has taken over since. Its result is recorded; this one is not. */
   | 'superseded'
   | 'delivered'
-  /** As `delivered`, by a slow attempt. */
+  /** Delivered by a slow attempt. */
   | 'delivered_late'
   | 'failed'
-  /** As `failed`, by a slow attempt. */
+  /** The attempt was slow and failed. */
   | 'failed_late'
   /** The last scheduled attempt failed, or the endpoint answered 410: the endpoint was disabled. */
   | 'disabled';
 
-/** From the time when a call is slow to its end and the record of its attempt. Seconds. */
+/** Time between the moment a call counts as slow and the record of its attempt. Seconds. */
 const AFTER_CALL_SECONDS = 6;
 
 /** Number of the endpoint's deliveries that are checked for a success before it is disabled, at each of some moments. */
@@ -115,7 +115,7 @@ export function sendWebhook(
   return run(tools, { endpointId, deliveryId, inFlight });
 }
 
-/** As {@link sendWebhook}, from the lane of the endpoint: it may be slow. */
+/** Like {@link sendWebhook}, but from the lane of the endpoint, where an attempt may be slow. */
 export function sendFromLane(tools: SendTools, endpointId: string, deliveryId: string): Promise<SendOutcome> {
   return run(tools, { endpointId, deliveryId });
 }
@@ -138,7 +138,7 @@ function run(tools: SendTools, which: Which): Promise<SendOutcome> {
 
 /** An attempt that this process has claimed. */
 interface Claimed {
-  /** As written by the claim, with its lease. */
+  /** The delivery as the claim wrote it, with its lease. */
   readonly delivery: Delivery;
   readonly endpoint: WebhookEndpoint;
   readonly inFlight?: InFlight;
@@ -152,7 +152,7 @@ async function claim(
   { endpointId, deliveryId, inFlight }: Which,
 ): Promise<ClaimStep<Claimed, SendOutcome>> {
   const { webhooks, clock } = tools;
-  // In a lane it has no message yet that could become its dead letter. The lane queues one.
+  // A delivery in a lane has no message yet that could become its dead letter. The lane queues one.
   const delivery = await (inFlight === undefined
     ? webhooks.readDelivery(endpointId, deliveryId)
     : readOrPark(webhooks, endpointId, deliveryId));
@@ -255,14 +255,14 @@ async function record(
   const nowMs = clock.nowMs();
   const after = afterAttempt(taken, attempt, nowMs, entropy.fraction());
   const late = isSlow(attempt, nowMs);
-  const isApart = slow !== undefined || (late && (await isolate(tools, taken, nowMs)));
+  const goesToLane = slow !== undefined || (late && (await isolate(tools, taken, nowMs)));
   const reason = after.disable ?? (isSlowForWholeSchedule(slow, attempt.result, nowMs) ? 'failing' : undefined);
   const disable = reason === 'failing' && (await takesOthers(webhooks, taken, nowMs)) ? undefined : reason;
   return rounds<SendOutcome>('these endpoints', async () => {
     const off = disable === undefined ? undefined : { atMs: nowMs, reason: disable };
     const disabling: Disabling | 'moved' = off === undefined ? {} : await disabled(tools, taken, url, off);
     const ended = disabling === 'moved' ? triedElsewhere(taken, after.delivery, nowMs) : after.delivery;
-    const delivery = isApart ? placedInLane(ended) : ended;
+    const delivery = goesToLane ? placedInLane(ended) : ended;
     const { deliveries: notifications = [], ...change }: Disabling = disabling === 'moved' ? {} : disabling;
     const outcome = await webhooks.write({ ...change, deliveries: [{ was: taken, now: delivery }, ...notifications] });
     if (outcome.kind === 'written') {

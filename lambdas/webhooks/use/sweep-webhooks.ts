@@ -22,7 +22,7 @@ const PAGE = 400;
 const MAX_PAGES = 200;
 /** A row that was queued is queued again after this time if it is still due. */
 const ROUND_MS = 10 * 60_000;
-/** Of one endpoint, a run queues this many deliveries with those of others. The rest goes to the lane of the endpoint. */
+/** Maximum number of deliveries of one endpoint that a run queues. The others move to the lane of the endpoint. */
 const SHARE = 100;
 
 /**
@@ -65,7 +65,7 @@ function counted(shares: Map<string, number>, endpointId: string): number {
   return share;
 }
 
-/** Wakes the lane of the endpoint, once in a run. Without the delivery, its owner is not known, and it stays in the queue. */
+/** Wakes the lane of the endpoint, once in a run. If the delivery cannot be read, its owner is unknown, and it stays in the queue. */
 async function openLane(
   tools: SweepWebhooksTools,
   lanes: Map<string, GroupedTask>,
@@ -94,11 +94,11 @@ async function readableDelivery(
 
 interface Taken {
   readonly queue: readonly GroupedTask[];
-  /** Of a row that is queued. One in a lane waits for its endpoint. Unix milliseconds. */
+  /** Due time of a queued row. Absent for a row in a lane, which waits for its endpoint. Unix milliseconds. */
   readonly dueAtMs?: number;
 }
 
-/** @returns what is to be queued; undefined when the row is no longer at its place */
+/** @returns the tasks to queue; undefined when the row is no longer at its place */
 async function take(
   { due, clock }: SweepWebhooksTools,
   each: DueWebhook,

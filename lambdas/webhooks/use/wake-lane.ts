@@ -5,9 +5,9 @@ import { isAwake, woken } from '../domain/webhook-lane.ts';
 import type { WebhookStore } from './webhooks.ts';
 
 /**
- * Announces deliveries to the lane of their endpoint. Called before they are written: a lane outlives who has woken it.
+ * Announces deliveries to the lane of their endpoint. Call it before they are written: the lane runs even if its caller crashes.
  *
- * @param needsNone tells of a lane that need not be woken
+ * @param runsByItself whether the lane runs without being woken
  * @returns whether it was woken
  * @throws RetryableError, AmbiguousError
  */
@@ -15,11 +15,11 @@ export async function wakeLane(
   { webhooks, clock }: { readonly webhooks: WebhookStore; readonly clock: Pick<Clock, 'nowMs'> },
   owner: WebhookOwner,
   endpointId: string,
-  needsNone = isAwake,
+  runsByItself = isAwake,
 ): Promise<boolean> {
   return rounds<boolean>('this lane', async () => {
     const was = await webhooks.readLane(endpointId);
-    if (was !== undefined && needsNone(was, clock.nowMs())) return false;
+    if (was !== undefined && runsByItself(was, clock.nowMs())) return false;
     const now = woken(was, owner, endpointId, clock.nowMs());
     const outcome = await webhooks.write({ lane: was === undefined ? { now } : { was, now } });
     return outcome.kind === 'written' ? true : 'again';

@@ -21,7 +21,7 @@ export interface WebhookTools extends Pick<Expiring, 'retention'> {
 interface Decided {
   readonly kind: 'change';
   readonly change: Omit<WebhookChange, 'record'>;
-  /** With secrets sealed. */
+  /** The answer with its secrets sealed. */
   readonly answer: Answer;
 }
 
@@ -74,7 +74,7 @@ export async function takeWebhookEffect<Refusal extends { readonly kind: string 
     write: async () => {
       const decided = await effect.decide();
       if (!isChange(decided)) {
-        // What it refuses for may be the effect of this request: a copy of it was faster.
+        // A concurrent copy of this request may have taken effect and caused the refusal.
         const record = await webhooks.readEffect(operationId);
         return done(record === undefined ? decided : await judge(record));
       }

@@ -204,13 +204,13 @@ export async function updateEndpoint(
   });
 }
 
-/** Until then an endpoint that hangs stays in its lane, so that requests of its tenant do not let it hold the senders of all. */
-const KEPT_APART_MS = 15 * 60_000;
+/** Minimum isolation of a slow endpoint, so that requests of its tenant cannot make it block the shared senders. */
+const MIN_ISOLATION_MS = 15 * 60_000;
 
 function changed(known: WebhookEndpoint, change: EndpointChange, nowMs: number): WebhookEndpoint {
   const { description: oldDescription, disabled: oldDisabled, slow, ...rest } = known;
   // A server that was mended or exchanged later need not wait for the next look of its lane.
-  const isLater = slow !== undefined && nowMs - slow.sinceMs >= KEPT_APART_MS;
+  const isLater = slow !== undefined && nowMs - slow.sinceMs >= MIN_ISOLATION_MS;
   const isNew = isLater && (change.url !== undefined || change.enabled === true);
   const description = change.description === undefined ? oldDescription : (change.description ?? undefined);
   const disabled =

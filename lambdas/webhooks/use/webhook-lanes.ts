@@ -48,10 +48,10 @@ export async function runLane(tools: LaneTools, endpointId: string): Promise<rea
   return outcomes;
 }
 
-/** Longer than the lease of an attempt. */
+/** Delay of a postponed delivery. Must exceed the lease of an attempt. */
 const SET_BACK_MS = 2 * 60_000;
 
-/** Attempts that had a result. */
+/** Outcomes of attempts that had a result. */
 const TRIED: readonly SendOutcome[] = ['dropped', 'delivered', 'delivered_late', 'failed', 'failed_late', 'disabled'];
 
 /** Bounds a run, as its time does. */
@@ -67,8 +67,8 @@ async function workAt(
   const outcomes: SendOutcome[] = [];
   const seen = new Set<string>();
   let nextAtMs: number | undefined;
-  let isGoingOn = true;
-  for (let pages = 0; isGoingOn && pages < MAX_PAGES; pages += 1) {
+  let isContinuing = true;
+  for (let pages = 0; isContinuing && pages < MAX_PAGES; pages += 1) {
     // The index lags behind: deliveries of the page before may be in it still.
     const found = await due.dueInLane(held.endpointId, 2 * width + 1);
     const fresh = found.flatMap(({ task, sweepAtMs }) =>
@@ -82,12 +82,12 @@ async function workAt(
       if (each.status === 'fulfilled') outcomes.push(each.value);
       else if (entry !== undefined) await setBack(tools, held, entry, each.reason);
     }
-    // What was tried can be due again before what is behind it: the lane is read again.
+    // A tried delivery can be due again before the ones behind it, so the lane is read again.
     nextAtMs = page.length === 0 ? found[0]?.sweepAtMs : clock.nowMs();
     const isOk = ended.every(
       (each) => each.status === 'fulfilled' && TRIED.includes(each.value) && each.value !== 'failed_late',
     );
-    isGoingOn = isOk && page.length === width && width > 1 && clock.nowMs() - beganAtMs < LANE_RUN_MS;
+    isContinuing = isOk && page.length === width && width > 1 && clock.nowMs() - beganAtMs < LANE_RUN_MS;
   }
   const tried = outcomes.filter((each) => TRIED.includes(each)).length;
   const hung = outcomes.includes('failed_late');
@@ -97,8 +97,8 @@ async function workAt(
 }
 
 /**
- * After a failure of Payonce, the deliveries behind this one have their turn. Unless the store may only be away, the delivery gets a
- * message of its own, which becomes a dead letter when it fails again.
+ * Postpones a delivery after a failure of Payonce, so that the deliveries behind it have their turn. Unless the failure may be
+ * transient, the delivery gets a message of its own, which becomes a dead letter when it fails again.
  */
 async function setBack(
   tools: LaneTools,

@@ -62,7 +62,7 @@ export type WebhookTask =
   | { readonly kind: 'replay'; readonly replayId: string }
   | { readonly kind: 'lane'; readonly endpointId: string };
 
-/** A task, and whose part of the senders it takes (`groupOf`). */
+/** A task, and the group whose share of the senders it uses (`groupOf`). */
 export interface GroupedTask {
   readonly task: WebhookTask;
   readonly group: string;
@@ -89,11 +89,11 @@ export interface DueWebhooks {
   move(due: DueWebhook, to: { readonly sweepAtMs: number; readonly apart?: true }): Promise<MovedWebhook | undefined>;
 }
 
-/** What the row that was moved says, and the index of the queue does not. */
+/** Data of a moved row that the index of the queue does not contain. */
 export interface MovedWebhook {
-  /** Of its owner. */
+  /** The group of its owner (`groupOf`). */
   readonly group: string;
-  /** Since when it waits to be tried. Unix milliseconds. Absent when the row cannot be read. */
+  /** Time since which it waits to be tried. Unix milliseconds. Absent when the row cannot be read. */
   readonly dueAtMs?: number;
 }
 
