@@ -78,6 +78,9 @@ const NAMES: Readonly<Record<string, string>> = {
   whoever: 'any',
 };
 
+/** Stored attributes, fault codes and sample values with such words. They stay as they are. */
+const KEPT_NAMES: ReadonlySet<string> = new Set(['apart', 'apartUntilMs', 'ref_nobody', 'too_early_to_tell']);
+
 /** The comments, texts and names of a source, with the numbers of their lines. */
 interface Piece {
   readonly kind: 'comment' | 'text' | 'name';
@@ -184,9 +187,9 @@ function lineAt({ lines }: Piece, offset: number): number {
   return lines.findLast(([begin]) => begin <= offset)?.[1] ?? 1;
 }
 
-/** Code in a sentence, as many spaces. */
+/** Replaces code in a sentence, and update expressions of DynamoDB, by as many spaces. */
 function withoutCode(text: string): string {
-  return text.replaceAll(/`[^`]*`|\{@link [^}]*\}|@param \w+/g, (code) => ' '.repeat(code.length));
+  return text.replaceAll(/`[^`]*`|\{@link [^}]*\}|@param \w+|^(?:SET|REMOVE) .*/g, (code) => ' '.repeat(code.length));
 }
 
 function findingsInProse(piece: Piece): readonly Finding[] {
@@ -199,16 +202,17 @@ function findingsInProse(piece: Piece): readonly Finding[] {
 
 function findingsInName(piece: Piece): readonly Finding[] {
   return piece.text
-    .split(/[^A-Za-z]+|(?<=[a-z])(?=[A-Z])/)
+    .split(/\W+/)
+    .filter((name) => !KEPT_NAMES.has(name.replace(/^_/, '')))
+    .flatMap((name) => name.split(/[^A-Za-z]+|(?<=[a-z])(?=[A-Z])/))
     .map((word) => word.toLowerCase())
     .filter((word) => Object.hasOwn(NAMES, word))
     .map((word) => ({ line: lineAt(piece, 0), found: piece.text, instead: `"${NAMES[word]}" for "${word}"` }));
 }
 
-/** @param file its name @param withNames whether names are read, too @returns in the order of the source */
-export function wordFindings(file: string, source: string, withNames: boolean): readonly Finding[] {
-  return [...piecesOf(source, file.endsWith('.tsx'))].flatMap((piece) => {
-    if (piece.kind !== 'name') return findingsInProse(piece);
-    return withNames ? findingsInName(piece) : [];
-  });
+/** @param file its name @returns the findings in the order of the source */
+export function wordFindings(file: string, source: string): readonly Finding[] {
+  return [...piecesOf(source, file.endsWith('.tsx'))].flatMap((piece) =>
+    piece.kind === 'name' ? findingsInName(piece) : findingsInProse(piece),
+  );
 }

@@ -20,38 +20,35 @@ const TEXTS: Readonly<Record<string, (sentence: string) => string>> = {
 
 describe('the word list', () => {
   test.each(Object.entries(PLACES))('finds each rejected sentence in %s', (_, place) => {
-    expect(rejected.filter((sentence) => wordFindings('a.ts', place(sentence), false).length === 0)).toEqual([]);
+    expect(rejected.filter((sentence) => wordFindings('a.ts', place(sentence)).length === 0)).toEqual([]);
   });
 
   test.each(Object.entries({ ...PLACES, ...TEXTS }))('accepts plain sentences in %s', (_, place) => {
-    expect(accepted.flatMap((sentence) => wordFindings('a.ts', place(sentence), true))).toEqual([]);
+    expect(accepted.flatMap((sentence) => wordFindings('a.ts', place(sentence)))).toEqual([]);
   });
 
   test.each(Object.entries(TEXTS))('finds words in %s, also if they are no comment', (_, place) => {
     const withoutBeginnings = rejected.filter((sentence) => !sentence.startsWith('Of '));
-    expect(withoutBeginnings.filter((sentence) => wordFindings('a.ts', place(sentence), false).length === 0)).toEqual(
-      [],
-    );
+    expect(withoutBeginnings.filter((sentence) => wordFindings('a.ts', place(sentence)).length === 0)).toEqual([]);
   });
 
-  test('finds words of names, unless names are not read', () => {
+  test('finds words of names', () => {
     for (const name of rejectedNames) {
-      expect(wordFindings('a.ts', `const a = { '${name}': 1 };`, true)).not.toEqual([]);
-      expect(wordFindings('a.ts', `const ${name} = 1;`, true)).not.toEqual([]);
-      expect(wordFindings('a.ts', `const ${name} = 1;`, false)).toEqual([]);
+      expect(wordFindings('a.ts', `const a = { '${name}': 1 };`)).not.toEqual([]);
+      expect(wordFindings('a.ts', `const ${name} = 1;`)).not.toEqual([]);
     }
-    expect(acceptedNames.flatMap((name) => wordFindings('a.ts', `const a = '${name}';`, true))).toEqual([]);
+    expect(acceptedNames.flatMap((name) => wordFindings('a.ts', `const a = '${name}';`))).toEqual([]);
   });
 
   test('names line, words and a better word', () => {
     const source = "const a = /[`'/]/g;\n\n/**\n * The payment has\n * ended meanwhile. `told`\n */\nconst b = 1;";
-    expect(wordFindings('a.ts', source, false)).toEqual([
+    expect(wordFindings('a.ts', source)).toEqual([
       { line: 5, found: 'meanwhile', instead: '"in the meantime", "since then" or "during …"' },
     ]);
   });
 
   test('reads the words of JSX', () => {
     const source = '<p className="a">\n  The answer is <b>not</b> the one that\n  somebody else gave</p>';
-    expect(wordFindings('a.tsx', source, false)).toMatchObject([{ line: 3, found: 'somebody' }]);
+    expect(wordFindings('a.tsx', source)).toMatchObject([{ line: 3, found: 'somebody' }]);
   });
 });

@@ -5,24 +5,8 @@ import { Command } from 'commander';
 import { PROJECT } from '../../local/directories.ts';
 import { wordFindings } from './word-list.ts';
 
-/** Folders whose comments and texts are not clean yet. */
-const UNCLEAN = ['test', 'docs', 'lambdas/outbound', 'lambdas/webhooks'];
-/** Folders whose names are not clean yet. */
-const UNCLEAN_NAMES = [
-  ...UNCLEAN,
-  'bench',
-  'bridge',
-  'cli',
-  'client',
-  'console',
-  'demo',
-  'examples',
-  'lambdas',
-  'lib',
-  'local',
-  'package',
-  'sandbox',
-];
+/** Folders that are not clean yet. */
+const UNCLEAN = ['test', 'docs'];
 /** Generated files, and files of others. */
 const IGNORED = [
   '.git',
@@ -40,14 +24,12 @@ new Command('npm run words')
   .description('Finds words of the sources that an engineer would not use, and names a better one.')
   .parse();
 
-const isIn = (file: string, folders: readonly string[]): boolean =>
-  folders.some((folder) => file.startsWith(`${folder}/`));
 const files = globSync('**/*.{ts,tsx,js,cjs,mjs}', {
   cwd: PROJECT,
   exclude: [...IGNORED, ...UNCLEAN].flatMap((path) => [path, `${path}/**`]),
 });
 const lines = files.toSorted().flatMap((file) => {
-  const findings = wordFindings(file, readFileSync(join(PROJECT, file), 'utf8'), !isIn(file, UNCLEAN_NAMES));
+  const findings = wordFindings(file, readFileSync(join(PROJECT, file), 'utf8'));
   return findings.map(({ line, found, instead }) => `${file}:${line}: "${found}": write ${instead}`);
 });
 for (const line of lines) console.error(line);
