@@ -85,7 +85,7 @@ describeConsole('dead letters in a browser', (shown) => {
   test('that no function takes, and entries of jobs, have what to do instead; who may only look can do nothing', async () => {
     for (const [queue, because] of [
       ['Archive-Parked', 'use the command `payonce redrive`'],
-      ['claims', 'A job empties this queue: request a run of it.'],
+      ['Open claims', 'A job empties this queue: request a run of it.'],
     ] as const) {
       const page = await openQueue(queue);
       expect(await page.getByRole('button', { name: 'Redrive' }).isDisabled()).toBe(true);

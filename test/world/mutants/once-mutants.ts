@@ -155,7 +155,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
         file: 'lambdas/views/use/rebuild-views.ts',
         find: 'for (const event of chainViews.events) await writeViews(this.#tools, event);',
         replace:
-          'for (const event of chainViews.events) {\n      await writeViews(this.#tools, event);\n      await this.#tools.views.put([event.seen]);\n    }',
+          'for (const event of chainViews.events) {\n      await writeViews(this.#tools, event);\n      await this.#tools.views.put([event.projectedMark]);\n    }',
       },
     ],
   },
