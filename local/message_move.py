@@ -74,7 +74,7 @@ async def _run(task, source, waiting):
 def _move(task, source, message_id):
     now = time.time()
     message = next((found for found in source["messages"] if found["id"] == message_id), None)
-    # Received or deleted meanwhile.
+    # Received or deleted since then.
     if message is None or message["visible_at"] > now:
         return
     sqs._ensure_msg_fields(message)

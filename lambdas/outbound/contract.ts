@@ -5,14 +5,14 @@ export interface DeadLetterRequest {
   readonly atMost: number;
 }
 
-/** Maximum number of letters per run. Each letter takes seconds while its vendor is unavailable, so more would not fit into one run. */
+/** Maximum number of dead letters per run. Each takes seconds while its vendor is unavailable, so more would not fit into one run. */
 export const MAX_DEAD_LETTERS = 100;
 
 export interface DeadLetterResponse {
   readonly deadLetters: readonly DeadLetterReport[];
 }
 
-/** One letter as shown to an operator, without its payload. */
+/** One dead letter as shown to an operator, without its payload. */
 export interface DeadLetterReport {
   readonly id: string;
   readonly vendor: string;

@@ -1,6 +1,6 @@
 import type { OperationId } from '../kernel/ids.ts';
 
 /** The operation that repeats the call of a dead letter. */
-export function redriveOperation(letterId: string): OperationId {
-  return `rdr_${letterId}` as OperationId;
+export function redriveOperation(messageId: string): OperationId {
+  return `rdr_${messageId}` as OperationId;
 }

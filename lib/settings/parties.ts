@@ -47,7 +47,7 @@ export function bigcommerceUrl({ shop, bigcommerceStore }: PartySettings): strin
   return shop === 'bigcommerce' ? `https://api.bigcommerce.com/stores/${bigcommerceStore}` : undefined;
 }
 
-/** Requires either all parties of orders, or none, which disables the orders API. */
+/** Requires all parties of orders, or none. Without parties there is no orders API. */
 export function refusePartyConflicts(settings: PartySettings & { readonly sandbox: boolean }): void {
   const { sandbox, shopUrl, shop, bigcommerceStore, bigcommerceLocation, emailSender } = settings;
   const isBigCommerce = shop === 'bigcommerce';

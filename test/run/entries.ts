@@ -1,6 +1,6 @@
 /**
- * One test file for jest for each room, and one for all small rooms, which loads the room's test files into one module registry. Loading the product once for each
- * of 370 files takes a fifth of the time of all unit tests, and compiling it again most of the rest.
+ * One test file for jest for each room, and one for all small rooms. It loads their test files into one module registry. Loading the
+ * product once for each of 370 files takes a fifth of the time of all unit tests, and compiling it again most of the rest.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';

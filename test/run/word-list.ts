@@ -38,7 +38,7 @@ const PROSE: readonly Rule[] = [
   { pattern: /\bany more\b(?! than\b)/gi, instead: '"no longer"' },
   { pattern: /\bbe(?:came|comes|come) of\b/gi, instead: '"the outcome of" or "the state of"' },
   { pattern: /\bunder way\b/gi, instead: '"in progress"' },
-  { pattern: /\bwho(?:m?ever|se ever)\b/gi, instead: 'the actor: caller, owner, rival, operator or processor' },
+  { pattern: /\bwhom?ever\b/gi, instead: 'the actor: caller, owner, rival, operator or processor' },
   { pattern: /\b(?:nobody|somebody|everybody|anybody)\b/gi, instead: 'the actor: "no caller", "another system", …' },
   { pattern: /\bof which\b/gi, instead: 'a sentence of its own, or "whose"' },
   { pattern: /\b(?:is|are|was|were|be|been) asked for\b/gi, instead: '"requested" or "queried"' },

@@ -31,7 +31,7 @@ const NAMES = { '#status': 'status', '#owner': 'owner' };
 
 /**
  * Sending claims in the Registry, one row each: `SENDING#<vendor>#<key>`. A claim has no expiry until its request was sent. Then it is
- * kept as long as the records of events, so it outlives every message and letter of the call. After that, the order's chain or the
+ * kept as long as the records of events, so it outlives every message and dead letter of the call. After that, the order's chain or the
  * permanent record of the receipt refuses a second one.
  */
 export class DynamoDbSendingClaims implements SendingClaims {

@@ -15,7 +15,7 @@ import type { Queues } from '../../kernel/platform/system-platform.ts';
 import { VENDOR_WAITS } from '../ladder.ts';
 import type { DeadLetter, DeadLetterQueueName, DeadLetterStore, TakenDeadLetter } from '../use/dead-letters.ts';
 
-/** Visibility timeout. Must exceed the duration of a redrive, so that two redrives do not receive the same letter. Seconds. */
+/** Visibility timeout. Must exceed the duration of a redrive, so that two redrives do not receive the same message. Seconds. */
 const HIDDEN_SECONDS = 6 * 60;
 /** Seconds. Long polling queries all servers of the queue (Amazon SQS, "Short and long polling"). */
 const LONG_POLL_SECONDS = 1;
@@ -35,7 +35,7 @@ const message = z.object({
   }),
 });
 
-/** Only the SDK retries here. Putting or deleting a letter twice is harmless. */
+/** Only the SDK retries here. Putting or deleting a message twice is harmless. */
 export function deadLetterClient({ sqs }: Queues): SQSClient {
   return sqs({
     maxAttempts: 3,
@@ -100,7 +100,7 @@ export class SqsDeadLetterStore implements DeadLetterStore {
   }
 }
 
-/** SQS errors for a receipt that is no longer valid: the letter was removed, or another process has taken it. */
+/** SQS errors for a receipt that is no longer valid: the message was removed, or another process has taken it. */
 const GONE: ReadonlySet<string> = new Set(['ReceiptHandleIsInvalid', 'MessageNotInflight']);
 
 async function answered<T>(sent: Promise<T>): Promise<T> {

@@ -15,7 +15,7 @@ export interface DeadLetter {
 }
 
 export interface DeadLetters {
-  /** The letter is durable when this returns. A copy is harmless: it is redriven under the same key. */
+  /** The dead letter is durable when this returns. A copy is harmless: it is redriven under the same key. */
   put(deadLetter: DeadLetter, queue?: DeadLetterQueueName): Promise<void>;
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../../kernel/defined.ts';
 import type { Digest } from '../../kernel/digest.ts';
 import { TerminalError } from '../../kernel/faults.ts';
 import { invariant } from '../../kernel/invariant.ts';
@@ -171,7 +172,7 @@ async function claim(
   const taken = begun(delivery, atMs);
   const outcome = await webhooks.write({ deliveries: [{ was: delivery, now: taken }] });
   if (outcome.kind !== 'written') return { kind: 'refused', outcome: 'nothing_due' };
-  return { kind: 'claimed', held: { delivery: taken, endpoint, ...(inFlight && { inFlight }), atMs } };
+  return { kind: 'claimed', held: { delivery: taken, endpoint, ...defined({ inFlight }), atMs } };
 }
 
 /** A slow endpoint has a lane already. The lane of any other endpoint is created with its first delivery. */
