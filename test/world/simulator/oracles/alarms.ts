@@ -9,14 +9,11 @@ import { BooksMetric } from '../../../../lambdas/reconciliation/contract.ts';
 import { BacklogMetric } from '../../../../lambdas/resolving/contract.ts';
 import type { Observed, Violation } from '../contract.ts';
 import { mismatches } from './processors.ts';
-import type { Seen, Written } from './seen.ts';
+import { MAX_SKEW_MS, type Seen, type Written } from './seen.ts';
 
 /** A later alarm belongs to another event. Milliseconds. */
 const SOON_MS = 24 * 60 * 60_000;
 const MINUTE_MS = 60_000;
-/** Two clocks differ by at most this. Milliseconds. */
-const SKEW_MS = 10 * MINUTE_MS;
-
 /** Once quiet. */
 export function checkAlarms({ world, payments, orders }: Seen): readonly Violation[] {
   const found: Violation[] = [];
@@ -73,7 +70,7 @@ function unreportedOnceQuiet(world: Observed): readonly Violation[] {
   const oldest = newestOf(BacklogMetric.oldestUnknown);
   for (const { operationId, claimedAtMs } of unknownOutcomes(world)) {
     const ageMs = (oldest?.atMs ?? world.nowMs) - claimedAtMs;
-    if (ageMs <= (oldest?.count ?? 0) + SKEW_MS) continue;
+    if (ageMs <= (oldest?.count ?? 0) + MAX_SKEW_MS) continue;
     unreported(`${operationId} is unknown for ${ageMs} ms, and the oldest one was reported for ${oldest?.count} ms`);
   }
   for (const { queue, fromMs, untilMs } of world.mishaps.waits) {
@@ -99,7 +96,7 @@ function givenUpEarly({ alarms, database, tables }: Observed): readonly number[]
   if (kept.length === 0) return [];
   const oldestMs = Math.min(...kept.map(({ receivedAtMs }) => receivedAtMs));
   return alarms.flatMap(({ metric, count, atMs }) =>
-    metric === 'orphan_given_up' && count > 0 && atMs < oldestMs + SOON_MS - SKEW_MS ? [atMs] : [],
+    metric === 'orphan_given_up' && count > 0 && atMs < oldestMs + SOON_MS - MAX_SKEW_MS ? [atMs] : [],
   );
 }
 
@@ -114,9 +111,9 @@ function withoutAge({ alarms }: Observed): readonly number[] {
   let row: number[] = [];
   for (const { metric, atMs, count } of alarms) {
     if (metric !== BacklogMetric.oldestUnknown) continue;
-    const before = atMs - (row.at(-1) ?? atMs) > 2 * SKEW_MS ? [] : row;
+    const before = atMs - (row.at(-1) ?? atMs) > 2 * MAX_SKEW_MS ? [] : row;
     row = count === 0 && (unknown.get(atMs) ?? 0) > 0 ? [...before, atMs] : [];
-    if (row.length > 2 && atMs - (row[0] ?? atMs) > 2 * SKEW_MS) return [atMs];
+    if (row.length > 2 && atMs - (row[0] ?? atMs) > 2 * MAX_SKEW_MS) return [atMs];
   }
   return [];
 }

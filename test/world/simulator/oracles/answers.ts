@@ -3,10 +3,7 @@ import type { Transition } from '../../../../lambdas/payments/domain/transition.
 import type { ClientCall, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import { isKnownThere } from './processors.ts';
-import type { Seen, StoredAnswer, Written } from './seen.ts';
-
-/** Two clocks differ by at most this. Milliseconds. */
-const SKEW_MS = 10 * 60_000;
+import { MAX_SKEW_MS, type Seen, type StoredAnswer, type Written } from './seen.ts';
 
 /** Final answers that are not 2xx. They are stored. */
 const FINAL_CODES = new Set([
@@ -56,11 +53,11 @@ export function checkKey(calls: readonly ClientCall[], stored: Seen['answers']):
     if (!isSameBody && isAfter && each.status === 422 && each.code !== MISMATCH && each.code !== undefined) {
       wrong('F09 other body', `another body was answered ${each.code}`);
     }
-    if (isAfter && isStored(each) && each.call.sentAtMs > expiresAtMs + SKEW_MS) {
+    if (isAfter && isStored(each) && each.call.sentAtMs > expiresAtMs + MAX_SKEW_MS) {
       wrong('F15 expired key', `was answered ${short(each)} after its retention`);
     }
   }
-  const isExpiredEarly = answered.some(({ code, atMs }) => code === EXPIRED && atMs < expiresAtMs - SKEW_MS);
+  const isExpiredEarly = answered.some(({ code, atMs }) => code === EXPIRED && atMs < expiresAtMs - MAX_SKEW_MS);
   if (isExpiredEarly && stored.has(first.operation ?? '')) wrong('F15 expired key', 'expired before its retention');
   return found;
 }

@@ -9,10 +9,10 @@ import { Seen } from './seen.ts';
 
 const system = await SimulatedSystem.begin(1);
 const seen = new Seen(system);
+const startMs = system.nowMs;
 
 /** A payment, one that was declined, a row that was removed by hand and put back, a test event, and an export. */
 beforeAll(async () => {
-  const startMs = system.nowMs;
   let steps = 0;
   const post = (atMs: number, path: string, body: object): void => {
     steps += 1;
@@ -36,12 +36,12 @@ beforeAll(async () => {
   await system.run(startMs + 4_000_000);
 });
 
-const found = (changes: Partial<Observed> = {}): readonly string[] => {
+const found = (changes: Partial<Observed> = {}, { entered } = seen): readonly string[] => {
   const world = Object.create(
     system,
     Object.fromEntries(Object.entries(changes).map(([name, value]) => [name, { value }])),
   ) as Observed;
-  return checkMishaps({ world, payments: seen.payments, entered: seen.entered }).map(({ oracle }) => oracle);
+  return checkMishaps({ world, payments: seen.payments, entered }).map(({ oracle }) => oracle);
 };
 
 test('nothing is found where all was noticed and mended', () => {
@@ -103,6 +103,16 @@ test('an export is found that lacks an entry, has one twice, or has one that is 
   expect(withFile((lines) => lines.toSpliced(1, 0, lines[1] ?? ''))).toEqual([oracle]);
   expect(withFile((lines) => lines.toSpliced(1, 0, (lines[1] ?? '').replace('pay_', 'pax_')))).toEqual([oracle]);
   expect(found({ exports: new Map() })).toEqual([oracle]);
+});
+
+test('an export may lack an entry that was projected while its clock and the request’s could differ', () => {
+  const text = [...system.exports.values()][0] ?? '';
+  const [columns = ''] = text.split('\r\n');
+  const exports = new Map([...system.exports.keys()].map((name) => [name, `${columns}\r\n`]));
+  const enteredAgo = (agoMs: number) =>
+    new Map([...seen.entered].map(([name, { row }]) => [name, { row, atMs: startMs + 2_000_002 - agoMs }]));
+  expect(found({ exports }, { entered: enteredAgo(9 * 60_000) })).toEqual([]);
+  expect(found({ exports }, { entered: enteredAgo(11 * 60_000) })).not.toEqual([]);
 });
 
 test('a test event is found that was attempted twice', async () => {

@@ -11,7 +11,7 @@ import { ENDPOINT_TEST } from '../../../../lambdas/webhooks/domain/webhook-endpo
 import { parseBook, parseDelivery } from '../../../../lambdas/webhooks/store/webhook-items.ts';
 import type { Observed, Violation } from '../contract.ts';
 import { byPayment, isKnownThere } from './processors.ts';
-import type { Seen } from './seen.ts';
+import { MAX_SKEW_MS, type Seen } from './seen.ts';
 
 type Noticed = Pick<Seen, 'world' | 'payments' | 'entered'>;
 
@@ -131,7 +131,8 @@ function exported(seen: Noticed): readonly Violation[] {
       const { paymentId, sequence, occurredAtMs, legs } = bookEntryOf(parseViewRow(each.row));
       const { tenantId, mode } = payments.get(paymentId)?.[0]?.row.payment ?? {};
       if (tenantId !== made.tenantId || mode !== made.mode) continue;
-      const isDue = each.atMs < made.createdAtMs && occurredAtMs < made.untilMs;
+      // `createdAtMs` is a time of the clock of the process that took the request.
+      const isDue = each.atMs < made.createdAtMs - MAX_SKEW_MS && occurredAtMs < made.untilMs;
       for (const { account, direction, amountMinor, currency } of legs) {
         const line = [paymentId, sequence, account, direction, amountMinor, currency].join(' ');
         if (!left.delete(line) && isDue) wrong(`${line} is not in it`);

@@ -9,10 +9,7 @@ import { parseOrphan } from '../../../../lambdas/payments/store/queue-items.ts';
 import type { Observed, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import { type ChargeSeen, chargesOf, leftOf, postedOn, sum } from './money.ts';
-import type { Seen, Written } from './seen.ts';
-
-/** Two clocks differ by at most this. Milliseconds. */
-const SKEW_MS = 10 * 60_000;
+import { MAX_SKEW_MS, type Seen, type Written } from './seen.ts';
 
 /** A contradiction that comes back so soon raises no alarm of its own. */
 const ONE_CALL_MS = 10 * 60_000;
@@ -63,7 +60,7 @@ function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly 
   const { kind, paymentId, askedAtMs: atMs } = sent;
   if (kind === 'charge') {
     const claimedAtMs = chain[0]?.atMs ?? atMs;
-    const isLate = atMs > claimedAtMs + SEND_WINDOW_MS + SKEW_MS;
+    const isLate = atMs > claimedAtMs + SEND_WINDOW_MS + MAX_SKEW_MS;
     if (!isLate) return [];
     const minutes = Math.round((atMs - claimedAtMs) / 60_000);
     return [{ oracle: 'F05 send window', what: `was sent ${minutes} minutes after its claim`, about: paymentId }];
@@ -362,7 +359,7 @@ export function isReported(
   if (contradicted === undefined) return false;
   const { atMs, shownAtMs } = contradicted;
   const hasCallback = hasCallbackSince(world, processor, chargeId, atMs);
-  const sinceMs = hasCallback ? Math.max(shownAtMs, atMs - ONE_CALL_MS - SKEW_MS) : shownAtMs;
+  const sinceMs = hasCallback ? Math.max(shownAtMs, atMs - ONE_CALL_MS - MAX_SKEW_MS) : shownAtMs;
   return (
     ['contradiction', 'undecidable'].some((metric) => isRaised(world, metric, payment.id, sinceMs)) ||
     isTried(world, payment.id, chargeId)
@@ -408,7 +405,7 @@ export function isNameless(
       !names.has(refundId) &&
       failed.some((refund) => refund.amountMinor === amountMinor),
   );
-  return isMissing && isRaised(world, 'contradiction', payment.id, (inside?.changedAtMs(chargeId) ?? 0) - SKEW_MS);
+  return isMissing && isRaised(world, 'contradiction', payment.id, (inside?.changedAtMs(chargeId) ?? 0) - MAX_SKEW_MS);
 }
 
 /** The charges of callbacks that found no payment. An alarm tells of those that were given up. */

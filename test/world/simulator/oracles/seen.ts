@@ -12,6 +12,9 @@ import { nameOfRow } from '../stream.ts';
 
 const BOOK_OF_ALL = new RegExp(`^${ViewsRow.book}.*#all#\\d+$`);
 
+/** Two clocks differ by at most this. Milliseconds. */
+export const MAX_SKEW_MS = 10 * 60_000;
+
 /** A row, and when it was written in the time of the world. Unix milliseconds. */
 export interface Written<Row> {
   readonly row: Row;
