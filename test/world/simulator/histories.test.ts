@@ -22,3 +22,22 @@ test.each(sliceOf(Object.keys(PROFILES), 3))(
     }
   },
 );
+
+test('reports a refund that no callback named, although another program makes more charges than a page of the books has', async () => {
+  const { violations } = await play({
+    seed: 1_796_884_699,
+    profile: 'floods',
+    steps: [
+      { ...at(0), id: 1, actor: 'bank', act: 'habits', processor: 'sandbox', lost: 1, doubled: 0, late: 0, slow: 0 },
+      { ...at(0), id: 2, actor: 'client', act: 'pay', tenant: 'shop', amount: 1000, source: 'tok_ok', copies: 1 },
+      { ...at(2_000), id: 3, actor: 'dashboard', act: 'flood', of: 2, count: 1 },
+      { ...at(3_000), id: 4, actor: 'dashboard', act: 'foreign_charges', of: 2, count: 100 },
+    ],
+    muted: [],
+  });
+  expect(violations).toEqual([]);
+});
+
+function at(atMs: number) {
+  return { atMs, currency: 'EUR', capture: 'automatic', lateMs: 0 };
+}

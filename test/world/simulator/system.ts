@@ -119,7 +119,7 @@ export class SimulatedSystem implements RunningSystem {
     };
     const party = createSandboxInProcess({
       clock: simulation.calledClock,
-      newId: (prefix) => `${prefix}${simulation.process.token()}`,
+      newId: (prefix) => `${prefix}${simulation.process.token().replaceAll('-', '_')}`,
     });
     this.#parties = new Parties(simulation, party.send);
     this.#receivers = new Receivers(simulation, (url) => this.#endpointOf(url));
@@ -452,7 +452,7 @@ export class SimulatedSystem implements RunningSystem {
       clock: simulation.calledClock,
       abilities: processor.abilities,
       mode,
-      newId: (prefix) => `${prefix}${simulation.process.token()}`,
+      newId: (prefix) => `${prefix}${simulation.process.token().replaceAll('-', '_')}`,
       onEvent: (event) => this.#take(name, event),
       later: (afterMs, what) => this.#later(name, afterMs, () => this.#outside(what)),
     });
