@@ -34,7 +34,7 @@ function maySendTo(role: string | undefined, queueArn: unknown): boolean {
     .some(({ Resource }) => JSON.stringify(Resource).includes(JSON.stringify(queueArn)));
 }
 
-test('a function that may send to its own source queue has Lambda’s loop detection disabled, which would stop it after sixteen messages', () => {
+test('a function that may send to its own source queue disables Lambda’s loop detection, which stops a loop after 16 calls', () => {
   const mappings = Object.values(service.findResources('AWS::Lambda::EventSourceMapping')) as Mapping[];
   const enqueueingThemselves = mappings
     .filter(({ Properties: { EventSourceArn, FunctionName } }) =>
@@ -42,7 +42,7 @@ test('a function that may send to its own source queue has Lambda’s loop detec
     )
     .map(({ Properties }) => Properties.FunctionName.Ref)
     .filter((id, index, all) => all.indexOf(id) === index);
-  // A consumer sends a message that it failed at again, at most four times.
+  // A consumer sends a failed message to its queue at most four more times.
   const consumers = enqueueingThemselves.filter((id) => !/^Jobs|^WebhooksSender/.test(id));
   expect(consumers.length).toBeGreaterThan(3);
   expect(CONSUMER_TRIES).toBeLessThan(16);
@@ -58,6 +58,6 @@ test('a function that may send to its own source queue has Lambda’s loop detec
   expect(allowedToLoop).toHaveLength(endless.length + 1);
 });
 
-test('so has the sandbox, whose delayed tasks are messages to itself', () => {
+test('the sandbox disables loop detection, because its delayed tasks are messages to itself', () => {
   present(stacks.sandbox).hasResourceProperties('AWS::Lambda::Function', { RecursiveLoop: 'Allow' });
 });

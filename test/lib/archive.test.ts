@@ -22,8 +22,8 @@ function policyOf(template: typeof archived.archive): readonly (Statement & { re
   return policy?.Properties.PolicyDocument.Statement ?? [];
 }
 
-describe('the bucket of the archive', () => {
-  test('has versions and a lock on every object, and stays when its stack is deleted', () => {
+describe('the archive bucket', () => {
+  test('versions and locks every object, and is retained when its stack is deleted', () => {
     present(archived.archive).hasResource('AWS::S3::Bucket', {
       DeletionPolicy: Match.stringLikeRegexp('^Retain'),
       Properties: {
@@ -48,7 +48,7 @@ describe('the bucket of the archive', () => {
     });
   });
 
-  test('refuses to everybody a write over an object, a removal, a lifted lock, and plain HTTP', () => {
+  test('denies every principal overwrites, removals, unlocking and plain HTTP', () => {
     const denied = policyOf(archived.archive).filter(
       ({ Effect, Principal }) => Effect === 'Deny' && JSON.stringify(Principal) === '{"AWS":"*"}',
     );
@@ -66,7 +66,7 @@ describe('the bucket of the archive', () => {
     expect(JSON.stringify(denied)).toContain('"aws:SecureTransport":"false"');
   });
 
-  test('in a logging account: compliance mode, a key, colder classes, and the trust of one account', () => {
+  test('in a logging account, uses compliance mode, a key, colder storage classes, and trusts one account', () => {
     expect(logging.service).toBeUndefined();
     expect(logging.data).toBeUndefined();
     present(logging.archive).hasResourceProperties('AWS::S3::Bucket', {
@@ -95,14 +95,14 @@ describe('the bucket of the archive', () => {
   });
 });
 
-/** What removes a version, passes over its lock, or changes what protects it: each with other words for the same. */
+/** Matches actions that remove a version, bypass its lock, or change the bucket's protection. */
 const REMOVING = /^s3:(\*|Delete|Bypass|PutObjectRetention|PutObjectLegalHold|PutBucket|PutLifecycle|Put\*|.*Replicat)/;
 
 test.each([
   ['here', archived],
   ['elsewhere', away],
 ])(
-  'no role of any stack may remove a version, lift its lock, or change what protects a bucket that is %s',
+  'no role of any stack may remove a version, lift its lock, or change the protection of a bucket that is %s',
   (_where, { data, service, sandbox, archive }) => {
     const stacks = [data, service, sandbox, archive].flatMap((stack) => (stack === undefined ? [] : [present(stack)]));
     const allowed = stacks.flatMap((template) =>
@@ -114,7 +114,7 @@ test.each([
     );
     expect(allowed.length).toBeGreaterThan(0);
     expect(allowed.filter(({ action }) => action === '*' || REMOVING.test(action))).toEqual([]);
-    // A role with a managed policy could do it, too.
+    // A managed policy could also grant it.
     for (const template of stacks)
       expect(JSON.stringify(template.findResources('AWS::IAM::Role'))).not.toMatch(
         /:aws:policy\/(AmazonS3FullAccess|AdministratorAccess|PowerUserAccess)/,
@@ -123,7 +123,7 @@ test.each([
 );
 
 describe('the archiver', () => {
-  test('reads every record of the Stream, cuts what fails, and gives nothing up before 20 hours', () => {
+  test('reads every record of the Stream, bisects failed batches, and retries a record for at least 20 hours', () => {
     const mappings = Object.values(present(archived.service).findResources('AWS::Lambda::EventSourceMapping')) as {
       readonly Properties: Readonly<Record<string, unknown>>;
     }[];
@@ -147,7 +147,7 @@ describe('the archiver', () => {
   test.each([
     ['here', archived, ['s3:PutObject']],
     ['elsewhere', away, ['s3:PutObject']],
-  ])('may write lines to a bucket %s, and nothing else of S3', (_where, { service }, allowed) => {
+  ])('may write lines to a bucket %s, and has no other access to S3', (_where, { service }, allowed) => {
     const statements = statementsByOwner(present(service)).get('ArchiveArchiver') ?? [];
     const actions = statements.flatMap(({ Action }) => Action).filter((action) => action.startsWith('s3:'));
     expect(actions).toEqual(allowed);
@@ -166,7 +166,7 @@ describe('the archiver', () => {
     ]);
   });
 
-  test('is not there without the setting, and no bucket is made for one in another account', async () => {
+  test('does not exist without the setting, and creates no bucket for an archive in another account', async () => {
     const { archive, service } = await synthesize();
     expect(archive).toBeUndefined();
     expect(JSON.stringify(present(service).toJSON())).not.toContain('ARCHIVE_BUCKET');
@@ -177,7 +177,7 @@ describe('the archiver', () => {
 });
 
 describe('the auditor', () => {
-  test('runs every hour, and an alarm starts when no manifest was written for three', () => {
+  test('runs every hour, and raises an alarm when no manifest was written for three hours', () => {
     const service = present(archived.service);
     service.hasResourceProperties('AWS::Scheduler::Schedule', {
       ScheduleExpression: 'cron(5 * * * ? *)',
@@ -192,7 +192,7 @@ describe('the auditor', () => {
     });
   });
 
-  test('has an alarm for what it finds, and for an archiver that does not run although there is traffic', () => {
+  test('has an alarm for its findings, and for an archiver that does not run although there is traffic', () => {
     for (const MetricName of ['archive_differs', 'archive_stopped'])
       present(archived.service).hasResourceProperties('AWS::CloudWatch::Alarm', {
         MetricName,
@@ -202,14 +202,14 @@ describe('the auditor', () => {
       });
   });
 
-  test('reads the Ledger and the bucket, and may change nothing but write manifests and records', () => {
+  test('reads the Ledger and the bucket, and may write only manifests and records', () => {
     const statements = statementsByOwner(present(archived.service)).get('ArchiveAuditorFunction') ?? [];
     const actions = statements.flatMap(({ Effect, Action }) => (Effect === 'Allow' ? [Action].flat() : []));
     const changing = actions.filter((action) => !/:(Get|List|Query|Describe)/.test(action));
     expect(new Set(changing.filter((action) => !/^(logs|xray):/.test(action)))).toEqual(new Set(['s3:PutObject']));
   });
 
-  test('signs with the key of the setting, and may do nothing else with a key', async () => {
+  test('signs with the key of the setting, and may use that key for nothing else', async () => {
     const key = 'arn:aws:kms:eu-central-1:444455556666:key/51c4';
     const { service } = await synthesize({ 'payonce:archive': 'true', 'payonce:archiveSigningKeyArn': key });
     const statements = statementsByOwner(present(service)).get('ArchiveAuditorFunction') ?? [];
@@ -223,7 +223,7 @@ test.each([
   ['here', archived],
   ['elsewhere', away],
 ])(
-  'what operators see of an archive that is %s is read by a function that may read no lines, and write nothing',
+  'the function that shows operators an archive that is %s may read neither its lines nor write anything',
   (_where, { service }) => {
     const statements = statementsByOwner(present(service)).get('AuditApi') ?? [];
     const ofArchive = statements.filter(({ Action }) => JSON.stringify(Action).includes('s3:'));
@@ -242,7 +242,7 @@ test.each([
   [{ archiveBatchSeconds: '301' }, /archiveBatchSeconds is "301", but must be a whole number from 0 to 300/],
   [{ archiveColdAfterDays: '5' }, /archiveColdAfterDays is "5"/],
   [{ archiveWriter: '1' }, /archiveWriter is "1", but must be the 12 digits of an AWS account/],
-])('the settings %j are refused', (settings, message) => {
+])('refuses the settings %j', (settings, message) => {
   const context = Object.fromEntries(Object.entries(settings).map(([name, value]) => [`payonce:${name}`, value]));
   expect(() => readSettings(testApp(context).node)).toThrow(message);
 });

@@ -13,7 +13,7 @@ const service = present(stacks.service);
 const elsewhere = (context: Record<string, unknown> = {}) =>
   synthesize({ 'payonce:sandbox': 'false', 'payonce:processorUrl': 'https://processor.example', ...context });
 
-/** The text of CALLBACK_SOURCES, with a word in the place of what only a deployment knows. */
+/** Returns the text of CALLBACK_SOURCES, with a placeholder for each value that only a deployment knows. */
 function callbackSources(template: typeof service): string {
   const found = Object.entries(template.findResources('AWS::Lambda::Function')).find(([id]) =>
     id.startsWith('CallbacksFunction'),
@@ -42,8 +42,8 @@ describe('the callbacks function', () => {
   });
 });
 
-describe('the secret of callbacks', () => {
-  test('is generated, long enough not to be guessed, and is in no template', () => {
+describe('the signing secret of callbacks', () => {
+  test('is generated, too long to be guessed, and is in no template', () => {
     data.hasResourceProperties('AWS::SecretsManager::Secret', {
       GenerateSecretString: { GenerateStringKey: 'current', SecretStringTemplate: '{}', PasswordLength: 32 },
       SecretString: Match.absent(),
@@ -60,8 +60,8 @@ describe('the secret of callbacks', () => {
   });
 });
 
-describe('an alarm for an operator', () => {
-  test.each(Object.keys(ALARMS) as AlarmMetric[])('is raised at the first %s, and not without data', (metric) => {
+describe('an alarm on callbacks', () => {
+  test.each(Object.keys(ALARMS) as AlarmMetric[])('starts at the first %s, and not without data', (metric) => {
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       Namespace: 'Payonce',
       MetricName: metric,
@@ -77,7 +77,7 @@ describe('an alarm for an operator', () => {
 });
 
 describe('the address of callbacks', () => {
-  test('is a parameter for the sandbox, and does not exist without the sandbox', async () => {
+  test('is an SSM parameter for the sandbox, and does not exist without the sandbox', async () => {
     service.hasResourceProperties('AWS::SSM::Parameter', {
       Name: '/payonce/sandbox/callback-address',
       Value: { 'Fn::Join': ['', Match.arrayWith(['https://', '/callbacks/sandbox/test'])] },

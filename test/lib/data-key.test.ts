@@ -25,7 +25,7 @@ describe('the setting dataKeyArn', () => {
     expect(without(type, (properties) => properties[property]).map(([id]) => id)).toEqual([]);
   });
 
-  test('leaves it to the policy of the key who may use it, as docs/data-key.md has it', () => {
+  test('leaves the permissions to the key policy, as docs/data-key.md documents it', () => {
     const [, policy = ''] = /```json\n(\[[^`]+\])\n```/.exec(readFileSync('docs/data-key.md', 'utf8')) ?? [];
     const services = ['dynamodb', 'sqs', 's3'].map((name) => `${name}.<region>.amazonaws.com`);
     expect(JSON.parse(policy)).toMatchObject([

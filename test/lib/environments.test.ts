@@ -19,7 +19,7 @@ interface Resource {
 
 type Resources = Readonly<Record<string, Resource>>;
 
-/** The names that the stacks give: all other names are made by CloudFormation. */
+/** The properties with names that the stacks fix. CloudFormation generates all other names. */
 const FIXED: Readonly<Record<string, string>> = {
   'AWS::ApiGateway::RestApi': 'Name',
   'AWS::CloudWatch::Dashboard': 'DashboardName',
@@ -32,20 +32,20 @@ function resourcesOf(stacks: typeof alone, stack: keyof typeof StackName): Resou
   return present(stacks[stack]).toJSON()['Resources'] as Resources;
 }
 
-/** Without the deployment of the gateway, which is made anew whenever the API changes. */
+/** Lists the logical ids of a stack, without the gateway's deployment, which is replaced whenever the API changes. */
 function logicalIds(stacks: typeof alone, stack: keyof typeof StackName): readonly string[] {
   const resources = Object.entries(resourcesOf(stacks, stack));
   return resources.filter(([, { Type }]) => Type !== 'AWS::ApiGateway::Deployment').map(([id]) => id);
 }
 
-describe('environments beside each other in one account and region', () => {
-  test('have the same resources, in stacks of other names', () => {
+describe('two environments in one account and region', () => {
+  test('have the same resources, in stacks with different names', () => {
     expect(stackNameOf('data')).toBe('PayonceData');
     expect(stackNameOf('data', 'staging')).toBe('staging-PayonceData');
     for (const stack of STACKS) expect(logicalIds(staging, stack)).toEqual(logicalIds(alone, stack));
   });
 
-  test('share no name that is fixed', () => {
+  test('share no fixed name', () => {
     const names = (stacks: typeof alone) =>
       STACKS.flatMap((stack) => Object.values(resourcesOf(stacks, stack))).flatMap(({ Type, Properties = {} }) => {
         const name = Properties[FIXED[Type] ?? ''];
@@ -57,7 +57,7 @@ describe('environments beside each other in one account and region', () => {
     expect(names(alone).filter((name) => name.includes('staging'))).toEqual([]);
   });
 
-  test('count their metrics apart, and alarms and dashboard read their own', () => {
+  test('have separate metrics, alarms and dashboards', () => {
     const functions = STACKS.flatMap((stack) =>
       Object.values(present(staging[stack]).findResources('AWS::Lambda::Function')),
     ) as { readonly Properties: { readonly Environment: { readonly Variables: Record<string, unknown> } } }[];

@@ -31,7 +31,7 @@ describe('the event bus', () => {
 });
 
 describe('the relay', () => {
-  test('reads outcomes of payments and orders, and every record that is not an insert, from the beginning of the Stream, past bad records', () => {
+  test('reads outcomes of payments and orders, and every record that is not an insert, from the start of the Stream, past bad records', () => {
     service.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       StartingPosition: 'TRIM_HORIZON',
       BatchSize: 100,
@@ -56,7 +56,7 @@ describe('the relay', () => {
     });
   });
 
-  test('parks records for the longest retention of SQS, encrypted, over TLS only', () => {
+  test('parks records for the maximum SQS retention, encrypted, over TLS only', () => {
     service.hasResourceProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 1_209_600, SqsManagedSseEnabled: true });
     service.hasResourceProperties('AWS::SQS::QueuePolicy', {
       Queues: [{ Ref: Match.stringLikeRegexp('Parked') }],
@@ -82,7 +82,7 @@ describe('the relay', () => {
     expect(new Set(actionsOf('EventsRelay'))).toEqual(
       new Set([...always, ...stream, ...publish, 'sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:SendMessage']),
     );
-    // Transitions, and details rows. It parks what cannot be published again, and so does Lambda.
+    // It reads transitions and details rows. It and Lambda park what cannot be published.
     const reads = ['dynamodb:GetItem', 'dynamodb:Query'];
     const parks = ['sqs:GetQueueAttributes', 'sqs:GetQueueUrl', 'sqs:SendMessage'];
     expect(new Set(actionsOf('EventsRepublisher'))).toEqual(new Set([...always, ...publish, ...reads, ...parks]));
@@ -93,7 +93,7 @@ describe('the relay', () => {
     ['event_publish_failed', 1],
     ['event_age', 60_000],
     ['IteratorAge', 60_000],
-  ])('raises an alarm by %s that names its page of the runbook', (metric, threshold) => {
+  ])('raises an alarm on %s that names its runbook entry', (metric, threshold) => {
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       MetricName: metric,
       Threshold: threshold,
@@ -103,7 +103,7 @@ describe('the relay', () => {
   });
 
   test.each(['event_publish_failed', 'event_age', 'IteratorAge'])(
-    'raises an alarm by %s despite silent minutes between its retries',
+    'raises an alarm on %s despite minutes without data between its retries',
     (MetricName) => {
       const patience = { EvaluationPeriods: 15, DatapointsToAlarm: 3, Period: 60 };
       service.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName, ...patience });
@@ -129,7 +129,7 @@ describe('a consumer', () => {
   ];
   const template = Template.fromStack(stack);
 
-  test('receives the events that it names over its own queue', () => {
+  test('receives the events that it names through its own queue', () => {
     template.hasResourceProperties('AWS::Events::Rule', {
       EventPattern: { source: ['payonce'], 'detail-type': ['payment.completed.v1'] },
       Targets: [
@@ -142,12 +142,12 @@ describe('a consumer', () => {
     });
   });
 
-  test('must not have a timeout longer than its lease', () => {
+  test('cannot have a timeout longer than its lease', () => {
     const slow = made('SlowFunction', 31);
     expect(() => new EventConsumer(stack, 'Slow', { bus, consumer: slow, events: [] })).toThrow('31 s');
   });
 
-  test('reports failures by message and processes a bounded number at once', () => {
+  test('reports failures by message and limits its concurrency', () => {
     template.allResourcesProperties('AWS::Lambda::EventSourceMapping', {
       BatchSize: 10,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
@@ -156,11 +156,11 @@ describe('a consumer', () => {
     template.hasResourceProperties('AWS::Lambda::EventSourceMapping', { ScalingConfig: { MaximumConcurrency: 2 } });
   });
 
-  test('loses no message while its function is unavailable, up to the longest retention of SQS', () => {
+  test('loses no message while its function is unavailable, for the maximum SQS retention', () => {
     template.allResourcesProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 1_209_600 });
   });
 
-  test('has a dead-letter queue with an alarm, whose URL its function knows', () => {
+  test('has a dead-letter queue with an alarm, and passes its URL to its function', () => {
     template.hasResourceProperties('AWS::SQS::Queue', {
       RedrivePolicy: { deadLetterTargetArn: Match.anyValue(), maxReceiveCount: 120 },
       VisibilityTimeout: 180,
@@ -192,7 +192,7 @@ describe('the rule of each consumer selects exactly its events', () => {
     expect(patternOf(name)).toEqual([{ source: ['payonce'], 'detail-type': [...events] }]);
   });
 
-  // Neither runs for the other payments, which are most.
+  // The rule matches none of the other payments, which are most.
   test.each([
     ['ReceiptEvents', 'receipt_email', ['payment.completed.v1']],
     [
@@ -215,7 +215,7 @@ describe('the rule of each consumer selects exactly its events', () => {
     ]);
   });
 
-  test('and no other rule exists', () => {
+  test('there is no other rule', () => {
     expect(bus).toHaveLength(5);
   });
 });

@@ -32,10 +32,10 @@ describe('the setting paymentRequests', () => {
   test.each([
     ['no JSON', '{', 'payonce:paymentRequests: it'],
     ['no sender', { senders: [] }, 'senders must have a sender'],
-    ['a sender that is none', { senders: ['shop'] }, 'senders.0 must be an object'],
+    ['an invalid sender', { senders: ['shop'] }, 'senders.0 must be an object'],
     ['an unknown field', { senders: [{ ...OWNER, tenants: 'x' }] }, 'senders.0 Unrecognized key: "tenants"'],
     [
-      'a sender of two kinds',
+      'a sender with two transports',
       { senders: [{ ...OWNER, queue: 'a', topic: 'b' }] },
       'senders.0 Unrecognized key: "topic"',
     ],
@@ -44,7 +44,7 @@ describe('the setting paymentRequests', () => {
     ['the source of Payonce', { senders: [{ ...OWNER, source: 'payonce' }] }, 'senders.0.source must be the source'],
     ['a wildcard', { senders: [{ ...OWNER, subject: 'payments.*' }] }, 'senders.0.subject must be a NATS subject'],
     [
-      'a sender twice',
+      'a duplicate sender',
       {
         senders: [
           { ...OWNER, queue: 'a' },
@@ -76,13 +76,13 @@ describe('the setting paymentRequests', () => {
   });
 });
 
-describe('payments that events ask for', () => {
-  test('have nothing deployed without the setting', async () => {
+describe('payment requests over events', () => {
+  test('deploy nothing without the setting', async () => {
     const without = present((await synthesize()).service);
     expect(JSON.stringify(without.toJSON())).not.toContain('PAYMENT_REQUESTS');
   });
 
-  test('reach the queue from the mapped source and account alone', () => {
+  test('reach the queue only from the mapped source and account', () => {
     const rules = Object.values(service.findResources('AWS::Events::Rule')).map(
       ({ Properties }) => (Properties as { EventPattern: Record<string, unknown> }).EventPattern,
     );
@@ -92,7 +92,7 @@ describe('payments that events ask for', () => {
     ]);
   });
 
-  test('are all that another account may put on the bus, under its own source', () => {
+  test('are the only events that another account may put on the bus, under its own source', () => {
     service.resourceCountIs('AWS::Events::EventBusPolicy', 1);
     service.hasResourceProperties('AWS::Events::EventBusPolicy', {
       Statement: Match.objectLike({
@@ -102,7 +102,7 @@ describe('payments that events ask for', () => {
     });
   });
 
-  test('are made by a role that may claim charges and append payments, and nothing else of other rooms', () => {
+  test('are executed by a role that may claim charges and append payments, and has no permissions of other rooms', () => {
     const sids = (statementsByOwner(service).get('Intake') ?? [])
       .map(({ Sid }) => Sid)
       .filter((sid) => sid !== undefined);
@@ -114,7 +114,7 @@ describe('payments that events ask for', () => {
     expect(text).not.toMatch(/OP#(?!pay_)|KEY#|OPERATOR|"ORD#/);
   });
 
-  test('come from queues message by message, with a bound on executions', () => {
+  test('from queues are received one message at a time, with limited concurrency', () => {
     const mappings = Object.values(
       service.findResources('AWS::Lambda::EventSourceMapping', {
         Properties: { FunctionName: { Ref: Match.stringLikeRegexp('^IntakeFunction') } },
@@ -130,7 +130,7 @@ describe('payments that events ask for', () => {
       });
   });
 
-  test('come from a topic of Amazon MSK, from its beginning, and no batch is given up', () => {
+  test('from an Amazon MSK topic are read from its beginning, and no batch is discarded', () => {
     service.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       EventSourceArn: 'arn:aws:kafka:eu-west-1:111122223333:cluster/shop/1',
       Topics: ['payments'],
@@ -160,7 +160,7 @@ describe('payments that events ask for', () => {
     ]);
   });
 
-  test('come from brokers of one’s own, in their network, with user name and password', async () => {
+  test('from self-managed brokers are read in the brokers’ network, with user name and password', async () => {
     const kafka = {
       brokers: ['b1.example:9093', 'b2.example:9093'],
       secret: SECRET,
@@ -188,7 +188,7 @@ describe('payments that events ask for', () => {
 });
 
 describe('the setting natsBridge', () => {
-  test('makes a queue of all events, and a policy that allows the bridge its queues and nothing else', async () => {
+  test('creates a queue of all events, and a policy that allows the bridge only its queues', async () => {
     const [[, policy] = []] = Object.entries(service.findResources('AWS::IAM::ManagedPolicy'));
     const { Statement: statements } = (policy as { Properties: { PolicyDocument: { Statement: unknown[] } } })
       .Properties.PolicyDocument;

@@ -13,16 +13,16 @@ const good: JobEntry = {
   scopes: [JOBS_RUN],
   worker: 'upkeep',
 };
-/** An entry that the compiler did not check. */
+/** Builds an entry with changes that the compiler does not check. */
 const wrong = (changes: Readonly<Record<string, unknown>>): JobEntry => ({ ...good, ...changes });
 
-describe('the registry of jobs', () => {
+describe('the job registry', () => {
   test('is valid', () => {
     expect(() => checkJobs(JOBS)).not.toThrow();
   });
 
   test.each<JobEntry>(JOBS)(
-    '$id comes every $every seconds, as $schedule says: the windows of its alarms are made from it',
+    '$schedule fires $id every $every seconds, the base of its alarm windows',
     ({ schedule: text, timeZone, every }) => {
       const read = readSchedule(text, timeZone);
       if (read.kind !== 'read') throw new Error(read.reason);
@@ -36,52 +36,52 @@ describe('the registry of jobs', () => {
     },
   );
 
-  test('accepts every field of an entry', () => {
+  test('accepts an entry with every field', () => {
     const full = { timeZone: 'Asia/Kolkata', overlap: 'allow', maxDuration: 60 };
     expect(() => checkJobs([wrong(full), { ...good, id: 'b2', path: '/v1/admin/jobs/b2/runs' }])).not.toThrow();
   });
 
   test.each<readonly [string, Readonly<Record<string, unknown>>, string]>([
     ['no id', { id: '', path: '/v1/admin/jobs//runs' }, '(no id): id "" must be 2 to 50 lower-case letters'],
-    ['an id in capitals', { id: 'Sweep' }, 'Sweep: id "Sweep" must be 2 to 50 lower-case letters'],
+    ['an upper-case id', { id: 'Sweep' }, 'Sweep: id "Sweep" must be 2 to 50 lower-case letters'],
     ['an id with a colon', { id: 'a:b' }, 'a:b: id "a:b" must be'],
     ['an id with two hyphens', { id: 'a--b' }, 'a--b: id "a--b" must be'],
     ['an id that is too long', { id: 'x'.repeat(51) }, 'must be 2 to 50'],
     ['no reason', { why: ' ' }, 'sweep-rooms: why " " must say in one line why the job exists'],
     ['a reason of two lines', { why: 'One.\nTwo.' }, 'sweep-rooms: why "One.\\nTwo." must say in one line'],
-    ['a schedule that is none', { schedule: 'daily' }, 'sweep-rooms: schedule "daily" must be rate('],
+    ['an invalid schedule', { schedule: 'daily' }, 'sweep-rooms: schedule "daily" must be rate('],
     [
-      'a rarer schedule than an alarm looks back',
+      'an interval longer than the longest alarm window',
       { every: 604_801 },
       'every 604801 must be a whole number of seconds up to 604800',
     ],
     [
-      'a rate that says something else',
+      'an interval that contradicts the rate',
       { schedule: 'rate(1 hour)', every: 60 },
       'every 60 must be 3600, to match the rate',
     ],
     ['another path', { path: '/v1/payments' }, 'path "/v1/payments" must be /v1/admin/jobs/sweep-rooms/runs'],
     ['no scope', { scopes: [] }, 'sweep-rooms: scopes [] must not be empty: jobs:run'],
-    ['a scope that is not asked for', { scopes: ['admin'] }, 'scopes ["admin"] must contain jobs:run'],
-    ['a scope that is none', { scopes: ['jobs:run', 'root'] }, 'scopes ["jobs:run","root"] must be among jobs:run'],
-    ['an overlap that is none', { overlap: 'maybe' }, 'overlap "maybe" must be forbid or allow'],
-    ['less time than a page', { maxDuration: 59 }, 'maxDuration 59 must be a whole number of seconds from 60'],
-    ['more time than a day', { maxDuration: 86_401 }, 'maxDuration 86401 must be'],
-    ['half a second', { maxDuration: 90.5 }, 'maxDuration 90.5 must be'],
-    ['a worker that is none', { worker: 'cleaner' }, 'worker "cleaner" must be payments or upkeep'],
+    ['scopes without jobs:run', { scopes: ['admin'] }, 'scopes ["admin"] must contain jobs:run'],
+    ['an unknown scope', { scopes: ['jobs:run', 'root'] }, 'scopes ["jobs:run","root"] must be among jobs:run'],
+    ['an unknown overlap policy', { overlap: 'maybe' }, 'overlap "maybe" must be forbid or allow'],
     [
-      'a time zone that is none',
-      { timeZone: 'Europe/Nowhere' },
-      'timeZone "Europe/Nowhere" must be a name of the IANA',
+      'less time than one page of work',
+      { maxDuration: 59 },
+      'maxDuration 59 must be a whole number of seconds from 60',
     ],
+    ['more than a day', { maxDuration: 86_401 }, 'maxDuration 86401 must be'],
+    ['a fraction of a second', { maxDuration: 90.5 }, 'maxDuration 90.5 must be'],
+    ['an unknown worker', { worker: 'cleaner' }, 'worker "cleaner" must be payments or upkeep'],
+    ['an unknown time zone', { timeZone: 'Europe/Nowhere' }, 'timeZone "Europe/Nowhere" must be a name of the IANA'],
     ['an offset', { timeZone: '+01:00' }, 'timeZone "+01:00" must be a name of the IANA'],
-    ['a time zone in small letters', { timeZone: 'europe/berlin' }, 'timeZone "europe/berlin" must be a name'],
+    ['a time zone in lower case', { timeZone: 'europe/berlin' }, 'timeZone "europe/berlin" must be a name'],
     [
-      'a rate in a time zone',
+      'a rate with a time zone',
       { schedule: 'rate(1 hour)', timeZone: 'Europe/Berlin' },
       'timeZone "Europe/Berlin" must be left out: a rate has no time zone',
     ],
-  ])('refuses %s, and says where and what is allowed', (_what, changes, fault) => {
+  ])('refuses %s, and names the field and the allowed values', (_what, changes, fault) => {
     expect(() => checkJobs([wrong(changes)])).toThrow(fault);
   });
 
@@ -89,7 +89,7 @@ describe('the registry of jobs', () => {
     expect(() => checkJobs([good, good])).toThrow('sweep-rooms: id "sweep-rooms" must be unique');
   });
 
-  test('reports all faults at once', () => {
+  test('reports all errors together', () => {
     const check = () => checkJobs([wrong({ why: '', scopes: [] }), wrong({ id: 'other', path: '/x' })]);
     expect(check).toThrow(/why ""[\s\S]*scopes \[\][\s\S]*other: path "\/x"/);
   });

@@ -19,7 +19,7 @@ const read = (targets: unknown, context: Record<string, unknown> = {}) =>
   readSettings(testApp({ 'payonce:jobTargets': JSON.stringify(targets), ...context }).node).jobTargets;
 
 describe('the setting jobTargets', () => {
-  test('declares a job of another service by itself', () => {
+  test('declares a job of another service without further settings', () => {
     expect(read({ membership: MEMBERSHIP })).toEqual({ membership: MEMBERSHIP });
   });
 
@@ -47,11 +47,11 @@ describe('the setting jobTargets', () => {
     [{ membership: { ...MEMBERSHIP, jobs: [{ ...JOB, path: undefined }] } }, 'path left out must be an absolute path'],
     [{ membership: { ...MEMBERSHIP, jobs: [{ ...JOB, scopes: [] }] } }, 'scopes [] must be a list of names'],
     [{ membership: { ...MEMBERSHIP, jobs: [{ ...JOB, window: 5 }] } }, 'window 5 must be 60 to 86400 seconds'],
-  ])('is refused: %j', (targets, message) => {
+  ])('refuses %j', (targets, message) => {
     expect(() => read(targets)).toThrow(message);
   });
 
-  test('allows plain HTTP to this machine only with allowLoopbackWebhooks', () => {
+  test('allows plain HTTP to loopback only with allowLoopbackWebhooks', () => {
     const local = { membership: { ...MEMBERSHIP, url: 'http://127.0.0.1:8787' } };
     expect(() => read(local)).toThrow('must be an https address');
     expect(read(local, { 'payonce:allowLoopbackWebhooks': 'true' })).toEqual(local);
@@ -75,7 +75,7 @@ describe('the stacks of a deployment with job targets', () => {
     };
   };
 
-  test('have a schedule for each job, which puts the call with the scheduled time into the queue, and a secret for each target', () => {
+  test('have a schedule for each job, which enqueues the call with the scheduled time, and a secret for each target', () => {
     const { service, data } = stacks();
     service.hasResourceProperties('AWS::Scheduler::Schedule', {
       ScheduleExpression: JOB.schedule,
@@ -92,13 +92,14 @@ describe('the stacks of a deployment with job targets', () => {
       const Description = Match.stringLikeRegexp(`target ${target}`);
       data.hasResourceProperties('AWS::SecretsManager::Secret', { Description });
     }
-    // The function that calls may send messages and read the secrets of targets. It cannot reach the credential of the own routes.
+    // The caller may send messages and read the targets' secrets. It cannot read the credential of Payonce's own
+    // routes.
     const callers = service?.findResources('AWS::Lambda::Function', {
       Properties: { Environment: { Variables: Match.objectLike({ JOB_TARGETS: Match.anyValue() }) } },
     });
     expect(Object.values(callers ?? {})).toHaveLength(1);
     expect(JSON.stringify(callers)).not.toContain('JOB_CREDENTIAL_SECRET_ID');
-    // The jobs API lists them, and the job that looks for overdue ones watches them.
+    // The jobs API lists the jobs, and the check for overdue jobs watches them.
     const listed = Match.serializedJson(
       Match.arrayWith([Match.objectLike({ id: 'expire-points', target: 'loyalty' })]),
     );

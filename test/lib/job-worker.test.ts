@@ -23,7 +23,7 @@ const worker = new PayonceFunction(stack, 'Worker', {
 const { queue } = new JobWorker(stack, 'PaymentJobs', { worker });
 const template = Template.fromStack(stack);
 
-describe('a worker of jobs', () => {
+describe('a job worker', () => {
   test('receives one message per invocation, with several concurrent invocations', () => {
     template.allResourcesProperties('AWS::Lambda::EventSourceMapping', {
       BatchSize: 1,
@@ -32,7 +32,7 @@ describe('a worker of jobs', () => {
     });
   });
 
-  test('may invoke itself by its own messages, because Lambda’s loop detection is disabled for it', () => {
+  test('may invoke itself through its own messages, because Lambda’s loop detection is disabled for it', () => {
     template.hasResourceProperties('AWS::Lambda::Function', {
       RecursiveLoop: 'Allow',
       Role: { 'Fn::GetAtt': [Match.stringLikeRegexp('^WorkerRole'), 'Arn'] },
@@ -48,7 +48,7 @@ describe('a worker of jobs', () => {
     expect(JOB_MESSAGE_HIDDEN_SECONDS).toBeLessThan(JOB_LEASE_SECONDS);
   });
 
-  test('may send to its own queue and its dead-letter queue only', () => {
+  test('may send only to its own queue and its dead-letter queue', () => {
     const sends = (statementsByOwner(template).get('Worker') ?? []).filter(
       ({ Action }) => Action === 'sqs:SendMessage',
     );
@@ -65,7 +65,7 @@ describe('a worker of jobs', () => {
     ]);
   });
 
-  test('has a dead-letter queue for two weeks with an alarm, whose URL its function knows', () => {
+  test('has a dead-letter queue with two weeks of retention and an alarm, and passes its URL to its function', () => {
     template.hasResourceProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 1_209_600 });
     template.hasResourceProperties('AWS::Lambda::Function', {
       Environment: {

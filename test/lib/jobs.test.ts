@@ -20,7 +20,7 @@ const { context: flags } = JSON.parse(readFileSync(new URL('../../cdk.json', imp
   context: Record<string, unknown>;
 };
 
-/** The jobs in a stack of their own. Nag's findings are thrown. */
+/** Synthesizes a stack that has only the jobs; throws cdk-nag's findings. */
 function synthesized(): Template {
   const app = testApp(flags);
   Validations.of(app).addPlugins(
@@ -69,7 +69,7 @@ const scheduleOf = (id: string) =>
   schedules.find(({ Properties }) => (JSON.parse(Properties.Target.Input) as JobFiring).job === id);
 
 describe('the schedules', () => {
-  test('are one for each job, as declared, and pass its id and the scheduled time', () => {
+  test('fire once for each job, as declared, and pass its id and the scheduled time', () => {
     expect(schedules).toHaveLength(JOBS.length);
     for (const { id, schedule } of JOBS) {
       const { ScheduleExpression, ScheduleExpressionTimezone, Target } = scheduleOf(id)?.Properties ?? {};
@@ -78,7 +78,7 @@ describe('the schedules', () => {
     }
   });
 
-  test('retry until the next firing, at most an hour, and dead-letter a firing that could not be delivered', () => {
+  test('retry until the next firing, for at most an hour, and dead-letter a firing that was not delivered', () => {
     const policy = (id: string) => scheduleOf(id)?.Properties.Target.RetryPolicy;
     expect(policy('resolve')).toEqual({ MaximumEventAgeInSeconds: 60, MaximumRetryAttempts: 20 });
     expect(policy('republish-events')).toEqual({ MaximumEventAgeInSeconds: 300, MaximumRetryAttempts: 20 });
@@ -88,7 +88,7 @@ describe('the schedules', () => {
     }
   });
 
-  test('leave a failed call to Lambda, which retries it and dead-letters it in the same queue', () => {
+  test('leave a failed call to Lambda, which retries and dead-letters it in the same queue', () => {
     template.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
       MaximumRetryAttempts: 2,
       MaximumEventAgeInSeconds: 3600,
@@ -98,7 +98,7 @@ describe('the schedules', () => {
     });
   });
 
-  test('raise an alarm for the first dead-lettered firing', () => {
+  test('raise an alarm on the first dead-lettered firing', () => {
     template.hasResourceProperties('AWS::CloudWatch::Alarm', {
       Threshold: 1,
       ComparisonOperator: 'GreaterThanOrEqualToThreshold',
@@ -109,7 +109,7 @@ describe('the schedules', () => {
     });
   });
 
-  test('with a time zone are evaluated in it', () => {
+  test('are evaluated in their time zone, if they have one', () => {
     const stack = new Stack(testApp(), 'Zone');
     const job = { ...JOBS[0], schedule: 'cron(0 9 ? * MON-FRI *)', timeZone: 'Europe/Berlin' };
     const made = new ScheduledJobs(stack, 'Jobs', { jobs: [job], executor: executorIn(stack) });
@@ -175,7 +175,7 @@ describe('the role of', () => {
       ],
     ],
     ['Jobs', ['lambda:InvokeFunction on JobsExecutor', 'sqs:SendMessage on JobsMissed']],
-  ])('%s may do exactly what its path needs', (owner, own) => {
+  ])('%s has exactly the permissions that its path needs', (owner, own) => {
     expect(
       (roles.get(owner) ?? [])
         .filter(({ Effect }) => Effect === 'Allow')
@@ -185,7 +185,7 @@ describe('the role of', () => {
   });
 });
 
-test('the role of the schedules can be assumed only by schedules of this account', () => {
+test('only schedules of this account can assume the schedules’ role', () => {
   template.hasResourceProperties('AWS::IAM::Role', {
     AssumeRolePolicyDocument: {
       Statement: [
@@ -201,14 +201,14 @@ test('the role of the schedules can be assumed only by schedules of this account
 });
 
 describe('the routes of jobs', () => {
-  test('are answered by their function', () => {
+  test('lead to their function', () => {
     expect(routesOf(template)).toMatchObject({
       '/v1/admin/jobs': 'JobsApi',
       '/v1/admin/jobs/{proxy+}': 'JobsApi',
     });
   });
 
-  test('are reachable for the executor by the address of the API', () => {
+  test('can be called by the executor at the address of the API', () => {
     template.hasResourceProperties('AWS::Lambda::Function', {
       Environment: {
         Variables: Match.objectLike({

@@ -56,7 +56,7 @@ describe('the bundles', () => {
     for (const directory of directories) rmSync(directory, { recursive: true, force: true });
   });
 
-  test('are one folder for each function, with its module and only files that it reads', () => {
+  test('have one folder for each function, with its module and only the files that it reads', () => {
     expect(readdirSync(first).sort()).toEqual(FUNCTIONS);
     expect(readdirSync(join(first, 'webhooks')).sort()).toEqual(['index.mjs', 'index.mjs.map']);
     for (const file of readdirSync(join(first, 'payments')))
@@ -70,7 +70,7 @@ describe('the bundles', () => {
     ]);
   });
 
-  test('are those of an app alone, if it names its functions, and the same', () => {
+  test('of selected functions are identical to those of a full build', () => {
     const one = bundled(['sandbox-processor']);
     expect(readdirSync(one)).toEqual(['sandbox-processor']);
     const [alone, among] = [one, first].map((each) => FileSystem.fingerprint(join(each, 'sandbox-processor')));
@@ -86,14 +86,14 @@ describe('the bundles', () => {
     }
   });
 
-  test('read credentials from the environment only', () => {
+  test('contain no credential provider other than the environment', () => {
     const maps = readdirSync(join(first, 'payments')).filter((file) => file.endsWith('.map'));
     const sources = maps.map((file) => readFileSync(join(first, 'payments', file), 'utf8')).join('');
     const providers = sources.match(/@(?:aws-sdk|smithy)\/(?:credential-provider|token-provider|nested-client)[^/"]*/g);
     expect(new Set(providers)).toEqual(new Set(['@aws-sdk/credential-provider-env']));
   });
 
-  test('the payments function starts with at most 450 kB, without the documents and the processors’ packages', () => {
+  test('load at most 450 kB when the payments function starts, without the documents and the processors’ packages', () => {
     const folder = join(first, 'payments');
 
     expect(startSize(folder)).toBeLessThanOrEqual(450_000);
@@ -103,7 +103,7 @@ describe('the bundles', () => {
   });
 
   test.each(['payments', 'callbacks', 'ledger', 'orders', 'payment-jobs', 'upkeep-jobs'])(
-    'the function %s contains Stripe’s package, and does not load it at its start',
+    'contain Stripe’s package for the function %s, which does not load it at its start',
     (name) => {
       const folder = join(first, name);
       const holdsStripe = (file: string) => readFileSync(join(folder, file), 'utf8').includes('api.stripe.com');
@@ -113,7 +113,7 @@ describe('the bundles', () => {
     },
   );
 
-  test('only the documents function contains the code that makes JSON schemas', () => {
+  test('contain the generator of JSON schemas for the documents function only', () => {
     const makes = readdirSync(first).filter((name) =>
       readdirSync(join(first, name)).some(
         (file) => file.endsWith('.mjs') && readFileSync(join(first, name, file), 'utf8').includes('unrepresentable'),
@@ -122,7 +122,7 @@ describe('the bundles', () => {
     expect(makes).toEqual(['api-documents']);
   });
 
-  test('no other function contains Stripe’s package', () => {
+  test('contain Stripe’s package for no other function', () => {
     for (const name of readdirSync(first)) {
       const folder = join(first, name);
       if (readdirSync(folder).length > 4) continue;
@@ -130,7 +130,7 @@ describe('the bundles', () => {
     }
   });
 
-  test('the documents function finds its files beside it', async () => {
+  test('let the documents function find its files in its own folder', async () => {
     const { handler } = (await import(join(first, 'api-documents', 'index.mjs'))) as {
       handler: (event: object) => Promise<{ statusCode: number; body: string }>;
     };

@@ -4,8 +4,8 @@ import { synthesize } from '../support/synth.ts';
 import { EVERYTHING, present } from './templates.ts';
 
 /**
- * What CloudFormation would replace under another logical id, and lose: data, messages, logs, addresses, fixed names, and the
- * policy of a queue: the old resource is deleted last, and empties the one policy that the queue has.
+ * Types of resources that CloudFormation would replace under another logical id, and so lose data, messages, logs,
+ * addresses or fixed names. A queue keeps one policy only: deleting the old policy resource last would clear it.
  */
 const KEPT: ReadonlySet<string> = new Set([
   'AWS::ApiGateway::RestApi',
@@ -30,7 +30,7 @@ interface Resource {
   readonly Properties?: Readonly<Record<string, unknown>>;
 }
 
-/** Where CloudFormation makes a name itself, none is given. */
+/** Properties that fix a physical name. Without them, CloudFormation generates the name. */
 const NAMES = new Set([
   'Name',
   'DashboardName',
@@ -42,7 +42,7 @@ const NAMES = new Set([
   'TopicName',
 ]);
 
-/** `<type> <logical id>`, and the physical name where one is fixed. */
+/** Lists the kept resources as `<type> <logical id>`, followed by the physical name if one is fixed. */
 function kept(template: Template | undefined): readonly string[] {
   const { Resources: resources } = present(template).toJSON() as { Resources: Readonly<Record<string, Resource>> };
   return Object.entries(resources)
@@ -226,7 +226,7 @@ describe('deployed resources keep their logical ids and names, so no deploy repl
     expect(kept(sandbox)).toEqual(SANDBOX);
   });
 
-  test('with everything that settings can add', async () => {
+  test('with every resource that settings can add', async () => {
     const { archive, data, service } = await synthesize(EVERYTHING);
     expect(kept(archive)).toEqual(['S3::Bucket Bucket83908E77']);
     expect(kept(data)).toEqual([...DATA, ...DATA_OF_PROCESSORS_AND_POSTMARK].sort());

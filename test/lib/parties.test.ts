@@ -30,7 +30,7 @@ function variablesOf(template: Template, name: string): Readonly<Record<string, 
   return Properties?.Environment?.Variables ?? {};
 }
 
-/** An attribute of a resource of the data stack. */
+/** Matches a reference to an output of the data stack. */
 const ofData = (name: string) => ({
   'Fn::GetStackOutput': expect.objectContaining({
     StackName: 'PayonceData',
@@ -39,7 +39,7 @@ const ofData = (name: string) => ({
 });
 
 describe('the parties of orders', () => {
-  test('are the sandbox where it is deployed, which requires its secret and lists an e-mail at once', () => {
+  test('are the sandbox where it is deployed, which requires its secret and lists an e-mail immediately', () => {
     const variables = variablesOf(present(withSandbox.service), 'OutboundRedrive');
     expect(JSON.stringify(variables['SHOP_URL'])).toContain('PayonceSandbox');
     expect(variables['POSTMARK_URL']).toEqual(variables['SHOP_URL']);
@@ -51,7 +51,7 @@ describe('the parties of orders', () => {
     expect(Object.keys(resourcesOf(withSandbox.data)).filter((id) => id.startsWith('PostmarkToken'))).toEqual([]);
   });
 
-  test('are the shop and Postmark where the settings name them, with a token and a signing key that only their callers may read', () => {
+  test('are the shop and Postmark if the settings name them, with a token and a signing key that only their callers may read', () => {
     const service = present(withShop.service);
     const variables = variablesOf(service, 'OutboundRedrive');
     expect(variables).toMatchObject({
@@ -61,7 +61,7 @@ describe('the parties of orders', () => {
       POSTMARK_TOKEN_SECRET_ID: ofData('PostmarkToken'),
       EMAIL_SENDER: 'orders@shop.example',
     });
-    // Postmark does not document the delay of its search, so the adapter's default applies.
+    // Postmark does not document its search delay, so the adapter's default applies.
     expect(variables).not.toHaveProperty('POSTMARK_LAG_SECONDS');
     const readersOf = (secret: string) =>
       [...statementsByOwner(service)].flatMap(([owner, statements]) =>
@@ -71,7 +71,7 @@ describe('the parties of orders', () => {
     expect([readersOf('PostmarkToken'), readersOf('ShopSigningKey')]).toEqual([callers, callers]);
   });
 
-  test('are a BigCommerce store and Postmark, with a token each that only their callers may read', () => {
+  test('are a BigCommerce store and Postmark, each with a token that only their callers may read', () => {
     const service = present(withBigCommerce.service);
     const variables = variablesOf(service, 'Orders');
     expect(variables).toMatchObject({
@@ -88,7 +88,7 @@ describe('the parties of orders', () => {
     expect(readers).toEqual(['JobsPayments', 'Orders', 'FollowUpsReceiptConsumer', 'OutboundRedrive']);
   });
 
-  test('do not exist without both: no function, no queue, no alarm, no secret', () => {
+  test('do not exist unless both are configured: no function, no queue, no alarm, no secret', () => {
     expect(JSON.stringify(present(without.service).toJSON())).not.toMatch(
       /RedriveFunction|ReceiptConsumer|SHOP_URL|outbound_dead|outbound_gave_up/,
     );
@@ -97,10 +97,10 @@ describe('the parties of orders', () => {
   });
 });
 
-describe('the dead-letter queue of calls', () => {
+describe('the dead-letter queue of vendor calls', () => {
   const data = present(withSandbox.data);
 
-  test('is in the data stack, encrypted, keeps messages for two weeks, and is retained', () => {
+  test('is in the data stack, encrypted, retained, and keeps messages for two weeks', () => {
     data.hasResource('AWS::SQS::Queue', {
       DeletionPolicy: 'RetainExceptOnCreate',
       Properties: {
@@ -126,10 +126,10 @@ describe('the dead-letter queue of calls', () => {
   });
 });
 
-describe('the alarms of vendors', () => {
+describe('the alarms on vendors', () => {
   const service = present(withSandbox.service);
 
-  test.each(['stock', 'referrals', 'postmark'])('report that %s is unavailable, for any caller', (vendor) => {
+  test.each(['stock', 'referrals', 'postmark'])('report that %s is unavailable, for every caller', (vendor) => {
     for (const [MetricName, Threshold] of [
       ['outbound_breaker_opened', 1],
       ['outbound_gave_up', 10],
@@ -146,7 +146,7 @@ describe('the alarms of vendors', () => {
     }
   });
 
-  test('report every dead letter, and those that are about to expire', () => {
+  test('report every dead letter, and dead letters that are about to expire', () => {
     for (const [MetricName, Threshold] of [
       ['ApproximateNumberOfMessagesVisible', 1],
       ['ApproximateAgeOfOldestMessage', 10 * 24 * 60 * 60],

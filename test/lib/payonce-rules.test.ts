@@ -20,7 +20,7 @@ const IN_TRANSACTION = {
   'ForAnyValue:StringEquals': { 'dynamodb:EnclosingOperation': ['TransactWriteItems'] },
 };
 
-describe('our own rules find', () => {
+describe('our own cdk-nag rules find', () => {
   test.each<[string, Resource, string[]]>([
     [
       'a policy that updates Ledger rows',
@@ -51,12 +51,12 @@ describe('our own rules find', () => {
       ['LedgerIsAppendOnly'],
     ],
     [
-      'all but some actions',
+      'an Allow for all actions except a few',
       policy({ Action: undefined, NotAction: 'iam:*', Resource: LEDGER }),
       ['LedgerIsAppendOnly'],
     ],
     [
-      'all but some resources',
+      'an Allow for all resources except a few',
       policy({ Action: 'dynamodb:UpdateItem', NotResource: 'arn:aws:dynamodb:eu-west-1:1:table/other' }),
       ['LedgerIsAppendOnly'],
     ],
@@ -84,11 +84,11 @@ describe('our own rules find', () => {
       ['IdempotencyStaysOn'],
     ],
     [
-      'a function that logs into a group of its own making',
+      'a function that lets Lambda create its log group',
       { Type: 'AWS::Lambda::Function', Properties: { LoggingConfig: { LogFormat: 'JSON' } } },
       ['LogsEnd'],
     ],
-    ['a log that never ends', { Type: 'AWS::Logs::LogGroup', Properties: {} }, ['LogsEnd']],
+    ['a log group without an expiry', { Type: 'AWS::Logs::LogGroup', Properties: {} }, ['LogsEnd']],
   ])('%s', (_name, resource, rules) => {
     expect(rulesBrokenBy(resource)).toEqual(rules);
   });
@@ -97,13 +97,13 @@ describe('our own rules find', () => {
     ['a put inside a transaction', policy({ Action: 'dynamodb:PutItem', Resource: LEDGER, Condition: IN_TRANSACTION })],
     ['a denial', policy({ Effect: 'Deny', Action: 'dynamodb:UpdateItem', Resource: LEDGER })],
     ['a function with a log', { Type: 'AWS::Lambda::Function', Properties: WITH_LOG }],
-    ['a log that ends', { Type: 'AWS::Logs::LogGroup', Properties: { RetentionInDays: 7 } }],
+    ['a log group with an expiry', { Type: 'AWS::Logs::LogGroup', Properties: { RetentionInDays: 7 } }],
   ])('nothing wrong with %s', (_name, resource) => {
     expect(rulesBrokenBy(resource)).toEqual([]);
   });
 });
 
-test('a template that violates a rule fails the synthesis, which names the rule and the resource', () => {
+test('a template that violates a rule fails the synthesis with the rule and the resource', () => {
   const app = testApp();
   const planted = new CfnResource(new Stack(app, 'Stack'), 'EndlessLog', { type: 'AWS::Logs::LogGroup' });
   Validations.of(app).addPlugins(new PayonceRules());

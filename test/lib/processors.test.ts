@@ -22,7 +22,7 @@ function synthesized(context: Record<string, unknown>) {
   return { data: templateOf(StackName.data), service: templateOf(StackName.service) };
 }
 
-test('synthesis says that claims that were lost cannot be looked up at a processor without a look-up', () => {
+test('synthesis warns that lost claims cannot be found at a processor without a look-up', () => {
   const blind = { ...tillhouse, abilities: { ...tillhouse.abilities, lookup: { kind: 'none' } } } as const;
   const warningsWith = (processor: ProcessorContract, claimsLost: string) => {
     const context = { ...CHOSEN, 'payonce:routes': JSON.stringify(ROUTES), 'payonce:claimsLost': claimsLost };
@@ -35,7 +35,7 @@ test('synthesis says that claims that were lost cannot be looked up at a process
   expect(warningsWith(tillhouse, 'true')).not.toContain('look-up');
 });
 
-describe('a processor of the registry, in a deployment that chooses it', () => {
+describe('a processor of the registry that a deployment selects', () => {
   const { data, service } = synthesized({ ...CHOSEN, 'payonce:routes': JSON.stringify(ROUTES) });
   const roles = statementsByOwner(service);
   const secretsReadBy = (owner: string): string =>
@@ -51,7 +51,7 @@ describe('a processor of the registry, in a deployment that chooses it', () => {
       .Variables;
   };
 
-  test('has secrets in the data stack, which the operator fills', () => {
+  test('has secrets in the data stack, which the operator sets', () => {
     const callbacks = { construct: tillhouse.callbacks.secret, description: 'Signs the callbacks of tillhouse.' };
     for (const { construct, description } of [tillhouse.secrets['key'], callbacks].flatMap((each) => each ?? [])) {
       const found = data.findResources('AWS::SecretsManager::Secret', {
@@ -62,7 +62,7 @@ describe('a processor of the registry, in a deployment that chooses it', () => {
   });
 
   test.each(['Payments', 'Callbacks', 'Orders', 'JobsPayments', 'JobsUpkeep'])(
-    '%s has its settings and the name of its key, and may read the key',
+    'gives %s its settings, the name of its key, and permission to read the key',
     (owner) => {
       expect(variablesOf(owner)).toMatchObject({
         TILLHOUSE_URL: 'https://tillhouse.example',
@@ -78,7 +78,7 @@ describe('a processor of the registry, in a deployment that chooses it', () => {
     },
   );
 
-  test('is a source of callbacks, and only the callbacks function may read their signing secret', () => {
+  test('is a source of callbacks, with a signing secret that only the callbacks function may read', () => {
     const sources = JSON.stringify(variablesOf('Callbacks')['CALLBACK_SOURCES']).replaceAll('\\"', '"');
     expect(sources).toContain('{"name":"tillhouse","mode":"live","scheme":"tillhouse-seal","secretId":"');
     expect(sources).toContain('TillhouseSeal');
@@ -86,7 +86,7 @@ describe('a processor of the registry, in a deployment that chooses it', () => {
     expect(readers).toEqual(['Callbacks']);
   });
 
-  test('has an alarm for its unavailability', () => {
+  test('has an alarm on its unavailability', () => {
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       MetricName: 'outbound_breaker_opened',
       Dimensions: Match.arrayWith([{ Name: 'vendor', Value: 'tillhouse' }]),
@@ -113,7 +113,7 @@ describe('its settings', () => {
     expect(() => buildStacks(testApp(context), { processors: REGISTRY })).toThrow(message);
   });
 
-  test('are rejected if the registry does not contain it', () => {
+  test('are refused without the processor in the registry', () => {
     expect(() => buildStacks(testApp(CHOSEN))).toThrow('there is no setting payonce:tillhouseUrl');
   });
 });
@@ -125,7 +125,7 @@ const FROZEN = {
   PasswordLength: 32,
 };
 
-test('a secret that a processor issues is empty until the operator sets it, and all other secrets are generated', async () => {
+test('secrets that processors issue are empty until the operator sets them, and all other secrets are generated', async () => {
   const { data } = await synthesize({
     'payonce:sandbox': 'false',
     'payonce:stripeAccount': 'acct_1',
@@ -140,7 +140,7 @@ test('a secret that a processor issues is empty until the operator sets it, and 
   const empty = secrets.filter(([, { Properties }]) => Properties['GenerateSecretString'] === undefined);
   expect(empty.map(([id]) => id.slice(0, -8)).sort()).toEqual(['PostmarkToken', 'StripeCallbackSecret', 'StripeKey']);
   expect(secrets.length).toBeGreaterThan(empty.length);
-  // Another rule would make new values for every deployment.
+  // Another rule would generate new values in every deployment.
   for (const [, { Properties }] of secrets)
     expect([undefined, FROZEN]).toContainEqual(Properties['GenerateSecretString']);
 });

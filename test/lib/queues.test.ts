@@ -21,9 +21,12 @@ interface Queue {
   readonly MessageRetentionPeriod: number;
 }
 
-/** Lambda's poller gives a throttled message back, and the receive counts. */
+/**
+ * How long a message may wait for a throttled function. Lambda returns a throttled message to the queue, which counts
+ * as a receive. Seconds.
+ */
 const LONGEST_WAIT_SECONDS = 6 * 60 * 60;
-/** The account's concurrency (AWS Lambda developer guide, "Lambda quotas"), less what the APIs need. */
+/** The account's concurrency (AWS Lambda developer guide, "Lambda quotas"), minus the share that the APIs need. */
 const MAX_AT_ONCE = 500;
 
 const { sandbox, service } = await synthesize({ 'payonce:stripeAccount': 'acct_1' });
@@ -44,7 +47,7 @@ function sourcesOf(template: Template) {
 const all = [service, sandbox, everything].flatMap((template) => sourcesOf(present(template)));
 const sources = [...new Map(all.map((source) => [source.id, source])).values()];
 
-test('each queue with a function is among these', () => {
+test('this list contains every queue that a function receives', () => {
   expect(sources.map(({ id }) => id.replace(/Queue[0-9A-F]{8}$/, '')).toSorted()).toEqual([
     'CommissionEventsTasks',
     'IntakeQueueshop',
@@ -62,28 +65,31 @@ test('each queue with a function is among these', () => {
   ]);
 });
 
-/** AWS Lambda developer guide, "Using Lambda with Amazon SQS", queue configuration: a throttled batch is tried again meanwhile. */
+/**
+ * Visibility timeout, as a multiple of the function's timeout: Lambda retries a throttled batch during it (AWS Lambda
+ * developer guide, "Using Lambda with Amazon SQS", queue configuration).
+ */
 const TIMES_OF_TIMEOUT = 6;
 /**
- * Their messages come back sooner on purpose: the next page of a run (docs/decisions/0040-job-runs.md), and a call that waits for a
- * vendor (lib/parties.ts). A message that comes back early finds a lock or a claim.
+ * Queues with a shorter visibility timeout: the next page of a run (docs/decisions/0040-job-runs.md), and a call that
+ * waits for a vendor (lib/parties.ts). A message that is redelivered early finds a lock or a claim.
  */
 const SOONER = /^(?:PaymentRuns|UpkeepRuns|PartiesDelayed)/;
 
 describe.each(sources)('the queue $id', ({ id, mapping, queue, timeout }) => {
-  test('hides a message for six times the timeout of its function, unless it must come back sooner', () => {
+  test('hides a message for six times the timeout of its function, or for less if early redelivery is safe', () => {
     if (SOONER.test(id)) expect(queue.VisibilityTimeout).toBeLessThan(2 * timeout);
     else expect(queue.VisibilityTimeout).toBeGreaterThanOrEqual(TIMES_OF_TIMEOUT * timeout);
   });
 
-  test('has tries for six hours of waiting, and keeps messages for longer', () => {
+  test('redelivers a message for at least six hours, and keeps it for longer', () => {
     const { VisibilityTimeout, RedrivePolicy, MessageRetentionPeriod } = queue;
     expect(RedrivePolicy.maxReceiveCount * VisibilityTimeout).toBeGreaterThanOrEqual(LONGEST_WAIT_SECONDS);
     expect(RedrivePolicy.maxReceiveCount).toBeLessThanOrEqual(1_000);
     expect(MessageRetentionPeriod).toBeGreaterThan(2 * LONGEST_WAIT_SECONDS);
   });
 
-  test('is received as far as its function may run, and one message fails without the others of its batch', () => {
+  test('has a limited concurrency, and redelivers only the failed messages of a batch', () => {
     expect(mapping.ScalingConfig?.MaximumConcurrency).toBeGreaterThanOrEqual(2);
     expect(mapping.FunctionResponseTypes).toEqual(['ReportBatchItemFailures']);
   });
@@ -96,7 +102,7 @@ describe.each(sources)('the queue $id', ({ id, mapping, queue, timeout }) => {
 test.each([
   ['with the sandbox', service],
   ['with everything', everything],
-])('each queue that no function receives can be redriven, or says what is done instead: %s', (_which, template) => {
+])('each queue without a consumer can be redriven, or names the alternative: %s', (_which, template) => {
   const functions = present(template).findResources('AWS::Lambda::Function') as Record<
     string,
     Made<{ readonly Environment?: { readonly Variables: Readonly<Record<string, unknown>> } }>
@@ -119,12 +125,12 @@ test.each([
       ['Vendors-DeadLetters', 'Parties-DelayedCalls-Queue'],
     ]),
   );
-  // Nothing is put where no function takes it.
+  // No redrive leads to a queue without a consumer.
   const taken = ([, to = '']: readonly string[]) => deployed[to]?.isKept === false || to === 'Events-Republisher';
   expect(redriven.filter((target) => !taken(target))).toEqual([]);
 });
 
-test('the functions behind queues leave half of an account’s usual concurrency to the APIs', () => {
+test('functions behind queues leave half of an account’s default concurrency to the APIs', () => {
   const most = sources.map(({ mapping }) => mapping.ScalingConfig?.MaximumConcurrency ?? Number.POSITIVE_INFINITY);
   expect(most.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(MAX_AT_ONCE);
 });

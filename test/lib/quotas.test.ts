@@ -10,7 +10,7 @@ const senders = (many: number, of: (index: number) => object) =>
   JSON.stringify({ senders: Array.from({ length: many }, (_, index) => ({ ...of(index), ...OWNER })) });
 const account = (index: number): string => String(444_455_550_000 + index);
 
-/** As long as it is on AWS, or longer: the names of resources are made of the stack's and the logical id. */
+/** Serializes a policy at its length on AWS or longer: a reference counts as the longest resource name. */
 function written(value: unknown): string {
   return JSON.stringify(value, (_name, part: unknown) => {
     const isReference =
@@ -35,10 +35,10 @@ function largestOf(template: Template, type: string) {
   };
 }
 
-describe('senders on the bus, as many as fit', () => {
+describe('the maximum number of senders on the bus', () => {
   const given = senders(30, (index) => (index < 15 ? { source: `shop-${index}` } : { account: account(index) }));
 
-  test('leave the policies of queues within the quotas of SQS', async () => {
+  test('keep the policies of queues within the quotas of SQS', async () => {
     const service = present((await synthesize({ 'payonce:paymentRequests': given })).service);
     const { statements, bytes } = largestOf(service, 'AWS::SQS::QueuePolicy');
     // Amazon SQS developer guide, "Amazon SQS policy quotas".
@@ -46,7 +46,7 @@ describe('senders on the bus, as many as fit', () => {
     expect(bytes).toBeLessThanOrEqual(8_192);
   });
 
-  test('of other accounts leave the policy of the bus within its quota, each with a statement of its own source', async () => {
+  test('from other accounts keep the policy of the bus within its quota, each with a statement for its own source', async () => {
     const service = present((await synthesize({ 'payonce:paymentRequests': given })).service);
     const policies = Object.values(service.findResources('AWS::Events::EventBusPolicy')) as {
       readonly Properties: { readonly StatementId: string; readonly Statement: unknown };
@@ -57,7 +57,7 @@ describe('senders on the bus, as many as fit', () => {
     for (let index = 15; index < 30; index += 1) expect(text).toContain(account(index));
   });
 
-  test('with long sources that begin alike have statements of their own', async () => {
+  test('with long sources that start alike have separate statements', async () => {
     const source = 'com.shop.payments.checkout.of-the-international-department.';
     const two = senders(2, (index) => ({ source: `${source}${index}`, account: account(0) }));
     const service = present((await synthesize({ 'payonce:paymentRequests': two })).service);
@@ -67,7 +67,7 @@ describe('senders on the bus, as many as fit', () => {
     expect(new Set(policies.map(({ Properties }) => Properties.StatementId)).size).toBe(2);
   });
 
-  test('of other accounts with too many sources are refused, because the policy of the bus would be too large', async () => {
+  test('from other accounts are refused if their sources would exceed the size of the bus policy', async () => {
     const many = senders(50, (index) => ({ source: `shop-${index}`, account: account(index) }));
     await expect(synthesize({ 'payonce:paymentRequests': many })).rejects.toThrow(
       /payonce:paymentRequests has 50 sources of other accounts.*10240/,
@@ -76,7 +76,7 @@ describe('senders on the bus, as many as fit', () => {
 });
 
 describe('the environment of a function', () => {
-  test('fits with everything configured, and the longest name of an environment', async () => {
+  test('fits with all settings and the longest environment name', async () => {
     await expect(synthesize({ ...EVERYTHING, 'payonce:environment': LONGEST_ENVIRONMENT })).resolves.toBeDefined();
   });
 
@@ -99,13 +99,13 @@ describe('the environment of a function', () => {
         ),
       },
     ],
-  ])('that does not fit is refused before the deploy, naming %s', async (name, context) => {
+  ])('is refused before the deploy if it does not fit, naming %s', async (name, context) => {
     await expect(synthesize({ 'payonce:sandbox': 'false', ...context })).rejects.toThrow(
       new RegExp(`environment has about \\d+ bytes.*4096.*${name}`, 's'),
     );
   });
 
-  test('contains of a long setting a digest, for the activity log', async () => {
+  test('contains a digest of a long setting, for the activity log', async () => {
     const approvalAbove = Object.fromEntries(
       Array.from({ length: 26 }, (_, index) => [`A${String.fromCharCode(65 + index)}A`, 100_000]),
     );

@@ -11,7 +11,7 @@ const DOMAIN = { domainName: 'pay.shop.example', certificateArn: CERTIFICATE };
 const SHOP = { shopUrl: 'https://shop.example', emailSender: 'shop@shop.example' };
 const BOTH = { stripeAccount: 'acct_1', processorUrl: 'https://processor.example' };
 
-/** The settings that add or change resources, each with its values. */
+/** Settings that add or change resources, each with its possible values. */
 const VALUES: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>> = {
   parties: { none: { sandbox: 'false' }, sandbox: { sandbox: 'true' }, shop: { sandbox: 'false', ...SHOP } },
   processors: {
@@ -78,7 +78,7 @@ const RESTORED = {
   views: 'PayonceData-Views-1',
   ledgerStream: 'arn:aws:dynamodb:eu-central-1:123456789012:table/PayonceData-Ledger-1/stream/2026-01-01T00:00:00.000',
 };
-/** Settings that exclude some of the others, each alone. */
+/** Deployments with a setting that excludes some of the others. */
 const alone = await Promise.all(
   [
     { testStripeAccount: 'acct_1', ...ROUTE_TEST('stripe') },
@@ -92,18 +92,18 @@ function contextOf(settings: Readonly<Record<string, string>>): Record<string, s
   return Object.fromEntries(Object.entries(settings).map(([name, value]) => [`payonce:${name}`, value]));
 }
 
-describe('a deploy with any settings over a deploy with any others', () => {
-  test('replaces no resource that holds something, makes no secret anew, and removes no output that is read', () => {
+describe('a deploy that changes any settings', () => {
+  test('replaces no stateful resource, regenerates no secret, and removes no output that another stack reads', () => {
     expect(rows.length).toBeGreaterThan(8);
     const all = [...deployed, ...alone];
     const faults = all.flatMap((before) => all.flatMap((after) => faultsOf(before, after)));
-    // Targets of jobs have any names, so their outputs cannot be declared in advance (docs/runbook.md).
+    // Job targets have arbitrary names, so their outputs cannot be declared in advance (docs/runbook.md).
     const known = /the output \w+JobTarget\w+ is removed/;
     expect([...new Set(faults)].filter((fault) => !known.test(fault))).toEqual([]);
   });
 
-  test('gives what holds something the same logical id with all settings', async () => {
-    // Of these two, test/lib/logical-ids.test.ts freezes the ids.
+  test('gives every stateful resource the same logical id with all settings', async () => {
+    // test/lib/logical-ids.test.ts fixes the ids of these two deployments.
     const frozen = await Promise.all([synthesize(), synthesize(EVERYTHING)]);
     const known = new Set(frozen.flatMap(heldBy));
     expect(known.size).toBeGreaterThan(60);
@@ -122,7 +122,7 @@ describe('a deploy with any settings over a deploy with any others', () => {
     return value;
   }
 
-  test('is compared so that a planted fault is seen', () => {
+  test('is reported if it plants a fault', () => {
     const before = deployment(deployed[0]);
     const rekeyed = planted(({ Resources }) => {
       const properties = Resources?.['LedgerTable9343E4AA']?.['Properties'] as Record<string, unknown>;

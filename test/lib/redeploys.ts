@@ -12,12 +12,15 @@ interface Output {
 
 type Stacks = Readonly<Record<keyof typeof StackName, Template | undefined>>;
 
-/** Properties whose change loses data: it replaces the resource ("Update requires: Replacement" in the CloudFormation template reference), or makes a secret anew. */
+/**
+ * Properties whose change loses data: CloudFormation replaces the resource ("Update requires: Replacement" in the
+ * template reference), or generates a new secret.
+ */
 const FINAL: Readonly<Record<string, readonly string[]>> = {
   'AWS::ApiGateway::RestApi': ['Mode', 'CloneFrom'],
   'AWS::ApiGateway::Stage': ['StageName', 'RestApiId'],
   'AWS::CloudWatch::Dashboard': ['DashboardName'],
-  // Of the indexes, an update may make or delete one.
+  // One update may create or delete only one global index.
   'AWS::DynamoDB::Table': [
     'TableName',
     'KeySchema',
@@ -38,7 +41,10 @@ const FINAL: Readonly<Record<string, readonly string[]>> = {
   'AWS::SecretsManager::Secret': ['Name', 'GenerateSecretString'],
 };
 
-/** What goes wrong when stacks are deployed over others. The CDK deploys them one by one, those that others read from first. */
+/**
+ * Lists the faults of a deploy of `after` over `before`. The CDK deploys the stacks in order of their references, the
+ * referenced ones first.
+ */
 export function faultsOf(before: Stacks, after: Stacks): readonly string[] {
   return (['data', 'sandbox', 'service'] as const).flatMap((stack) => {
     const [old, next] = [before[stack]?.toJSON(), after[stack]?.toJSON()];
@@ -63,7 +69,7 @@ function replaced(old: Resources, next: Resources): readonly string[] {
   });
 }
 
-/** The resources that hold something, each as its stack and logical id. */
+/** Lists the stateful resources, each as its stack and logical id. */
 export function heldBy(stacks: Stacks): readonly string[] {
   return Object.entries(stacks).flatMap(([stack, template]) =>
     Object.entries((template?.toJSON()['Resources'] ?? {}) as Resources)
@@ -72,12 +78,12 @@ export function heldBy(stacks: Stacks): readonly string[] {
   );
 }
 
-/** Warm throughput changes in place. */
+/** Serializes a property, without the warm throughput, which changes in place. */
 function textOf(value: unknown): string | undefined {
   return JSON.stringify(value, (name, part: unknown) => (name === 'WarmThroughput' ? undefined : part));
 }
 
-/** If the update of a stack that reads an output fails, its rollback may read the output again. */
+/** Lists removed outputs that a stack still reads. A rollback of the reading stack would read the output. */
 function outputsRemoved(
   stack: keyof typeof StackName,
   before: Stacks,
@@ -89,7 +95,7 @@ function outputsRemoved(
   return outputs(before[stack]?.toJSON()).filter((name) => !kept.has(name) && all.includes(`"OutputName":"${name}"`));
 }
 
-/** CloudFormation refuses to remove an export while a deployed stack imports it. */
+/** Lists removed exports that a stack still imports. CloudFormation refuses to remove such an export. */
 function exportsRemoved(
   old: Record<string, unknown>,
   next: Record<string, unknown>,

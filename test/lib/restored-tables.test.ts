@@ -16,7 +16,7 @@ const TABLES = {
   views: 'Views-r1',
 };
 
-describe('restored tables that are adopted', () => {
+describe('adopted tables from a restore', () => {
   const app = testApp({ 'payonce:restoredTables': JSON.stringify(TABLES), 'payonce:claimsLost': 'true' });
   buildStacks(app);
   const assembly = app.synth();
@@ -57,19 +57,19 @@ describe('restored tables that are adopted', () => {
     expect(Object.keys(data.findResources('AWS::CloudFormation::WaitConditionHandle'))).toHaveLength(4);
   });
 
-  test('the relay reads the Stream of the restored Ledger alone', () => {
+  test('give the relay only the Stream of the restored Ledger', () => {
     const mappings = JSON.stringify(service.findResources('AWS::Lambda::EventSourceMapping'));
     expect(mappings.split('/stream/')).toHaveLength(2);
     expect(mappings).toContain(STREAM);
   });
 
-  test('leave the declared tables declared and kept', () => {
+  test('leave the declared tables in their stack, and retained', () => {
     const tables = Object.values(data.findResources('AWS::DynamoDB::Table'));
     expect(tables).toHaveLength(4);
     for (const table of tables) expect(table).toMatchObject({ UpdateReplacePolicy: 'Retain' });
   });
 
-  test('the rules of the Ledger apply to it', () => {
+  test('are subject to the rules of the Ledger', () => {
     expect(findViolations(service.toJSON() as Parameters<typeof findViolations>[0])).toEqual([]);
     const arn = { 'Fn::Join': ['', ['arn:aws:dynamodb:eu-west-1:111122223333:table/', TABLES.ledger]] };
     const Statement = [{ Effect: 'Allow' as const, Action: 'dynamodb:UpdateItem', Resource: arn }];
@@ -86,8 +86,8 @@ test.each([
   ['a Ledger without its Stream', { ledger: TABLES.ledger }],
   ['a Stream without a Ledger', { ledgerStream: STREAM }],
   ['the Stream of another table', { ledger: 'Ledger-r2', ledgerStream: STREAM }],
-  ['a Ledger whose name does not say so', { ledger: 'Books-r1', ledgerStream: STREAM.replace('Ledger', 'Books') }],
-])('%s stops the synth and says what is allowed', (_what, given) => {
+  ['a Ledger with an unrecognizable name', { ledger: 'Books-r1', ledgerStream: STREAM.replace('Ledger', 'Books') }],
+])('%s stops the synth with the allowed values', (_what, given) => {
   const { node } = testApp({ 'payonce:restoredTables': typeof given === 'string' ? given : JSON.stringify(given) });
   expect(() => readSettings(node)).toThrow(/^payonce:restoredTables is .*, but must be JSON, an object of idempotency/);
 });

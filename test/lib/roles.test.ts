@@ -17,7 +17,7 @@ const sandboxRoles = statementsByOwner(present(stacks.sandbox));
 
 const listOf = (value: string | readonly string[]): readonly string[] => (typeof value === 'string' ? [value] : value);
 
-/** What a statement says, in one line: the actions, on what, and under which conditions. */
+/** Describes a statement in one line: its actions, its resources and its conditions. */
 function describeStatement({ Action, Resource, Condition = {} }: Statement): string {
   const text = JSON.stringify(Resource);
   const found =
@@ -39,7 +39,7 @@ const onlyRows = (table: string, ...partitions: readonly string[]) =>
   `on ${table} if ForAllValues:StringLike dynamodb:LeadingKeys ${partitions.join(', ')}`;
 const rows = (...partitions: readonly string[]) => onlyRows('Registry', ...partitions);
 
-/** What every function that appends to the Ledger may do. */
+/** Permissions of every function that appends to the Ledger. */
 const APPENDS = ['logs:CreateLogStream, logs:PutLogEvents on Logs', `dynamodb:GetItem ${rows('DETAILS#*')}`];
 
 const readsRows = (...partitions: readonly string[]) =>
@@ -49,21 +49,21 @@ const appendsRows = (...partitions: readonly string[]) =>
   'dynamodb:PutItem on LedgerTable if ForAnyValue:StringEquals dynamodb:EnclosingOperation TransactWriteItems ' +
   `if ForAllValues:StringLike dynamodb:LeadingKeys ${partitions.join(', ')}`;
 
-/** What every function may do that records actions in the activity log. */
+/** Permissions of every function that records actions in the activity log. */
 const RECORDS_ACTIVITY = [
   appendsRows('ACT#*'),
   'dynamodb:Query on LedgerTable if ForAllValues:StringLike dynamodb:LeadingKeys ACT#*',
 ];
 
-/** What every function that calls an order's parties may do. */
+/** Permissions of every function that calls an order's parties. */
 const CALLS_PARTIES = [
   `dynamodb:DeleteItem, dynamodb:PutItem, dynamodb:UpdateItem ${rows('SENDING#*')}`,
   'sqs:SendMessage on Queue, DeadLetters',
 ];
-/** What every function may do that sends e-mails. */
+/** Permissions of every function that sends e-mails. */
 const SENDS_EMAILS = [...CALLS_PARTIES, `dynamodb:UpdateItem ${rows('EMAIL_COUNT#*')}`];
 
-/** What every worker of jobs may do with its runs, and with the locks under which it works at them. */
+/** Permissions of every job worker on its runs and their locks. */
 const WORKS_AT_RUNS = [
   `dynamodb:GetItem, dynamodb:PutItem ${rows('JOB#*')}`,
   `dynamodb:UpdateItem ${rows('JOB_LOCK#*')}`,
@@ -86,10 +86,10 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:PutItem ${rows('REF#*', 'DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*', 'REFERENCE#*', 'DISPUTE#*')}`,
-      // Of the index.
+      // The table's index.
       `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*')}`,
       `dynamodb:GetItem ${onlyRows('Views', 'PAYMENT#*')}`,
-      // Of the index of e-mail addresses.
+      // The index of e-mail addresses.
       `dynamodb:Query ${rows('EMAIL_PAYMENT#*')}`,
       'secretsmanager:GetSecretValue on EmailKeys, SandboxSecret',
     ],
@@ -123,9 +123,9 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:PutItem ${rows('DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'ORDER#*')}`,
-      // Of the index.
+      // The table's index.
       `dynamodb:Query ${onlyRows('Views', 'ORDER#*')}`,
-      // Of the index of e-mail addresses.
+      // The index of e-mail addresses.
       `dynamodb:Query ${rows('EMAIL_ORDER#*')}`,
       'secretsmanager:GetSecretValue on EmailKeys, SandboxSecret',
       ...SENDS_EMAILS,
@@ -149,24 +149,24 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       appendsRows('PAY#*', 'ACT#*'),
       `dynamodb:GetItem ${rows('KEY#*')}`,
       `dynamodb:UpdateItem ${rows('KEY_USE#*')}`,
-      // To list, make, roll and revoke keys, and to decide on approvals.
+      // Lists, creates, rolls and revokes keys, and decides on approvals.
       `dynamodb:UpdateItem ${rows('KEY#*', 'APPROVALS')}`,
       `dynamodb:PutItem ${rows('KEY#*', 'KEYS#*', 'OWNERS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'DETAILS#*', 'APPROVALS')}`,
-      // Of operators' keys, only to read them and to revoke one, while another owner has one.
+      // Reads operators' keys, and revokes one if another owner remains.
       `dynamodb:GetItem ${rows('OPERATOR_KEY#*')}`,
       `dynamodb:UpdateItem ${rows('OPERATOR_KEY#*')} if ForAllValues:StringEquals dynamodb:Attributes pk, sk, revokedAtMs`,
       `dynamodb:ConditionCheckItem ${rows('TENANTS', 'OPERATOR_KEY#*')}`,
       `dynamodb:GetItem, dynamodb:Query ${rows('KEYS#*', 'OPERATOR_KEYS', 'TENANTS', 'INQUIRY#*', 'RETURN#*', 'ORDER#*', 'HOLD#*', 'ORPHAN#*', 'ORPHAN_KEPT#*', 'KEY_USE#*', 'WEBHOOKS#*', 'WEBHOOK_DELIVERY#*', 'APPROVALS', 'LIMIT#*')}`,
-      // To list claims: the index, and their records.
+      // Lists claims: the index, and their records.
       'dynamodb:Query on Idempotency',
       `dynamodb:GetItem ${onlyRows('Idempotency', 'OP#pay_*', 'OP#cap_*', 'OP#can_*', 'OP#ref_*', 'OP#rtn_*', 'OP#ord_*', 'OP#cb_*')}`,
       'sqs:GetQueueAttributes, sqs:SendMessage on Queue, Views',
       'lambda:InvokeFunction on EventsRepublisher',
       'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:GetQueueAttributes, sqs:ReceiveMessage on DeadLetters, Views',
-      // To count requests, and to change limits.
+      // Counts requests, and changes limits.
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:GetItem, dynamodb:Query ${onlyRows('Views', 'BOOK#*', 'TOTAL#*', 'MISMATCHES', 'PAYMENT#*', 'REFERENCE#*')}`,
-      // To search payments by e-mail address.
+      // Searches payments by e-mail address.
       `dynamodb:Query ${rows('EMAIL_PAYMENT#*')}`,
       'secretsmanager:GetSecretValue on EmailKeys, SandboxSecret',
     ],
@@ -185,11 +185,11 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
 ];
 
 describe.each(ROLES)('the role of %s', (owner, own) => {
-  test('may do exactly what its path needs', () => {
+  test('has exactly the permissions that its path needs', () => {
     expect(allowed(roles.get(owner))).toEqual([...APPENDS, ...own].sort());
   });
 
-  test('is denied every change of the Ledger, even if another statement allows it', () => {
+  test('denies every change of the Ledger, even if another statement allows it', () => {
     expect(roles.get(owner)?.filter(({ Effect }) => Effect === 'Deny')).toEqual([
       {
         Sid: 'LedgerNeverChanges',
@@ -208,7 +208,7 @@ describe.each(ROLES)('the role of %s', (owner, own) => {
   });
 });
 
-/** Those that do not touch the Ledger, or only read it. */
+/** Functions that only read the Ledger, or do not access it. */
 const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
   [
     'EventsApi',
@@ -221,7 +221,7 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:GetItem ${rows('DETAILS#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'EVENT#*', 'TOTAL#*')}`,
-      // Of the index.
+      // The table's index.
       `dynamodb:Query ${onlyRows('Views', 'EVENT#*')}`,
     ],
   ],
@@ -270,13 +270,13 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
   ['ViewsProjector', ['dynamodb:DeleteItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query on Views']],
 ];
 
-test.each(VIEWERS)('the role of %s has exactly these permissions for tables', (owner, own) => {
+test.each(VIEWERS)('the role of %s has exactly these table permissions', (owner, own) => {
   const reached = allowed(roles.get(owner)).filter((line) => /dynamodb:|secretsmanager:/.test(line));
   expect(reached).toEqual([...own].sort());
 });
 
 test.each(['JobsApi', 'WebhooksApi', 'ExportsApi'])(
-  'the role of %s reaches only the activity log in the Ledger',
+  'the role of %s may access only the activity log in the Ledger',
   (owner) => {
     const reached = allowed(roles.get(owner)).filter((line) => line.includes('LedgerTable'));
     expect(reached).toEqual([...RECORDS_ACTIVITY].sort());
@@ -298,7 +298,7 @@ test('the role of JobsUpkeep may not append to the Ledger', () => {
       `dynamodb:Query ${rows('OWNERS')}`,
       `dynamodb:Query ${rows('EXPORTS_OPEN')}`,
       `dynamodb:GetItem ${rows('EXPORT#*')}`,
-      // Of the index of due webhooks.
+      // The index of due webhooks.
       'dynamodb:Query on Registry',
       `dynamodb:DeleteItem, dynamodb:Query ${rows('COMMISSION_DUE#*')}`,
       `dynamodb:GetItem, dynamodb:PutItem ${rows('JOB_MARK#*')}`,
@@ -308,15 +308,15 @@ test('the role of JobsUpkeep may not append to the Ledger', () => {
       `dynamodb:GetItem ${rows('COMMISSION#*')}`,
       `dynamodb:GetItem ${rows('DETAILS#*')}`,
       `dynamodb:PutItem ${rows('COMMISSION#*', 'COMMISSION_ORDER#*')}`,
-      // A comparison queues what it finds open at the processor.
+      // A comparison enqueues objects that are open at the processor.
       `dynamodb:PutItem ${rows('INQUIRY#*', 'RETURN#*')}`,
       ...WORKS_AT_RUNS.filter((line) => line.startsWith('dynamodb:')),
     ].sort(),
   );
 });
 
-test('every role has one policy, which is read here', () => {
-  // AWS CDK moves what exceeds the size of an inline policy into managed policies.
+test('every role has exactly one policy, which this test reads', () => {
+  // AWS CDK moves statements that exceed the size of an inline policy into managed policies.
   for (const template of [stacks.service, stacks.sandbox])
     expect(Object.keys(present(template).findResources('AWS::IAM::ManagedPolicy'))).toEqual([]);
 });
@@ -349,21 +349,21 @@ test('only the worker of the purge job may scan a table of the service', () => {
   ]);
 });
 
-/** Statements about tables that are not limited to kinds of rows, each with its reason. */
+/** Statements about tables that are not limited to some kinds of rows, each with its reason. */
 const ALL_KINDS: Readonly<Record<string, string>> = {
-  'JobsUpkeep Purge': 'A scan names no key, and the expired records that it deletes are of all kinds.',
+  'JobsUpkeep Purge': 'A scan takes no key, and it deletes expired records of all kinds.',
   'JobsUpkeep TimeToLive': 'It describes the table and reads no row.',
-  'JobsUpkeep KeepViews': 'It builds the Views anew, which hold no other rows.',
-  'ViewsProjector Project': 'It writes every kind of row of the Views, which hold no other rows.',
-  'JobsPayments FindOpenClaims': 'The partitions of the index are numbers of shards. It holds keys only.',
-  'OperatorsApi FindOpenClaims': 'The partitions of the index are numbers of shards. It holds keys only.',
-  'JobsUpkeep FindOutcomes': 'The partitions of the index are shards of days. It holds keys only.',
-  'EventsRepublisher FindOutcomes': 'The partitions of the index are shards of days. It holds keys only.',
-  'JobsUpkeep FindDueWebhooks': 'The partitions of the index are shards. It holds keys only.',
-  'WebhooksSender FindLanes': 'The partitions of the index are shards of lanes. It holds keys only.',
+  'JobsUpkeep KeepViews': 'It rebuilds the Views, which have no other rows.',
+  'ViewsProjector Project': 'It writes every kind of row of the Views.',
+  'JobsPayments FindOpenClaims': 'The index partitions are shard numbers. It has keys only.',
+  'OperatorsApi FindOpenClaims': 'The index partitions are shard numbers. It has keys only.',
+  'JobsUpkeep FindOutcomes': 'The index partitions are shards of days. It has keys only.',
+  'EventsRepublisher FindOutcomes': 'The index partitions are shards of days. It has keys only.',
+  'JobsUpkeep FindDueWebhooks': 'The index partitions are shards. It has keys only.',
+  'WebhooksSender FindLanes': 'The index partitions are shards of lanes. It has keys only.',
 };
 
-test('no role may make the key of an operator, and only functions that operators call read one', () => {
+test('no role may create an operator key, and only functions that operators call may read one', () => {
   const reaching = [...roles].flatMap(([owner, statements]) =>
     statements
       .filter((statement) => describeStatement(statement).includes('OPERATOR_KEY'))
@@ -383,7 +383,7 @@ test('no role may make the key of an operator, and only functions that operators
   ]);
 });
 
-test('operators read and remove no message that a function receives', () => {
+test('operators read and remove no message of a queue that has a consumer', () => {
   const reading = roles.get('OperatorsApi')?.filter(({ Action }) => JSON.stringify(Action).includes('sqs:'));
   expect(reading?.map(({ Action }) => [Action].flat().sort())).toEqual([
     ['sqs:GetQueueAttributes', 'sqs:SendMessage'],
@@ -394,11 +394,11 @@ test('operators read and remove no message that a function receives', () => {
   expect(received).not.toMatch(/TasksQueue|LanesQueue/);
 });
 
-describe('every function reaches only the kinds of rows that it needs', () => {
+describe('access to tables', () => {
   const onTables = [...roles].flatMap(([owner, statements]) =>
     statements
       .filter(({ Effect, Action }) => Effect === 'Allow' && JSON.stringify(Action).includes('"dynamodb:'))
-      // Streams have no keys.
+      // Statements on Streams have no keys.
       .filter(({ Sid }) => Sid !== undefined)
       .map((statement) => ({ name: `${owner} ${statement.Sid}`, statement })),
   );
@@ -407,19 +407,19 @@ describe('every function reaches only the kinds of rows that it needs', () => {
     return keys === undefined ? undefined : listOf(keys);
   };
 
-  test('except those that cannot be limited', () => {
+  test('is limited to some kinds of rows, with the listed exceptions', () => {
     const unlimited = onTables.filter(({ statement }) => keysOf(statement) === undefined);
     expect(unlimited.map(({ name }) => name).sort()).toEqual(Object.keys(ALL_KINDS).sort());
   });
 
-  test('and each kind is one of the list of prefixes', () => {
+  test('names only known row prefixes', () => {
     const records = Object.values(OperationPrefix).map((prefix) => `${IdempotencyRow.record}${prefix}`);
     const kinds = [LedgerRow, RegistryRow, QueueRow, EmailRow, ViewsRow].flatMap((rowsOf) => Object.values(rowsOf));
     const known = new Set([...records, ...kinds].map((row) => (/[#_]$/.test(row) ? `${row}*` : row)));
     const granted = onTables.flatMap(({ statement }) => keysOf(statement) ?? []);
     expect(granted.length).toBeGreaterThan(50);
     expect(granted.filter((key) => !known.has(key))).toEqual([]);
-    // A prefix that no function may reach is of rows that no function writes.
+    // A prefix without a grant belongs to rows that no function writes.
     const unused = [...known].filter((key) => /^(?:OP|PAY|ORD|ACT)#/.test(key) && !granted.includes(key));
     expect(unused).toEqual([]);
   });

@@ -4,14 +4,14 @@ import { present, statementsByOwner } from './templates.ts';
 
 const stacks = await synthesize();
 
-test('one role of the data stack may put rows of the Ledger back, and no function can assume it', () => {
+test('exactly one role of the data stack may restore rows of the Ledger, and no function can assume it', () => {
   const template = present(stacks.data);
   const roles = Object.entries(template.findResources('AWS::IAM::Role')).filter(([id]) => id.startsWith('RowRestore'));
   expect(roles).toHaveLength(1);
   const trust = JSON.stringify(roles);
   expect(trust).toContain(':root');
   expect(trust).not.toContain('"Service"');
-  // To assume a role of the same account, the other side needs a statement, too. No function has one.
+  // Inside one account, the assuming role needs a statement as well. No function has one.
   for (const stack of [stacks.service, stacks.sandbox])
     expect(JSON.stringify([...statementsByOwner(present(stack)).values()])).not.toContain('sts:AssumeRole');
   const statements = [...statementsByOwner(template)]

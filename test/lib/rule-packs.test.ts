@@ -8,15 +8,15 @@ import { synthesize } from '../support/synth.ts';
 import { testApp } from './test-app.ts';
 
 describe('the rule packs', () => {
-  test('find a bucket that does not require TLS, and name the rule and the bucket', () => {
+  test('find a bucket that does not require TLS, and report the rule and the bucket', () => {
     const app = testApp();
     const planted = new Bucket(new Stack(app, 'Stack'), 'Planted');
     applyRulePacks(app);
     expect(() => app.synth()).toThrow(new RegExp(`${planted.node.path}[\\s\\S]*AwsSolutions-S10`));
   });
 
-  // The local AWS has no event archive, so the assembly that the suites judge lacks it.
-  test('accept the event bus with its archive, as do the rules of the CDK', () => {
+  // The local AWS has no event archive, so the assembly that the suites check lacks it.
+  test("accept the event bus with its archive, as the CDK's rules do", () => {
     const app = testApp({ '@aws-cdk/core:validateAgainstDefaultRules': true });
     const bus = new EventBus(new Stack(app, 'Stack'), 'Events', { retain: true, archive: true });
     expect(bus.node.tryFindChild('Archive')).toBeDefined();
@@ -30,7 +30,7 @@ describe('the rule packs', () => {
   });
 });
 
-test('the assembly of the suites, which the rule packs judge, lacks only the event archive of a deployment', async () => {
+test('the assembly that the rule packs check lacks only the event archive of a deployment', async () => {
   const [deployed, local] = await Promise.all([synthesize({ 'payonce:archive': 'true' }), synthesize(PAYONCE.context)]);
   const resources = (stacks: typeof deployed): ReadonlyMap<string, string> =>
     new Map(

@@ -19,7 +19,7 @@ const named = alarms.map(
   ([, { Properties }]) => /docs\/runbook\.md#([a-z-]+)$/.exec(Properties.AlarmDescription ?? '')?.[1],
 );
 
-test('every alarm names an existing entry of the runbook', () => {
+test('every alarm names an existing runbook entry', () => {
   expect(alarms.length).toBeGreaterThan(10);
   for (const [index, [id]] of alarms.entries()) {
     expect({ id, entry: entries.find((entry) => entry === named[index]) }).toEqual({ id, entry: named[index] });
@@ -27,7 +27,7 @@ test('every alarm names an existing entry of the runbook', () => {
   }
 });
 
-test('every entry of the runbook belongs to an alarm, or says that it has none, and occurs once', () => {
+test('every runbook entry belongs to an alarm or says that it has none, and occurs exactly once', () => {
   expect(new Set(entries).size).toBe(entries.length);
   const withoutAlarm = runbook
     .split(/^## .+$/m)

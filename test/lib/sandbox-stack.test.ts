@@ -20,7 +20,7 @@ describe('the sandbox', () => {
     });
   });
 
-  test('is not deployed by default: a deployment without a processor says so in its output', async () => {
+  test('is not deployed by default, and the output of a deployment without a processor says so', async () => {
     const none = await synthesize({ 'payonce:sandbox': 'false' });
     expect(none.sandbox).toBeUndefined();
     const text = 'NONE: payments are answered 503 no_processor_configured.';
@@ -28,7 +28,7 @@ describe('the sandbox', () => {
     service.hasOutput('CalledProcessors', { Value: 'sandbox (test)' });
   });
 
-  test('may read the callback address, and signs with the secret that the service verifies with', () => {
+  test('may read the callback address, and signs with the secret that the service uses for verification', () => {
     sandbox.hasResourceProperties('AWS::Lambda::Function', {
       Environment: {
         Variables: Match.objectLike({
@@ -57,7 +57,7 @@ describe('the sandbox', () => {
   });
 });
 
-describe('the queue of the sandbox’s later actions', () => {
+describe('the queue of the sandbox’s delayed actions', () => {
   const deadLetters = { 'Fn::GetAtt': [Match.stringLikeRegexp('^TasksDeadLetters'), 'Arn'] };
 
   test('dead-letters a message that fails five times, and keeps it for two weeks', () => {
@@ -76,7 +76,7 @@ describe('the queue of the sandbox’s later actions', () => {
     sandbox.hasResourceProperties('AWS::Lambda::Function', { Timeout: 29 });
   });
 
-  test('is encrypted and requires TLS, as its dead-letter queue does', () => {
+  test('is encrypted and requires TLS, and so does its dead-letter queue', () => {
     sandbox.allResourcesProperties('AWS::SQS::Queue', { SqsManagedSseEnabled: true });
     sandbox.resourceCountIs('AWS::SQS::QueuePolicy', 2);
     sandbox.allResourcesProperties('AWS::SQS::QueuePolicy', {

@@ -12,7 +12,7 @@ const BIGCOMMERCE = {
 const settingsOf = (context: Record<string, unknown>) => readSettings(testApp(context).node);
 
 describe('settings', () => {
-  test('have defaults that keep data and call no processor', () => {
+  test('default to keeping data and calling no processor', () => {
     expect(settingsOf({ 'payonce:sandbox': undefined })).toEqual({
       sandbox: false,
       allowLoopbackWebhooks: false,
@@ -42,7 +42,7 @@ describe('settings', () => {
     });
   });
 
-  test('are read from text of the command line and from values of cdk.json', () => {
+  test('can be text from the command line or values from cdk.json', () => {
     expect(settingsOf({ 'payonce:throttlingRate': '50', 'payonce:retainData': 'false' })).toMatchObject({
       throttlingRate: 50,
       retainData: false,
@@ -53,7 +53,7 @@ describe('settings', () => {
     });
   });
 
-  test('of retention name scopes, each with its hours', () => {
+  test('for retention name scopes, each with its hours', () => {
     expect(settingsOf({ 'payonce:retention': '{"payments":24,"membership":2}' }).retention).toEqual({
       payments: 24,
       membership: 2,
@@ -64,7 +64,7 @@ describe('settings', () => {
     expect(() => settingsOf({ 'payonce:retention': '{"Payments":24}' })).toThrow(/a lower-case name/);
   });
 
-  test('of retention keep records of events for longer than events can come again', () => {
+  test('for retention keep records of events for longer than an event can be redelivered', () => {
     expect(settingsOf({ 'payonce:retention': { events: 672 } }).retention).toEqual({ events: 672 });
     expect(() => settingsOf({ 'payonce:retention': { events: 671 } })).toThrow(
       'payonce:retention keeps records of events for 671 hours, but an event can be redelivered for 672 hours ' +
@@ -83,7 +83,7 @@ describe('settings', () => {
     ]);
   });
 
-  test('have no default for a mode with rules, and a rule applies to the modes of its processor', () => {
+  test('have no default route for a mode with rules, and apply a rule to the modes of its processor', () => {
     const routes = JSON.stringify([{ currency: 'USD', processor: 'stripe' }]);
     expect(routesOf({ ...LIVE, 'payonce:routes': routes })).toEqual([
       { mode: 'live', currency: 'USD', processor: 'stripe' },
@@ -183,7 +183,7 @@ describe('settings', () => {
     [{ 'payonce:routes': '[' }, 'but must be JSON, a list of'],
     [{ 'payonce:routes': '[{"processor":"stripe"}]' }, 'but there is no payonce:testStripeAccount'],
     [{ 'payonce:sandbx': 'false' }, 'there is no setting payonce:sandbx; there are payonce:'],
-  ])('%j stops the synth and says what is allowed', (context, message) => {
+  ])('%j stops the synth with the allowed values', (context, message) => {
     expect(() => settingsOf(context)).toThrow(message);
   });
 });

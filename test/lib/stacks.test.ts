@@ -22,7 +22,7 @@ const service = present(stacks.service);
 const sandbox = present(stacks.sandbox);
 
 describe('the stacks', () => {
-  test('export nothing, so that no setting removes or changes what another stack imports', () => {
+  test('have no exports, so that no setting can remove an export that another stack imports', () => {
     for (const template of [data, service, sandbox]) {
       const text = JSON.stringify(template.toJSON());
       expect(text).not.toContain('"Export"');
@@ -51,7 +51,7 @@ describe('the tables', () => {
     });
   });
 
-  test('Idempotency: records end only by the attribute that completion sets, and open claims have a sparse index', () => {
+  test('Idempotency expires records only by the attribute that completion sets, and has a sparse index of open claims', () => {
     data.hasResourceProperties('AWS::DynamoDB::Table', {
       KeySchema: [{ AttributeName: 'pk', KeyType: 'HASH' }],
       TimeToLiveSpecification: { AttributeName: 'expiresAt', Enabled: true },
@@ -69,7 +69,7 @@ describe('the tables', () => {
     });
   });
 
-  test('Ledger: a stream with old images, and no time to live', () => {
+  test('Ledger has a stream with old images, and no time to live', () => {
     data.hasResourceProperties('AWS::DynamoDB::Table', {
       StreamSpecification: { StreamViewType: 'NEW_AND_OLD_IMAGES' },
       TimeToLiveSpecification: Match.absent(),
@@ -84,7 +84,7 @@ describe('the tables', () => {
     expect(protectedBy(false)).toBe(false);
   });
 
-  test('take more writes at once by setting, and so do their indexes', async () => {
+  test('have a configurable write throughput, and so do their indexes', async () => {
     data.allResourcesProperties('AWS::DynamoDB::Table', { WarmThroughput: Match.absent() });
     const tables = Object.values(
       present((await synthesize({ 'payonce:warmWriteUnits': '8000' })).data).findResources('AWS::DynamoDB::Table'),
@@ -104,7 +104,7 @@ describe('the tables', () => {
   });
 });
 
-test('no bucket is deleted with its stack, which its files would prevent, and that of the exports empties itself', async () => {
+test('no bucket is deleted with its stack, because its objects would prevent it, and the export bucket empties itself', async () => {
   const thrownAway = await synthesize({ 'payonce:retainData': 'false', 'payonce:archive': 'true' });
   const buckets = Object.values(thrownAway).flatMap((template) =>
     Object.values(template?.findResources('AWS::S3::Bucket') ?? {}),
@@ -167,14 +167,14 @@ describe('the API', () => {
     ['/~1v1~1admin~1jobs~1{proxy+}', 'POST'],
     ['/~1docs', 'GET'],
     ['/~1v1~1openapi.json', 'GET'],
-  ])('throttles %s by itself', (ResourcePath, HttpMethod) => {
+  ])('throttles %s separately', (ResourcePath, HttpMethod) => {
     const limits = { ThrottlingRateLimit: 200, ThrottlingBurstLimit: 400 };
     service.hasResourceProperties('AWS::ApiGateway::Stage', {
       MethodSettings: Match.arrayWith([Match.objectLike({ ResourcePath, HttpMethod, ...limits })]),
     });
   });
 
-  test('tells each function of the API the limit of a tenant', async () => {
+  test('passes the limit of a tenant to each of its functions', async () => {
     const { service: limited } = await synthesize({ 'payonce:tenantRate': '7', 'payonce:tenantBurst': '9' });
     const functions = present(limited).findResources('AWS::Lambda::Function', {
       Properties: { Environment: { Variables: Match.objectLike({ TENANT_LIMIT: '{"rate":7,"burst":9}' }) } },
@@ -188,7 +188,7 @@ describe('the API', () => {
     ['MISSING_AUTHENTICATION_TOKEN', '404', 'not_found'],
     ['DEFAULT_4XX', '400', 'invalid_request'],
     ['DEFAULT_5XX', '500', 'internal_error'],
-  ])('answers %s in the form of its own errors, with the status that the body names', (type, status, code) => {
+  ])('answers %s in the form of its own errors, with the status of the body', (type, status, code) => {
     service.hasResourceProperties('AWS::ApiGateway::GatewayResponse', {
       ResponseType: type,
       StatusCode: status,
@@ -214,7 +214,7 @@ describe('the API', () => {
     service.allResourcesProperties('AWS::ApiGateway::Method', { HttpMethod: 'ANY' });
   });
 
-  test('has one resource for the paths of a function, and the most specific applies', () => {
+  test('has one resource for the paths of a function, and prefers the most specific one', () => {
     expect(routesOf(service)).toEqual({
       '/': 'Payments',
       '/{proxy+}': 'Payments',
@@ -256,7 +256,7 @@ describe('the API', () => {
     ['AuditApi', [getAudit]],
     ['JobsApi', JOB_ROUTES],
     ['WebhooksApi', WEBHOOK_ROUTES],
-  ])('sends each route of %s to that function', (owner, routes) => {
+  ])('sends each route of %s to its function', (owner, routes) => {
     const answered = routesOf(service);
     for (const { path } of routes) {
       const greedy = path.split('/').map((_, index, pieces) => `${pieces.slice(0, index + 1).join('/')}/{proxy+}`);
@@ -272,7 +272,7 @@ describe('the API', () => {
     });
   });
 
-  test('has a domain of its own by setting, which outlives the service, and keeps the address that AWS gives', async () => {
+  test('can have its own domain, which outlives the service, and keeps the address that AWS assigns', async () => {
     data.resourceCountIs('AWS::ApiGateway::DomainName', 0);
     service.resourceCountIs('AWS::ApiGateway::BasePathMapping', 0);
     const certificateArn = 'arn:aws:acm:eu-central-1:123456789012:certificate/0a1b';
@@ -299,7 +299,7 @@ describe('the API', () => {
     });
   });
 
-  test('tells the console its identity provider by setting', async () => {
+  test('gives the console its configured identity provider', async () => {
     const configured = await synthesize({
       'payonce:operatorIssuer': 'https://id.example',
       'payonce:operatorAudience': 'payonce',
@@ -316,9 +316,9 @@ describe('the API', () => {
     expect(Object.keys(service.toJSON()['Resources'] as object).length).toBeLessThan(400);
   });
 
-  test('can log in a new account, and leaves the role in the account when the stack is deleted', async () => {
+  test('enables logging in a new account, and leaves the account’s role when the stack is deleted', async () => {
     data.hasResource('AWS::ApiGateway::Account', { DeletionPolicy: 'Retain' });
-    // The data stack is deployed first, and is the only owner.
+    // The data stack is deployed first, and is the only stack with this resource.
     for (const template of [service, sandbox]) template.resourceCountIs('AWS::ApiGateway::Account', 0);
     const existing = present((await synthesize({ 'payonce:accountLogRole': 'false' })).data);
     existing.resourceCountIs('AWS::ApiGateway::Account', 0);
@@ -328,10 +328,10 @@ describe('the API', () => {
     service.resourceCountIs('AWS::WAFv2::WebACL', 0);
     const walled = present((await synthesize({ 'payonce:firewall': 'true' })).service);
     walled.hasResourceProperties('AWS::WAFv2::WebACL', {
-      // As far as the limit itself reaches: of a body that is not seen whole, none passes.
+      // Equals the size limit itself, so that the firewall passes no body that it has not read in full.
       AssociationConfig: { RequestBody: { API_GATEWAY: { DefaultSizeInspectionLimit: 'KB_32' } } },
       Rules: Match.arrayWith([
-        // Processors' events may be larger than a request of a merchant.
+        // Processors' events may be larger than merchants' requests.
         Match.objectLike({
           Statement: {
             AndStatement: {
@@ -364,7 +364,7 @@ describe('the API', () => {
       ]),
     });
     walled.resourceCountIs('AWS::WAFv2::WebACLAssociation', 1);
-    // The log of what was refused holds no secret.
+    // The log of blocked requests contains no secret.
     walled.hasResourceProperties('AWS::WAFv2::LoggingConfiguration', {
       RedactedFields: Match.arrayWith([
         { UriPath: {} },
@@ -383,7 +383,7 @@ test.each([
   ['/live/v1/callbacks/stripe/live', false],
   ['/live/callbacks/stripe/live/more', false],
   ['/v1/callbacks/stripe/live', false],
-])('the firewall lets %s have the size of a callback: %s', async (path, isOne) => {
+])('the firewall allows %s the size of a callback: %s', async (path, isOne) => {
   const { service: walled } = await synthesize({
     'payonce:firewall': 'true',
     'payonce:domainName': 'pay.shop.example',
@@ -394,7 +394,7 @@ test.each([
   expect(new RegExp(text).test(path)).toBe(isOne);
 });
 
-test('APIs refuse TLS before 1.2 at the address that AWS assigns, too', () => {
+test('the APIs refuse TLS before 1.2, also at the address that AWS assigns', () => {
   for (const template of [service, sandbox])
     template.hasResourceProperties('AWS::ApiGateway::RestApi', {
       SecurityPolicy: Match.stringLikeRegexp('^SecurityPolicy_TLS13_1_2_'),
@@ -406,7 +406,7 @@ describe('every function', () => {
   test.each([
     ['service', service],
     ['sandbox', sandbox],
-  ])('of the %s runs Node 24 on arm64 with a log group that ends', (_name, template) => {
+  ])('of the %s runs Node 24 on arm64 with a log group that expires', (_name, template) => {
     template.allResourcesProperties('AWS::Lambda::Function', {
       Runtime: 'nodejs24.x',
       Architectures: ['arm64'],
@@ -415,17 +415,17 @@ describe('every function', () => {
     template.allResourcesProperties('AWS::Logs::LogGroup', { RetentionInDays: 90 });
   });
 
-  test('that takes payments has a timeout shorter than its lease', () => {
+  test('has a timeout shorter than its lease, if it executes payments', () => {
     service.hasResourceProperties('AWS::Lambda::Function', { Timeout: 24, MemorySize: 512 });
   });
 
-  test('shares the concurrency of the account, unless some is reserved for payments', async () => {
+  test('shares the account’s concurrency, unless some is reserved for payments', async () => {
     service.allResourcesProperties('AWS::Lambda::Function', { ReservedConcurrentExecutions: Match.absent() });
     const reserved = present((await synthesize({ 'payonce:reservedConcurrency': '50' })).service);
     reserved.hasResourceProperties('AWS::Lambda::Function', { Timeout: 24, ReservedConcurrentExecutions: 50 });
   });
 
-  test('that writes records knows how long they are kept, by setting', async () => {
+  test('receives the retention of the records that it writes, by setting', async () => {
     const kept = present((await synthesize({ 'payonce:retention': '{"payments":24}' })).service);
     const variables = Object.values(kept.findResources('AWS::Lambda::Function')).map(
       ({ Properties }) =>

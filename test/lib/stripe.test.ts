@@ -10,12 +10,12 @@ const { service, data } = await synthesize({
 });
 
 describe('a deployment that calls Stripe', () => {
-  test('has secrets for its key and its signing secret, which the operator fills', () => {
+  test('has secrets for its key and its signing secret, which the operator sets', () => {
     present(data).resourceCountIs('AWS::SecretsManager::Secret', 7);
   });
 
   test.each(['Payments', 'Callbacks', 'JobsPayments', 'JobsUpkeep'])(
-    'gives %s the name of its account and the rules for new payments',
+    'gives %s the name of its account and the routes for new payments',
     (name) => {
       const functions = present(service).findResources('AWS::Lambda::Function');
       const [, found] = Object.entries(functions).find(([id]) => id.startsWith(`${name}Function`)) ?? [];
@@ -44,7 +44,7 @@ describe('a deployment that calls Stripe', () => {
   });
 });
 
-test('a deployment without Stripe has no resource of it', async () => {
+test('a deployment without Stripe has no Stripe resources', async () => {
   const plain = await synthesize();
   present(plain.data).resourceCountIs('AWS::SecretsManager::Secret', 5);
   expect(JSON.stringify(present(plain.service).toJSON())).not.toContain('STRIPE_');

@@ -1,6 +1,6 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 
-/** Everything that settings can add beside the sandbox. */
+/** The settings that add every optional resource, except the sandbox. */
 export const EVERYTHING = {
   'payonce:sandbox': 'false',
   'payonce:processorUrl': 'https://processor.example',
@@ -40,7 +40,7 @@ export const EVERYTHING = {
 };
 
 export function present(template: Template | undefined): Template {
-  if (template === undefined) throw new Error('the stack is not there');
+  if (template === undefined) throw new Error('the stack was not synthesized');
   return template;
 }
 
@@ -52,7 +52,7 @@ export interface Statement {
   readonly Condition?: Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>;
 }
 
-/** All statements of a stack's policies, by the construct that each policy's role is of. */
+/** Returns all policy statements of a stack, by the construct that owns the policy's role. */
 export function statementsByOwner(template: Template): ReadonlyMap<string, readonly Statement[]> {
   const policies = Object.entries(template.findResources('AWS::IAM::Policy')) as [
     string,
@@ -63,7 +63,7 @@ export function statementsByOwner(template: Template): ReadonlyMap<string, reado
   );
 }
 
-/** The paths of an API, each with the construct of the function that answers it. */
+/** Returns the paths of an API, each with the construct of the function that answers it. */
 export function routesOf(template: Template): Readonly<Record<string, string>> {
   const resources = template.findResources('AWS::ApiGateway::Resource') as Record<
     string,

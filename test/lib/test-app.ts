@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 
-/** An app with the sandbox, unless the context says otherwise, and without its functions' code, for a test of one construct. Its folder goes with the room. */
+/**
+ * Builds an app for the test of one construct: with the sandbox, unless the context disables it, and without the
+ * functions' code. The test run removes its folder.
+ */
 export function testApp(context: Record<string, unknown> = {}): App {
   const outdir = mkdtempSync(join(tmpdir(), 'payonce-app-'));
   atEnd(() => rmSync(outdir, { recursive: true, force: true }));

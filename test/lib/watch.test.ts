@@ -31,15 +31,15 @@ function alarmsOf(template: Template): readonly Alarm[] {
   return Object.values(found).map(({ Properties }) => Properties);
 }
 
-/** What the alarms on one metric look at, by the resource that a dimension refers to. */
+/** Returns the values of a dimension over all alarms on a metric. */
 function watched(metricName: string, dimension: string): readonly string[] {
   return alarms
     .filter(({ MetricName }) => MetricName === metricName)
     .map(({ Dimensions = [] }) => JSON.stringify(Dimensions.find(({ Name }) => Name === dimension)?.Value));
 }
 
-describe('what is watched', () => {
-  test('the failed executions of every function, from the lines of Lambda in its log', () => {
+describe('alarms watch', () => {
+  test('the failed executions of every function, by Lambda’s report in its log', () => {
     const functions = Object.values(present(service).findResources('AWS::Lambda::Function')) as {
       readonly Properties: { readonly LoggingConfig: { readonly LogGroup: unknown; readonly LogFormat: string } };
     }[];
@@ -63,7 +63,7 @@ describe('what is watched', () => {
     const text = JSON.stringify(present(service).toJSON());
     const target = (id: string): RegExp =>
       new RegExp(`"(?:deadLetterTargetArn|Arn|TargetArn|Destination)":\\{"Fn::GetAtt":\\["${id}","Arn"\\]\\}`);
-    // Rules name the queues that they feed in the same way: those with dead letters of their own are no dead-letter queues.
+    // A queue with its own dead-letter queue is not one, although its redrive rule names the same property.
     const withDeadLetters = new Set(
       Object.keys(
         present(service).findResources('AWS::SQS::Queue', { Properties: { RedrivePolicy: Match.anyValue() } }),
@@ -84,7 +84,7 @@ describe('what is watched', () => {
     ['event_minutes_beyond_reach', 'upkeep-jobs', 1],
     ['mismatches', 'books', 1],
     ['ttl_not_working', 'books', 1],
-  ])('%s, as %s counts it, from %d on', (MetricName, Value, Threshold) => {
+  ])('%s, counted by %s, from %d', (MetricName, Value, Threshold) => {
     present(service).hasResourceProperties('AWS::CloudWatch::Alarm', {
       Namespace: 'Payonce',
       MetricName,
@@ -104,7 +104,7 @@ describe('what is watched', () => {
     });
   });
 
-  test('only by names under which a function counts', () => {
+  test('only metrics that a function emits', () => {
     const handlers = globSync('lambdas/functions/*.ts').map((file) => readFileSync(file, 'utf8'));
     const names = new Set([
       ALARM_SERVICE,
@@ -123,11 +123,11 @@ describe('what is watched', () => {
     expect(services.filter((name) => typeof name !== 'string' || !names.has(name))).toEqual([]);
   });
 
-  test('by plain metrics only: other alarms cost more and do not deploy everywhere', () => {
+  test('only plain metrics: other alarms cost more and cannot be deployed in every region', () => {
     expect(alarms.filter(({ MetricName, Metrics }) => MetricName === undefined || Metrics !== undefined)).toEqual([]);
   });
 
-  test('is on a dashboard: every alarm, and the metrics behind them', () => {
+  test('metrics that are all on a dashboard, as all alarms are', () => {
     const body = JSON.stringify(present(service).findResources('AWS::CloudWatch::Dashboard'));
     for (const name of [
       'mismatch',
@@ -142,7 +142,7 @@ describe('what is watched', () => {
     expect(ids.filter((id) => !body.includes(`["${id}","Arn"]`))).toEqual([]);
   });
 
-  test('is on dashboards of at most 50 metrics, which are free, with all options', () => {
+  test('dashboards of at most 50 metrics, which are free, with all options', () => {
     const dashboards = Object.values(present(mailed).findResources('AWS::CloudWatch::Dashboard')) as {
       readonly Properties: { readonly DashboardBody: { readonly 'Fn::Join': readonly [string, readonly unknown[]] } };
     }[];
@@ -156,46 +156,50 @@ describe('what is watched', () => {
   });
 });
 
-/** Which alarm starts for each fault: the metric, and its dimensions without references. */
+/** The alarm for each fault: its metric, and its dimensions without references. */
 const FAULTS: readonly (readonly [fault: string, metric: string, dimensions: Readonly<Record<string, string>>])[] = [
-  ['money comes too late or twice, at any function', 'late_success', { service: 'alarms' }],
+  ['money arrives too late or twice, at any function', 'late_success', { service: 'alarms' }],
   ['a fact of a processor contradicts a payment, at any function', 'contradiction', { service: 'alarms' }],
   ['the outcome of a change cannot be determined', 'undecidable', { service: 'alarms' }],
-  ['an order waits for an operator', 'order_needs_review', { service: 'alarms' }],
-  ['a payment waits for an operator', 'payment_to_review', { service: 'outbox-relay' }],
+  ['an order needs an operator', 'order_needs_review', { service: 'alarms' }],
+  ['a payment needs an operator', 'payment_to_review', { service: 'outbox-relay' }],
   ['a row of the Ledger is changed', 'ledger_tampered', { service: 'outbox-relay' }],
-  ['the books of a processor differ', 'mismatches', { service: 'books' }],
-  ['time to live does not work', 'ttl_not_working', { service: 'books' }],
+  ['reconciliation finds a mismatch with a processor', 'mismatches', { service: 'books' }],
+  ['time to live does not delete rows', 'ttl_not_working', { service: 'books' }],
   ['a claim stays open', 'oldest_open_claim', { service: 'backlog' }],
   ['an outcome stays unknown', 'oldest_unknown_outcome', { service: 'backlog' }],
-  ['the bus takes no events', 'event_publish_failed', { service: 'outbox-relay' }],
+  ['the bus accepts no events', 'event_publish_failed', { service: 'outbox-relay' }],
   [
-    'events reach the bus late, or the relay does not run and the job publishes them',
+    'events reach the bus late, or the job publishes them because the relay does not run',
     'event_age',
     { service: 'outbox-relay' },
   ],
-  ['the relay is behind in the Stream', 'IteratorAge', {}],
+  ['the relay lags behind the Stream', 'IteratorAge', {}],
   ['events are too old to be republished', 'event_minutes_beyond_reach', { service: 'upkeep-jobs' }],
   ['a webhook endpoint is disabled', 'webhook_endpoint_disabled', { service: 'webhook-sender' }],
   ['any function crashes, times out or throws', 'function_failed', {}],
   ['any function is throttled', 'Throttles', {}],
-  ['any job has not succeeded in time, or nobody looks', 'jobs_overdue', { service: 'jobs' }],
-  ['runs of a frequent job are given up', 'job_failed', { service: 'jobs', pace: 'minutes' }],
-  ['runs of another job are given up', 'job_failed', { service: 'jobs', pace: 'hours' }],
+  [
+    'any job has not succeeded in time, or the check for overdue jobs does not run',
+    'jobs_overdue',
+    { service: 'jobs' },
+  ],
+  ['runs of a frequent job are abandoned', 'job_failed', { service: 'jobs', pace: 'minutes' }],
+  ['runs of another job are abandoned', 'job_failed', { service: 'jobs', pace: 'hours' }],
   ['items of a frequent job fail', 'job_item_failed', { service: 'jobs', pace: 'minutes' }],
   ['items of another job fail', 'job_item_failed', { service: 'jobs', pace: 'hours' }],
   ['an item of a frequent job is skipped', 'job_item_skipped', { service: 'jobs', pace: 'minutes' }],
   ['an item of another job is skipped', 'job_item_skipped', { service: 'jobs', pace: 'hours' }],
-  ['a queue for messages that failed holds some', 'ApproximateNumberOfMessagesVisible', {}],
+  ['a dead-letter queue is not empty', 'ApproximateNumberOfMessagesVisible', {}],
   ['messages of a queue wait too long', 'ApproximateAgeOfOldestMessage', {}],
   [
-    'messages are tried again and again, during an outage or because one ends its process',
+    'messages are received repeatedly, during an outage or because one crashes its process',
     'messages_wait',
     { service: 'alarms' },
   ],
-  ['a tenant is limited', 'tenant_limited', { service: 'limits' }],
+  ['a tenant reaches its limit', 'tenant_limited', { service: 'limits' }],
   ['repeated requests find no stored answer', 'replay_missed', { service: 'payments' }],
-  ['a vendor gives up many calls', 'outbound_gave_up', { service: 'vendors' }],
+  ['a vendor’s calls are abandoned too often', 'outbound_gave_up', { service: 'vendors' }],
   ['the breaker of a vendor or processor opens', 'outbound_breaker_opened', { service: 'vendors' }],
 ];
 
@@ -213,11 +217,11 @@ describe('each fault has its alarm', () => {
     expect(alarms.some((alarm) => isOf(alarm, fault))).toBe(true);
   });
 
-  test('and no alarm is of another fault', () => {
+  test('there is no alarm on any other fault', () => {
     expect(alarms.filter((alarm) => !FAULTS.some((fault) => isOf(alarm, fault)))).toEqual([]);
   });
 
-  test('of jobs: at once, or after a quarter of an hour when the job runs every few minutes', () => {
+  test('jobs: immediately, or after 15 minutes for a job that runs every few minutes', () => {
     const periods = alarms
       .filter(({ MetricName = '' }) => MetricName.startsWith('job_'))
       .map(({ MetricName, Dimensions, EvaluationPeriods, Period }) => [
@@ -236,8 +240,8 @@ describe('each fault has its alarm', () => {
   });
 });
 
-describe('an alarm of jobs', () => {
-  test('raises an alarm on missing data, unlike all other alarms', () => {
+describe('an alarm on overdue jobs', () => {
+  test('starts on missing data, unlike all other alarms', () => {
     const odd = alarms.filter((alarm) => (alarm as { TreatMissingData?: string }).TreatMissingData !== 'notBreaching');
     expect(new Set(odd.map(({ MetricName }) => MetricName))).toEqual(new Set(['jobs_overdue']));
   });
@@ -249,7 +253,7 @@ describe('alarms notify', () => {
     present(service).resourceCountIs('AWS::SNS::Topic', 0);
   });
 
-  test('an address, over an encrypted topic to which only alarms of this account may publish', () => {
+  test('an e-mail address, over an encrypted topic to which only alarms of this account may publish', () => {
     const template = present(mailed);
     const topic = { Ref: Match.stringLikeRegexp('^WatchTopic') };
     const mailedAlarms = alarmsOf(template);
@@ -269,9 +273,9 @@ describe('alarms notify', () => {
         ]),
       }),
     });
-    // A destroy leaves nothing that costs.
+    // Deleting the stack leaves no resource that costs money.
     template.hasResource('AWS::KMS::Key', { DeletionPolicy: 'Delete' });
-    // AWS's own key would let no alarm through.
+    // The AWS managed key would not let alarms publish.
     template.hasResourceProperties('AWS::KMS::Key', {
       EnableKeyRotation: true,
       KeyPolicy: Match.objectLike({

@@ -51,11 +51,11 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     [
       'dynamodb:GetItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*, WEBHOOK_LANE#*',
       'dynamodb:PutItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*, WEBHOOK_LANE#*',
-      // Of the index.
+      // The table's index.
       'dynamodb:Query on Registry',
       'dynamodb:UpdateItem on Registry of WEBHOOK_DELIVERY#*',
       'dynamodb:Query on Registry of WEBHOOK_DELIVERY#*',
-      // What it sends.
+      // The content of the webhooks.
       'dynamodb:GetItem on Ledger of PAY#*, ORD#*',
       'dynamodb:GetItem on Registry of DETAILS#*',
       'dynamodb:Query on Views of EVENT#*',
@@ -67,14 +67,14 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
 ];
 
 describe.each(ROLES)('the role of %s', (owner, own) => {
-  test('may do exactly what its path needs', () => {
+  test('has exactly the permissions that its path needs', () => {
     const allowed = (roles.get(owner) ?? []).filter(({ Effect }) => Effect === 'Allow').map(describeStatement);
     expect(allowed.sort()).toEqual([...ALWAYS, ...own].sort());
   });
 });
 
 describe('webhooks', () => {
-  test('go to public addresses only, unless a setting allows loopback', async () => {
+  test('are sent to public addresses only, unless a setting allows loopback', async () => {
     const settings = async (context = {}): Promise<readonly unknown[]> => {
       const functions = present((await synthesize(context)).service).findResources('AWS::Lambda::Function') as Record<
         string,
@@ -88,7 +88,7 @@ describe('webhooks', () => {
     expect(await settings({ 'payonce:allowLoopbackWebhooks': 'true' })).toEqual(['true', 'true']);
   });
 
-  test('are sent by a function with two threads for each concurrent name look-up', () => {
+  test('are sent by a function with two threads for each concurrent DNS look-up', () => {
     const [sender] = Object.entries(service.findResources('AWS::Lambda::Function'))
       .filter(([id]) => id.startsWith('WebhooksSender'))
       .map(([, found]) => found as { Properties: { Environment: { Variables: Record<string, unknown> } } });
@@ -99,7 +99,7 @@ describe('webhooks', () => {
     expect(threads).toBeGreaterThanOrEqual(2 * (source?.Properties.BatchSize ?? Number.POSITIVE_INFINITY));
   });
 
-  test('that are disabled or cannot be attempted raise an alarm', () => {
+  test('raise an alarm if an endpoint is disabled or a delivery cannot be attempted', () => {
     service.hasResourceProperties('AWS::CloudWatch::Alarm', {
       MetricName: 'webhook_endpoint_disabled',
       Dimensions: [{ Name: 'service', Value: 'webhook-sender' }],
