@@ -13,16 +13,19 @@ const adjustment = z.strictObject({
     .max(2_000),
 });
 
-/** A store without idempotency keys: it applies each adjustment of its inventory that it gets, all of it or nothing, and each change of an order. */
+/**
+ * A store without idempotency keys: it applies every inventory adjustment that it receives, completely or not at all,
+ * and every change of an order.
+ */
 export class BigCommerceDouble extends TroubledServer {
-  /** The history of the inventory. */
+  /** The inventory adjustments, oldest first. */
   readonly adjustments: z.infer<typeof adjustment>[] = [];
   readonly stock = new Map([
     ['sku_tea', 10],
     ['sku_mug', 1],
   ]);
 
-  /** The staff notes of its orders, by their numbers. */
+  /** The staff notes of the store's orders, by order number. */
   readonly notes = new Map([[118, 'Gift wrap']]);
 
   constructor() {

@@ -38,7 +38,7 @@ describe('the inventory of a BigCommerce store', () => {
     await server[Symbol.asyncDispose]();
   });
 
-  /** One process. */
+  /** Connects one process to the store. */
   const connect = (
     held: SendingClaims = claims,
     trouble?: Trouble,
@@ -71,7 +71,7 @@ describe('the inventory of a BigCommerce store', () => {
     stock.release({ reservationId, orderId: ORDER, items: ITEMS }, { timeoutMs: 20_000 });
   const tea = () => server.stock.get('sku_tea');
 
-  test('is taken once for each order, with the order in its history, however often it is asked', async () => {
+  test('is reserved once for each order, with the order in its history, however often the reservation is requested', async () => {
     expect(await reserve()).toEqual({ kind: 'reserved', reservationId: 't-1' });
     expect(await reserve()).toEqual({ kind: 'reserved', reservationId: 't-1' });
     expect(server.adjustments).toEqual([
@@ -80,7 +80,7 @@ describe('the inventory of a BigCommerce store', () => {
     expect([tea(), deadLetters]).toEqual([8, []]);
   });
 
-  test('is taken by one of many processes at once; the others come again', async () => {
+  test('is reserved by one of many concurrent processes, and the others retry', async () => {
     const settled = await Promise.allSettled(Array.from({ length: 10 }, () => reserve()));
     expect(settled.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThanOrEqual(1);
     for (const each of settled) if (each.status === 'rejected') expect(each.reason).toBeInstanceOf(RetryableError);
@@ -88,7 +88,7 @@ describe('the inventory of a BigCommerce store', () => {
     expect(await reserve()).toEqual({ kind: 'reserved', reservationId: 't-1' });
   });
 
-  test('is given back once', async () => {
+  test('is released once', async () => {
     await reserve();
     await release('t-1');
     await release('t-1');
@@ -96,12 +96,12 @@ describe('the inventory of a BigCommerce store', () => {
     expect([tea(), deadLetters]).toEqual([10, []]);
   });
 
-  test('is adjusted by the sum of the lines of one SKU', async () => {
+  test('is adjusted by the total quantity of each SKU', async () => {
     await reserve(connect(), { items: [...ITEMS, { sku: 'sku_tea', quantity: 1 }] });
     expect(server.adjustments).toMatchObject([{ items: [{ sku: 'sku_tea', quantity: -3 }] }]);
   });
 
-  test('that is too small refuses the order', async () => {
+  test('refuses an order that exceeds it', async () => {
     const failure = { code: 'bigcommerce_422', message: 'The inventory would be negative.' };
     expect(await reserve(connect(), { items: [{ sku: 'sku_mug', quantity: 2 }] })).toEqual({
       kind: 'refused',
@@ -110,14 +110,14 @@ describe('the inventory of a BigCommerce store', () => {
     expect([server.adjustments, deadLetters]).toEqual([[], []]);
   });
 
-  test('429: nothing was taken, and it is asked again after the wait of the header', async () => {
+  test('reserves nothing on 429, and retries after the wait of the header', async () => {
     server.writeTroubles.push({ kind: 'rate_limited', headers: { 'x-rate-limit-time-reset-ms': '4500' } });
     const begunAtMs = clock.nowMs();
     expect(await reserve()).toMatchObject({ kind: 'reserved' });
     expect([clock.nowMs() - begunAtMs, tea()]).toEqual([5_000, 8]);
   });
 
-  test('401: nothing was taken, and it is taken once after the token was mended', async () => {
+  test('reserves nothing on 401, and reserves once after the token is corrected', async () => {
     await expect(reserve(connect(claims, undefined, { token: 'revoked' }))).rejects.toMatchObject({
       code: 'stock_unauthorized',
     });
@@ -125,14 +125,14 @@ describe('the inventory of a BigCommerce store', () => {
     expect([tea(), deadLetters]).toEqual([8, []]);
   });
 
-  test.each(TROUBLES)('without an answer, one request was sent, and an operator is asked: %s', async (trouble) => {
+  test.each(TROUBLES)('sends one request if no answer arrives, and asks an operator: %s', async (trouble) => {
     server.writeTroubles.push(trouble);
     expect(await reserve(connect(claims, trouble))).toEqual(IN_DOUBT);
     expect(server.requests).toHaveLength(1);
     expect(deadLetters).toMatchObject([
       { vendor: 'stock', operation: 'inventory.adjust', about: ORDER, reason: 'stock_in_doubt', mayBeApplied: true },
     ]);
-    // A later turn of the order does not send it, either.
+    // Nor does a later turn of the order send the request.
     clock.advance(LEASE_OVER_MS);
     expect(await reserve()).toEqual(IN_DOUBT);
     expect(server.requests).toHaveLength(1);
@@ -142,7 +142,7 @@ describe('the inventory of a BigCommerce store', () => {
   test.each([
     ['after the claim', diesAfterBegin, 0],
     ['after the send', diesBeforeSent, 1],
-  ])('a process that crashes %s: nothing is sent again, and an operator is asked', async (_when, dies, sent) => {
+  ])('sends nothing more after a process that crashed %s, and asks an operator', async (_when, dies, sent) => {
     await expect(reserve(connect(dies(claims)))).rejects.toBeInstanceOf(Died);
     await expect(reserve()).rejects.toMatchObject({ code: 'stock_sending_elsewhere' });
     clock.advance(LEASE_OVER_MS);
@@ -161,21 +161,21 @@ describe('the inventory of a BigCommerce store', () => {
     const written = () => server.requests.filter((each) => each.startsWith('PUT')).length;
     const notes = () => server.notes.get(118);
 
-    test('is noted once, behind the notes that it has, however often its order is reserved', async () => {
+    test('has one note for each reservation, appended to its existing notes, however often it is reserved', async () => {
       for (let turn = 0; turn < 3; turn += 1)
         expect(await reserve(connect(), { shopOrder: 118 })).toEqual({ kind: 'reserved', reservationId: 't-1' });
       expect([notes(), written(), deadLetters]).toEqual([NOTED, 1, []]);
     });
 
-    test('that is not there holds nothing up: an operator is asked', async () => {
+    test('does not block the reservation if it does not exist: an operator is asked', async () => {
       expect(await reserve(connect(), { shopOrder: 7 })).toMatchObject({ kind: 'reserved' });
       expect(deadLetters).toMatchObject([
         { operation: 'order.note', about: ORDER, reason: 'stock_refused', mayBeApplied: false },
       ]);
-      // The order is there now, and the letter is redriven.
+      // The order exists now, and the dead letter is redriven.
       server.notes.set(7, '');
       const [deadLetter] = deadLetters;
-      if (deadLetter === undefined) throw new Error('there is no letter');
+      if (deadLetter === undefined) throw new Error('there is no dead letter');
       const stock = connect(claims, undefined, { givenUp: 'throw' });
       const parties = { ...new World().tools, emails: { sendEmail: () => Promise.reject(new Error('none')) }, stock };
       const referrals = { credit: () => Promise.reject(new Error('none')) };
@@ -188,12 +188,12 @@ describe('the inventory of a BigCommerce store', () => {
         );
       expect([await redrive(parties), await redrive(parties)]).toEqual([{ kind: 'applied' }, { kind: 'applied' }]);
       expect([server.notes.get(7), written()]).toEqual([`Payonce ${ORDER}: paid, stock t-1`, 1]);
-      // A shop without notes leaves it to an operator.
+      // Without support for notes, the shop leaves the dead letter to an operator.
       const other = { reserve: stock.reserve.bind(stock), release: stock.release.bind(stock) };
       expect(await redrive({ ...parties, stock: other })).toEqual({ kind: 'stays', reason: 'operation_unknown' });
     });
 
-    test.each(TROUBLES)('that did not answer in time is noted once: %s', async (trouble) => {
+    test.each(TROUBLES)('has one note even if the store did not answer in time: %s', async (trouble) => {
       await reserve();
       server.writeTroubles.push(trouble, trouble, trouble, trouble);
       await note(connect(claims, trouble));
@@ -213,7 +213,7 @@ describe('the inventory of a BigCommerce store', () => {
       ['after the claim', diesAfterBegin, 0],
       ['between the send and the answer', diesBeforeSent, 1],
     ])(
-      'of a process that is killed %s: the order goes on, an operator is asked, and the redrive notes it once',
+      'of a process that is killed %s: the order continues, an operator is asked, and the redrive writes one note',
       async (_when, dies, sent) => {
         await reserve();
         await expect(note(connect(dies(claims)))).rejects.toBeInstanceOf(Died);
@@ -229,7 +229,7 @@ describe('the inventory of a BigCommerce store', () => {
     );
   });
 
-  test('a release without an answer is the operator’s, and the order does not wait for it', async () => {
+  test('a release without an answer is left to an operator, and the order does not wait for it', async () => {
     await reserve();
     server.writeTroubles.push('reset_after');
     await release('t-1');

@@ -33,7 +33,7 @@ const ENVIRONMENT = 'bigcommerce';
 const SETTINGS = {
   'payonce:environment': ENVIRONMENT,
   'payonce:sandbox': 'false',
-  // The emulator's CloudFormation does not support event archives.
+  // The CloudFormation of the emulator does not support event archives.
   'payonce:eventArchive': 'false',
   'payonce:processorUrl': 'https://processor.example',
   'payonce:shop': 'bigcommerce',
@@ -47,7 +47,7 @@ const lambda = new LambdaClient(target);
 const manager = new SecretsManagerClient(target);
 const sqs = new SQSClient(target);
 let directory: string;
-// Hooks run only if the test does.
+// Hooks run only if a test of the file does.
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'payonce-bigcommerce-'));
 });
@@ -63,9 +63,9 @@ async function deployWithStore(): Promise<Outputs> {
   return Object.fromEntries(Object.entries(StackOutput).map(([name, output]) => [name, outputs[output]])) as Outputs;
 }
 
-/** A stack of its own takes a minute to deploy, so only `npm run prove` makes it. */
+/** A separate stack takes a minute to deploy, so only `npm run prove` runs this test. */
 whole(test, { slice: test.skip })(
-  'orders of a deployment whose shop is a BigCommerce store reserve and note once, and ask an operator when a process was killed between its send and the answer',
+  'with a BigCommerce store as its shop, a deployment reserves and notes each order once, and asks an operator if a process is killed between its send and the answer',
   async () => {
     const books = emptyBooks();
     await using processor = await serveSandbox(
@@ -128,7 +128,7 @@ whole(test, { slice: test.skip })(
     expect(store.notes.get(118)).toBe(`Gift wrap\nPayonce ${String(first.json['id'])}: paid, stock t-1`);
     expect(postmark.emails).toHaveLength(1);
 
-    // The store adjusts its inventory, and the process that asked is killed before the answer.
+    // The store adjusts its inventory, and the reserving process is killed before the answer.
     store.writeTroubles.push('silent_after');
     const dying = order('killed');
     await until(async () => (store.adjustments.length === 2 ? true : undefined));
@@ -142,7 +142,8 @@ whole(test, { slice: test.skip })(
         ? answer
         : undefined;
     });
-    // Nobody can know whether the store did it, so the payer has the money back, and a person is asked about the stock.
+    // The store cannot be asked whether it applied the adjustment, so the payer is refunded and an operator checks the
+    // stock.
     expect([ended.status, ended.json['code'], ended.json['order']]).toMatchObject([
       409,
       'order_canceled',

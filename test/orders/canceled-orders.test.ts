@@ -8,11 +8,11 @@ beforeEach(() => {
   harness = new World();
 });
 
-describe('a canceled order, whose e-mail and credit are never announced', () => {
+describe('a canceled order', () => {
   test.each([
-    ['that is out of stock', { items: [{ sku: 'sku_none', quantity: 1 }] }],
-    ['whose charge is declined', { source: 'tok_declined' }],
-  ])('%s, does not say that they are pending', async (_name, fields) => {
+    ['out of stock', { items: [{ sku: 'sku_none', quantity: 1 }] }],
+    ['with a declined charge', { source: 'tok_declined' }],
+  ])('%s, shows neither its e-mail nor its credit as pending', async (_name, fields) => {
     const request = orderRequest('canceled', fields);
     const { body } = answerOf(await harness.order(request));
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);

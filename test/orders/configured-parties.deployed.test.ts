@@ -47,7 +47,7 @@ const tools = () => ({
 });
 
 beforeAll(async () => {
-  // As Lambda sets them.
+  // Lambda sets these variables in a deployment.
   process.env['AWS_ENDPOINT_URL'] = endpoint;
   process.env['AWS_REGION'] = region;
   process.env['AWS_ACCESS_KEY_ID'] = CREDENTIALS.accessKeyId;
@@ -75,7 +75,7 @@ afterAll(async () => {
   await sqs.send(new DeleteQueueCommand({ QueueUrl: config.deadLettersQueueUrl }));
 });
 
-test('the secret of the sandbox, which a template generates, has letters and digits alone: a signing key is base64', () => {
+test('the sandbox secret, which the template generates, has only letters and digits, whereas a signing key is base64', () => {
   expect(sandboxSecret).toMatch(/^[A-Za-z0-9]{32,}$/);
 });
 
@@ -87,7 +87,7 @@ describe('the parties of orders on the deployed sandbox', () => {
     const { data, TotalCount } = (await answer.json()) as { data?: unknown[]; TotalCount?: number };
     return TotalCount ?? data?.length ?? -1;
   };
-  /** Each call runs in its own process. */
+  /** Repeats a call in a second process and compares the results. */
   const twice = async <T>(ask: (parties: Parties) => Promise<T>): Promise<T> => {
     const first = await ask(await configuredParties(config, tools()));
     expect(await ask(await configuredParties(config, tools()))).toEqual(first);
@@ -105,7 +105,7 @@ describe('the parties of orders on the deployed sandbox', () => {
   });
   const emails = (step: string) => counted(`/messages/outbound?count=50&offset=0&metadata_payonce=${operation(step)}`);
 
-  test('reserve, credit and send once, however often the call is repeated', async () => {
+  test('reserve, credit and send once, however often a call is repeated', async () => {
     const items = [{ sku: 'sku_flaky', quantity: 1 }];
     const reserved = await twice(({ stock }) =>
       stock.reserve({ operationId: operation('stock'), orderId: order, items }, LIMIT),
@@ -131,7 +131,7 @@ describe('the parties of orders on the deployed sandbox', () => {
     );
   });
 
-  test('dead-letter calls that an operator must fix, and send them once when they are redriven', async () => {
+  test('dead-letter calls that need an operator, and send them once when redriven', async () => {
     const { mailer } = await configuredParties(config, tools());
     expect(await mailer.send(email('late', 'account@example.com'), LIMIT)).toEqual({
       kind: 'given_up',
@@ -156,7 +156,7 @@ describe('the parties of orders on the deployed sandbox', () => {
 });
 
 describe('BigCommerce as the shop', () => {
-  test('a process that is killed between its send and the answer: one adjustment, and an operator is asked', async () => {
+  test('a process killed between its send and the answer makes one adjustment, and an operator is asked', async () => {
     await using store = await serveBigCommerce();
     const { ARN = '' } = await manager.send(
       new CreateSecretCommand({ Name: `bigcommerce-${process.pid}`, SecretString: BIGCOMMERCE_TOKEN }),
@@ -181,7 +181,7 @@ describe('BigCommerce as the shop', () => {
     await until(async () => (store.adjustments.length > 0 ? true : undefined));
     child.kill('SIGKILL');
 
-    // The lease of the killed process has ended.
+    // The lease of the killed process has expired.
     const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 600_000 };
     const { stock } = await configuredParties(ofStore, { ...tools(), clock });
     expect(await stock.reserve(order, LIMIT)).toMatchObject({ kind: 'refused', failure: { code: 'stock_in_doubt' } });
@@ -189,11 +189,12 @@ describe('BigCommerce as the shop', () => {
     const [kept] = await new SqsDeadLetterStore(sqs, config.deadLettersQueueUrl, config.delayedCallsQueueUrl).take(10);
     expect(kept?.deadLetter).toMatchObject({ about: orderId, reason: 'stock_in_doubt', mayBeApplied: true });
 
-    // Other orders go on.
+    // Other orders are not blocked.
     const other = { ...order, operationId: storedOperationId(`other_${orderId}`) };
     expect(await stock.reserve(other, LIMIT)).toEqual({ kind: 'reserved', reservationId: 't-2' });
 
-    // The note of an order in the store: a process that is killed between its send and the answer has written it, and nobody writes it again.
+    // A process killed between its send and the answer has written the order's note in the store. No other process
+    // writes it a second time.
     const noting = { ...other, shopOrder: 118 };
     store.writeTroubles.push('silent_after');
     const writer = spawn(process.execPath, [join('test', 'orders', 'stock-process.ts')], {

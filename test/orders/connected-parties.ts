@@ -14,16 +14,16 @@ const MAX_LAG_MS = 30_000;
 
 interface Around {
   readonly clock: SimulatedClock;
-  /** Of the sandbox that plays the parties. */
+  /** Base URL of the sandbox that simulates the parties. */
   readonly url: string;
   readonly deadLetters: MemoryDeadLetterStore;
-  /** @default HTTP */
+  /** @default sends over HTTP */
   readonly send?: SendRequest;
 }
 
 export type ConnectedParties = ReturnType<typeof connectParties>;
 
-/** The state of one process. Another call makes another process that shares the claims. */
+/** Connects one process to the parties. A further call connects another process, which shares the claims. */
 export function connectParties(
   { clock, url, deadLetters, send = callOnce }: Around,
   givenUp: GivenUp,

@@ -28,7 +28,7 @@ const counted = async (request: ReturnType<typeof orderRequest>) => ({
 });
 
 describe('an order', () => {
-  test('is charged, reserved, confirmed and credited, each once, and is replayed', async () => {
+  test('is charged, reserved, confirmed and credited exactly once, and is replayed', async () => {
     const request = orderRequest('tea');
     const first = answerOf(await harness.order(request));
     expect(first).toMatchObject({
@@ -63,26 +63,26 @@ describe('an order', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('is replayed from the process without routing a new payment', async () => {
+  test('is replayed from memory without routing a new payment', async () => {
     const request = orderRequest('tea');
     const replays = new ProcessReplayCache();
     const first = answerOf(await harness.order(request, { replays }));
     const choose = (): never => {
-      throw new Error('a rule names a processor that is not there');
+      throw new Error('a routing rule names an unknown processor');
     };
     const again = await harness.order(request, { replays, choose });
     expect(again).toMatchObject({ kind: 'replay', source: 'cache' });
     expect(answerOf(again)).toEqual(first);
   });
 
-  test('without a referrer or with a too small amount makes no credit', async () => {
+  test('creates no credit without a referrer or for a too small amount', async () => {
     const { referrer: _nobody, ...alone } = orderRequest('alone');
     expect(answerOf(await harness.order(alone)).body).toMatchObject({ referral: 'none', referrer: null });
     const small = answerOf(await harness.order(orderRequest('small', { amountMinor: 19 })));
     expect([small.status, small.body['referral']]).toEqual([201, 'none']);
   });
 
-  test('whose charge is declined is canceled, and makes no other call', async () => {
+  test('is canceled without any other call if its charge is declined', async () => {
     const request = orderRequest('poor', { source: 'tok_declined' });
     expect(answerOf(await harness.order(request))).toMatchObject({
       status: 402,
@@ -92,7 +92,7 @@ describe('an order', () => {
     expect(await harness.typesOf(request)).toEqual(['order.placed', 'charge.failed', 'order.canceled']);
   });
 
-  test('that is out of stock is refunded in full, and the ledger nets to zero', async () => {
+  test('is refunded in full if it is out of stock, and the ledger nets to zero', async () => {
     const request = orderRequest('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
     expect(answerOf(await harness.order(request))).toMatchObject({
       status: 409,
@@ -114,12 +114,12 @@ describe('an order', () => {
     ]);
   });
 
-  test('under a key that was used for another order is refused', async () => {
+  test('is refused under the key of another order', async () => {
     await harness.order(orderRequest('one'));
     expect(await harness.order(orderRequest('one', { amountMinor: 3 }))).toEqual({ kind: 'payload_mismatch' });
   });
 
-  test('whose processor must not be called does not begin, and its key may be used again', async () => {
+  test('does not begin while its processor must not be called, and leaves its key unused', async () => {
     await harness.processor.inside.goDown();
     const request = orderRequest('early');
     await expect(harness.order(request)).rejects.toMatchObject({ code: 'processor_circuit_open' });
@@ -128,14 +128,14 @@ describe('an order', () => {
     expect(answerOf(await harness.order(request)).status).toBe(201);
   });
 
-  test('whose processor is unavailable is released, and continues immediately with the same key', async () => {
+  test('is released while its processor is unavailable, and continues immediately with the same key', async () => {
     const request = orderRequest('limited', { source: 'tok_rate_limited' });
     await expect(harness.order(request)).rejects.toMatchObject({ code: 'processor_rate_limited' });
     expect(answerOf(await harness.order(request)).status).toBe(201);
     expect(harness.charges(request)).toBe(1);
   });
 
-  test('whose payment another owner may have sent is not released', async () => {
+  test('is not released if another owner may have sent its payment', async () => {
     const refuse = () => Promise.reject(new RetryableError('processor_unauthorized', '401'));
     const store = { ...harness.storeMethods(), release: refuse };
     const request = orderRequest('held');
@@ -143,7 +143,7 @@ describe('an order', () => {
     expect(answerOf(outcome).status).toBe(202);
   });
 
-  test('that has no payment is canceled only when no late owner can begin one any more', async () => {
+  test('without a payment is canceled only after the last moment at which an owner could begin one', async () => {
     const request = orderRequest('none');
     const unread = {
       ...harness.storeMethods(),
@@ -157,7 +157,7 @@ describe('an order', () => {
     expect(await harness.read(request)).toMatchObject({ status: 'canceled', failure: { code: 'not_attempted' } });
   });
 
-  test('that is not retried then is never charged', async () => {
+  test('without a retry before that moment is never charged', async () => {
     const request = orderRequest('left', { source: 'tok_unauthorized' });
     await expect(harness.order(request)).rejects.toMatchObject({ code: 'processor_unauthorized' });
     await harness.resolveFor(20);
@@ -171,7 +171,7 @@ describe('an order', () => {
 });
 
 describe('an order with an unknown outcome', () => {
-  test('is answered 202, and completed when the outcome of its charge is known', async () => {
+  test('is answered 202, and is completed as soon as the outcome of its charge is known', async () => {
     const request = orderRequest('later', { source: 'tok_async' });
     expect(answerOf(await harness.order(request))).toMatchObject({ status: 202, body: { status: 'processing' } });
     await harness.resolve();
@@ -185,7 +185,7 @@ describe('an order with an unknown outcome', () => {
     expect(answerOf(await harness.order(request)).status).toBe(202);
   });
 
-  test('is canceled when its payer does not act within a day, and its hold is voided', async () => {
+  test('is canceled if its payer does not act within a day, and its hold is voided', async () => {
     const request = orderRequest('asleep', { source: 'tok_action' });
     expect(answerOf(await harness.order(request)).status).toBe(202);
     await harness.resolveFor(26 * 60);
@@ -194,7 +194,7 @@ describe('an order with an unknown outcome', () => {
     expect(await harness.shop.reservations(request.orderId)).toBe(0);
   });
 
-  test('waits for a stock that does not answer, and has one reservation when it recovers', async () => {
+  test('waits for a stock that does not answer, and reserves once after the stock recovers', async () => {
     const request = orderRequest('quiet', { items: [{ sku: 'sku_timeout', quantity: 1 }] });
     expect(answerOf(await harness.order(request))).toMatchObject({ status: 202, body: { status: 'processing' } });
     expect((await harness.read(request)).reservation.status).toBe('pending');
@@ -203,7 +203,7 @@ describe('an order with an unknown outcome', () => {
     expect(await harness.shop.reservations(request.orderId)).toBe(1);
   });
 
-  test('is refunded after an hour without an answer of the stock, and a possible reservation is released', async () => {
+  test('is refunded after an hour without an answer from the stock, which releases a possible reservation', async () => {
     const request = orderRequest('dead');
     const { stock } = harness.shop;
     const silent = {
@@ -224,7 +224,7 @@ describe('an order with an unknown outcome', () => {
 });
 
 describe('late failures never undo an order', () => {
-  test('an e-mail that cannot be sent now is sent later, once', async () => {
+  test('an e-mail that cannot be sent is sent once, later', async () => {
     const request = orderRequest('mail');
     harness.mailer.trouble = 'down';
     const { status, body } = answerOf(await harness.order(request));
@@ -239,7 +239,7 @@ describe('late failures never undo an order', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('an e-mail and a credit that fail for three days are given up as unknown, after growing waits', async () => {
+  test('an e-mail and a credit that fail for three days are abandoned as unknown, after growing waits', async () => {
     const request = orderRequest('hopeless', { referrer: 'ref_down' });
     harness.mailer.trouble = 'down';
     expect(answerOf(await harness.order(request)).body).toMatchObject({ status: 'completed', referral: 'pending' });
@@ -249,7 +249,7 @@ describe('late failures never undo an order', () => {
       email: { status: 'unknown' },
       referral: { status: 'unknown' },
     });
-    // 60 in the first hour, 4 in each of the next 23, and one in each after that; and the first of all.
+    // The first call, 60 in the first hour, 4 in each of the next 23 hours, and one in each of the last 49.
     expect(harness.mailer.calls).toBeLessThanOrEqual(1 + 60 + 23 * 4 + 49);
     expect(harness.mailer.calls).toBeGreaterThan(150);
     expect(harness.keptMinor(request)).toBe(2_000);
@@ -260,13 +260,16 @@ describe('late failures never undo an order', () => {
     ['refuses', 'failed'],
     ['caps', 'capped'],
     ['doubts', 'unknown'],
-  ] as const)('an e-mail that the mailer %s is not sent again, and the order shows it', async (trouble, shown) => {
-    harness.mailer.trouble = trouble;
-    const request = orderRequest('final');
-    expect(answerOf(await harness.order(request)).body).toMatchObject({ notifications: { email: shown } });
-    await harness.resolveFor(3);
-    expect(harness.mailer.calls).toBe(1);
-  });
+  ] as const)(
+    'an e-mail that the mailer %s is not sent a second time, and the order shows it',
+    async (trouble, shown) => {
+      harness.mailer.trouble = trouble;
+      const request = orderRequest('final');
+      expect(answerOf(await harness.order(request)).body).toMatchObject({ notifications: { email: shown } });
+      await harness.resolveFor(3);
+      expect(harness.mailer.calls).toBe(1);
+    },
+  );
 
   test('a referrer at a shop without a referral program is not credited, and the order shows it', async () => {
     const request = orderRequest('none');
@@ -287,7 +290,7 @@ describe('late failures never undo an order', () => {
 describe('a reversal', () => {
   const gone = orderRequest('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
 
-  test('that is refused is retried under a new key, after growing waits', async () => {
+  test('is retried under a new key after a refusal, after growing waits', async () => {
     await harness.processor.inside.failNextChange(2, 'tok_declined');
     expect(answerOf(await harness.order(gone)).status).toBe(202);
     await harness.resolveFor(10);
@@ -295,7 +298,7 @@ describe('a reversal', () => {
     expect(harness.keptMinor(gone)).toBe(0);
   });
 
-  test('that needs an operator has raised the alarm even if the run dies after its write', async () => {
+  test('raises the alarm when it needs an operator, even if the run dies after its write', async () => {
     await harness.processor.inside.failNextChange(5, 'tok_declined');
     await harness.order(gone);
     const { store } = harness;
@@ -318,7 +321,7 @@ describe('a reversal', () => {
     expect(harness.counted.get('order_needs_review')).toBe(1);
   });
 
-  test('that is refused five times waits for an operator, whose refund takes effect', async () => {
+  test('waits for an operator after five refusals, and the operator’s refund takes effect', async () => {
     await harness.processor.inside.failNextChange(5, 'tok_declined');
     await harness.order(gone);
     await harness.resolveFor(60);
@@ -333,7 +336,7 @@ describe('a reversal', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('that is pending at the processor is waited for', async () => {
+  test('is awaited while it is pending at the processor', async () => {
     await harness.processor.inside.failNextChange(1, 'tok_async');
     expect(answerOf(await harness.order(gone)).status).toBe(202);
     await harness.resolveFor(3);
@@ -345,9 +348,9 @@ describe('a reversal', () => {
 });
 
 describe('late effects', () => {
-  test('a late charge for a canceled order is returned, and nothing else happens', async () => {
+  test('a late charge for a canceled order is returned and has no other effect', async () => {
     const request = orderRequest('ghost');
-    // The most sends that are possible within the window.
+    // The maximum number of sends within the window.
     harness.processor.inside.delayNext(100);
     expect(answerOf(await harness.order(request)).status).toBe(202);
     await harness.resolveFor(46);
@@ -365,7 +368,7 @@ describe('late effects', () => {
     expect((await harness.read(request)).status).toBe('canceled');
   });
 
-  test('whose stock may have reserved is canceled and refunded, and is not said to be out of stock', async () => {
+  test('an order whose stock may have reserved is canceled and refunded, but not reported as out of stock', async () => {
     const request = orderRequest('doubtful');
     const { stock } = harness.shop;
     const doubtful = async () => ({
@@ -379,8 +382,10 @@ describe('late effects', () => {
     expect(await counted(request)).toEqual({ kept: 0, reserved: 0, emails: 0, credits: 0 });
   });
 
-  /** Held up right before the stock is asked, until the lease has ended and another has brought the order to its end. */
-  test('a reservation by a delayed process for a canceled order is released', async () => {
+  /**
+   * Delays a process right before its reservation until the lease has expired and another process has ended the order.
+   */
+  test('a late reservation for a canceled order is released', async () => {
     const request = orderRequest('restocked');
     const { stock } = harness.shop;
     const refuse = async () => ({ kind: 'refused' as const, failure: { code: 'out_of_stock', message: 'None left.' } });
@@ -398,19 +403,19 @@ describe('late effects', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('an order whose record was deleted before its answer is taken over; after its answer the key is used up', async () => {
+  test('an order without a record is taken over if it has no answer, and refuses its key if it has one', async () => {
     const request = orderRequest('lost');
     const { store } = harness;
     const dying: OrderStore = {
       claimOrder: (claim) => store.claimOrder(claim),
-      commitOrder: () => Promise.reject(new Error('the process is gone')),
+      commitOrder: () => Promise.reject(new Error('the process died')),
       appendToOrder: (append) => store.appendToOrder(append),
       listOrderTransitions: (orderId, page) => store.listOrderTransitions(orderId, page),
       openOrders: (due) => store.openOrders(due),
       postponeOrder: (...next) => store.postponeOrder(...next),
       closeOrder: (open) => store.closeOrder(open),
     };
-    await expect(harness.order(request, { orders: dying })).rejects.toThrow('the process is gone');
+    await expect(harness.order(request, { orders: dying })).rejects.toThrow('the process died');
     harness.store.deleteRecord(orderOperation(request.orderId));
     for (const changed of [
       { amountMinor: 3 },

@@ -18,14 +18,17 @@ import { World } from '../world/world.ts';
 import { connectParties } from './connected-parties.ts';
 import { orderRequest } from './order-fixtures.ts';
 
-/** Letters that wait while an operator deploys another shop and another mailer: real ones instead of the sandbox’s, or the other way round. */
+/**
+ * Dead letters that wait while an operator replaces the shop and the mailer: the sandbox's by real ones, or real ones
+ * by the sandbox's.
+ */
 
 const SECRET = 'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA';
 const METADATA = { receipt_email: 'ada@example.com' };
 
 let world: World;
 let deadLetters: MemoryDeadLetterStore;
-/** What the shop and the mailer of the new deployment were asked for. */
+/** Paths of the requests that the shop and the mailer of the new deployment received. */
 let asked: string[];
 
 beforeEach(() => {
@@ -36,7 +39,7 @@ beforeEach(() => {
 
 const away: SendRequest = ({ party }) => Promise.reject(new RetryableError(`${party}_unreachable`, 'no'));
 
-/** A shop and a mailer that do what they are asked for. */
+/** Answers as a shop and a mailer that execute every request. */
 const real: SendRequest = async ({ method, url, body = '{}' }) => {
   const { pathname } = new URL(url);
   if (method === 'POST') asked.push(pathname);
@@ -60,7 +63,7 @@ const REAL_PARTIES: PartiesConfig = {
 
 const SANDBOX: PartiesConfig = { ...REAL_PARTIES, secrets: { sandbox: 'sandbox-access' } };
 
-/** The function of delayed calls and dead letters, as it is wired in a deployment with these parties. */
+/** Runs the function of delayed calls and dead letters, as a deployment with these parties wires it. */
 async function deliver(
   config: PartiesConfig,
   changes: { readonly store?: PaymentStore } = {},
@@ -78,7 +81,7 @@ async function deliver(
     ...changes,
     documents: world.store.database.client,
     sqs: (settings: SQSClientConfig = {}) => new SQSClient({ region: 'eu-west-1', ...settings }),
-    // The only method that is called.
+    // The only method under test.
     secretsManager: async () => manager as unknown as SecretsManagerClient,
     digest: systemDigest,
     instruments: { ...systemInstruments, metrics: () => silent },
@@ -103,8 +106,8 @@ async function deliver(
 const previousPartiesUnavailable = () =>
   connectParties({ clock: world.clock, url: 'https://sandbox.example', deadLetters, send: away }, 'delay');
 
-describe('in a deployment whose sandbox was replaced by a real shop and a real mailer', () => {
-  test('the credit and the e-mail of an order of test mode are not made there', async () => {
+describe('in a deployment that replaced the sandbox by a real shop and a real mailer', () => {
+  test('a test-mode order gets neither its credit nor its e-mail', async () => {
     const request = orderRequest('test-mode');
     const { mailer, referrals } = previousPartiesUnavailable();
     await world.order(request, { mailer, referrals });
@@ -114,7 +117,7 @@ describe('in a deployment whose sandbox was replaced by a real shop and a real m
     expect(await world.read(request)).toMatchObject({ email: { status: 'failed' }, referral: { status: 'failed' } });
   });
 
-  test('the receipt of a payment of test mode is not sent there', async () => {
+  test('a test-mode payment gets no receipt', async () => {
     const [event] = eventsOfPaid('receipt', METADATA);
     const store = ledgerOf(chainOfPaid('receipt', METADATA)) as PaymentStore;
     const { mailer } = previousPartiesUnavailable();
@@ -128,7 +131,7 @@ describe('in a deployment whose sandbox was replaced by a real shop and a real m
   });
 });
 
-test('in a deployment whose real shop was replaced by the sandbox, no order of live mode says that its credit was given and its e-mail sent', async () => {
+test('in a deployment that replaced the real shop by the sandbox, no live-mode order shows its credit as given or its e-mail as sent', async () => {
   world = new World({ mode: 'live' });
   deadLetters = new MemoryDeadLetterStore(world.clock);
   const request = { ...orderRequest('live-mode'), mode: 'live' as const };

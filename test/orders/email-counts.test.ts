@@ -33,7 +33,7 @@ const many = (count: number, changes: Partial<OrderEmail> = {}) =>
 
 let database: ReturnType<typeof emptyTables>;
 let clock: SimulatedClock;
-/** The ids of the e-mails that were handed to the e-mail service, in order. */
+/** The ids of the e-mails given to the e-mail service, in order. */
 let sent: string[];
 let capped: number;
 
@@ -44,7 +44,7 @@ beforeEach(() => {
   capped = 0;
 });
 
-/** The mailer of one process. @param fault thrown by the e-mail service instead of sending */
+/** Creates the mailer of one process. @param fault thrown by the e-mail service instead of sending */
 function mailer({ fault, client = database.client }: { fault?: Error; client?: typeof database.client } = {}) {
   const counts = new DynamoDbEmailCounts(
     client,
@@ -63,22 +63,22 @@ function mailer({ fault, client = database.client }: { fault?: Error; client?: t
 const send = async (email: OrderEmail, by = mailer()): Promise<string> => (await by.send(email, LIMIT)).kind;
 const sendAll = (emails: readonly OrderEmail[], by = mailer()) => Promise.all(emails.map((email) => send(email, by)));
 
-describe('the e-mails of one tenant to one recipient on one day', () => {
-  test('are bounded exactly, also when many processes send at once', async () => {
+describe('e-mails of one tenant to one recipient on one day', () => {
+  test('never exceed the limit, even if many processes send concurrently', async () => {
     const kinds = await Promise.all(many(50).map((email) => send(email, mailer())));
     expect(kinds.filter((kind) => kind === 'sent')).toHaveLength(MAX);
     expect(kinds.filter((kind) => kind === 'capped')).toHaveLength(30);
     expect([sent.length, capped]).toEqual([MAX, 30]);
   });
 
-  test('count once, however often each is tried, also a day later', async () => {
+  test('count once, however often each is retried, also a day later', async () => {
     const first = await sendAll(many(50));
     clock.advance(24 * HOUR_MS);
     expect(await sendAll(many(50))).toEqual(first);
     expect(sent).toHaveLength(MAX);
   });
 
-  test('count once below the bound, too', async () => {
+  test('count once below the limit, too', async () => {
     for (let attempt = 0; attempt < 3; attempt += 1) await sendAll(many(MAX / 2));
     const kinds = await sendAll(Array.from({ length: MAX }, (_, number) => emailOf(MAX + number)));
     expect(kinds.filter((kind) => kind === 'sent')).toHaveLength(MAX / 2);
@@ -91,7 +91,7 @@ describe('the e-mails of one tenant to one recipient on one day', () => {
     expect(await sendAll([emailOf(MAX), ...many(MAX)])).toEqual(['capped', ...many(MAX).map(() => 'sent')]);
   });
 
-  test('count once when the answer of the store is lost', async () => {
+  test('count once when the store’s response is lost', async () => {
     const losing = database.clientWith(async (_command, answer) => {
       await answer();
       throw Object.assign(new Error('socket hang up'), { $metadata: { attempts: 1 } });
@@ -101,7 +101,7 @@ describe('the e-mails of one tenant to one recipient on one day', () => {
     expect(await send(emailOf(MAX), mailer())).toBe('capped');
   });
 
-  test('bound no other recipient, tenant, mode or day', async () => {
+  test('do not limit other recipients, tenants, modes or days', async () => {
     await sendAll(many(MAX));
     const others = [
       emailOf(100, { to: 'grace@example.com' }),
@@ -118,25 +118,25 @@ describe('the e-mails of one tenant to one recipient on one day', () => {
     expect(await send(emailOf(105, { dueAtMs: NOON_MS + 12 * HOUR_MS - 1 }))).toBe('capped');
   });
 
-  test('include those to other spellings of one mailbox', async () => {
+  test('include e-mails to other spellings of the same mailbox', async () => {
     await sendAll(many(MAX));
     for (const to of ['ADA@example.com', 'ada+1@example.com', 'ada+a+b@Example.com']) {
       expect(await send(emailOf(100, { to }))).toBe('capped');
     }
   });
 
-  test('are in one small row without the address, which expires 30 days after the day', async () => {
+  test('are counted in one small row without the address, which expires 30 days after the day', async () => {
     await sendAll(many(50, { to: 'ada.lovelace@example.com' }));
     const [row, ...others] = database.items(TABLES.registry);
     expect(others).toEqual([]);
     expect(row).toMatchObject({ count: MAX, expiresAt: NOON_MS / 1000 + DAY_SECONDS / 2 + 30 * DAY_SECONDS });
-    // One write unit.
+    // A row of up to 1 KB costs one write unit.
     expect(JSON.stringify(row).length).toBeLessThan(1024);
     expect(JSON.stringify(row)).not.toMatch(/ada|lovelace|example|ten_a/);
   });
 });
 
-test('an e-mail beyond the bound is counted once, and the log names its tenant and not its recipient', () => {
+test('an e-mail beyond the limit is counted once, and the log contains its tenant but not its recipient', () => {
   const written: unknown[] = [];
   const log = (message: unknown, ...extra: unknown[]) => void written.push([message, ...extra]);
   const meter = { addMetric: () => undefined, publishStoredMetrics: () => undefined };

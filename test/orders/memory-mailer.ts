@@ -3,11 +3,11 @@ import type { EmailOutcome, Mailer, OrderEmail } from '../../lambdas/orders/use/
 
 type Trouble = 'down' | 'refuses' | 'caps' | 'doubts' | 'sends_in_silence';
 
-/** A mailer that keeps what it sent, and sends a key once. */
+/** A mailer in memory that sends one e-mail for each key. */
 export class MemoryMailer implements Mailer {
-  /** Every e-mail that went out, in order. */
+  /** All sent e-mails, in order. */
   readonly outbox: OrderEmail[] = [];
-  /** What becomes of every call from now on. @default it is sent */
+  /** The fault of every following call. @default the call sends */
   trouble: Trouble | undefined;
   calls = 0;
 
@@ -19,7 +19,8 @@ export class MemoryMailer implements Mailer {
     if (this.trouble === 'doubts') return { kind: 'needs_review' };
     const known = this.outbox.findIndex(({ operationId }) => operationId === email.operationId);
     const place = known === -1 ? this.outbox.push(email) - 1 : known;
-    if (this.trouble === 'sends_in_silence') throw new AmbiguousError('mailer_timeout', 'No answer in time.');
+    if (this.trouble === 'sends_in_silence')
+      throw new AmbiguousError('mailer_timeout', 'The mailer did not answer in time.');
     return { kind: 'sent', messageId: `msg_${place + 1}` };
   }
 }

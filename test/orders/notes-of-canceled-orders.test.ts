@@ -15,7 +15,7 @@ import { World } from '../world/world.ts';
 import { BIGCOMMERCE_TOKEN, type BigCommerceDouble, LOCATION, serveBigCommerce } from './bigcommerce-double.ts';
 import { orderRequest } from './order-fixtures.ts';
 
-/** Staff of a BigCommerce store ship what its staff notes say is paid. */
+/** Staff notes tell the staff of a BigCommerce store which orders to ship. */
 
 let world: World;
 let server: BigCommerceDouble;
@@ -49,8 +49,8 @@ function bigCommerce(givenUp: GivenUp = 'delay'): StockKeeper {
 
 const taken = () => server.adjustments.map(({ items }) => items[0]?.quantity);
 
-test('an order that its stock did not answer in time is not noted as paid when its goods are given back', async () => {
-  const away = () => Promise.reject(new RetryableError('stock_unreachable', 'The store is away.'));
+test('an order is not noted as paid if its stock did not answer in time and its goods are released', async () => {
+  const away = () => Promise.reject(new RetryableError('stock_unreachable', 'The store is unreachable.'));
   const stock = { reserve: away, release: away };
   const request = orderRequest('given-up', { shopOrder: 118 });
   await world.order(request, { stock });
@@ -59,12 +59,15 @@ test('an order that its stock did not answer in time is not noted as paid when i
   expect(world.keptMinor(request)).toBe(0);
   await world.resolveFor(30, { stock: bigCommerce() });
   expect(await world.read(request)).toMatchObject({ status: 'canceled', reservation: { status: 'released' } });
-  // What may have been taken is found by taking it under its key, and is given back.
+  // A repeated reservation under the same key finds a possible reservation, which is then released.
   expect(taken()).toEqual([-2, 2]);
   expect(server.notes.get(118)).toBe('Gift wrap');
 });
 
-/** The merchant returns the money on the processor's page after the goods were reserved, before the order is completed. */
+/**
+ * Returns a stock after whose reservation the merchant refunds the payment in the processor's dashboard, before the
+ * order is completed.
+ */
 function refundedAfterReserve(request: CreateOrder): StockKeeper {
   const store = bigCommerce();
   return {
@@ -82,7 +85,7 @@ function refundedAfterReserve(request: CreateOrder): StockKeeper {
   };
 }
 
-test('an order of the store that is canceled after its note is noted as canceled, too', async () => {
+test('an order that is canceled after its note gets a second note about the cancellation', async () => {
   const request = orderRequest('noted', { shopOrder: 118 });
   const stock = refundedAfterReserve(request);
   await world.order(request, { stock });
@@ -93,16 +96,16 @@ test('an order of the store that is canceled after its note is noted as canceled
   expect(server.notes.get(118)).toBe(`${paid}\nPayonce ${request.orderId}: canceled`);
 });
 
-test('a letter of a note is not redriven when its order was canceled meanwhile', async () => {
+test('the dead letter of a note has no effect after its order was canceled', async () => {
   const request = orderRequest('refunded', { shopOrder: 7 });
   const stock = refundedAfterReserve(request);
   await world.order(request, { stock });
   await world.resolveFor(3, { stock });
   const [deadLetter] = deadLetters;
   expect(deadLetter).toMatchObject({ operation: 'order.note', about: request.orderId });
-  if (deadLetter === undefined) throw new Error('there is no letter');
+  if (deadLetter === undefined) throw new Error('there is no dead letter');
   expect([world.keptMinor(request), (await world.read(request)).status]).toEqual([0, 'canceled']);
-  // The store has its order now.
+  // The order exists in the store now.
   server.notes.set(7, '');
   const none = () => Promise.reject(new Error('none'));
   const parties = {

@@ -22,7 +22,7 @@ import { orderRequest } from './order-fixtures.ts';
 
 const LATE_BOUND_MS = 3 * 24 * 60 * 60_000;
 const HIDDEN_MS = 6 * 60_000;
-/** Longer than the records of events are kept. */
+/** Longer than the retention of event records. Milliseconds. */
 const TERM_MS = 34 * 24 * 60 * 60_000;
 
 let harness: World;
@@ -46,13 +46,16 @@ function connect(givenUp: 'throw' | 'delay') {
   return connectParties({ clock: harness.clock, url: server.url, deadLetters }, givenUp, claims);
 }
 
-/** An order whose e-mail cannot be sent before a fix, and whose credit conflicts with an earlier one under its key. */
+/**
+ * Creates an order with an e-mail that fails until an operator acts, and a credit that conflicts with an earlier one
+ * under its key.
+ */
 async function brokenOrder(key: string): Promise<CreateOrder> {
   const request = orderRequest(key, { email: 'account@example.com' });
   const { mailer, referrals } = connect('delay');
   const credit = { orderId: request.orderId, referrer: 'ref_friend', currency: 'EUR' };
   const operationId = orderStepOperation(systemDigest, 'credit', request.orderId);
-  // Of a process whose claims are lost.
+  // A process without access to the claims.
   const { referrals: other } = connectParties({ clock: harness.clock, url: server.url, deadLetters }, 'throw');
   await other.credit({ ...credit, operationId, amountMinor: 1 }, { timeoutMs: 5_000 });
   await harness.order(request, { mailer, referrals });
@@ -83,7 +86,7 @@ interface Delivery extends Partial<OrderRedriveTools> {
   readonly isRepeated?: boolean;
 }
 
-/** The delivery of the delayed message, half a minute later. */
+/** Delivers the delayed message, half a minute later. */
 async function lastRung(
   connected = connect('throw'),
   { isRepeated = false, ...changes }: Delivery = {},
@@ -117,14 +120,14 @@ async function lastRung(
 const sent = async ({ orderId }: CreateOrder) =>
   sandbox.books.emailsLabelled(`metadata_payonce=${orderStepOperation(systemDigest, 'confirm', orderId)}`);
 
-/** A dead letter of the order's e-mail or credit as another process stores it. */
+/** Stores a dead letter of the order's e-mail or credit as another process would. */
 async function copyOf(operation: string): Promise<void> {
   const found = (await deadLetters.take(10)).filter(({ deadLetter }) => deadLetter?.operation === operation);
   for (const { deadLetter } of found) if (deadLetter !== undefined) await deadLetters.put(deadLetter);
   harness.clock.advance(HIDDEN_MS);
 }
 
-test('a dead letter that is redriven after the order gave up is recorded in the order, once', async () => {
+test('redriving a dead letter after the order gave up records its result in the order once', async () => {
   const request = await brokenOrder('given_up');
   await copyOf('email.send');
   const reports = await redrive();
@@ -139,7 +142,7 @@ test('a dead letter that is redriven after the order gave up is recorded in the 
   expect(newest?.cause).toEqual({ by: 'run', runId: `redrive:${reports[0]?.id}` });
 });
 
-test('a letter that comes again after the term of its sending claim is not sent again: the order says that it was', async () => {
+test('a dead letter redriven after its sending claim expired is not sent a second time, and the order shows the first send', async () => {
   const stores = new Stores(harness.clock);
   claims = stores.sendingClaims('sandbox');
   const request = await brokenOrder('term');
@@ -159,7 +162,7 @@ test('a letter that comes again after the term of its sending claim is not sent 
   expect(await sent(request)).toHaveLength(1);
 });
 
-test('a redrive that dies between the e-mail and its record is repeated, and recorded once', async () => {
+test('a redrive that crashes between sending and recording is repeated, and its result is recorded once', async () => {
   const request = await brokenOrder('crash');
   const { orders } = harness.tools;
   const dying: OrderRedriveTools['orders'] = {
@@ -175,7 +178,7 @@ test('a redrive that dies between the e-mail and its record is repeated, and rec
   expect(await sent(request)).toHaveLength(1);
 });
 
-test('a dead letter of an order whose money is gone stays, and takes effect when the money is back', async () => {
+test('a dead letter stays while its order’s money is gone, and takes effect when the money is back', async () => {
   const request = await brokenOrder('disputed');
   const [charge] = harness.processor.charges(paymentOfOrder(systemDigest, request.orderId));
   const dispute = await harness.processor.inside.dispute(String(charge?.chargeId), 2_000);
@@ -196,7 +199,7 @@ test('a dead letter of an order whose money is gone stays, and takes effect when
   expect(await sent(request)).toHaveLength(1);
 });
 
-test('a dead letter of a canceled order is removed without effect', async () => {
+test('redriving a dead letter of a canceled order removes it without effect', async () => {
   const request = orderRequest('canceled', { email: 'account@example.com' });
   const { mailer } = connect('delay');
   await harness.order(request, { mailer, stock: { ...harness.shop.stock, reserve: outOfStock } });
@@ -222,7 +225,7 @@ test('a dead letter of a canceled order is removed without effect', async () => 
   expect(await sent(request)).toEqual([]);
 });
 
-test('a dead letter of the e-mail of an erased order is removed, and no e-mail is sent', async () => {
+test('redriving the e-mail of an erased order removes it without sending', async () => {
   const request = await brokenOrder('erased');
   const { orders } = harness.tools;
   const erased: OrderRedriveTools['orders'] = {
@@ -242,26 +245,26 @@ async function outOfStock() {
   return { kind: 'refused', failure: { code: 'out_of_stock', message: 'None left.' } } as const;
 }
 
-/** A mailer and a shop that cannot be reached: connections are refused. */
+/** Connects parties that refuse connections. */
 async function unreachableParties(givenUp: 'throw' | 'delay') {
   const { url, [Symbol.asyncDispose]: close } = await serveSandbox(sandbox.handler);
   await close();
   return connectParties({ clock: harness.clock, url, deadLetters }, givenUp, claims);
 }
 
-test('an e-mail and a credit that are given up in their process are made for the last time by a delayed message', async () => {
+test('a delayed message makes the last attempt at an e-mail and a credit that their process abandoned', async () => {
   const request = orderRequest('delayed');
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
   expect(await harness.read(request)).toMatchObject({ email: { status: 'queued' }, referral: { status: 'queued' } });
-  // The driver leaves the calls to the message.
+  // The driver leaves the calls to the delayed message.
   await harness.resolveFor(3, { mailer: refusing, referrals: refusing });
   expect(await lastRung()).toEqual(['applied', 'applied']);
   expect(await harness.read(request)).toMatchObject({ email: { status: 'sent' }, referral: { status: 'credited' } });
   expect([await sent(request), await deadLetters.take(10)]).toMatchObject([[{}], []]);
 });
 
-test('a delayed call that fails too has a dead letter with its order, and a redrive shows on the order', async () => {
+test('a delayed call that also fails is dead-lettered with its order, and the order shows a redrive', async () => {
   const request = orderRequest('dead');
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
@@ -276,7 +279,10 @@ test('a delayed call that fails too has a dead letter with its order, and a redr
   expect(await sent(request)).toHaveLength(1);
 });
 
-/** As the API redrives: dead letters go into the queue of delayed calls. Whoever dies between leaves a letter in both queues. */
+/**
+ * Moves dead letters into the queue of delayed calls, as the API's redrive does. A crash between the two steps leaves a
+ * dead letter in both queues.
+ */
 async function putIntoDelayed({ twice = false } = {}): Promise<void> {
   for (const taken of await deadLetters.take(10)) {
     if (taken.deadLetter !== undefined)
@@ -285,7 +291,7 @@ async function putIntoDelayed({ twice = false } = {}): Promise<void> {
   }
 }
 
-test('dead letters that an operator puts among the delayed calls show on the order, once, and those that fail again are dead letters again', async () => {
+test('dead letters that an operator moves to the delayed calls appear on the order once, and are dead-lettered if they fail a second time', async () => {
   const request = orderRequest('put-back');
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
@@ -301,42 +307,45 @@ test('dead letters that an operator puts among the delayed calls show on the ord
 });
 
 test.each([
-  ['every later attempt is refused for certain', 429],
-  ['the shop refuses the signature later', 401],
-])('a credit whose worker is killed after the send is not known, when %s, and is given once', async (_what, status) => {
-  const request = orderRequest('killed');
-  const { mailer } = connect('delay');
-  const around = { clock: harness.clock, url: server.url, deadLetters };
-  const killed: SendRequest = async (call) => {
-    await callOnce(call);
-    throw new Error('the worker was killed');
-  };
-  const dying = connectParties({ ...around, send: killed }, 'delay', claims);
-  await expect(harness.order(request, { mailer, referrals: dying.referrals })).rejects.toThrow('killed');
-  harness.clock.advance(120_000);
-  const refused: SendRequest = async () => ({ status, retryAfter: null, headers: new Headers(), text: '' });
-  const busy = connectParties({ ...around, send: refused }, 'delay', claims);
-  await harness.resolve({ mailer, referrals: busy.referrals });
-  await lastRung(connectParties({ ...around, send: refused }, 'throw', claims));
-  expect(await harness.read(request)).toMatchObject({ status: 'completed', referral: { status: 'unknown' } });
+  ['every later attempt is definitely refused', 429],
+  ['the shop later refuses the signature', 401],
+])(
+  'a credit has an unknown outcome when its worker is killed after the send and %s, and is given once',
+  async (_what, status) => {
+    const request = orderRequest('killed');
+    const { mailer } = connect('delay');
+    const around = { clock: harness.clock, url: server.url, deadLetters };
+    const killed: SendRequest = async (call) => {
+      await callOnce(call);
+      throw new Error('the worker was killed after the send');
+    };
+    const dying = connectParties({ ...around, send: killed }, 'delay', claims);
+    await expect(harness.order(request, { mailer, referrals: dying.referrals })).rejects.toThrow('killed');
+    harness.clock.advance(120_000);
+    const refused: SendRequest = async () => ({ status, retryAfter: null, headers: new Headers(), text: '' });
+    const busy = connectParties({ ...around, send: refused }, 'delay', claims);
+    await harness.resolve({ mailer, referrals: busy.referrals });
+    await lastRung(connectParties({ ...around, send: refused }, 'throw', claims));
+    expect(await harness.read(request)).toMatchObject({ status: 'completed', referral: { status: 'unknown' } });
 
-  harness.clock.advance(HIDDEN_MS);
-  expect(await redrive()).toContainEqual(
-    expect.objectContaining({ operation: 'credit.give', state: 'applied', mayBeApplied: true }),
-  );
-  expect(await harness.read(request)).toMatchObject({ referral: { status: 'credited' } });
-  expect(await sandbox.books.credits.entriesOfOrder(request.orderId)).toHaveLength(1);
-});
+    harness.clock.advance(HIDDEN_MS);
+    expect(await redrive()).toContainEqual(
+      expect.objectContaining({ operation: 'credit.give', state: 'applied', mayBeApplied: true }),
+    );
+    expect(await harness.read(request)).toMatchObject({ referral: { status: 'credited' } });
+    expect(await sandbox.books.credits.entriesOfOrder(request.orderId)).toHaveLength(1);
+  },
+);
 
 test.each([
-  ['is not known when an earlier delivery may have made it', true, 'unknown'],
-  ['was not made when there was no earlier delivery', false, 'failed'],
-])('a delayed call that is not made because the money has gone %s', async (_what, isRepeated, status) => {
+  ['stays unknown after an earlier delivery that may have made it', true, 'unknown'],
+  ['fails without an earlier delivery', false, 'failed'],
+])('a delayed call that is not made, because the money is gone, %s', async (_what, isRepeated, status) => {
   const request = orderRequest('gone');
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
   const { store } = harness;
-  // The store is away once the e-mail is sent.
+  // The store fails after the e-mail is sent.
   const orders = {
     listOrderTransitions: store.listOrderTransitions.bind(store),
     appendToOrder: () => Promise.reject(new RetryableError('store_unavailable', 'no', { retryAfterSeconds: 1 })),
@@ -356,6 +365,6 @@ test.each([
 });
 
 const refusing = {
-  send: () => Promise.reject(new Error('the driver sends nothing')),
-  credit: () => Promise.reject(new Error('the driver credits nothing')),
+  send: () => Promise.reject(new Error('the driver must not send')),
+  credit: () => Promise.reject(new Error('the driver must not credit')),
 };

@@ -6,10 +6,10 @@ import { deriveOrderId } from '../../lambdas/orders/ids.ts';
 import type { CreateOrder, CreateOrderOutcome } from '../../lambdas/orders/use/create-order.ts';
 import { BY_REQUEST } from '../support/causes.ts';
 
-/** A request for 20.00 EUR of tea, on a friend's word, unless `changes` says otherwise. */
+/** Returns a request for 20.00 EUR of tea with a referrer, unless `changes` say otherwise. */
 export function orderRequest(key: string, changes: Partial<CreateOrder> = {}): CreateOrder {
   const parsed = parseIdempotencyKey([key]);
-  if (parsed.kind !== 'key') throw new Error(`${key} is no key`);
+  if (parsed.kind !== 'key') throw new Error(`${key} is not an idempotency key`);
   const caller = { tenantId: tenantId('ten_fixture'), mode: 'test' as const };
   const asked = {
     amountMinor: 2_000,
@@ -34,6 +34,6 @@ export function answerOf(outcome: CreateOrderOutcome): {
   readonly status: number;
   readonly body: Record<string, unknown>;
 } {
-  if (outcome.kind !== 'first' && outcome.kind !== 'replay') throw new Error(`not answered but ${outcome.kind}`);
+  if (outcome.kind !== 'first' && outcome.kind !== 'replay') throw new Error(`there is no answer but ${outcome.kind}`);
   return { status: outcome.answer.status, body: JSON.parse(outcome.answer.body) as Record<string, unknown> };
 }

@@ -7,9 +7,9 @@ import { orderRequest } from './order-fixtures.ts';
 import { brokenOrderPromises, callsOf, type OrderSubject, orderStory, rivalled, UNRIVALLED } from './order-story.ts';
 import { engine, givenUp, type Mutant, naive, paid } from './order-subjects.ts';
 
-/** Of single faults, `npm test` runs one of so many. */
+/** `npm test` runs one of this many histories with a single fault. */
 const SINGLES = 37;
-/** … of faults beside a rival, and of pairs of faults. */
+/** `npm test` runs one of this many histories with a fault and a rival, or with two faults. */
 const PAIRS = 307;
 
 const KEPT = orderRequest('kept');
@@ -17,12 +17,12 @@ const GONE = orderRequest('gone', { items: [{ sku: 'sku_none', quantity: 1 }] })
 const POOR = orderRequest('poor', { source: 'tok_declined' });
 const SLOW = orderRequest('slow', { items: [{ sku: 'sku_timeout', quantity: 1 }], referrer: 'ref_timeout' });
 
-describe('an order ends fulfilled or completely undone, with each effect counted at its party', () => {
+describe('an order ends fulfilled or completely undone, and its parties count each effect correctly', () => {
   test.each<[string, CreateOrder, OrderSubject['ends'], number]>([
-    ['that is fulfilled', KEPT, 'fulfilled', 2_000],
-    ['that is declined', POOR, 'undone', 800],
+    ['a fulfilled order', KEPT, 'fulfilled', 2_000],
+    ['a declined order', POOR, 'undone', 800],
   ])(
-    'one %s, with every single fault at every call, each alone and with a rival before every call',
+    '%s, with every single fault at every call, alone and with a rival before every call',
     async (_what, request, ends, most) => {
       const make = () => engine(request, ends);
       const alone = await surveyFaults(orderStory(make), { faults: 1, races: UNRIVALLED, oneOf: SINGLES });
@@ -33,12 +33,12 @@ describe('an order ends fulfilled or completely undone, with each effect counted
     },
   );
 
-  // Their way on is that of the one that is fulfilled: rivals beside faults there are enough.
+  // These orders share most calls with the fulfilled one, which covers rivals combined with faults.
   test.each<[string, CreateOrder, OrderSubject['ends'], number]>([
-    ['that is out of stock', GONE, 'undone', 100],
-    ['whose shop is silent at first', SLOW, 'fulfilled', 100],
+    ['an order out of stock', GONE, 'undone', 100],
+    ['an order whose shop is silent at first', SLOW, 'fulfilled', 100],
   ])(
-    'one %s, with every single fault at every call, and with a rival before every call',
+    '%s, with every single fault at every call, and with a rival before every call',
     async (_what, request, ends, most) => {
       const make = () => engine(request, ends);
       const faulty = await surveyFaults(orderStory(make), { faults: 1, races: UNRIVALLED, oneOf: SINGLES });
@@ -49,7 +49,7 @@ describe('an order ends fulfilled or completely undone, with each effect counted
     },
   );
 
-  test('an order out of stock, with every pair of faults at every two calls of its reversal', async () => {
+  test('an order out of stock, with every pair of faults at any two calls of its reversal', async () => {
     const { histories, findings } = await surveyFaults(
       orderStory(() => paid(GONE, 'undone')),
       {
@@ -75,8 +75,8 @@ describe('an order ends fulfilled or completely undone, with each effect counted
   });
 });
 
-describe('the guarantees are broken', () => {
-  test('by a saga that writes nothing before its calls, and uses new keys', async () => {
+describe('the histories detect', () => {
+  test('a saga that writes nothing before its calls, and uses new keys', async () => {
     const kept = await surveyFaults(
       orderStory(() => naive(KEPT, 'fulfilled')),
       { faults: 1, races: UNRIVALLED },
@@ -119,7 +119,7 @@ describe('the guarantees are broken', () => {
     ['stock', freshStock, 'I1: 2 reservations'],
     ['mailer', freshMail, 'I1: 2 emails'],
     ['referral programme', freshCredit, 'I1: 2 credits'],
-  ])('by an engine that asks the %s under a new key each time', async (_whom, mutant, broken) => {
+  ])('an engine that calls the %s under a new key each time', async (_whom, mutant, broken) => {
     const survey = await surveyFaults(
       orderStory(() => engine(KEPT, 'fulfilled', mutant)),
       { faults: 1, races: [{}], until: broken },
@@ -127,7 +127,7 @@ describe('the guarantees are broken', () => {
     expect(brokenOrderPromises(survey)).toContain(broken);
   });
 
-  test('by an engine that does not return the money', async () => {
+  test('an engine that does not return the money', async () => {
     const forgetful: Mutant = ({ processor, ...tools }) => ({
       ...tools,
       processor: { ...processor, change: async () => ({ kind: 'applied', facts: [] }) },

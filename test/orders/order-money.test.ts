@@ -34,18 +34,19 @@ const ended = async (request: CreateOrder) => ({
   kept: harness.keptMinor(request),
 });
 
-/** The merchant refunds the rest by the payment's own route. */
+/** Refunds the rest through the payment's own route, as a merchant would. */
 function giveBack(request: CreateOrder) {
   const payment = { ...paymentRequest('x'), paymentId: paymentIdOf(request), tenantId: request.tenantId };
   return changePayment(harness.tools, change(payment, 'r', { kind: 'refund' }));
 }
 
-test('no request is sent later than 15 minutes after the claim of the order', async () => {
+test('no request is sent more than 15 minutes after the order’s claim', async () => {
   const request = orderRequest('slow');
   const claimedAtMs = harness.clock.nowMs();
   const sentAtMs: number[] = [];
   let asked = 0;
-  // Open for the order's own look and shut for its payment's: nothing is begun, and the claim is released.
+  // The breaker opens after the order's check and before its payment's check: nothing begins, and the claim is
+  // released.
   const shut: Processor = {
     ...harness.processor,
     ready: async () => {
@@ -62,15 +63,15 @@ test('no request is sent later than 15 minutes after the claim of the order', as
     },
     findCharge: () => Promise.reject(new RetryableError('processor_unreachable', 'no')),
   };
-  harness.clock.advance(14 * MINUTE_MS); // the client asks again
+  harness.clock.advance(14 * MINUTE_MS); // the client retries
   await harness.order(request, { processor: silent });
   await harness.resolveFor(20, { processor: silent });
   expect(sentAtMs.length).toBeGreaterThan(0);
   expect(Math.max(...sentAtMs) - claimedAtMs).toBeLessThanOrEqual(15 * MINUTE_MS);
 });
 
-describe('an order whose payment was refunded directly', () => {
-  test('before its next step is canceled, and nothing is reserved', async () => {
+describe('an order whose payment was refunded outside the order', () => {
+  test('is canceled before its next step, and reserves nothing', async () => {
     const request = orderRequest('early', { source: 'tok_async' });
     await harness.order(request);
     await harness.processor.inside.approve(chargeOf(request).chargeId);
@@ -84,7 +85,7 @@ describe('an order whose payment was refunded directly', () => {
     expect(await harness.typesOf(request)).toContain('charge.refunded');
   });
 
-  test('while the stock did not answer is canceled, and a possible reservation is released', async () => {
+  test('is canceled while the stock does not answer, and releases a possible reservation', async () => {
     const request = orderRequest('silent');
     const silent = {
       ...harness.shop.stock,
@@ -103,7 +104,7 @@ describe('an order whose payment was refunded directly', () => {
 });
 
 describe('an order whose money is being returned while the stock does not answer', () => {
-  /** The order is paid, and the stock has not answered yet. */
+  /** Creates a paid order that waits for the stock's answer. */
   async function waitsForStock(key: string) {
     const request = orderRequest(key);
     const away = { ...harness.shop.stock, reserve: () => Promise.reject(new AmbiguousError('stock_timeout', 'no')) };
@@ -125,7 +126,7 @@ describe('an order whose money is being returned while the stock does not answer
     expect(await harness.typesOf(request)).not.toContain('referral.credited');
   }
 
-  test('delivers no goods once the full amount is disputed', async () => {
+  test('delivers no goods after the full amount is disputed', async () => {
     const { request, chargeId, sendCallback } = await waitsForStock('disputed');
     await harness.processor.inside.dispute(chargeId, 2_000);
     await sendCallback('opened');
@@ -134,7 +135,7 @@ describe('an order whose money is being returned while the stock does not answer
     expect((await harness.read(request)).status).toBe('canceled');
   });
 
-  test('delivers no goods once a part is disputed, and returns the rest, also after the dispute is won', async () => {
+  test('delivers no goods after a partial dispute, and returns the rest, also after the dispute is won', async () => {
     const { request, chargeId, sendCallback } = await waitsForStock('partly_disputed');
     const dispute = await harness.processor.inside.dispute(chargeId, 1);
     await sendCallback('opened');
@@ -147,7 +148,7 @@ describe('an order whose money is being returned while the stock does not answer
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
   });
 
-  test('returns the rest of a disputed payment although a refund by the merchant fails meanwhile', async () => {
+  test('returns the rest of a disputed payment although a refund by the merchant fails at the same time', async () => {
     const { request, chargeId, sendCallback } = await waitsForStock('failing');
     const refund = await harness.processor.inside.refund(chargeId, 500, 'pending');
     const dispute = await harness.processor.inside.dispute(chargeId, 100);
@@ -161,7 +162,7 @@ describe('an order whose money is being returned while the stock does not answer
     await expectNothingGiven(request);
   });
 
-  test('delivers the goods after a refund of a part, which is a discount', async () => {
+  test('delivers the goods after a partial refund, which is a discount', async () => {
     const { request, chargeId, sendCallback } = await waitsForStock('discount');
     await harness.processor.inside.refund(chargeId, 1_999);
     await sendCallback('refunded');
@@ -169,7 +170,7 @@ describe('an order whose money is being returned while the stock does not answer
     expect(await ended(request)).toEqual({ status: 'completed', kept: 1 });
   });
 
-  test('returns the money of a dispute that is won after the cancellation', async () => {
+  test('returns the money of a dispute that is won after the order was canceled', async () => {
     const { request, chargeId, sendCallback } = await waitsForStock('won');
     const dispute = await harness.processor.inside.dispute(chargeId, 2_000);
     await sendCallback('opened');
@@ -182,7 +183,7 @@ describe('an order whose money is being returned while the stock does not answer
   });
 
   test.each(['succeeded', 'failed'] as const)(
-    'delivers no goods while a full refund is pending that later %s',
+    'delivers no goods while a full refund is pending and later %s',
     async (end) => {
       const { request, chargeId, sendCallback } = await waitsForStock('pending');
       const refund = await harness.processor.inside.refund(chargeId, 2_000, 'pending');
@@ -214,12 +215,12 @@ describe('an order whose money is being returned while the stock does not answer
 });
 
 describe('a reversal', () => {
-  test('of a payment that its payer approved at the last moment ends as a refund, however late the approval is known', async () => {
+  test('becomes a refund if the payer approved the payment at the last moment, however late the approval is known', async () => {
     const request = orderRequest('late', { source: 'tok_action' });
     await harness.order(request);
     const { chargeId } = chargeOf(request);
     harness.clock.advance((DAY_MINUTES - 1) * MINUTE_MS);
-    await harness.processor.inside.approve(chargeId); // approved at 23:59; the callback comes a day later, and no look-up is possible
+    await harness.processor.inside.approve(chargeId); // approved at 23:59; the callback arrives a day later, and the processor has no look-up
     const shut = { ...harness.processor, readCharge: () => Promise.reject(new RetryableError('processor_away', 'no')) };
     await harness.resolveFor(DAY_MINUTES, { books: [shut] });
     await deliver('evt_1', chargeId);
@@ -227,7 +228,7 @@ describe('a reversal', () => {
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
   });
 
-  test('that fails days later reopens the order, and the money is returned under the next key', async () => {
+  test('reopens the order if it fails days later, and the money is returned under the next key', async () => {
     const request = orderRequest('undone', { items: [{ sku: 'sku_none', quantity: 1 }] });
     await harness.order(request);
     await harness.resolveFor(5);
@@ -274,7 +275,7 @@ describe('a reversal', () => {
   });
 });
 
-describe('an order whose payment is refunded or disputed after it was paid', () => {
+describe('an order whose payment is refunded or disputed after the order was paid', () => {
   const receive = (eventId: string, request: CreateOrder) =>
     receiveCallback(
       { ...harness.tools, effects: harness.store, books: harness.processor },
@@ -313,7 +314,7 @@ describe('an order whose payment is refunded or disputed after it was paid', () 
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('sends the delayed e-mail and the credit when the dispute is won', async () => {
+  test('sends the delayed e-mail and the credit after the dispute is won', async () => {
     const request = orderRequest('won_late');
     await harness.order(request, { mailer: silentMailer, referrals: silentReferrals });
     const dispute = await disputed(request);
@@ -330,10 +331,10 @@ describe('an order whose payment is refunded or disputed after it was paid', () 
     ['before the e-mail', 1, { emails: 0, credits: 0 }],
     ['before the credit', 2, { emails: 1, credits: 0 }],
     ['before the completion', 3, { emails: 1, credits: 1 }],
-  ])('%s, within one request: it is canceled', async (_when, after, { emails, credits }) => {
+  ])('within one request, %s, is canceled', async (_when, after, { emails, credits }) => {
     const request = orderRequest('in_between');
     let effects = 0;
-    /** Disputes the payment right after so many effects. */
+    /** Disputes the payment after `after` effects. */
     const counted = async <Outcome>(call: () => Promise<Outcome>): Promise<Outcome> => {
       const outcome = await call();
       effects += 1;
@@ -370,7 +371,7 @@ describe('an order whose payment is refunded or disputed after it was paid', () 
     expect(await harness.typesOf(request)).not.toContain('order.completed');
   });
 
-  test('while the answers to its e-mail and its credit are lost: it is canceled, and does not say that they are still to come', async () => {
+  test('while the answers to its e-mail and its credit are lost, is canceled and no longer shows them as pending', async () => {
     const request = orderRequest('lost_answers');
     const lost = new AmbiguousError('injected_ambiguity', 'the answer is lost');
     const { mailer, referrals } = harness.tools;

@@ -34,7 +34,7 @@ afterEach(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** As a saga asks again and again, in another process each time. */
+/** Repeats a request until its outcome is known, each time in another process, as a saga does. */
 async function askUntilKnown<T>(ask: (again: ConnectedParties) => Promise<T>): Promise<T> {
   for (let asked = 1; asked <= 10; asked += 1) {
     try {
@@ -44,7 +44,7 @@ async function askUntilKnown<T>(ask: (again: ConnectedParties) => Promise<T>): P
       clock.advance((error.retryAfterSeconds ?? 60) * 1_000);
     }
   }
-  throw new Error('asking ten times was not enough');
+  throw new Error('the outcome is unknown after ten attempts');
 }
 
 const connect = (givenUp: GivenUp, claims?: ConnectedParties['claims']) =>
@@ -71,12 +71,12 @@ describe('the stock', () => {
     },
   );
 
-  test('an item out of stock is refused at the first request', async () => {
+  test('the first request for an item out of stock is refused', async () => {
     expect(await reserve('sku_none')).toMatchObject({ kind: 'refused', failure: { code: 'out_of_stock' } });
     expect(posts()).toBe(1);
   });
 
-  test('a reservation is released, for every repeated request, and is not made again', async () => {
+  test('a reservation is released on every repeated request, and is not made a second time', async () => {
     const made = await reserve();
     if (made.kind !== 'reserved') throw new Error(made.kind);
     await parties.stock.release({ reservationId: made.reservationId, items: [] }, LIMIT);
@@ -108,28 +108,28 @@ describe('the referral program', () => {
   });
   const booked = () => sandbox.books.credits.entriesOfOrder(ORDER);
 
-  test.each(['ref_friend', 'ref_timeout', 'ref_flaky'])('%s is credited once', async (referrer) => {
+  test.each(['ref_friend', 'ref_timeout', 'ref_flaky'])('credits %s once', async (referrer) => {
     const first = await parties.referrals.credit(credit(referrer), LIMIT);
     expect(await parties.referrals.credit(credit(referrer), LIMIT)).toEqual(first);
     expect(first).toEqual({ kind: 'credited', creditId: (await booked())[0]?.id });
     expect(await booked()).toMatchObject([{ referrer, amount: 500, currency: 'EUR' }]);
   });
 
-  test('an unknown referrer is refused', async () => {
+  test('refuses an unknown referrer', async () => {
     expect(await parties.referrals.credit(credit('ref_nobody'), LIMIT)).toMatchObject({
       kind: 'refused',
       failure: { code: 'unknown_referrer' },
     });
   });
 
-  test('an unavailable program leaves the credit unknown, and a delayed message makes the call again', async () => {
+  test('leaves the credit unknown while it is unavailable, and a delayed message repeats the call', async () => {
     expect(await parties.referrals.credit(credit('ref_down'), LIMIT)).toEqual({ kind: 'queued' });
     expect([await booked(), await deadLetters.take(10)]).toEqual([[], []]);
     expect(deadLetters.delayed).toMatchObject([{ operation: 'credit.give', mayBeApplied: true }]);
   });
 
-  test('one key for two credits is a bug, and is dead-lettered for an operator', async () => {
-    // Of a process whose claims are lost.
+  test('dead-letters one key for two credits, which is a bug, for an operator', async () => {
+    // A process without access to the claims.
     await connect('delay').referrals.credit(credit(), LIMIT);
     expect(await parties.referrals.credit(credit('ref_friend', { amountMinor: 501 }), LIMIT)).toEqual({
       kind: 'given_up',
@@ -143,7 +143,7 @@ describe('the referral program', () => {
   });
 });
 
-test('a real mailer sends no e-mail of test mode', async () => {
+test('a real mailer sends no test-mode e-mail', async () => {
   const sent: string[] = [];
   const sender = {
     sendEmail: async ({ messageId }: { readonly messageId: string }) => {
@@ -183,14 +183,14 @@ describe('the mailer', () => {
   const sent = () => sandbox.books.emailsLabelled('metadata_payonce=op_1');
   const send = (to?: string) => askUntilKnown(({ mailer }) => mailer.send(email(to), LIMIT));
 
-  test.each(['ada', 'timeout', 'flaky'])('%s@ gets one e-mail, however often it is requested', async (name) => {
+  test.each(['ada', 'timeout', 'flaky'])('sends %s@ one e-mail, however often it is requested', async (name) => {
     const first = await send(`${name}@example.com`);
     expect(await send(`${name}@example.com`)).toEqual(first);
     expect(first).toEqual({ kind: 'sent', messageId: (await sent())[0]?.MessageID });
     expect(await sent()).toMatchObject([{ Tag: 'order-confirmation', From: 'shop@example.org' }]);
   });
 
-  test('an inactive recipient is refused', async () => {
+  test('refuses an inactive recipient', async () => {
     expect(await send('bounce@example.com')).toMatchObject({
       kind: 'refused',
       failure: { code: 'inactive_recipient' },
@@ -198,13 +198,13 @@ describe('the mailer', () => {
     expect(await sent()).toEqual([]);
   });
 
-  test('a call to an unavailable service is made again by a delayed message', async () => {
+  test('repeats a call to an unavailable service by a delayed message', async () => {
     expect(await send('down@example.com')).toEqual({ kind: 'queued' });
     expect([await sent(), await deadLetters.take(10)]).toEqual([[], []]);
     expect(deadLetters.delayed).toMatchObject([{ operation: 'email.send', mayBeApplied: true }]);
   });
 
-  test('a call that an operator must fix is dead-lettered, and sent once when it is redriven, even if callers retry meanwhile', async () => {
+  test('dead-letters a call that needs an operator, and sends it once after a redrive, even if callers retry at the same time', async () => {
     expect(await send('account@example.com')).toEqual({
       kind: 'given_up',
       reason: 'postmark_account',

@@ -24,7 +24,9 @@ beforeEach(() => {
 
 const paymentOf = ({ orderId }: CreateOrder) => ({ paymentId: paymentOfOrder(systemDigest, orderId) });
 
-/** An order whose processor took another amount than it was asked for, so that its payment waits for an operator. */
+/**
+ * Creates an order whose processor charged another amount than requested, so that its payment waits for an operator.
+ */
 async function inReview(key: string) {
   const request = orderRequest(key, { source: 'tok_async' });
   await harness.order(request);
@@ -36,7 +38,7 @@ async function inReview(key: string) {
   return { request, chargeId };
 }
 
-/** The processor corrects its books to the amount of the order. No callback tells of it. */
+/** Corrects the processor's books to the amount of the order, without a callback. */
 const correctAmount = (chargeId: string) => harness.processor.inside.correct(chargeId, { amount_captured: 2_000 });
 
 async function decide(request: CreateOrder, takenMinor: number, override?: true): Promise<void> {
@@ -78,8 +80,8 @@ function away(): { readonly processor: Processor; readonly books: readonly Proce
   };
 }
 
-describe('an order whose payment an operator decided', () => {
-  test('is delivered once the books show its money', async () => {
+describe('an order whose payment an operator has decided', () => {
+  test('is delivered as soon as the processor’s books show its money', async () => {
     const { request, chargeId } = await inReview('paid');
     await correctAmount(chargeId);
     await decide(request, 2_000);
@@ -93,7 +95,7 @@ describe('an order whose payment an operator decided', () => {
   test.each([
     ['disputed', (chargeId: string) => harness.processor.inside.dispute(chargeId, 2_000)],
     ['refunded', (chargeId: string) => harness.processor.inside.refund(chargeId, 2_000)],
-  ])('while the processor is away gives nothing for money that was %s before', async (_how, goesBack) => {
+  ])('while the processor is unavailable, delivers nothing for money that was %s before', async (_how, goesBack) => {
     const { request, chargeId } = await inReview('gone');
     await correctAmount(chargeId);
     await goesBack(chargeId);
@@ -106,14 +108,14 @@ describe('an order whose payment an operator decided', () => {
     expect(await given(request)).toEqual(NOTHING);
   });
 
-  test('gives nothing while the books show other money than the operator', async () => {
+  test('delivers nothing while the processor’s books contradict the operator', async () => {
     const { request } = await inReview('mistaken');
     await decide(request, 2_000, true);
     await harness.resolveFor(5);
     expect(await given(request)).toEqual(NOTHING);
   });
 
-  test('with less than its amount is reversed', async () => {
+  test('is reversed if the payment is less than its amount', async () => {
     const { request } = await inReview('less');
     await decide(request, 1_999);
     await harness.resolveFor(5);
@@ -123,7 +125,7 @@ describe('an order whose payment an operator decided', () => {
 });
 
 describe('an order in review', () => {
-  test('for longer than it is looked at goes on when its payment is decided', async () => {
+  test('continues when its payment is decided, even after the regular checks have ended', async () => {
     const { request, chargeId } = await inReview('late');
     await correctAmount(chargeId);
     await resolveDaily(32);
@@ -134,7 +136,7 @@ describe('an order in review', () => {
     expect(await ended(request)).toEqual({ status: 'completed', kept: 2_000 });
   });
 
-  test('that an operator decided stays in the queue until the books could be read, however long the processor is away', async () => {
+  test('stays in the queue after a decision until the processor’s books are readable, however long that takes', async () => {
     const { request, chargeId } = await inReview('away');
     await correctAmount(chargeId);
     await decide(request, 2_000);
@@ -145,7 +147,7 @@ describe('an order in review', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('that was opened again is looked at for thirty days from then', async () => {
+  test('that was reopened is checked for thirty days from then', async () => {
     const { request } = await inReview('again');
     await resolveDaily(32);
     const { store, clock } = harness;
@@ -168,7 +170,7 @@ describe('an order in review', () => {
     expect(closed).toBeGreaterThan(0);
   });
 
-  test('is looked at for thirty days from its review, however old it is', async () => {
+  test('is checked for thirty days from the start of its review, however old it is', async () => {
     const request = orderRequest('old', { source: 'tok_async' });
     await harness.order(request);
     const chargeId = harness.chargeOf(paymentOf(request));
@@ -183,7 +185,7 @@ describe('an order in review', () => {
   });
 });
 
-/** The resolver runs once a day, on the hour, when every open order is due. */
+/** Runs the resolver once a day, on the hour, when every open order is due. */
 async function resolveDaily(days: number, changes?: Parameters<World['resolve']>[0]): Promise<void> {
   harness.clock.advance(HOUR_MS - (harness.clock.nowMs() % HOUR_MS));
   for (let day = 0; day < days; day += 1) {

@@ -31,7 +31,7 @@ export interface OrderStoreUnderTest {
 
 const LIMIT = 1_000;
 
-/** The contract of every store of orders. */
+/** Describes the contract of every order store. */
 export function describeOrderStore(name: string, make: () => Promise<OrderStoreUnderTest>): void {
   let made = 0;
   let orders: OrderStore;
@@ -57,7 +57,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
   const entry = (sequence: number): OpenOrder => ({ orderId, createdAtMs: first.occurredAtMs, sequence });
   const queued = async () => (await orders.openOrders(ALL_DUE)).filter((each) => each.orderId === orderId);
 
-  describe(`the ${name} store of orders`, () => {
+  describe(`the ${name} order store`, () => {
     test('claims once, and returns every transition unchanged', async () => {
       expect(await orders.claimOrder({ record: open(), first })).toEqual({ kind: 'claimed' });
       expect(await orders.claimOrder({ record: open('owner-b'), first })).toEqual({
@@ -78,7 +78,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect(await payments.readRecord(orderOperation(orderId))).toEqual(open('owner-b'));
     });
 
-    test('appends one transition per place in the chain, and several transitions together or not at all', async () => {
+    test('appends one transition per sequence number, and several transitions completely or not at all', async () => {
       await orders.claimOrder({ record: open(), first });
       const [second, third] = nextOrderTransitions(
         systemDigest,
@@ -86,7 +86,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
         draftsOf(first),
         requestedAt(first.occurredAtMs),
       );
-      if (second === undefined || third === undefined) throw new Error('two drafts make two transitions');
+      if (second === undefined || third === undefined) throw new Error('the order has fewer than three transitions');
       await orders.appendToOrder({ transitions: [second] });
       const again = { transitions: [second, third], open: entry(3) };
       expect(await orders.appendToOrder(again)).toEqual({ kind: 'transition_exists' });
@@ -102,7 +102,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect(await chain()).toHaveLength(3);
     });
 
-    test('commits answer, transitions and queue entry together, for the owner alone', async () => {
+    test('commits answer, transitions and queue entry together, for the owner only', async () => {
       await orders.claimOrder({ record: open(), first });
       const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), requestedAt(first.occurredAtMs));
       const commit = { expects: 'open' as const, transitions, open: entry(3) };
@@ -117,7 +117,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       );
     });
 
-    test('refuses a commit whose place is occupied, and leaves the claim unchanged', async () => {
+    test('refuses a commit with an occupied sequence number, and leaves the claim unchanged', async () => {
       await orders.claimOrder({ record: open(), first });
       const transitions = nextOrderTransitions(systemDigest, first, draftsOf(first), requestedAt(first.occurredAtMs));
       await orders.appendToOrder({ transitions });
@@ -129,7 +129,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       });
     });
 
-    test('commits once when the owner’s record was deleted meanwhile', async () => {
+    test('commits once if the owner’s record was deleted in the meantime', async () => {
       await orders.claimOrder({ record: openRecord(paymentId()), first });
       const commit = { expects: 'absent' as const, transitions: [] };
       expect(await orders.commitOrder({ record: completed(), ...commit })).toEqual({ kind: 'committed' });
@@ -162,7 +162,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
       expect(await queued()).toEqual([]);
     });
 
-    test('reopens an order with the transitions of its payment; a worker that read an older entry does not close it', async () => {
+    test('reopens an order with a transition of its payment, and a worker with an older entry cannot close it', async () => {
       await orders.claimOrder({ record: open(), first });
       await orders.commitOrder({ record: completed(), expects: 'open', transitions: [], open: entry(1) });
       const nowMs = first.occurredAtMs + 1;
@@ -195,7 +195,7 @@ function firstOf(orderId: OrderId): OrderTransition {
   return firstOrderTransition(systemDigest, createOrderDraft(order, referrer), details, requestedAt(createdAtMs));
 }
 
-/** Two, with every field that an order may have. */
+/** Returns two drafts that together have every field of an order. */
 function draftsOf({ order }: OrderTransition): readonly OrderDraft[] {
   const sinceMs = order.createdAtMs;
   const reserved = { ...order, reservation: { status: 'reserved' as const, sinceMs, reservationId: 'rsv_1' } };

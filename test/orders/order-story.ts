@@ -11,35 +11,35 @@ import {
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import type { World } from '../world/world.ts';
 
-/** Who makes orders, and who finishes them: the engine, or what it is compared with. */
+/** Processes that execute and finish orders: the engine, or an implementation to compare it with. */
 export interface OrderSubject {
   readonly harness: World;
   readonly request: CreateOrder;
-  /** How the order ends when nothing goes wrong. */
+  /** Expected end of the order without faults. */
   readonly ends: 'fulfilled' | 'undone';
-  /** One process takes the request. @returns undefined when it was not answered for good */
+  /** Executes the request in one process. @returns undefined without a final answer */
   handle(actor: Actor): Promise<Answer | undefined>;
-  /** One process finishes what others have left. */
+  /** Finishes open work in one process. */
   finish(actor: Actor): Promise<void>;
-  /** Further promises; in quiet, whether anything was left open. */
+  /** Lists violations of further guarantees. In quiet, work that was left open is one. */
   more(quiet: boolean): Promise<readonly string[]>;
 }
 
 interface Race {
-  /** A rival acts right before this call. */
+  /** The call of the first attempt before which a rival acts. */
   readonly rivalAt?: number;
   /** @default the resolver */
   readonly rival?: 'client' | 'resolver';
-  /** Whether the lease of the first attempt has ended when the rival comes. */
+  /** The lease of the first attempt has expired when the rival acts. */
   readonly leaseEnded?: boolean;
-  /** The client never asks again. */
+  /** The client never retries. */
   readonly clientLeaves?: boolean;
 }
 
 const MINUTE_MS = 60_000;
-/** Two runs that finish, and one that finds nothing. */
+/** Two runs that finish the work, and one that finds nothing. */
 const QUIET_MINUTES = 3;
-/** After this it is proven that a charge was never begun. */
+/** Time after which a charge is proven never to have begun. */
 const LEFT_MINUTES = 46;
 
 class OrderHistory {
@@ -55,7 +55,7 @@ class OrderHistory {
     this.#plan = new FaultPlan(faults);
   }
 
-  /** First attempt with its rival, the client's retry, a run of the resolver; then quiet. */
+  /** Runs the first attempt with its rival, the client's retry and the resolver, and then lets the faults end. */
   async run(): Promise<HistoryRun> {
     const { harness } = this.#subject;
     const { rivalAt, rival = 'resolver', leaseEnded, clientLeaves } = this.#race;
@@ -109,7 +109,7 @@ class OrderHistory {
     this.#violations.push(...found.map((violation) => `${when}: ${violation}`));
   }
 
-  /** Every effect, as its owner counts it. */
+  /** Compares every effect, as its party counts it, with the answers and the expected end. */
   async #counted(quiet: boolean): Promise<readonly string[]> {
     const { harness, request, ends } = this.#subject;
     const { orderId, amountMinor } = request;
@@ -122,7 +122,7 @@ class OrderHistory {
     const found = Object.entries(counts).flatMap(([what, count]) => (count > 1 ? [`I1: ${count} ${what}`] : []));
     const kept = harness.keptMinor(request);
     const reserved = await harness.shop.reserved(orderId);
-    if (kept < 0) found.push('I1: more was given back than was taken');
+    if (kept < 0) found.push('I1: more was refunded than charged');
     const { emails, credits } = counts;
     const fulfilled = kept === amountMinor && reserved === 1;
     const undone = kept === 0 && reserved === 0 && emails === 0 && credits === 0;
@@ -130,10 +130,10 @@ class OrderHistory {
       const { status } = JSON.parse(text) as Answer;
       if (status === 201 && !fulfilled) found.push('I4: answered 201 without money or goods');
       if ((status === 402 || status === 409) && !undone)
-        found.push('I4: answered that nothing is left, and something is');
+        found.push('I4: answered that nothing is charged or reserved, but something is');
     }
     if (!quiet) return found;
-    // A client that has left is not charged later than the send window allows.
+    // A client that leaves is not charged after the send window.
     const mayHaveLeft = this.#race.clientLeaves === true && undone;
     const complete = fulfilled && emails === 1 && credits === 1;
     if (!(ends === 'fulfilled' ? complete || mayHaveLeft : undone)) {
@@ -143,12 +143,12 @@ class OrderHistory {
   }
 }
 
-/** No rival, with a client that asks again and with one that leaves. */
+/** No rival: one client that retries, and one that leaves. */
 export const UNRIVALLED: readonly Race[] = [{}, { clientLeaves: true }];
 
 /**
- * A rival before each of the first `calls` calls: the resolver, which takes over when the lease has ended as a client's retry
- * would, and a client that comes while it is running.
+ * Returns races with a rival before each of the first `calls` calls: the resolver after the lease expired, which takes
+ * over like a client's retry, or a client during the lease.
  */
 export function rivalled(calls: number): readonly Race[] {
   return beforeEachCall(calls, [
@@ -161,12 +161,12 @@ export function orderStory(make: () => OrderSubject | Promise<OrderSubject>): St
   return async (faults, race) => new OrderHistory(await make(), faults, race).run();
 }
 
-/** The guarantees that were violated, each once. */
+/** Returns the violated guarantees, without duplicates. */
 export function brokenOrderPromises(survey: HistorySurvey): readonly string[] {
   return brokenPromises(survey, /\bI\d: .*|neither settled/);
 }
 
-/** How many calls the first attempt makes without faults. */
+/** Counts the calls of a first attempt without faults. */
 export async function callsOf(make: () => OrderSubject): Promise<number> {
   const plan = new FaultPlan();
   await make().handle(new Actor('first', plan));

@@ -13,10 +13,10 @@ import type { Actor, FaultErrors } from '../support/fault-plan.ts';
 import { World, type WorldTools } from '../world/world.ts';
 import type { OrderSubject } from './order-story.ts';
 
-/** Breaks the engine on purpose, to see that the promises see it. */
+/** Breaks the engine on purpose, to check that the histories detect it. */
 export type Mutant = (tools: WorldTools) => WorldTools;
 
-/** The engine. */
+/** Returns the engine as the subject. */
 export function engine(
   request: CreateOrder,
   ends: OrderSubject['ends'],
@@ -32,7 +32,7 @@ export function engine(
       return outcome.kind === 'first' || outcome.kind === 'replay' ? outcome.answer : undefined;
     },
     finish: async (actor) => {
-      // The processor's books and single effects have faults in histories of their own.
+      // Other histories inject faults into the processor's books and single effects.
       const { effects, books } = harness.tools;
       await harness.resolve({ ...mutant(harness.toolsOf(actor)), effects, books });
     },
@@ -48,14 +48,14 @@ async function enginePromises(harness: World, request: CreateOrder, quiet: boole
   const ends = transitions
     .map(({ order }) => order.status)
     .filter((status) => status === 'completed' || status === 'canceled');
-  if (new Set(ends).size > 1) found.push('I6: it was completed and canceled');
+  if (new Set(ends).size > 1) found.push('I6: the order was completed and canceled');
   const kept = harness.keptMinor(request);
-  if (newest.status === 'completed' && kept !== request.amountMinor) found.push('completed, and not paid');
-  if (newest.status === 'canceled' && kept !== 0) found.push('canceled, and money was kept');
+  if (newest.status === 'completed' && kept !== request.amountMinor) found.push('the order is completed but not paid');
+  if (newest.status === 'canceled' && kept !== 0) found.push('the order is canceled but money is kept');
   if (!quiet) return found;
-  if (firstBrokenOrderLink(systemDigest, transitions) !== undefined) found.push('I8: the chain is broken');
-  if (!isSettled(newest)) found.push(`I7: not settled but ${newest.status}`);
-  if ((await harness.store.openOrders(ALL_DUE)).length > 0) found.push('I7: left in the queue');
+  if (firstBrokenOrderLink(systemDigest, transitions) !== undefined) found.push('I8: the hash chain does not verify');
+  if (!isSettled(newest)) found.push(`I7: the order is not settled but ${newest.status}`);
+  if ((await harness.store.openOrders(ALL_DUE)).length > 0) found.push('I7: the order is left in the queue');
   if ((await harness.store.staleClaims(ALL_DUE)).length > 0) found.push('I7: a claim is left open');
   const postings = (await harness.store.listTransitions(newest.paymentId, { afterSequence: 0, limit: 99 })).flatMap(
     (transition) => transition.postings,
@@ -70,7 +70,7 @@ async function enginePromises(harness: World, request: CreateOrder, quiet: boole
     'disputes',
   ] as const satisfies readonly (typeof ACCOUNTS)[number][];
   const owed = payable.reduce((sum, account) => sum - netDebitMinor(account, currency, postings), 0);
-  if (owed !== kept) found.push(`the ledger owes ${owed} of ${kept}`);
+  if (owed !== kept) found.push(`the ledger owes ${owed} but ${kept} is kept`);
   return found;
 }
 
@@ -78,16 +78,16 @@ const HOUR_MS = 60 * 60_000;
 const MINUTE_MS = 60_000;
 const QUARTER_MS = HOUR_MS / 4;
 
-/** A paid order whose process died before it asked the stock. The next drive continues there. */
+/** Creates a paid order whose process died before it called the stock. The next drive continues from there. */
 export async function paid(request: CreateOrder, ends: OrderSubject['ends']): Promise<OrderSubject> {
   const harness = new World();
-  const reserve = () => Promise.reject(new Error('the process is gone'));
+  const reserve = () => Promise.reject(new Error('the process died'));
   await createOrder({ ...harness.tools, stock: { ...harness.shop.stock, reserve } }, request).catch(() => undefined);
   harness.clock.advance(BEYOND_LEASE_MS);
   return engine(request, ends, undefined, harness);
 }
 
-/** An order that was paid, whose stock has reserved and not said so for an hour: it is undone, by the resolver alone. */
+/** Creates a paid order whose stock reserved but did not answer for an hour. The resolver alone undoes it. */
 export async function givenUp(request: CreateOrder): Promise<OrderSubject> {
   const harness = new World();
   const { stock } = harness.shop;
@@ -102,7 +102,7 @@ export async function givenUp(request: CreateOrder): Promise<OrderSubject> {
   const finish: OrderSubject['finish'] = async (actor) => {
     harness.clock.advance(QUARTER_MS - (harness.clock.nowMs() % QUARTER_MS));
     await subject.finish(actor);
-    // Orders of this age are gone on with in one minute of a quarter; what became of their payments is found out in any.
+    // The resolver drives orders of this age once in 15 minutes, but checks their payments every minute.
     await harness.resolveFor(QUARTER_MS / MINUTE_MS - 1);
   };
   return { ...subject, finish };
@@ -116,8 +116,8 @@ const ERRORS: FaultErrors = {
 };
 
 /**
- * The saga that everybody writes first: one call after the other, undone when one is refused, the answer kept at the end.
- * Nothing is written before a call, and every attempt makes its own keys.
+ * The saga that most developers write first: one call after another, undone after a refusal, with the answer stored at
+ * the end. It writes nothing before a call, and every attempt uses new keys.
  */
 export function naive(request: CreateOrder, ends: OrderSubject['ends']): OrderSubject {
   const harness = new World();

@@ -52,7 +52,7 @@ const PAID = {
   disputedMinor: 0,
 } as const;
 
-/** The possible facts of each call. An unanswered call has none. */
+/** The possible facts of each call. A call without an answer has none. */
 const ANSWERS: Readonly<Record<OrderCall, readonly OrderFact[]>> = {
   charge: [
     ...(['processing', 'requires_action', 'succeeded', 'failed', 'canceled', 'needs_review'] as const).map(
@@ -107,7 +107,7 @@ interface Walk {
   readonly calls: readonly { readonly call: OrderCall; readonly before: Order }[];
 }
 
-/** A walk through the machine: each choice answers a call, lets a rival's fact in, or lets time pass. */
+/** Walks through the state machine: each choice answers a call, adds a rival's fact, or lets time pass. */
 function walk(choices: readonly number[], referrer: string | undefined): Walk {
   const drafts = [newOrder(referrer)];
   const calls: { call: OrderCall; before: Order }[] = [];
@@ -167,7 +167,7 @@ describe('for any answers in any order', () => {
           if (order.status === 'canceled' && isSettled(order)) {
             expect(['failed', 'reversed']).toContain(order.charge.status);
             expect(['none', 'refused', 'released']).toContain(order.reservation.status);
-            // The e-mail may have been sent before the money went back. A credit is given only for a completed order.
+            // The e-mail may have been sent before the refund. A credit is given only for a completed order.
             expect(['none', 'due']).toContain(order.referral.status);
           }
         }
@@ -176,7 +176,7 @@ describe('for any answers in any order', () => {
     );
   });
 
-  test('every change of the status is an event for merchants, and the lists show it', () => {
+  test('every change of the status is an event for merchants and shows in the lists', () => {
     fc.assert(
       fc.property(walks, ({ drafts: [placed, ...later] }) => {
         const first = firstOrderTransition(systemDigest, placed ?? newOrder(), details, requestedAt(T0));
@@ -206,7 +206,7 @@ describe('for any answers in any order', () => {
     );
   });
 
-  test('every final state is reached by some history', () => {
+  test('some history reaches every final state', () => {
     const seen = new Set<string>();
     fc.assert(
       fc.property(walks, ({ drafts }) => {
@@ -234,7 +234,7 @@ describe('a late reservation', () => {
     failure,
   };
 
-  test('is released, although the order has ended', () => {
+  test('is released even after the order has ended', () => {
     const draft = decideOrder({ kind: 'reserved', reservationId: 'rsv_9' }, canceled, T0);
     expect(draft).toMatchObject({ type: 'release.pending', order: { status: 'canceled' } });
     expect(draft && isSettled(draft.order)).toBe(false);
@@ -242,12 +242,12 @@ describe('a late reservation', () => {
     expect(step).toEqual({ do: 'call', call: 'release' });
   });
 
-  test('is not released twice', () => {
+  test('is released only once', () => {
     const released: Order = { ...canceled, reservation: { status: 'released', sinceMs: T0, reservationId: 'rsv_9' } };
     expect(decideOrder({ kind: 'reserved', reservationId: 'rsv_9' }, released, T0)).toBeUndefined();
   });
 
-  test('is released although a repeated request for it was refused: only one without an id is nothing', () => {
+  test('is released even if a repeated request for it was refused, unless it has no id', () => {
     const releasing = (more: object): Order => ({
       ...canceled,
       reservation: { status: 'releasing', sinceMs: T0, ...more },
@@ -259,16 +259,16 @@ describe('a late reservation', () => {
 });
 
 test.each([
-  ['all of it', {}, 'charge.succeeded'],
-  ['less of it', { capturedMinor: 1_999, leftMinor: 1_999 }, undefined],
-  ['a dispute over it', { disputedMinor: 1 }, undefined],
-  ['nothing of it left', { leftMinor: 0 }, undefined],
-])('an order is paid by a payment that shows %s', (_what, shown, type) => {
+  ['the full amount pays', {}, 'charge.succeeded'],
+  ['less than the full amount does not pay', { capturedMinor: 1_999, leftMinor: 1_999 }, undefined],
+  ['a dispute does not pay', { disputedMinor: 1 }, undefined],
+  ['nothing left does not pay', { leftMinor: 0 }, undefined],
+])('a payment with %s the order', (_what, shown, type) => {
   const draft = decideOrder({ ...PAID, ...shown }, newOrder().order, T0);
   expect(draft?.type === 'charge.succeeded').toBe(type !== undefined);
 });
 
-describe('a reversal that is undone', () => {
+describe('a reversal that fails later', () => {
   const failure = { code: 'out_of_stock', message: 'None left.' };
   const canceled = (charge: Pick<Order['charge'], 'attempt' | 'by'>): Order => ({
     ...newOrder().order,
@@ -280,7 +280,7 @@ describe('a reversal that is undone', () => {
   const WEEK_MS = 7 * 24 * HOUR_MS;
   const after = (order: Order) => {
     const draft = decideOrder({ kind: 'reversal_undone' }, order, T0 + WEEK_MS);
-    if (draft === undefined) throw new Error('nothing was decided');
+    if (draft === undefined) throw new Error('the fact causes no transition');
     const turn = { tried: new Set<OrderCall>(['reverse']), timeLeft: true };
     const step = nextOrderStep(draft.order, { ...turn, nowMs: T0 + WEEK_MS });
     const later = nextOrderStep(draft.order, { ...turn, nowMs: T0 + WEEK_MS + HOUR_MS });
@@ -294,7 +294,7 @@ describe('a reversal that is undone', () => {
     expect(later).toMatchObject({ do: 'append', draft: { order: { charge: { status: 'reversing', attempt: 3 } } } });
   });
 
-  test('is looked for before an order is canceled, which may take days', () => {
+  test('is excluded before an order is canceled, which may take days', () => {
     const open: Order = { ...canceled({ attempt: 2, by: 'refund' }), status: 'processing' };
     const turn = { tried: new Set<OrderCall>(), timeLeft: true, nowMs: T0 + WEEK_MS };
     expect(nextOrderStep(open, turn)).toEqual({ do: 'call', call: 'reverse' });
@@ -302,13 +302,13 @@ describe('a reversal that is undone', () => {
     expect(looked).toMatchObject({ do: 'conclude', draft: { order: { status: 'canceled' } } });
   });
 
-  test('does not count as an attempt when another actor made it', () => {
+  test('does not count as an attempt if another actor made it', () => {
     expect(after(canceled({})).later).toMatchObject({ draft: { order: { charge: { attempt: 1, by: 'refund' } } } });
     const { later } = after(canceled({ attempt: 4, by: 'cancel' }));
     expect(later).toMatchObject({ draft: { order: { charge: { attempt: 1, by: 'refund' } } } });
   });
 
-  test('for the fifth time is left to an operator, and is never tried again', () => {
+  test('for the fifth time is left to an operator, and is not retried', () => {
     const { order, step, later } = after(canceled({ attempt: 5, by: 'refund' }));
     const inReview = { do: 'conclude', draft: { order: { status: 'needs_review' } } };
     expect([step, later]).toMatchObject([inReview, inReview]);
@@ -325,14 +325,14 @@ test('a chain reports its first invalid link', () => {
     { type: 'reservation.pending', order },
   ];
   const [second, third] = nextOrderTransitions(systemDigest, first, drafts, requestedAt(T0 + 1));
-  if (second === undefined || third === undefined) throw new Error('two drafts make two transitions');
+  if (second === undefined || third === undefined) throw new Error('the order has fewer than three transitions');
   expect(firstBrokenOrderLink(systemDigest, [first, second, third])).toBeUndefined();
   const forged = { ...second, order: { ...order, amountMinor: 1 } };
   expect(firstBrokenOrderLink(systemDigest, [first, forged, third])).toBe(2);
   expect(firstBrokenOrderLink(systemDigest, [first, third])).toBe(2);
 });
 
-test('a confirmation shows no link, whatever the ids of the items', () => {
+test('a confirmation contains no link, whatever the ids of the items', () => {
   const items = [{ sku: 'evil.com', quantity: 2 }];
   expect(confirmationEmail(newOrder().order, { ...details, items }).text).toContain('  2 x item\n');
 });

@@ -7,7 +7,7 @@ import type { ChargeOrder } from '../../lambdas/payments/use/processor.ts';
 import { Api, as, LIVE_KEY } from '../world/api.ts';
 import { World } from '../world/world.ts';
 
-/** The page to which the payer of an order comes back after an action. */
+/** The page to which an order's payer returns after an action. */
 
 const PAGE = 'https://shop.example/done?order=secret-1';
 
@@ -35,8 +35,8 @@ beforeEach(() => {
 
 const order = (return_url: unknown, key = 'k') => api.order(key, { source: 'tok_action', return_url });
 
-describe('the return URL of an order', () => {
-  test('reaches the processor, and the answer, its replay and a read show it', async () => {
+describe('an order’s return URL', () => {
+  test('is passed to the processor, and is in the answer, its replay and a read', async () => {
     const first = await order(PAGE);
     expect(first).toMatchObject({ status: 202, body: { return_url: PAGE } });
     expect(charged).toMatchObject([{ returnUrl: PAGE }]);
@@ -45,10 +45,10 @@ describe('the return URL of an order', () => {
     expect(charged).toHaveLength(1);
   });
 
-  test('is in details rows only: the chains of the order and of its payment hold commitments, and verify', async () => {
+  test('is stored in details rows only: the chains of the order and of its payment hold commitments, and verify', async () => {
     const { body } = await order(PAGE);
     const orderId = parseOrderId(String(body['id']));
-    if (orderId === undefined) throw new Error('an order was made');
+    if (orderId === undefined) throw new Error('the answer contains no order');
     const { database } = behind.store;
     expect(JSON.stringify(database.items('Ledger'))).not.toContain('secret-1');
     expect(JSON.stringify(database.items('Idempotency'))).not.toContain('secret-1');
@@ -60,21 +60,21 @@ describe('the return URL of an order', () => {
     expect((await behind.store.readRecord(orderOperation(orderId)))?.status).toBe('COMPLETED');
   });
 
-  test('is left to the deployment when none is given, and then the payment has no details row', async () => {
+  test('defaults to the deployment’s URL, and then the payment has no details row', async () => {
     const { body } = await api.order('k', { source: 'tok_action' });
     expect(body).not.toHaveProperty('return_url');
     expect(charged[0]).not.toHaveProperty('returnUrl');
     expect(behind.store.database.items('Registry', 'DETAILS#')).toHaveLength(1);
   });
 
-  test('belongs to the fingerprint of the request', async () => {
+  test('is included in the request fingerprint', async () => {
     await order(PAGE);
     const other = await order('https://shop.example/other');
     expect(other.body).toMatchObject({ code: 'idempotency_key_payload_mismatch' });
     expect(charged).toHaveLength(1);
   });
 
-  test('on the loopback is accepted in test mode and refused in live mode, and nothing is charged', async () => {
+  test('to loopback is accepted in test mode and refused in live mode without a charge', async () => {
     const url = 'http://localhost:3000/done';
     expect((await order(url)).status).toBe(202);
     api.registerKey(LIVE_KEY, { mode: 'live' });

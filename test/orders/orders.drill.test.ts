@@ -22,9 +22,9 @@ import { until } from '../support/until.ts';
 
 let aws: LocalAws;
 let api: ApiClient;
-/** No takeover before. Other tests run until then. */
+/** The earliest possible takeover. Other tests run before it. Milliseconds. */
 let leaseEndsAtMs: number;
-/** The key of the order whose process crashed. */
+/** The idempotency key of the order whose process crashed. */
 let killed: string;
 beforeAll(async () => {
   aws = localAws();
@@ -35,7 +35,7 @@ beforeAll(async () => {
 
 const run = crypto.randomUUID().slice(0, 8);
 
-/** Every order has a recipient of its own, by whom its e-mails are counted. */
+/** Creates an order with its own recipient, so that its e-mails can be counted. */
 function order(key: string, body: Readonly<Record<string, unknown>> = {}): Promise<ApiAnswer> {
   const tea = { amount: 2_000, currency: 'EUR', source: 'tok_ok', items: [{ sku: 'sku_tea', quantity: 2 }] };
   return api.send('POST', '/v1/orders', {
@@ -52,7 +52,7 @@ async function listed(path: string): Promise<readonly Record<string, unknown>[]>
   return ((await answer.json()) as { data: Record<string, unknown>[] }).data;
 }
 
-/** Every effect, as its party counts it. */
+/** Counts every effect at its party. */
 async function counted(key: string, { id, payment }: Record<string, unknown>) {
   const mail = await askSandbox(`/messages/outbound?count=50&offset=0&recipient=${recipient(key)}`);
   const reservations = await listed(`/stock/reservations?order=${String(id)}`);
@@ -66,10 +66,13 @@ async function counted(key: string, { id, payment }: Record<string, unknown>) {
   };
 }
 
-/** The stock reserves and does not answer, so the process waits. */
+/** An item whose reservation is never answered, so that the process waits. */
 const SILENT_STOCK = { items: [{ sku: 'sku_timeout', quantity: 1 }] };
 
-/** @returns the key of the order; a process that answered before the kill, as on a busy machine, was not killed at its work */
+/**
+ * Crashes the process of an order after its charge. Retries if a slow machine let the process answer before the kill.
+ * @returns the idempotency key of the order
+ */
 async function crashAfterCharge(): Promise<string> {
   let orders = 0;
   return until(async () => {
@@ -85,7 +88,7 @@ async function crashAfterCharge(): Promise<string> {
   });
 }
 
-/** Runs now what the schedule runs every minute. */
+/** Runs the scheduled resolver job immediately. */
 const resolve = () => runJob(aws, 'resolve');
 
 const ONCE = { charges: 1, kept: 2_000, reserved: 1, emails: 1, credits: 1 };
@@ -101,7 +104,7 @@ describe('an order on the deployed stack', () => {
     expect(await counted('kept', first.json)).toEqual(ONCE);
   });
 
-  test('is refunded when it is out of stock', async () => {
+  test('is refunded if it is out of stock', async () => {
     const gone = await order('gone', { items: [{ sku: 'sku_none', quantity: 1 }] });
     expect([gone.status, gone.json['code']]).toEqual([409, 'out_of_stock']);
     expect(await counted('gone', gone.json['order'] as Record<string, unknown>)).toEqual(NOTHING_LEFT);
@@ -123,7 +126,7 @@ describe('personal data', () => {
     return found.flat();
   }
 
-  test('of a payment and an order is erased by command: the text is in no table, and the chains and amounts are there', async () => {
+  test('of a payment and an order is erased by command: no table contains the text, and the chains and amounts remain', async () => {
     const name = `Ada ${run}`;
     const body = { description: `For ${name}`, metadata: { customer: name }, source: 'tok_ok' };
     const paid = await api.pay({ key: `${run}-erased`, body });
@@ -133,7 +136,7 @@ describe('personal data', () => {
       body: JSON.stringify({ amount: 300, reason: `Returned by ${name}` }),
     });
     expect([paid.status, refunded.status]).toEqual([201, 201]);
-    // The relay reads the reason from its row, too.
+    // The relay reads the reason from its own row, too.
     await until(async () => {
       const { text } = await api.send('GET', '/v1/events?limit=100&type=refund.completed');
       return text.includes(`Returned by ${name}`) ? true : undefined;
@@ -144,7 +147,7 @@ describe('personal data', () => {
     const byEmail = async () => (await api.send('GET', `/v1/orders?email=${recipient('erased')}`)).json['data'];
     expect(await byEmail()).toMatchObject([{ id: bought.json['id'] }]);
 
-    // Refused until the projector has seen payment.completed.
+    // The API refuses the refund until the projector has processed payment.completed.
     await until(async () => {
       const { code } = await payonce(aws, '--operator', run, 'erase', 'payment', id);
       return code === 0 ? true : undefined;
@@ -189,7 +192,7 @@ describe('personal data', () => {
       code: 0,
       said: expect.stringMatching(new RegExp(`${aws.tenantId}#test +\\d+ +holds`)),
     });
-    // A function of jobs records it when it starts.
+    // A job function stores it at its start.
     await until(async () => {
       const newest = await payonce(aws, 'activity', 'list', '--most', '100');
       return /settings\.seen +start/.test(newest.said) ? true : undefined;
@@ -198,7 +201,7 @@ describe('personal data', () => {
 });
 
 describe('an order whose process crashed after the charge', () => {
-  test('is finished by a sweep, without its client', async () => {
+  test('is completed by a sweep, without its client', async () => {
     await sleep(Math.max(0, leaseEndsAtMs - Date.now()));
     await resolve();
     const replay = await until(async () => {
@@ -206,7 +209,8 @@ describe('an order whose process crashed after the charge', () => {
       return answer.status === 409 ? undefined : answer;
     });
     expect(replay.headers.get('idempotency-replayed')).toBe('true');
-    // On a busy machine the stock may answer too late for the first sweep, which then stores 202. A later one completes the order.
+    // On a slow machine the stock may answer too late for the first sweep, which then stores 202. A later one completes
+    // the order.
     expect([201, 202]).toContain(replay.status);
     await until(async () => ((await shown(replay.json['id']))['status'] === 'completed' ? true : undefined));
     expect(await counted(killed, replay.json)).toEqual(ONCE);

@@ -26,7 +26,7 @@ describe('POST /v1/orders', () => {
     expect(api.world.mailer.outbox).toHaveLength(1);
   });
 
-  test('raises the alarm of an order in review, even if the response to the commit is lost', async () => {
+  test('raises the alarm for an order in review, even if the response to the commit is lost', async () => {
     const harness = new World();
     const { store } = harness;
     const commits = (commitOrder: OrderTools['orders']['commitOrder']): OrderTools['orders'] => ({
@@ -52,7 +52,7 @@ describe('POST /v1/orders', () => {
     expect(second.alarms).toEqual(['order_needs_review']);
   });
 
-  test('that names its order in the shop shows it, and the stock gets it', async () => {
+  test('shows the shop’s own order number, and passes it to the stock', async () => {
     const asked: unknown[] = [];
     const { stock } = api.world;
     const reserve: typeof stock.reserve = (order, limit) => {
@@ -71,22 +71,22 @@ describe('POST /v1/orders', () => {
     }
   });
 
-  test('with another body under the same key is 422, and the stored answer stays unchanged', async () => {
+  test('is 422 with another body under the same key, and keeps the stored answer unchanged', async () => {
     const first = await api.order('k');
     expect((await api.order('k', { amount: 1 })).body).toMatchObject({ code: 'idempotency_key_payload_mismatch' });
     expect((await api.order('k')).text).toBe(first.text);
   });
 
-  test('with a key whose answer is no longer stored is 409 and names the order', async () => {
+  test('is 409 with the order’s id for a key whose answer has expired', async () => {
     const first = await api.order('k');
     const orderId = parseOrderId(String(first.body['id']));
-    invariant(orderId !== undefined, 'the answer has the order');
+    invariant(orderId !== undefined, 'the answer has no order id');
     api.store.deleteRecord(orderOperation(orderId));
     const late = await new Api({}, api.world).order('k');
     expect(late).toMatchObject({ status: 409, body: { code: 'idempotency_key_expired', order_id: first.body['id'] } });
   });
 
-  test('that another process executes is 409, and may be retried', async () => {
+  test('is 409 while another process executes the order, and may be retried', async () => {
     const { stock } = api.world.shop;
     const other = new Api({}, api.world);
     const concurrent: unknown[] = [];
@@ -103,7 +103,7 @@ describe('POST /v1/orders', () => {
     ]);
   });
 
-  test('that another process executes is waited for with Prefer: wait, and its answer is replayed', async () => {
+  test('waits for another process with Prefer: wait, and replays its answer', async () => {
     const { stock } = api.world.shop;
     const reached = Promise.withResolvers<void>();
     const answered = Promise.withResolvers<void>();
@@ -134,7 +134,7 @@ describe('POST /v1/orders', () => {
     expect(api.world.mailer.outbox).toHaveLength(1);
   });
 
-  test('that is declined is 402 with the order, for every repeated request', async () => {
+  test('is 402 with the order if it is declined, for every repeated request', async () => {
     const first = await api.order('k', { source: 'tok_declined' });
     expect(first).toMatchObject({ status: 402, body: { code: 'payment_failed', order: { status: 'canceled' } } });
     expect((await api.order('k', { source: 'tok_declined' })).text).toBe(first.text);
@@ -143,14 +143,14 @@ describe('POST /v1/orders', () => {
   test.each<[string, Record<string, unknown>, string]>([
     ['no items', { items: [] }, 'items'],
     ['51 items', { items: Array.from({ length: 51 }, () => ({ sku: 's', quantity: 1 })) }, 'items'],
-    ['an item of none', { items: [{ sku: 'sku_tea', quantity: 0 }] }, 'items.0.quantity'],
+    ['an item with a zero quantity', { items: [{ sku: 'sku_tea', quantity: 0 }] }, 'items.0.quantity'],
     ['an item without a name', { items: [{ sku: '', quantity: 1 }] }, 'items.0.sku'],
     ['no address', { email: 'ada' }, 'email'],
     ['an empty referrer', { referrer: '' }, 'referrer'],
-    ['half a cent', { amount: 0.5 }, 'amount'],
-    ['more than its currency takes', { amount: 99_999_999_999, currency: 'JPY' }, 'amount'],
+    ['a fraction of a cent', { amount: 0.5 }, 'amount'],
+    ['an amount above the currency’s maximum', { amount: 99_999_999_999, currency: 'JPY' }, 'amount'],
     ['an unknown currency', { currency: 'XXX' }, 'currency'],
-  ])('with %s is 400, names the field, and uses no key up', async (_what, body, param) => {
+  ])('with %s is 400, names the field, and leaves the key unused', async (_what, body, param) => {
     expect(await api.order('k', body)).toMatchObject({ status: 400, body: { code: 'invalid_request', param } });
     expect((await api.order('k')).status).toBe(201);
   });
@@ -163,14 +163,14 @@ describe('POST /v1/orders', () => {
     expect((await api.order('k', body)).body).toMatchObject({ code, param });
   });
 
-  test('without an idempotency key is 400, and with a read-only API key 403', async () => {
+  test('is 400 without an idempotency key, and 403 with a read-only API key', async () => {
     expect((await api.order('')).body).toMatchObject({ code: 'missing_idempotency_key' });
     api.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsRead] });
     const headers = { Authorization: `Bearer ${OTHER_KEY}` };
     expect((await api.order('k', {}, { headers })).status).toBe(403);
   });
 
-  test('whose processor is unavailable is 503, and continues with the same key', async () => {
+  test('is 503 while the processor is unavailable, and continues with the same key', async () => {
     await api.world.processor.inside.goDown();
     const refused = await api.order('k');
     expect(refused).toMatchObject({ status: 503, headers: { 'Retry-After': '10' } });
@@ -178,7 +178,7 @@ describe('POST /v1/orders', () => {
     expect((await api.order('k')).status).toBe(201);
   });
 
-  test('is refused in live mode where the sandbox plays the shop, and nothing is charged', async () => {
+  test('is refused in live mode if the sandbox simulates the shop, and nothing is charged', async () => {
     const processor = createSandboxInProcess({ clock: api.world.clock, mode: 'live' });
     const asked = as(LIVE_KEY);
     const real = new Api({ processor });
@@ -192,7 +192,7 @@ describe('POST /v1/orders', () => {
     expect((await real.order('k', {}, asked)).status).toBe(201);
   });
 
-  test('is refused in test mode where the shop is real, and nothing is charged', async () => {
+  test('is refused in test mode if the shop is real, and nothing is charged', async () => {
     const real = new Api({ ordersOf: 'live' });
     expect(await real.order('k')).toMatchObject({ status: 403, body: { code: 'testmode_not_available' } });
     expect(real.world.processor.inside.all).toEqual([]);

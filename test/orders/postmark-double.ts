@@ -3,7 +3,7 @@ import * as z from 'zod';
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 
-/** What goes wrong with one request: before or after it has taken effect. */
+/** The fault of one request, before or after it has taken effect. */
 export type Trouble =
   | 'silent_before'
   | 'silent_after'
@@ -21,14 +21,17 @@ export interface Reply {
   readonly body: string;
 }
 
-/** A vendor over HTTP on this machine: writes and reads meet the troubles that were switched on for them, one each. */
+/**
+ * A local HTTP server that simulates a vendor. Each write or read consumes the next fault that a test has queued for
+ * it.
+ */
 export class TroubledServer implements AsyncDisposable {
-  /** `METHOD /path?query`, in order of arrival. */
+  /** `METHOD /path?query` of each request, in order of arrival. */
   readonly requests: string[] = [];
-  /** For the next writes and the next reads, first come, first served. */
+  /** Faults for the next writes and reads, first in, first out. */
   readonly writeTroubles: Trouble[] = [];
   readonly readTroubles: Trouble[] = [];
-  /** As long as it is set, all meet it. */
+  /** The fault of all requests while it is set. */
   outage: Trouble | undefined;
   url = '';
   readonly #server: Server;
@@ -120,10 +123,10 @@ const emailBody = z.object({
 
 export type ArrivedEmail = z.infer<typeof emailBody> & { readonly MessageID: string; readonly sentAtMs: number };
 
-/** Sends whatever it is asked to send, as often as it is asked, and shows it in its search after a while. */
+/** Sends every e-mail that it receives, also repeatedly, and lists it in its search after `lagMs`. */
 export class PostmarkDouble extends TroubledServer {
   readonly emails: ArrivedEmail[] = [];
-  /** How long a sent e-mail is missing in the search. */
+  /** Delay until a sent e-mail appears in the search. Milliseconds. */
   lagMs = 0;
 
   constructor(clock: Pick<Clock, 'nowMs'>) {

@@ -83,7 +83,7 @@ describe('Postmark', () => {
     return { kind: 'sent', vendorId: server.emails[0]?.MessageID };
   };
 
-  test('the message id is sent as the Message-ID, which is preserved, and as metadata, which can be searched', async () => {
+  test('sends the message id as the Message-ID, which Postmark preserves, and as metadata, which can be searched', async () => {
     expect(await send()).toEqual(sentOnce());
     expect(server.emails).toMatchObject([
       {
@@ -103,18 +103,18 @@ describe('Postmark', () => {
   });
 
   test.each([
-    ['422, an invalid request', 422, 300, { kind: 'refused', failure: { code: 'invalid_email_request' } }],
-    ['422, an inactive recipient', 422, 406, { kind: 'refused', failure: { code: 'inactive_recipient' } }],
-    ['422, any other code', 422, 1_235, { kind: 'refused', failure: { code: 'postmark_1235' } }],
-    ['a refusal inside a success', 200, 406, { kind: 'refused', failure: { code: 'inactive_recipient' } }],
-  ])('%s: refused, and not sent again', async (_what, status, code, outcome) => {
+    ['a 422 for an invalid request', 422, 300, { kind: 'refused', failure: { code: 'invalid_email_request' } }],
+    ['a 422 for an inactive recipient', 422, 406, { kind: 'refused', failure: { code: 'inactive_recipient' } }],
+    ['a 422 with any other code', 422, 1_235, { kind: 'refused', failure: { code: 'postmark_1235' } }],
+    ['a refusal inside a 200', 200, 406, { kind: 'refused', failure: { code: 'inactive_recipient' } }],
+  ])('%s is a refusal, and nothing is sent again', async (_what, status, code, outcome) => {
     const body = JSON.stringify({ ErrorCode: code, Message: 'no' });
     server.writeTroubles.push({ kind: 'answer', status, body });
     expect(await send()).toMatchObject(outcome);
     expect(server.requests).toHaveLength(1);
   });
 
-  test('an inactive recipient may be active again: the next delivery tries again', async () => {
+  test('an inactive recipient may become active: the next delivery tries again', async () => {
     const inactive = { ...EMAIL, to: INACTIVE_RECIPIENT };
     expect(await send(postmark, inactive)).toMatchObject({ kind: 'refused' });
     expect(await send()).toEqual(sentOnce());
@@ -123,12 +123,12 @@ describe('Postmark', () => {
   test.each([
     ['401', { kind: 'answer', status: 401, body: '{"ErrorCode":10,"Message":"no"}' }, 'postmark_unauthorized'],
     [
-      '422, an account that may not send',
+      'a 422 for an account that may not send',
       { kind: 'answer', status: 422, body: '{"ErrorCode":412,"Message":"no"}' },
       'postmark_account',
     ],
-    ['a 4xx of a proxy', { kind: 'answer', status: 422, body: '<html>' }, 'postmark_refused'],
-  ] as const)('%s: nothing was sent, and an operator must fix it', async (_what, trouble, code) => {
+    ['a 4xx from a proxy', { kind: 'answer', status: 422, body: '<html>' }, 'postmark_refused'],
+  ] as const)('%s sends nothing and needs an operator', async (_what, trouble, code) => {
     server.writeTroubles.push(trouble, trouble);
     await expect(send()).rejects.toMatchObject({ name: 'TerminalError', code });
     expect(posts()).toBe(1);
@@ -136,7 +136,7 @@ describe('Postmark', () => {
     expect(await send()).toEqual(sentOnce());
   });
 
-  test('429 is retried after a wait', async () => {
+  test('a 429 is retried after a wait', async () => {
     server.writeTroubles.push({ kind: 'rate_limited', headers: { 'retry-after': '7' } });
     const begunAtMs = clock.nowMs();
     expect(await send()).toEqual(sentOnce());
@@ -156,7 +156,7 @@ describe('Postmark', () => {
   ];
   const named = all.map((trouble) => [JSON.stringify(trouble), trouble] as const);
 
-  describe.each([0, 30_000])('each e-mail is sent once, while the search lags by %i ms', (lagMs) => {
+  describe.each([0, 30_000])('with a search lag of %i ms, each e-mail is sent once after', (lagMs) => {
     beforeEach(() => {
       server.lagMs = lagMs;
     });
@@ -166,24 +166,24 @@ describe('Postmark', () => {
       expect(await sendUntilKnown(connect(claims, trouble))).toEqual(sentOnce());
     });
 
-    test.each(named)('%s, and the first look-up fails too', async (_name, trouble) => {
+    test.each(named)('%s, and a failure of the first look-up', async (_name, trouble) => {
       server.writeTroubles.push(trouble);
       server.readTroubles.push('error_before', 'reset_before');
       expect(await sendUntilKnown(connect(claims, trouble))).toEqual(sentOnce());
     });
 
-    test.each(named)('%s, and twenty concurrent attempts, repeatedly', async (_name, trouble) => {
+    test.each(named)('%s, and four rounds of twenty concurrent attempts', async (_name, trouble) => {
       server.writeTroubles.push(trouble);
       const sender = connect(claims, trouble);
       expect(await outcomesOfMany(clock, () => send(sender))).toEqual([JSON.stringify(sentOnce())]);
     });
 
-    test('the process crashes before the send', async () => {
+    test('a crash before the send', async () => {
       await expect(send(connect(diesAfterBegin(claims)))).rejects.toThrow(Died);
       expect(await sendUntilKnown()).toEqual(sentOnce());
     });
 
-    test.each([1, 2])('the process crashes after the send, %i times', async (deaths) => {
+    test.each([1, 2])('%i crashes after the send', async (deaths) => {
       const sender = connect(diesBeforeSent(claims, deaths));
       await expect(send(sender)).rejects.toThrow(Died);
       clock.advance(CLOCK_SKEW_MS + 3 * MAX_LAG_MS);
@@ -191,7 +191,7 @@ describe('Postmark', () => {
       expect(await sendUntilKnown(sender)).toEqual(sentOnce());
     });
 
-    test('the process crashes after it took over and sent again', async () => {
+    test('a crash after a takeover that sent again', async () => {
       server.writeTroubles.push('reset_before');
       await expect(send()).rejects.toBeInstanceOf(AmbiguousError);
       clock.advance(CLOCK_SKEW_MS + 2 * MAX_LAG_MS);
@@ -199,13 +199,13 @@ describe('Postmark', () => {
       expect(await sendUntilKnown()).toEqual(sentOnce());
     });
 
-    test('the store of the claims fails after the send', async () => {
+    test('a failure of the claim store after the send', async () => {
       const failing = diesBeforeSent(claims, 1, new RetryableError('store_throttled', 'no'));
       expect(await sendUntilKnown(connect(failing))).toEqual(sentOnce());
     });
   });
 
-  test('while it may still appear in the search, it is not sent again', async () => {
+  test('an e-mail that may still appear in the search is not sent again', async () => {
     server.lagMs = MAX_LAG_MS;
     server.writeTroubles.push('reset_after');
     await expect(send()).rejects.toBeInstanceOf(AmbiguousError);
@@ -213,7 +213,7 @@ describe('Postmark', () => {
     expect(posts()).toBe(1);
   });
 
-  test('an e-mail with another id in the search’s answer is ignored', async () => {
+  test('a search result with another id is ignored', async () => {
     await send(postmark, { ...EMAIL, messageId: 'receipt_ord_10' });
     server.writeTroubles.push('error_before');
     const message = { MessageID: 'other', Metadata: { payonce: 'receipt_ord_10' } };
@@ -223,7 +223,7 @@ describe('Postmark', () => {
     expect(server.emails.map(({ Metadata }) => Metadata['payonce'])).toEqual(['receipt_ord_10', 'receipt_ord_1']);
   });
 
-  test('an e-mail that was given up is stored as a dead letter without the token, and sent once when it is redriven', async () => {
+  test('an abandoned e-mail is stored as a dead letter without the token, and is sent once after a redrive', async () => {
     server.outage = 'error_before';
     expect(await sendOrDeadLetter()).toEqual({ kind: 'dead_lettered', reason: 'postmark_error', mayBeApplied: true });
     expect(deadLetters).toEqual([
@@ -250,7 +250,7 @@ describe('Postmark', () => {
     sentOnce();
   });
 
-  test('while Postmark is down, it is probed by reads only', async () => {
+  test('a Postmark outage is probed only by reads', async () => {
     server.outage = 'error_before';
     for (let round = 1; round <= 8; round += 1) {
       await send(postmark, { ...EMAIL, messageId: `receipt_${round}` }).catch(() => {});

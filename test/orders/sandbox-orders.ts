@@ -3,10 +3,10 @@ import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { chargeOperation, parsePaymentId } from '../../lambdas/payments/ids.ts';
 import type { ChangeOrder, ChargeChange, ChargeOrder } from '../../lambdas/payments/use/processor.ts';
 
-/** An order for a new payment. */
+/** Returns an order for a new payment. */
 export function freshOrder(changes: Partial<ChargeOrder> = {}): ChargeOrder {
   const paymentId = parsePaymentId(`pay_${base32(crypto.getRandomValues(new Uint8Array(20)))}`);
-  if (paymentId === undefined) throw new Error('the id of a fresh payment must be well formed');
+  if (paymentId === undefined) throw new Error('the payment id is malformed');
   return {
     operationId: chargeOperation(paymentId),
     paymentId,
@@ -20,10 +20,10 @@ export function freshOrder(changes: Partial<ChargeOrder> = {}): ChargeOrder {
 
 const PREFIXES = { capture: 'cap_', void: 'can_', refund: 'ref_' } as const;
 
-/** A change of that order's charge, under a new key. */
+/** Returns a change of the order's charge, under a new key. */
 export function freshChange(order: ChargeOrder, chargeId: string, change: ChargeChange): ChangeOrder {
   const payment = order.paymentId.slice('pay_'.length);
-  // 16 bytes are 26 characters of base32. The last one encodes fewer bits.
+  // 16 bytes make 26 characters of base32. The last one encodes fewer bits.
   const letters = base32(crypto.getRandomValues(new Uint8Array(16)));
   return {
     operationId: storedOperationId(`${PREFIXES[change.kind]}${payment}${letters}`),

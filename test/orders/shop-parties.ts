@@ -12,13 +12,13 @@ import { createTestSandbox } from '../sandbox/sandbox-world.ts';
 
 const entry = z.object({ id: z.string() });
 
-/** The sandbox's own shop in this process: what it did is counted in its books. */
+/** The sandbox's shop in this process. Its books count the effects. */
 export interface ShopParties {
   readonly stock: StockKeeper;
   readonly referrals: ReferralProgram;
-  /** Of an order: those that were made and not released. */
+  /** Counts the reservations of an order that were made and not released. */
   reserved(orderId: string): Promise<number>;
-  /** Of an order: all that were ever made. */
+  /** Counts all reservations of an order. */
   reservations(orderId: string): Promise<number>;
   credits(orderId: string): Promise<number>;
 }

@@ -7,7 +7,7 @@ import type { PartiesConfig } from '../../lambdas/orders/parties/settings.ts';
 import type { ReservationOrder } from '../../lambdas/orders/use/order-parties.ts';
 import { callOnce } from '../../lambdas/outbound/http-call.ts';
 
-/* A process that reserves once, with the settings and the order of its environment, so that a test can kill it. */
+/* A process that reserves once, with its settings and order from the environment, so that a test can kill it. */
 
 const { CONFIG = '', ORDER = '' } = process.env;
 const platform = systemPlatform();

@@ -6,15 +6,15 @@ import type { Trouble } from './postmark-double.ts';
 
 /** The maximum lag of a vendor's search. Milliseconds. */
 export const MAX_LAG_MS = 60_000;
-/** The largest clock skew between two workers. */
+/** The largest clock skew between two workers. Milliseconds. */
 export const CLOCK_SKEW_MS = 10 * 60_000;
 export const PATIENCE_MS = 20_000;
 
-/** Real time: long when an answer comes, short when none does. Milliseconds. */
+/** Returns a timeout in real time: long if an answer arrives, short if none does. Milliseconds. */
 export const timeoutFor = (trouble?: Trouble) =>
   typeof trouble === 'string' && trouble.startsWith('silent') ? 300 : 10_000;
 
-/** After each of them, it is unknown whether the request was applied. */
+/** Faults that leave it unknown whether the request was applied. */
 export const TROUBLES: readonly Trouble[] = [
   'silent_before',
   'silent_after',
@@ -27,7 +27,7 @@ export const TROUBLES: readonly Trouble[] = [
 
 export class Died extends Error {}
 
-/** Repeats the call, like the redeliveries of a queue. */
+/** Repeats the call like a queue's redeliveries, until its outcome is known. */
 export async function untilKnown(clock: SimulatedClock, send: () => Promise<SendOutcome>): Promise<SendOutcome> {
   for (let delivery = 1; delivery <= 10; delivery += 1) {
     try {
@@ -37,10 +37,10 @@ export async function untilKnown(clock: SimulatedClock, send: () => Promise<Send
       clock.advance((error.retryAfterSeconds ?? 60) * 1_000);
     }
   }
-  throw new Error('ten deliveries were not enough');
+  throw new Error('the outcome is unknown after ten deliveries');
 }
 
-/** Four rounds of twenty concurrent attempts. @returns the different outcomes, as JSON */
+/** Runs four rounds of twenty concurrent attempts. @returns the distinct outcomes, as JSON */
 export async function outcomesOfMany(
   clock: SimulatedClock,
   send: () => Promise<SendOutcome>,
@@ -54,7 +54,7 @@ export async function outcomesOfMany(
   return [...outcomes];
 }
 
-/** The process crashes after its claim and before the send. */
+/** Crashes the process after its claim and before the send. */
 export function diesAfterBegin(claims: SendingClaims): SendingClaims {
   return {
     ...bound(claims),
@@ -65,7 +65,10 @@ export function diesAfterBegin(claims: SendingClaims): SendingClaims {
   };
 }
 
-/** The process crashes after the send, so many times, before it can record it. @param error what the caller sees */
+/**
+ * Crashes the process after the send and before it records the send, `times` times. @param error what the caller
+ * receives
+ */
 export function diesBeforeSent(claims: SendingClaims, times = Infinity, error: Error = new Died()): SendingClaims {
   let left = times;
   return {
