@@ -28,14 +28,14 @@ async function expectBooksToAgree(request: CreatePayment): Promise<void> {
   expect(netDebitMinor('processor_clearing', 'EUR', postings)).toBe(heldMinor);
 }
 
-describe('what the processor’s books show is recorded and decided on before each send:', () => {
+describe('before each send, the processor’s books are read and recorded, so that', () => {
   const answerTo = async (asked: ChangePayment, changes: Parameters<World['change']>[1] = {}) => {
     const outcome = await harness.change(asked, changes);
-    if (outcome.kind !== 'first') throw new Error(`not answered but ${outcome.kind}`);
+    if (outcome.kind !== 'first') throw new Error(`there is no answer but ${outcome.kind}`);
     return JSON.parse(outcome.answer.body) as object;
   };
 
-  test('a refund of money that a dispute has taken, whose callback is lost, is not sent', async () => {
+  test('a refund of money that a dispute took is not sent, although the dispute’s callback is lost', async () => {
     const { request, charge } = await paid('first');
     await harness.processor.inside.dispute(charge, 300);
     const all = change(request, 'all', { kind: 'refund', amountMinor: 1000 });
@@ -47,7 +47,7 @@ describe('what the processor’s books show is recorded and decided on before ea
     await expectBooksToAgree(request);
   });
 
-  test('a refund whose owner died is not sent by a retry after a dispute took money, whose callback is lost', async () => {
+  test('a retry does not send a dead owner’s refund of money that a dispute took, although the dispute’s callback is lost', async () => {
     const { request, charge } = await paid('retried');
     const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
     await harness.dieBeforeChange(refund);
@@ -58,7 +58,7 @@ describe('what the processor’s books show is recorded and decided on before ea
     await expectBooksToAgree(request);
   });
 
-  test('a refund is not sent when the books show no money of its charge any more, and an alarm is raised', async () => {
+  test('a refund is not sent if the books no longer show money of its charge, and an alarm is raised', async () => {
     const { request, charge } = await paid('contradicted');
     await harness.processor.inside.correct(charge, { status: 'declined', amount_captured: 0 });
     const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
@@ -69,7 +69,7 @@ describe('what the processor’s books show is recorded and decided on before ea
     expect(raised).toEqual(['contradiction']);
   });
 
-  test('a refund is not sent while the books cannot be read, and its key can be used again', async () => {
+  test('a refund is not sent while the books cannot be read, and its key stays usable', async () => {
     const { request } = await paid('unread');
     const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
     const showCharge = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
@@ -80,14 +80,14 @@ describe('what the processor’s books show is recorded and decided on before ea
     expect(harness.refundedAtProcessor(request)).toBe(1000);
   });
 
-  test.each(['before the look', 'between the look and the send'])(
-    'a capture has succeeded when another user of the account captures %s',
+  test.each(['before the read', 'between the read and the send'])(
+    'a capture succeeds if another user of the account captures %s',
     async (when) => {
       const request = paymentRequest('captured', { capture: 'manual' });
       await harness.pay(request);
       const charge = harness.chargeOf(request);
       const capture = change(request, 'capture', { kind: 'capture' });
-      const isBefore = when === 'before the look';
+      const isBefore = when === 'before the read';
       if (isBefore) await harness.processor.inside.capture(charge, 600);
       const processor: typeof harness.processor = {
         ...harness.processor,
@@ -102,7 +102,7 @@ describe('what the processor’s books show is recorded and decided on before ea
     },
   );
 
-  test('a cancellation of what another user of the account has captured is not sent, and the payment has succeeded', async () => {
+  test('a cancellation is not sent after another user of the account captured the charge, and the payment succeeds', async () => {
     const request = paymentRequest('kept', { capture: 'manual' });
     await harness.pay(request);
     await harness.processor.inside.capture(harness.chargeOf(request));

@@ -44,7 +44,7 @@ const metered = () =>
     requestHandler: dynamoDbClient().config.requestHandler,
   });
 
-/** A process whose every call is counted. */
+/** Returns the tools of a process whose calls are all counted. */
 function meteredProcess(processor = typicalProcessor()): { tools: CreatePaymentTools; calls: readonly MeteredCall[] } {
   const { client, calls } = metered();
   return { tools: engineProcess(client, tables, processor), calls };
@@ -70,7 +70,7 @@ async function itemsOf(paymentId: PaymentId) {
 }
 
 describe('the first execution of a payment', () => {
-  test('makes two durable writes in sequence, no read, and at most 11 write units, indexes included', async () => {
+  test('makes two sequential durable writes, no read, and uses at most 11 write units, indexes included', async () => {
     const { tools, calls } = meteredProcess();
     const outcome = await createPayment(tools, typicalPayment(freshKey()));
     expect(outcome).toMatchObject({ kind: 'first', answer: { status: 201 } });
@@ -81,14 +81,14 @@ describe('the first execution of a payment', () => {
     expect(unitsOf(calls)).toBeLessThanOrEqual(11);
   });
 
-  test('costs at most 13 with a reference', async () => {
+  test('uses at most 13 units with a reference', async () => {
     const { tools, calls } = meteredProcess();
     await createPayment(tools, typicalPayment(freshKey(), { reference: 'order-6735' }));
     expect(calls).toHaveLength(2);
     expect(unitsOf(calls)).toBeLessThanOrEqual(13);
   });
 
-  test('costs at most 15 with a reference and 500 bytes of metadata, which are in a row of their own', async () => {
+  test('uses at most 15 units with a reference and 500 bytes of metadata, which have their own row', async () => {
     const { tools, calls } = meteredProcess();
     const metadata = { note: 'n'.repeat(496) };
     await createPayment(tools, typicalPayment(freshKey(), { reference: 'order-6736', metadata }));
@@ -96,7 +96,7 @@ describe('the first execution of a payment', () => {
     expect(unitsOf(calls)).toBeLessThanOrEqual(15);
   });
 
-  test('costs one unit more with a receipt_email, for the index of the row of its own', async () => {
+  test('uses one unit more with a receipt_email, for the index of the details row', async () => {
     const { tools, calls } = meteredProcess();
     const metadata = { receipt_email: 'ada@example.com', note: 'n'.repeat(400) };
     const emailHash = 'abcdefghabcdefghabcdefghabcdefgh';
@@ -105,7 +105,7 @@ describe('the first execution of a payment', () => {
     expect(unitsOf(calls)).toBeLessThanOrEqual(16);
   });
 
-  test('costs at most 13 when it is only authorized: the entry in the queue of holds costs two', async () => {
+  test('uses at most 13 units if it is only authorized, because the entry in the queue of holds uses two', async () => {
     const { tools, calls } = meteredProcess();
     const outcome = await createPayment(tools, typicalPayment(freshKey(), { capture: 'manual' }));
     expect(outcome).toMatchObject({ kind: 'first', answer: { status: 201 } });
@@ -113,7 +113,7 @@ describe('the first execution of a payment', () => {
     expect(unitsOf(calls)).toBeLessThanOrEqual(13);
   });
 
-  test('costs at most 11 when it is declined', async () => {
+  test('uses at most 11 units if it is declined', async () => {
     const { tools, calls } = meteredProcess();
     const outcome = await createPayment(tools, typicalPayment(freshKey(), { source: 'tok_declined' }));
     expect(outcome).toMatchObject({ kind: 'first', answer: { status: 402 } });
@@ -121,7 +121,7 @@ describe('the first execution of a payment', () => {
     expect(unitsOf(calls)).toBeLessThanOrEqual(11);
   });
 
-  test.each(['tok_ok', 'tok_declined'])('writes no item of more than a kilobyte (%s)', async (source) => {
+  test.each(['tok_ok', 'tok_declined'])('writes no item larger than a kilobyte (%s)', async (source) => {
     const { tools } = meteredProcess();
     const request = typicalPayment(freshKey(), { source, reference: `order-${source}` });
     await createPayment(tools, request);
@@ -132,19 +132,19 @@ describe('the first execution of a payment', () => {
 });
 
 describe('a replay', () => {
-  test('in a cold process makes one call, which is refused, writes nothing and costs at most 5 units', async () => {
+  test('makes one call in a cold process, which is refused, writes nothing and uses at most 5 units', async () => {
     const request = typicalPayment(freshKey());
     await createPayment(meteredProcess().tools, request);
     const { tools, calls } = meteredProcess();
     expect(await createPayment(tools, request)).toMatchObject({ kind: 'replay', source: 'store' });
     expect(calls.map(({ name, applied }) => [name, applied])).toEqual([['TransactWriteItems', false]]);
 
-    // A refused write costs what the items in its way would have: two units a kilobyte, in a transaction.
+    // A refused transactional write uses two units for each kilobyte of the existing items.
     const [record = 0, first = 0] = await itemsOf(request.paymentId);
     expect([record, first].map((bytes) => 2 * Math.ceil(bytes / KILOBYTE))).toEqual([2, 2]);
   });
 
-  test('in a warm process makes no call', async () => {
+  test('makes no call in a warm process', async () => {
     const { tools, calls } = meteredProcess();
     const request = typicalPayment(freshKey());
     await createPayment(tools, request);
@@ -155,14 +155,14 @@ describe('a replay', () => {
 });
 
 describe('a callback', () => {
-  /** A payment that waits for its callback, and the event that settles it. */
+  /** Creates a payment that waits for its callback, and the event that settles it. */
   async function waiting(source: string, settle: (processor: SandboxInProcess, charge: string) => Promise<unknown>) {
     const processor = typicalProcessor();
     const { tools } = meteredProcess(processor);
     const request = typicalPayment(freshKey(), { source });
     await createPayment(tools, request);
     const [charge] = processor.charges(request.paymentId);
-    if (charge === undefined) throw new Error('there is no charge');
+    if (charge === undefined) throw new Error('the payment has no charge');
     await settle(processor, charge.chargeId);
     const { client, calls } = metered();
     const { clock, entropy, digest, runner } = tools;
@@ -174,22 +174,31 @@ describe('a callback', () => {
 
   const writes = (calls: readonly MeteredCall[]) => calls.filter(({ name }) => name === 'TransactWriteItems');
 
-  /** A dispute makes the transition longer than a kilobyte, and its entry in a queue is written with it, into the table and its index. */
+  /**
+   * Write units of a dispute's callback. It makes the transition larger than a kilobyte, and adds a queue entry to the
+   * table and its index.
+   */
   const DISPUTE_UNITS = 10;
 
   test.each<[string, number, string, (processor: SandboxInProcess, charge: string) => Promise<unknown>]>([
-    ['that settles a payment', 5, 'tok_async', ({ inside }, charge) => inside.approve(charge)],
-    ['that tells of a refund', 5, 'tok_ok', ({ inside }, charge) => inside.refund(charge, 300)],
-    ['that tells of a dispute', DISPUTE_UNITS, 'tok_ok', ({ inside }, charge) => inside.dispute(charge, 12_500)],
-  ])('%s is one durable write and at most %i write units, indexes included', async (_what, most, source, settle) => {
-    const { calls, take } = await waiting(source, settle);
-    expect(await take()).toMatchObject({ kind: 'recorded', transitions: [expect.any(String)] });
-    expect(writes(calls)).toHaveLength(1);
-    expect(unitsOf(writes(calls))).toBeLessThanOrEqual(most);
-    expect(calls.map(({ name }) => name).filter((name) => name !== 'TransactWriteItems')).toEqual(['GetItem', 'Query']);
-  });
+    ['for a settled payment', 5, 'tok_async', ({ inside }, charge) => inside.approve(charge)],
+    ['for a refund', 5, 'tok_ok', ({ inside }, charge) => inside.refund(charge, 300)],
+    ['for a dispute', DISPUTE_UNITS, 'tok_ok', ({ inside }, charge) => inside.dispute(charge, 12_500)],
+  ])(
+    '%s makes one durable write with at most %i write units, indexes included',
+    async (_what, most, source, settle) => {
+      const { calls, take } = await waiting(source, settle);
+      expect(await take()).toMatchObject({ kind: 'recorded', transitions: [expect.any(String)] });
+      expect(writes(calls)).toHaveLength(1);
+      expect(unitsOf(writes(calls))).toBeLessThanOrEqual(most);
+      expect(calls.map(({ name }) => name).filter((name) => name !== 'TransactWriteItems')).toEqual([
+        'GetItem',
+        'Query',
+      ]);
+    },
+  );
 
-  test('that is redelivered costs one read', async () => {
+  test('uses one read if it is redelivered', async () => {
     const { calls, take } = await waiting('tok_async', ({ inside }, charge) => inside.approve(charge));
     await take();
     const before = calls.length;
@@ -201,7 +210,7 @@ describe('a callback', () => {
 describe('an event', () => {
   const rows = (calls: readonly MeteredCall[], name: string) => calls.filter((call) => call.name === name).length;
 
-  /** A payment that is taken, at the projector. */
+  /** Projects the events of a successful payment into the Views. */
   async function projected(changes: Partial<PaymentHistoryPlan> = {}) {
     const { client, calls } = metered();
     const { clock, entropy } = meteredProcess().tools;
@@ -227,7 +236,7 @@ describe('an event', () => {
     return { calls, take, events: events.length };
   }
 
-  test('writes five rows in the views, and costs at most 7 write units, indexes included, and three reads', async () => {
+  test('writes five rows in the Views, and uses at most 7 write units, indexes included, and three reads', async () => {
     const { calls } = await projected();
     expect([rows(calls, 'PutItem'), rows(calls, 'GetItem')]).toEqual([5, 3]);
     expect(calls).toHaveLength(8);
@@ -235,7 +244,7 @@ describe('an event', () => {
     expect(unitsOf(calls.filter(({ kind }) => kind === 'read'))).toBeLessThanOrEqual(3);
   });
 
-  test('costs at most 9 with a reference and a fee, for any content of the payment', async () => {
+  test('uses at most 9 write units with a reference and a fee, whatever else the payment contains', async () => {
     const { calls } = await projected({
       reference: 'order-6735',
       steps: [{ kind: 'succeeded', chargeId: 'ch_1', feeMinor: 5 }],
@@ -265,7 +274,7 @@ describe('an event', () => {
         },
       ],
     ],
-  ])('that %s costs at most 9', async (_what, steps) => {
+  ])('that %s uses at most 9 write units', async (_what, steps) => {
     const reference = 'order-6736';
     const [first, both] = [
       await projected({ reference, steps: steps.slice(0, 1) }),
@@ -276,7 +285,7 @@ describe('an event', () => {
     expect((two ?? 0) - (one ?? 0)).toBeLessThanOrEqual(9);
   });
 
-  test('that is redelivered costs one read', async () => {
+  test('uses one read if it is redelivered', async () => {
     const { calls, take } = await projected();
     const before = calls.length;
     await take();
@@ -284,17 +293,17 @@ describe('an event', () => {
   });
 });
 
-test('200 different concurrent payments write no common item', async () => {
+test('200 concurrent payments never write the same item', async () => {
   const pay = async () => {
     const { tools, calls } = meteredProcess();
     const outcome = await createPayment(tools, typicalPayment(freshKey()));
     expect(outcome.kind).toBe('first');
     return [...new Set(calls.flatMap(({ keys }) => keys))];
   };
-  // So many at once that each has its answer within the time of a request on a slow machine, too.
+  // The concurrency at which each request is answered in time, also on a slow machine.
   const perPayment = await pMap(Array.from({ length: 200 }), pay, { concurrency: 20 });
   const all = perPayment.flat();
-  // One record and two transitions each.
+  // Each payment writes one record and two transitions.
   expect(all).toHaveLength(600);
   expect(new Set(all).size).toBe(600);
 });

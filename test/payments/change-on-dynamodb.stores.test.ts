@@ -6,7 +6,7 @@ import { whole } from '../support/slice.ts';
 import { CHANGE_RACES, type ChangeSubject, changeStory } from './change-story.ts';
 import { change, paymentIdFor, paymentRequest } from './payment-fixtures.ts';
 
-/** Concurrent worlds. They share no item. */
+/** The number of concurrent worlds. They share no item. */
 const AT_ONCE = 8;
 
 let tables: Awaited<ReturnType<typeof createTables>>;

@@ -32,7 +32,7 @@ const refund = (key: string, amountMinor?: number) =>
 describe('a capture', () => {
   test.each([
     ['of all', undefined, 1000],
-    ['of a part', 400, 400],
+    ['of a partial amount', 400, 400],
   ])('%s captures the amount once, posts it, and is replayed', async (_what, amountMinor, captured) => {
     await harness.pay(held);
     const capture = change(held, 'k', { kind: 'capture', ...(amountMinor === undefined ? {} : { amountMinor }) });
@@ -48,7 +48,7 @@ describe('a capture', () => {
     expect(harness.capturedAtProcessor(held)).toBe(captured);
   });
 
-  test('of another amount than requested has not failed: the payment goes into review', async () => {
+  test('of another amount than requested puts the payment into review instead of failing', async () => {
     await harness.pay(held);
     const processor: typeof harness.processor = {
       ...harness.processor,
@@ -64,7 +64,7 @@ describe('a capture', () => {
     ]);
   });
 
-  test('above the authorized amount is refused, and the key may be used again', async () => {
+  test('above the authorized amount is refused, and its key stays usable', async () => {
     await harness.pay(held);
     const much = change(held, 'k', { kind: 'capture', amountMinor: 1001 });
     expect(await harness.change(much)).toEqual({ kind: 'refused', refusal: { kind: 'exceeds', leftMinor: 1000 } });
@@ -79,7 +79,7 @@ describe('a capture', () => {
     });
   });
 
-  test('and a concurrent cancellation: one wins', async () => {
+  test('and a concurrent cancellation have one winner', async () => {
     await harness.pay(held);
     const outcomes = await Promise.all([
       harness.change(change(held, 'capture', { kind: 'capture' })),
@@ -111,7 +111,7 @@ describe('a refund', () => {
     await harness.pay(taken);
   });
 
-  test('is made once, and the payment shows it', async () => {
+  test('takes effect once, and the payment shows it', async () => {
     const first = await harness.change(refund('k', 300));
     expect([statusOf(first), bodyOf(first)]).toMatchObject([201, { amount: 300, status: 'succeeded' }]);
     expect(await harness.change(refund('k', 300))).toMatchObject({ kind: 'replay' });
@@ -119,7 +119,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('of the remaining amount is made, and then none is possible', async () => {
+  test('of the remaining amount takes effect, and further refunds are refused', async () => {
     await harness.change(refund('a', 300));
     expect(bodyOf(await harness.change(refund('b')))).toMatchObject({ amount: 700 });
     expect(await harness.change(refund('c', 1))).toEqual({
@@ -128,7 +128,7 @@ describe('a refund', () => {
     });
   });
 
-  test('of 70 out of 100, twice at once: one proceeds, the other is refused with the remaining amount', async () => {
+  test('of 70 out of 100, requested twice concurrently, succeeds once, and its rival is refused with the remaining amount', async () => {
     const outcomes = await Promise.all([harness.change(refund('a', 700)), harness.change(refund('b', 700))]);
     expect(new Set(outcomes.map(statusOf))).toEqual(new Set([201, 'refused']));
     expect(outcomes).toContainEqual({ kind: 'refused', refusal: { kind: 'exceeds', leftMinor: 300 } });
@@ -140,7 +140,7 @@ describe('a refund', () => {
     expect(await harness.change(refund('k', 301))).toEqual({ kind: 'payload_mismatch' });
   });
 
-  test('that the processor refuses fails, and frees its reservation', async () => {
+  test('fails if the processor refuses it, and frees its reservation', async () => {
     await harness.processor.inside.failNextChange(1, 'tok_declined');
     const refused = await harness.change(refund('k', 700));
     expect([statusOf(refused), bodyOf(refused)]).toMatchObject([402, { code: 'refund_failed' }]);
@@ -153,13 +153,13 @@ describe('a refund', () => {
     expect(statusOf(await harness.change(refund('b', 1000)))).toBe(201);
   });
 
-  test('that the processor has not answered is looked up and found', async () => {
+  test('is found by a look-up if the processor did not answer', async () => {
     await harness.processor.inside.failNextChange(1, 'tok_timeout_charged');
     expect(statusOf(await harness.change(refund('k', 300)))).toBe(201);
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('whose outcome is not known in time is 202, and is determined later without the client', async () => {
+  test('is answered 202 if its outcome is not known in time, and is settled later without the client', async () => {
     await harness.processor.inside.failNextChange(9, 'tok_timeout_charged');
     const { processor } = harness;
     const isCut = () => processor.sends(refund('k').operationId) > 0;
@@ -175,7 +175,7 @@ describe('a refund', () => {
     expect(await harness.change(refund('k', 300))).toMatchObject({ kind: 'replay', answer: { status: 202 } });
   });
 
-  test('that was declared not attempted but took effect is posted, and raises an alarm', async () => {
+  test('that took effect after it was declared not attempted is posted, and raises an alarm', async () => {
     const silent = {
       ...harness.processor,
       change: () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer')),
@@ -197,7 +197,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('whose callback arrived first: the owner only stores the answer', async () => {
+  test('is only answered by its owner if its callback arrived first', async () => {
     const early = {
       change: async (...call: Parameters<typeof harness.processor.change>) => {
         const outcome = await harness.processor.change(...call);
@@ -210,8 +210,8 @@ describe('a refund', () => {
     expect((await harness.typesOf(taken)).filter((type) => type === 'refund.completed')).toHaveLength(1);
   });
 
-  test('that was answered 202 keeps this answer under its key, whether its record is deleted or not', async () => {
-    await harness.processor.inside.failNextChange(1, 'tok_async'); // A transfer between banks, which takes weeks.
+  test('that was answered 202 keeps this answer under its key, even if its record is deleted', async () => {
+    await harness.processor.inside.failNextChange(1, 'tok_async'); // A bank transfer, which takes weeks.
     expect(statusOf(await harness.change(refund('k', 300)))).toBe(202);
     const { operationId } = refund('k');
     harness.clock.advance(9 * 24 * 60 * 60_000);
@@ -229,7 +229,7 @@ describe('a refund', () => {
     expect((await harness.chain(taken)).state.payment.amountRefundedMinor).toBe(300);
   });
 
-  test('whose record is lost is resumed by its own request, and by no other', async () => {
+  test('without its record is resumed by the same request only', async () => {
     await harness.dieAfterChange(refund('k', 300));
     harness.store.deleteRecord(refund('k').operationId);
     const reasoned = change(taken, 'k', { kind: 'refund', amountMinor: 300, reason: 'another' });
@@ -240,7 +240,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('whose record and reason are lost is compared without the reason', async () => {
+  test('without its record and its reason is compared without the reason', async () => {
     const reasoned = (reason: string, amountMinor = 300) => change(taken, 'k', { kind: 'refund', amountMinor, reason });
     await harness.dieAfterChange(reasoned('Returned by Ada'));
     harness.store.deleteRecord(refund('k').operationId);
@@ -253,13 +253,13 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('whose record is lost after its answer is not executed again under its key', async () => {
+  test('without its record is not executed again under its key if it was answered', async () => {
     await harness.change(refund('k', 300));
     harness.store.deleteRecord(refund('k').operationId);
     expect(await harness.change(refund('k', 300))).toMatchObject({ kind: 'key_expired' });
   });
 
-  test('whose record is lost before it was sent is only looked up after sixteen minutes, never sent', async () => {
+  test('without its record is only looked up after sixteen minutes, never sent', async () => {
     await harness.dieBeforeChange(refund('k', 300));
     harness.store.deleteRecord(refund('k').operationId);
     harness.clock.advance(16 * 60_000);
@@ -267,7 +267,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(0);
   });
 
-  test('whose record is lost while the processor refuses it does not store the refusal', async () => {
+  test('without its record does not store a refusal by the processor', async () => {
     await harness.processor.inside.failNextChange(9, 'tok_declined');
     const deleting = {
       change: async (...call: Parameters<typeof harness.processor.change>) => {
@@ -281,17 +281,17 @@ describe('a refund', () => {
     expect((await harness.typesOf(taken)).at(-1)).toBe('refund.pending');
   });
 
-  test('whose outcome a callback has recorded is answered without a call', async () => {
+  test('is answered without a call if a callback has recorded its outcome', async () => {
     await harness.dieAfterChange(refund('k', 300));
     await harness.deliver(callback('evt_known', harness.chargeOf(taken)));
     harness.clock.advance(26_000);
-    const unasked = () => Promise.reject(new Error('the processor is not asked'));
+    const unasked = () => Promise.reject(new Error('the processor must not be called'));
     const processor = { ...harness.processor, change: unasked, findChange: unasked };
     expect(statusOf(await harness.change(refund('k', 300), { processor }))).toBe(201);
   });
 
-  test('does not begin while the breaker is open, or in a deployment that does not call the processor of its payment', async () => {
-    const unready = new RetryableError('circuit_open', 'the processor is not called');
+  test('does not begin while the breaker is open, or in a deployment that does not call the payment’s processor', async () => {
+    const unready = new RetryableError('circuit_open', 'the processor must not be called');
     const closed = { ...harness.processor, ready: () => Promise.reject(unready) };
     await expect(harness.change(refund('k', 300), { processor: closed })).rejects.toBe(unready);
     const moved = { ...harness.processor, endpoint: 'https://elsewhere.example', account: 'other' };
@@ -300,7 +300,7 @@ describe('a refund', () => {
     expect((await harness.typesOf(taken)).at(-1)).toBe('payment.completed');
   });
 
-  test('that may have been sent is pending in a deployment that does not call the processor of its payment', async () => {
+  test('stays pending in a deployment that does not call the payment’s processor, if it may have been sent', async () => {
     await harness.dieAfterChange(refund('k', 300));
     harness.clock.advance(16 * 60_000);
     const moved = { ...harness.processor, endpoint: 'https://elsewhere.example', account: 'other' };
@@ -308,7 +308,7 @@ describe('a refund', () => {
     expect([statusOf(outcome), bodyOf(outcome)]).toMatchObject([202, { status: 'pending' }]);
   });
 
-  test('that was never sent fails in a deployment that does not call its processor, but only after the send window', async () => {
+  test('fails in a deployment that does not call the payment’s processor, if it was never sent and the send window has closed', async () => {
     await harness.processor.inside.failNextChange(1, 'tok_unauthorized');
     await expect(harness.change(refund('k', 300))).rejects.toBeInstanceOf(RetryableError);
     const moved = { ...harness.processor, endpoint: 'https://elsewhere.example', account: 'other' };
@@ -318,12 +318,12 @@ describe('a refund', () => {
     expect(statusOf(await harness.change(refund('k', 300), { processor: moved }))).toBe(409);
   });
 
-  test('that a callback reports too has one effect', async () => {
+  test('has one effect if a callback also reports it', async () => {
     await harness.change(refund('k', 300));
     expect(await harness.deliver(callback('evt_1', harness.chargeOf(taken)))).toMatchObject({ transitions: [] });
   });
 
-  test('whose owner crashed is finished by a retry, or by the resolver alone', async () => {
+  test('is finished by a retry, or by the resolver alone, if its owner crashed', async () => {
     for (const [key, finish] of [
       ['a', () => harness.change(refund('a', 100))],
       ['b', () => harness.resolveClaims()],
@@ -336,7 +336,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(200);
   });
 
-  test('that the processor postpones leaves the key usable, and no reservation', async () => {
+  test('leaves its key usable and no reservation if the processor postpones it', async () => {
     await harness.processor.inside.failNextChange(1, 'tok_rate_limited');
     await expect(harness.change(refund('k', 700))).rejects.toBeInstanceOf(RetryableError);
     expect(statusOf(await harness.change(refund('k', 700)))).toBe(201);
@@ -357,7 +357,7 @@ describe('a refund', () => {
   });
 });
 
-describe('any sequence of changes and callbacks, raced in pairs', () => {
+describe('any sequence of changes and callbacks, raced in pairs, keeps', () => {
   type Step =
     | { readonly do: 'capture' | 'refund'; readonly amountMinor: number; readonly key: number }
     | { readonly do: 'cancel'; readonly key: number }

@@ -15,13 +15,13 @@ import { BEYOND_LEASE_MS, everyRace, type Race } from './payment-story.ts';
 export interface ChangeSubject {
   readonly payment: CreatePayment;
   readonly change: ChangePayment;
-  /** What a rival asks for at the same time; the same change when it is left out. */
+  /** The rival's concurrent change. @default the same change */
   readonly rival?: ChangePayment;
-  /** @default in memory */
+  /** @default stores in memory */
   readonly stores?: Pick<WorldOptions, 'store' | 'storeFor'>;
 }
 
-/** A payment whose charge is there, and processes that change it. */
+/** A charged payment, and processes that change it. */
 class ChangeWorld extends World {
   readonly answers = new Map<string, Set<string>>();
   readonly #subject: ChangeSubject;
@@ -31,7 +31,7 @@ class ChangeWorld extends World {
     this.#subject = subject;
   }
 
-  /** One process takes the change, and may crash. */
+  /** Executes the change in one process, which may crash. */
   async attempt(name: string, asked: ChangePayment): Promise<Answer | undefined> {
     const ended = await this.process(name, (actor) => {
       const { store, effects, processor } = this.toolsOf(actor);
@@ -44,7 +44,7 @@ class ChangeWorld extends World {
     return answer;
   }
 
-  /** The resolver settles what was answered "not known yet"; of this payment alone, as others share the queues. */
+  /** Settles outcomes that were answered as unknown, for this payment only, because others share the queues. */
   async findOut(): Promise<void> {
     const { work, ...tools } = this.tools;
     const { paymentId } = this.#subject.payment;
@@ -74,12 +74,12 @@ class ChangeWorld extends World {
     const postings = transitions.flatMap((transition) => transition.postings);
     for (const transition of transitions) assertBalanced(transition.postings);
     const { currency } = payment;
-    if (refunded > captured) found.push(`I1: ${refunded} given back of ${captured}`);
-    if (netDebitMinor('refunds', currency, postings) > refunded) found.push('I2: more is posted than was given back');
+    if (refunded > captured) found.push(`I1: ${refunded} refunded of ${captured} captured`);
+    if (netDebitMinor('refunds', currency, postings) > refunded) found.push('I2: more is posted than was refunded');
     if (-netDebitMinor('merchant_payable', currency, postings) > captured)
-      found.push('I2: more is posted than captured');
-    if ([...this.answers.values()].some((answers) => answers.size > 1)) found.push('I3: different answers');
-    if (firstBrokenLink(systemDigest, transitions) !== undefined) found.push('I8: the chain is broken');
+      found.push('I2: more is posted than was captured');
+    if ([...this.answers.values()].some((answers) => answers.size > 1)) found.push('I3: different answers for one key');
+    if (firstBrokenLink(systemDigest, transitions) !== undefined) found.push('I8: the hash chain does not verify');
     if (!quiet) return found;
     if (netDebitMinor('processor_clearing', currency, postings) !== captured - refunded) {
       found.push('in quiet, the books differ from the processor’s');
@@ -90,7 +90,9 @@ class ChangeWorld extends World {
   }
 }
 
-/** First attempt, with the rival of the race; then the client's retry after the lease; then no more faults. */
+/**
+ * Runs the first attempt with the race's rival and the client's retry after the lease, and then lets the faults end.
+ */
 export function changeStory(make: () => ChangeSubject): Story<Race> {
   return async (faults, { rivalAt, leaseEnded }) => {
     const subject = make();
@@ -125,5 +127,5 @@ export function changeStory(make: () => ChangeSubject): Story<Race> {
   };
 }
 
-/** The calls of a change: readChain, claim, showCharge, change, commit. */
+/** One race for each call of a change: readChain, claim, showCharge, change, commit. */
 export const CHANGE_RACES = everyRace(5);

@@ -31,23 +31,23 @@ function given(...facts: readonly Fact[]): PaymentState {
 const pending = (refundId: string, amountMinor: number): Fact =>
   ({ ...refunded(refundId, amountMinor), status: 'pending' }) as Fact;
 
-describe('a refund of all that is left', () => {
+describe('a refund of the remaining amount', () => {
   const ofRest = (state: PaymentState) => decideChange({ kind: 'refund' }, OPERATION, state, NOW_MS);
 
-  test('is refused when nothing is left', () => {
+  test('is refused if nothing is left', () => {
     expect(ofRest(given(PAID, refunded('re_1', 1000)))).toEqual({ kind: 'exceeds', leftMinor: 0 });
   });
 
-  test('is refused when more is disputed than was left', () => {
+  test('is refused if more is disputed than was left', () => {
     expect(ofRest(given(PAID, refunded('re_1', 400), disputed('open')))).toEqual({ kind: 'exceeds', leftMinor: 0 });
   });
 
-  test('leaves what a lost dispute has taken', () => {
+  test('excludes the amount of a lost dispute', () => {
     const state = given(PAID, disputed('open', 300), disputed('lost', 300));
     expect(ofRest(state)).toMatchObject({ draft: { subject: { amountMinor: 700 } } });
   });
 
-  test('is refused when the payment has as many refunds as its processor can show', () => {
+  test('is refused if the payment has the maximum number of refunds that its processor can list', () => {
     const state = given(PAID);
     const of = (count: number): PaymentState => ({
       ...state,
@@ -58,7 +58,7 @@ describe('a refund of all that is left', () => {
   });
 });
 
-test('a hold that expires does not cancel a payment that waits for its payer', () => {
+test('an expired hold does not cancel a payment that waits for its payer', () => {
   const state = given({ kind: 'action_required', chargeId: 'ch_1', actionUrl: 'https://bank.example/approve' });
   const cancel = (reason?: 'expired') =>
     decideChange({ kind: 'cancel', ...(reason === undefined ? {} : { reason }) }, OPERATION, state, NOW_MS);
@@ -66,7 +66,7 @@ test('a hold that expires does not cancel a payment that waits for its payer', (
   expect(cancel()).toMatchObject({ kind: 'begin' });
 });
 
-test('a refund whose reason was erased is begun by its request, with any reason, and with no other amount', () => {
+test('a refund whose reason was erased is resumed by its request, with any reason but only with the same amount', () => {
   const begun = { kind: 'refund', refundId: 'r', chargeId: 'ch_1', amountMinor: 300, status: 'pending' } as const;
   const erased = { ...begun, createdAtMs: NOW_MS, commitment: new Uint8Array(32) };
   expect(isBegunBy(erased, { kind: 'refund', amountMinor: 300, reason: 'torn' })).toBe(true);
@@ -76,7 +76,7 @@ test('a refund whose reason was erased is begun by its request, with any reason,
   );
 });
 
-describe('right before it is sent', () => {
+describe('right before the send', () => {
   const shown: ProcessorCharge = {
     chargeId: 'ch_1',
     paymentId: ID,
@@ -99,7 +99,7 @@ describe('right before it is sent', () => {
     return maySend(order, { charge, chain: { state } as never });
   };
 
-  test('an earlier pending refund comes first when a dispute leaves too little for both', () => {
+  test('an earlier pending refund has priority if a dispute leaves too little for both', () => {
     const state = given(PAID, pending('re_1', 600), pending('re_2', 400), disputed('open', 300));
     expect(may('re_1', { kind: 'refund', amountMinor: 600 }, state)).toBe(true);
     expect(may('re_2', { kind: 'refund', amountMinor: 400 }, state)).toBe(false);
@@ -112,7 +112,7 @@ describe('right before it is sent', () => {
     ['succeeded', false],
     ['voided', false],
     ['declined', false],
-  ] as const)('a void of a charge that is %s: %s', (status, isSent) => {
+  ] as const)('a void of a charge that is %s may be sent: %s', (status, isSent) => {
     expect(may('can_1', { kind: 'void' }, given(), { ...shown, status })).toBe(isSent);
   });
 });

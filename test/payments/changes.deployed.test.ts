@@ -26,7 +26,7 @@ async function paid(key: string, body: Record<string, unknown> = {}): Promise<st
 
 const shown = async (payment: string) => (await api.send('GET', `/v1/payments/${payment}`)).json;
 
-/** Runs now what the schedule runs every minute. */
+/** Runs the scheduled resolver job immediately. */
 const resolve = () => runJob(aws, 'resolve');
 
 async function refundsAtProcessor(payment: string): Promise<readonly number[]> {
@@ -37,7 +37,7 @@ async function refundsAtProcessor(payment: string): Promise<readonly number[]> {
 }
 
 describe('the deployed API', () => {
-  test('captures a part once, and refunds at most the captured amount', async () => {
+  test('captures a partial amount once, and refunds at most the captured amount', async () => {
     const payment = await paid('change-capture', { capture: 'manual' });
     const captured = await change(payment, 'capture', 'c-1', { amount: 600 });
     expect([captured.status, captured.json['amount_captured']]).toEqual([200, 600]);
@@ -55,7 +55,7 @@ describe('the deployed API', () => {
     expect(await refundsAtProcessor(payment)).toEqual([250]);
   });
 
-  test('cancels a payment, which can then not be captured', async () => {
+  test('cancels a payment, which can then no longer be captured', async () => {
     const payment = await paid('change-cancel', { capture: 'manual' });
     const canceled = await change(payment, 'cancel', 'x-1');
     expect([canceled.status, canceled.json['status'], canceled.json['cancellation_reason']]).toEqual([
@@ -71,9 +71,9 @@ describe('the deployed API', () => {
     ]);
   });
 
-  test('allows one of two concurrent refunds of 70 out of 100, ten times', async () => {
+  test('accepts exactly one of two concurrent refunds of 70 out of 100, ten times', async () => {
     const rounds = Array.from({ length: 10 }, (_, round) => round);
-    // The race is that of a pair: more pairs at once would only make the processor's answers late.
+    // Each pair races alone: more concurrent pairs would only delay the processor's answers.
     await pMap(
       rounds,
       async (round) => {
@@ -97,7 +97,7 @@ describe('the deployed API', () => {
   });
 });
 
-describe('without any retry of the client', () => {
+describe('without a retry by the client', () => {
   test('a late success is returned to the payer', async () => {
     const answer = await api.pay({ key: 'sweep-late', body: { source: 'tok_callback_late_success' } });
     const { id } = answer.json['payment'] as { id: string };

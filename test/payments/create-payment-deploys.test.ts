@@ -26,7 +26,7 @@ describe('a deploy that changes the processor while a claim is open', () => {
     return { books, processor };
   };
 
-  test('makes no second charge at the new processor: a send to the old one is unknown there', async () => {
+  test('makes no second charge at the new processor, which cannot look up a send to the old one', async () => {
     const request = paymentRequest('moved');
     await harness.claimThenDie(request, true);
     harness.clock.advance(MINUTE);
@@ -55,8 +55,8 @@ describe('a deploy that changes the processor while a claim is open', () => {
   });
 });
 
-describe('a record that is lost', () => {
-  test('and restored by its owner during a rival’s look-up: the rival replays', async () => {
+describe('a lost record', () => {
+  test('that its owner restores during a rival’s look-up lets the rival replay', async () => {
     const request = paymentRequest('brought-back');
     const { promise: rivalLooks, resolve: looking } = Promise.withResolvers<void>();
     const { promise: ownerIsDone, resolve: done } = Promise.withResolvers<void>();
@@ -79,7 +79,7 @@ describe('a record that is lost', () => {
     expect(await rival).toMatchObject({ kind: 'replay' });
   });
 
-  test('after "unknown" was stored: a second, different answer is never given', async () => {
+  test('does not lead to a second, different answer after "unknown" was stored', async () => {
     const request = paymentRequest('unknown-then-lost');
     await harness.processor.inside.failNext(9, 'tok_timeout_not_charged');
     expect((await harness.answered(request)).status).toBe(202);
@@ -87,12 +87,12 @@ describe('a record that is lost', () => {
     expect(await harness.pay(request)).toEqual({ kind: 'key_expired', paymentId: request.paymentId });
   });
 
-  test('after "unknown" was stored, with any later transition: a different answer is still never given', async () => {
+  test('does not lead to a different answer after "unknown" was stored, whatever the later transition', async () => {
     const request = paymentRequest('unknown-corrected-lost');
     await harness.processor.inside.failNext(9, 'tok_timeout_not_charged');
     await harness.answered(request);
     const newest = (await harness.store.readPayment(request.paymentId))?.newest;
-    if (newest === undefined) throw new Error('the payment is there');
+    if (newest === undefined) throw new Error('the payment does not exist');
     const draft = { type: 'ledger.corrected' as const, payment: newest.payment, postings: [] };
     const corrected = nextTransition(systemDigest, newest, draft, requestedAt(harness.clock.nowMs()));
     const record = { operationId: storedOperationId('cor_1'), owner: ownerToken('operator'), recordedAtMs: 0 };
@@ -104,14 +104,14 @@ describe('a record that is lost', () => {
 });
 
 describe('an answer', () => {
-  test('has the same bytes for any order in which the store returns metadata', () => {
+  test('has the same bytes, in whatever order the store returns metadata', () => {
     const first = pendingTransition(paymentIdFor('order-of-keys'));
     const withMetadata = (metadata: Record<string, string>) =>
       creationAnswer(first.payment, { ...detailsOf(first), metadata });
     expect(withMetadata({ b: '2', a: '1' })).toEqual(withMetadata({ a: '1', b: '2' }));
   });
 
-  test('reports a decline as a decline, whatever its code at the processor', async () => {
+  test('reports a decline as a decline, whatever the processor’s code', async () => {
     const processor: Processor = {
       ...harness.processor,
       charge: async () => ({ kind: 'declined', failure: { code: 'not_attempted', message: 'no' } }),

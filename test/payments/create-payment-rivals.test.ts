@@ -26,9 +26,9 @@ beforeEach(() => {
   harness = new World();
 });
 
-describe('an owner that crashed', () => {
+describe('a crashed owner', () => {
   test.each([true, false])(
-    'with the charge made (%s): after the lease, the next owner determines the outcome',
+    'that charged (%s): after the lease, the next owner determines the outcome',
     async (charged) => {
       const request = paymentRequest(`died-${charged}`);
       await harness.claimThenDie(request, charged);
@@ -38,7 +38,7 @@ describe('an owner that crashed', () => {
     },
   );
 
-  test('with the charge made, at a processor without look-up: sending again with the same key determines the outcome', async () => {
+  test('that charged at a processor without look-up: sending again with the same key determines the outcome', async () => {
     harness = new World({ abilities: NO_LOOKUP });
     const request = paymentRequest('died-no-lookup');
     await harness.claimThenDie(request, true);
@@ -47,7 +47,7 @@ describe('an owner that crashed', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('without a retry for sixteen minutes: only looked up, never sent', async () => {
+  test('whose client retries after sixteen minutes: the charge is looked up, never sent', async () => {
     const request = paymentRequest('died-late');
     await harness.claimThenDie(request, false);
     harness.clock.advance(16 * MINUTE);
@@ -56,7 +56,7 @@ describe('an owner that crashed', () => {
     expect(harness.processor.charges(request.paymentId)).toEqual([]);
   });
 
-  test('without a retry for an hour: proven absent, not attempted', async () => {
+  test('whose client retries after an hour: the charge is proven absent, and reported as not attempted', async () => {
     const request = paymentRequest('died-absent');
     await harness.claimThenDie(request, false);
     harness.clock.advance(60 * MINUTE);
@@ -65,14 +65,14 @@ describe('an owner that crashed', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.failed']);
   });
 
-  test('without a retry for an hour, with an existing charge: found', async () => {
+  test('whose client retries after an hour: an existing charge is found', async () => {
     const request = paymentRequest('died-present');
     await harness.claimThenDie(request, true);
     harness.clock.advance(60 * MINUTE);
     expect((await harness.answered(request)).status).toBe(201);
   });
 
-  test('without a conclusive look-up: an operator decides', async () => {
+  test('whose charge has no conclusive look-up: an operator decides', async () => {
     harness = new World({ abilities: NO_LOOKUP });
     const request = paymentRequest('died-undecidable');
     await harness.claimThenDie(request, true);
@@ -82,7 +82,7 @@ describe('an owner that crashed', () => {
     expect(harness.processor.sends(request.paymentId)).toBe(1);
   });
 
-  test('with its record deleted: the payment itself is taken over', async () => {
+  test('whose record was deleted: the payment itself is taken over', async () => {
     const request = paymentRequest('died-deleted');
     await harness.claimThenDie(request, true);
     harness.store.deleteRecord(chargeOperation(request.paymentId));
@@ -90,7 +90,7 @@ describe('an owner that crashed', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('with its record deleted, and no retry for sixteen minutes: only looked up, never sent', async () => {
+  test('whose record was deleted, with a retry after sixteen minutes: the charge is looked up, never sent', async () => {
     const request = paymentRequest('died-deleted-late');
     await harness.claimThenDie(request, false);
     harness.store.deleteRecord(chargeOperation(request.paymentId));
@@ -99,18 +99,18 @@ describe('an owner that crashed', () => {
     expect(harness.processor.charges(request.paymentId)).toEqual([]);
   });
 
-  test('whose payment has an outcome meanwhile: the answer is made from it, without a call', async () => {
+  test('whose payment has received an outcome: the answer is derived from it, without a call', async () => {
     const request = paymentRequest('died-known');
     await harness.claimThenDie(request, false);
     const newest = (await harness.store.readPayment(request.paymentId))?.newest;
-    if (newest === undefined) throw new Error('the payment is there');
+    if (newest === undefined) throw new Error('the payment does not exist');
     const decision = decide({ kind: 'succeeded', chargeId: 'ch_1' }, stateAfter([newest]));
-    if (decision.kind !== 'append') throw new Error('the callback appends');
+    if (decision.kind !== 'append') throw new Error('the callback changed nothing');
     const completed = nextTransition(systemDigest, newest, decision.draft, requestedAt(harness.clock.nowMs()));
     const record = { operationId: storedOperationId('evt_1'), owner: ownerToken('callback'), recordedAtMs: 0 };
     await harness.store.recordEffect({ record, transitions: [completed] });
     harness.clock.advance(26 * SECOND);
-    const unasked = () => Promise.reject(new Error('the processor is not asked'));
+    const unasked = () => Promise.reject(new Error('the processor must not be called'));
     const processor = { ...harness.processor, charge: unasked, findCharge: unasked };
     expect((await harness.answered(request, { processor })).status).toBe(201);
   });
@@ -124,18 +124,21 @@ describe('an owner that crashed', () => {
     ['description', { description: 'Three shirts' }],
     ['metadata', { metadata: { order: '6736' } }],
     ['return_url', { returnUrl: 'https://shop.example/other' }],
-  ])('with its record deleted, and another %s: refused, and the same request is answered', async (_field, changed) => {
-    const notes = { description: 'Two shirts', metadata: { order: '6735' }, reference: 'r-1' };
-    const request = paymentRequest('died-deleted-mismatch', notes);
-    await harness.claimThenDie(request, true);
-    harness.store.deleteRecord(chargeOperation(request.paymentId));
-    expect(await harness.pay({ ...request, ...changed })).toEqual({ kind: 'payload_mismatch' });
-    expect((await harness.answered(request)).status).toBe(201);
-  });
+  ])(
+    'whose record was deleted, retried with another %s: it is refused, and the same request is answered',
+    async (_field, changed) => {
+      const notes = { description: 'Two shirts', metadata: { order: '6735' }, reference: 'r-1' };
+      const request = paymentRequest('died-deleted-mismatch', notes);
+      await harness.claimThenDie(request, true);
+      harness.store.deleteRecord(chargeOperation(request.paymentId));
+      expect(await harness.pay({ ...request, ...changed })).toEqual({ kind: 'payload_mismatch' });
+      expect((await harness.answered(request)).status).toBe(201);
+    },
+  );
 });
 
 describe('a released claim', () => {
-  test('without a retry in time ends as not attempted, without a call', async () => {
+  test('ends as not attempted if it is not retried in time, without a call', async () => {
     const request = paymentRequest('released', { source: 'tok_unauthorized' });
     await expect(harness.pay(request)).rejects.toBeInstanceOf(RetryableError);
     harness.clock.advance(16 * MINUTE);
@@ -144,13 +147,13 @@ describe('a released claim', () => {
     expect(harness.processor.sends(request.paymentId)).toBe(1);
   });
 
-  test('does not prove that nothing was sent if the owner failed in an unforeseen way', async () => {
+  test('does not prove that nothing was sent if the owner failed unexpectedly', async () => {
     const request = paymentRequest('bug');
     const buggy: Processor = {
       ...harness.processor,
       charge: async (order, limit) => {
         await harness.processor.charge(order, limit);
-        throw new TypeError('a bug in reading the answer');
+        throw new TypeError('the answer cannot be parsed');
       },
     };
     await expect(harness.pay(request, { processor: buggy })).rejects.toThrow('a bug');
@@ -159,14 +162,14 @@ describe('a released claim', () => {
 });
 
 describe('rivals', () => {
-  test('a callback that arrived first: the owner only stores the answer', async () => {
+  test('the owner only stores the answer if a callback arrived first', async () => {
     const request = paymentRequest('callback-first');
     const callback = harness.storeWithRival(async () => {
       const history = await harness.store.readPayment(request.paymentId);
-      if (history === undefined) throw new Error('the payment is there');
+      if (history === undefined) throw new Error('the payment does not exist');
       const { newest } = history;
       const decision = decide({ kind: 'succeeded', chargeId: 'ch_1' }, stateAfter([newest]));
-      if (decision.kind !== 'append') throw new Error('the callback appends');
+      if (decision.kind !== 'append') throw new Error('the callback changed nothing');
       const pending = nextTransition(systemDigest, newest, decision.draft, requestedAt(harness.clock.nowMs()));
       await harness.store.claim({
         record: {
@@ -189,15 +192,15 @@ describe('rivals', () => {
   const outcomeOfCallback = (request: CreatePayment, fact: ChargeFact) =>
     harness.storeWithRival(async () => {
       const newest = (await harness.store.readPayment(request.paymentId))?.newest;
-      if (newest === undefined) throw new Error('the payment is there');
+      if (newest === undefined) throw new Error('the payment does not exist');
       const decision = decide(fact, stateAfter([newest]));
-      if (decision.kind !== 'append') throw new Error('the callback appends');
+      if (decision.kind !== 'append') throw new Error('the callback changed nothing');
       const transition = nextTransition(systemDigest, newest, decision.draft, requestedAt(harness.clock.nowMs()));
       const record = { operationId: storedOperationId('evt_1'), owner: ownerToken('callback'), recordedAtMs: 0 };
       await harness.store.recordEffect({ record, transitions: [transition] });
     });
 
-  test('a callback with the outcome is newer than the answer of the owner, which appends nothing', async () => {
+  test('the owner’s answer appends nothing if a callback with the outcome is newer', async () => {
     const request = paymentRequest('callback-newer', { source: 'tok_declined' });
     const store = outcomeOfCallback(request, { kind: 'succeeded', chargeId: 'ch_1' });
     expect((await harness.answered(request, { store })).status).toBe(201);
@@ -208,7 +211,7 @@ describe('rivals', () => {
     ['automatic', 'payment.completed'],
     ['manual', 'payment.authorized'],
   ])(
-    'a callback that asks for the payer is older than money: the owner records it (%s capture)',
+    'the owner records money after an older callback that requires an action of the payer (%s capture)',
     async (capture, type) => {
       const request = paymentRequest(`callback-action-${capture}`, { capture });
       const actionUrl = 'https://bank.example/approve';
@@ -219,7 +222,7 @@ describe('rivals', () => {
     },
   );
 
-  test('a refusal by the owner is not recorded after a callback that asks for the payer', async () => {
+  test('a refusal by the owner is not recorded after a callback that requires an action of the payer', async () => {
     const request = paymentRequest('callback-action-declined', { source: 'tok_declined' });
     const actionUrl = 'https://bank.example/approve';
     const store = outcomeOfCallback(request, { kind: 'action_required', chargeId: 'ch_1', actionUrl });
@@ -228,7 +231,7 @@ describe('rivals', () => {
     expect(await harness.store.inquiries()).toMatchObject([{ waitsFor: 'payer' }]);
   });
 
-  test('money that the owner took after a callback reported a refusal is queued to be returned', async () => {
+  test('money that the owner charged after a callback reported a refusal is queued for return', async () => {
     const request = paymentRequest('callback-refused');
     const failure = { code: 'declined', message: 'No.' };
     const store = outcomeOfCallback(request, { kind: 'declined', chargeId: 'ch_1', failure });
@@ -244,7 +247,7 @@ describe('rivals', () => {
     expect((await harness.typesOf(request)).at(-1)).toBe('payment.completed');
   });
 
-  test('a lease that ended while its owner was slow: all get the answer of the new owner', async () => {
+  test('a slow owner whose lease ended gets the answer of the new owner, as all others do', async () => {
     const request = paymentRequest('slow-owner');
     let winner: Awaited<ReturnType<World['answered']>> | undefined;
     const slow = harness.storeWithRival(async () => {
@@ -257,7 +260,7 @@ describe('rivals', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('a record deleted while its owner ran: the answer is stored nevertheless', async () => {
+  test('an owner stores its answer even if its record was deleted in the meantime', async () => {
     const request = paymentRequest('deleted-under-way');
     const deleting = harness.storeWithRival(async () => harness.store.deleteRecord(chargeOperation(request.paymentId)));
     const first = await harness.answered(request, { store: deleting });
@@ -266,7 +269,7 @@ describe('rivals', () => {
   });
 
   test.each(['tok_declined', 'tok_nobody'])(
-    'a record deleted while its owner was refused: the refusal is not stored, because a rival may have sent (%s)',
+    'a refusal is not stored if the owner’s record was deleted, because a rival may have sent (%s)',
     async (source) => {
       const request = paymentRequest('deleted-and-refused', { source });
       const deleting = harness.storeWithRival(async () =>
@@ -278,7 +281,7 @@ describe('rivals', () => {
     },
   );
 
-  test('a record deleted while its owner found that nothing was sent: this is not stored, because a rival may have sent', async () => {
+  test('"nothing was sent" is not stored if the owner’s record was deleted, because a rival may have sent', async () => {
     const request = paymentRequest('deleted-and-absent');
     await harness.claimThenDie(request, false);
     harness.clock.advance(60 * MINUTE);
@@ -287,7 +290,7 @@ describe('rivals', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created']);
   });
 
-  test.each([-5, 5])('a worker whose clock is off by %d minutes changes only which request waits', async (minutes) => {
+  test.each([-5, 5])('a clock skew of %d minutes changes only which request waits', async (minutes) => {
     const request = paymentRequest(`skew-${minutes}`);
     const other = skewed(harness.clock, minutes * MINUTE);
     const disturbed = harness.storeWithRival(async () => {
@@ -300,7 +303,7 @@ describe('rivals', () => {
   });
 });
 
-describe('the commit queues', () => {
+describe('the queue entries of a commit', () => {
   const committedBy = async (request: CreatePayment) => {
     const commits: Commit[] = [];
     const store = {
@@ -325,8 +328,8 @@ describe('the commit queues', () => {
   });
 });
 
-describe('the hold of a charge that only its owner knows of', () => {
-  test('is voided, when another charge of the same operation was recorded first', async () => {
+describe('a hold that only its owner knows', () => {
+  test('is voided if another charge of the same operation was recorded first', async () => {
     const request = paymentRequest('two-holds', { capture: 'manual' });
     const { inside } = harness.processor;
     const store = harness.storeWithRival(async () => {
@@ -341,9 +344,12 @@ describe('the hold of a charge that only its owner knows of', () => {
   });
 });
 
-describe('a charge without a result that only its owner knows of', () => {
+describe('a charge without a result that only its owner knows', () => {
   const HOUR = 60 * MINUTE;
-  /** Another charge of the same operation is recorded first. @returns the owner's charge, for which no callback comes */
+  /**
+   * Records another charge of the same operation first. @returns the id of the owner's charge, which never gets a
+   * callback
+   */
   const withAnotherCharge = async (source: string) => {
     const request = paymentRequest(`beside-${source}`, { source });
     const { inside } = harness.processor;
@@ -360,7 +366,7 @@ describe('a charge without a result that only its owner knows of', () => {
     harness.processor.charges(paymentIdFor(`beside-${source}`)).map(({ status, refunds }) => [status, refunds.length]);
 
   test.each(['tok_async', 'tok_action'])(
-    'is looked at until it has one: late money of %s is returned',
+    'is looked up until it has a result, and late money of %s is returned',
     async (source) => {
       const chargeId = await withAnotherCharge(source);
       harness.clock.advance(26 * HOUR);
@@ -376,7 +382,7 @@ describe('a charge without a result that only its owner knows of', () => {
     },
   );
 
-  test('is looked at no more once it was refused', async () => {
+  test('is no longer looked up after a refusal', async () => {
     const chargeId = await withAnotherCharge('tok_async');
     await harness.processor.inside.correct(chargeId, { status: 'declined' });
     await harness.resolveFor(60);
@@ -385,7 +391,7 @@ describe('a charge without a result that only its owner knows of', () => {
 });
 
 describe('the claim of an enclosing order', () => {
-  test('opens the send window: a payment that begins after its end is not sent', async () => {
+  test('starts the send window: a payment that begins after its end is not sent', async () => {
     const claimedAtMs = harness.clock.nowMs() - 16 * MINUTE;
     const request = { ...paymentRequest('order-late'), claimedAtMs };
     const { status, body } = await harness.answered(request);
@@ -397,7 +403,7 @@ describe('the claim of an enclosing order', () => {
 describe('a reference', () => {
   const withReference = (key: string, source = 'tok_ok') => paymentRequest(key, { reference: 'order-7', source });
 
-  test('that a rival with the same key has just claimed is not in use by another payment', async () => {
+  test('is not reported as used by another payment if a rival with the same key has just claimed it', async () => {
     const request = withReference('ref-0');
     const first = await harness.answered(request);
     let claims = 0;
@@ -405,7 +411,7 @@ describe('a reference', () => {
       ...harness.storeMethods(),
       claim: async (claim: Parameters<typeof harness.store.claim>[0]) => {
         claims += 1;
-        // The rival's record is still locked by its transaction; its reference can be read.
+        // The rival's transaction still locks the record, but its reference is readable.
         if (claims === 1) return { kind: 'reference_taken' as const, paymentId: request.paymentId };
         return harness.store.claim(claim);
       },
@@ -413,19 +419,19 @@ describe('a reference', () => {
     expect(await harness.answered(request, { store })).toEqual({ ...first, kind: 'replay' });
   });
 
-  test('in use is refused, with the payment that has it', async () => {
+  test('is refused while another payment has it, with that payment’s id', async () => {
     const first = withReference('ref-1');
     await harness.answered(first);
     expect(await harness.pay(withReference('ref-2'))).toEqual({ kind: 'reference_used', paymentId: first.paymentId });
   });
 
-  test('of a payment in progress is in use', async () => {
+  test('of a payment in progress cannot be reused', async () => {
     const first = withReference('ref-3');
     await harness.claimThenDie(first, true);
     expect(await harness.pay(withReference('ref-4'))).toEqual({ kind: 'reference_used', paymentId: first.paymentId });
   });
 
-  test('of a failed payment is free again, for one payment', async () => {
+  test('of a failed payment can be reused by one payment', async () => {
     await harness.answered(withReference('ref-5', 'tok_declined'));
     const second = withReference('ref-6');
     expect((await harness.answered(second)).status).toBe(201);

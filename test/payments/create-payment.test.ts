@@ -18,8 +18,8 @@ beforeEach(() => {
   harness = new World();
 });
 
-describe('the processor answers', () => {
-  test('charged: 201, one charge, one transition with its postings', async () => {
+describe('the answer to a payment request', () => {
+  test('is 201 for a charge, with one charge and one transition with its postings', async () => {
     const request = paymentRequest('yes', { reference: 'order-1', description: 'shirts', metadata: { order: '1' } });
     const { status, body } = await harness.answered(request);
     expect(status).toBe(201);
@@ -43,12 +43,12 @@ describe('the processor answers', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.completed']);
   });
 
-  test('authorized: 201, nothing captured yet', async () => {
+  test('is 201 for an authorization, with nothing captured', async () => {
     const { status, body } = await harness.answered(paymentRequest('manual', { capture: 'manual' }));
     expect([status, body['status'], body['amount_captured']]).toEqual([201, 'requires_capture', 0]);
   });
 
-  test('declined: 402 is final and replayed', async () => {
+  test('is a final 402 for a decline, and is replayed', async () => {
     const request = paymentRequest('declined', { source: 'tok_declined' });
     const first = await harness.answered(request);
     expect([first.status, first.body['code']]).toEqual([402, 'payment_failed']);
@@ -56,20 +56,20 @@ describe('the processor answers', () => {
     expect(harness.processor.sends(request.paymentId)).toBe(1);
   });
 
-  test('that the request is invalid: final, because no money can have moved', async () => {
+  test('is final if the processor calls the request invalid, because no money can have moved', async () => {
     const request = paymentRequest('rejected', { source: 'tok_nobody' });
     expect((await harness.answered(request)).status).toBe(402);
     expect((await harness.answered(request)).kind).toBe('replay');
   });
 
-  test('with an error, then charged: sent again within the same request', async () => {
+  test('is 201 for a charge after an error of the processor, which is retried within the request', async () => {
     const request = paymentRequest('flaky', { source: 'tok_flaky' });
     expect((await harness.answered(request)).status).toBe(201);
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
   test.each(['tok_timeout_charged', 'tok_timeout_not_charged', 'tok_malformed'])(
-    'nothing (%s): the outcome is determined',
+    'follows from a look-up if the processor’s answer is missing or malformed (%s)',
     async (source) => {
       const request = paymentRequest(source, { source });
       expect((await harness.answered(request)).status).toBe(201);
@@ -78,7 +78,7 @@ describe('the processor answers', () => {
   );
 
   test.each(['tok_rate_limited', 'tok_unauthorized'])(
-    'with a postponement (%s): the claim is released, and the key stays usable',
+    'is an error that releases the claim if the processor postpones the charge (%s), and the key stays usable',
     async (source) => {
       const request = paymentRequest(source, { source });
       await expect(harness.pay(request)).rejects.toBeInstanceOf(RetryableError);
@@ -91,7 +91,7 @@ describe('the processor answers', () => {
     },
   );
 
-  test('nothing, twice: 202 is stored and always replayed, although the outcome is known later', async () => {
+  test('is 202 after two sends without an answer, and is replayed although the outcome is known later', async () => {
     const request = paymentRequest('unknown');
     await harness.processor.inside.failNext(9, 'tok_timeout_not_charged');
     const first = await harness.answered(request);
@@ -101,7 +101,7 @@ describe('the processor answers', () => {
     expect(harness.processor.sends(request.paymentId)).toBe(2);
   });
 
-  test('declined after an unanswered send: the look-up must confirm it', async () => {
+  test('is a decline after an unanswered send only if the look-up confirms it', async () => {
     const request = paymentRequest('refusal-after-ambiguity');
     let sends = 0;
     const moody: Processor = {
@@ -109,7 +109,7 @@ describe('the processor answers', () => {
       charge: async (order, limit) => {
         sends += 1;
         if (sends > 1) return { kind: 'declined', failure: { code: 'card_declined', message: 'no' } };
-        // The charge happens, and its answer is lost.
+        // The charge takes effect, and its answer is lost.
         await harness.processor.charge(order, limit);
         throw new AmbiguousError('processor_timeout', 'no answer');
       },
@@ -121,7 +121,7 @@ describe('the processor answers', () => {
     expect((await harness.answered(request, { processor: moody })).status).toBe(201);
   });
 
-  test('declined after an unanswered send, without a look-up that confirms it: unknown, not failed', async () => {
+  test('is unknown, not failed, for a decline after an unanswered send that no look-up confirms', async () => {
     let sends = 0;
     const moody: Processor = {
       ...harness.processor,
@@ -136,7 +136,7 @@ describe('the processor answers', () => {
   });
 });
 
-describe('the circuit breaker is open', () => {
+describe('while the circuit breaker is open', () => {
   test('nothing is claimed, and the key stays unused', async () => {
     const request = paymentRequest('open');
     await harness.processor.inside.goDown();
@@ -156,8 +156,8 @@ describe('the circuit breaker is open', () => {
   });
 });
 
-describe('the same key', () => {
-  test('with another body: refused, and the stored answer stays unchanged', async () => {
+describe('a repeated idempotency key', () => {
+  test('is refused with another body, and the stored answer stays unchanged', async () => {
     const request = paymentRequest('mismatch');
     const first = await harness.answered(request);
     const other = { ...request, amountMinor: 5, fingerprint: { version: 1, sha256: systemDigest.sha256('other') } };
@@ -165,7 +165,7 @@ describe('the same key', () => {
     expect(await harness.answered(request)).toEqual({ ...first, kind: 'replay' });
   });
 
-  test('claimed by newer code with another fingerprint rule: left to the newer code', async () => {
+  test('is left to newer code if that code claimed it under another fingerprint rule', async () => {
     const request = paymentRequest('newer');
     await harness.answered({
       ...request,
@@ -174,7 +174,7 @@ describe('the same key', () => {
     await expect(harness.pay(request)).rejects.toMatchObject({ code: 'fingerprint_version_unknown' });
   });
 
-  test('while the first request runs: in progress; with another body: refused', async () => {
+  test('is in progress while the first request runs, and is refused with another body', async () => {
     const request = paymentRequest('running');
     await harness.claimThenDie(request, true);
     expect(await harness.pay(request)).toMatchObject({ kind: 'in_progress' });
@@ -182,7 +182,7 @@ describe('the same key', () => {
     expect(await harness.pay(other)).toEqual({ kind: 'payload_mismatch' });
   });
 
-  test('under another tenant is another payment', async () => {
+  test('is another payment under another tenant', async () => {
     const mine = paymentRequest('shared');
     const theirs = paymentRequest('shared', {
       tenantId: tenantId('ten_b'),
@@ -191,18 +191,18 @@ describe('the same key', () => {
     expect([(await harness.answered(mine)).kind, (await harness.answered(theirs)).kind]).toEqual(['first', 'first']);
   });
 
-  test('is answered from the process without any call', async () => {
+  test('is answered from memory without any call', async () => {
     const request = paymentRequest('warm');
     const replays = new ProcessReplayCache();
     await harness.answered(request, { replays });
     const dead = new Proxy({} as PaymentStore, {
       get: () => () => {
-        throw new Error('a warm replay calls nothing');
+        throw new Error('a warm replay called a dependency');
       },
     });
     const unready: Processor = {
       ...harness.processor,
-      ready: () => Promise.reject(new Error('a warm replay calls nothing')),
+      ready: () => Promise.reject(new Error('a warm replay called a dependency')),
     };
     const outcome = await harness.pay(request, { replays, store: dead, processor: unready });
     expect(outcome).toMatchObject({ kind: 'replay', source: 'cache' });
@@ -212,7 +212,7 @@ describe('the same key', () => {
     });
   });
 
-  test('past its retention: refused with the payment’s id, in a warm and a cold process, and nothing is charged', async () => {
+  test('is refused with the payment’s id after its retention, in a warm and in a cold process, without a charge', async () => {
     const request = paymentRequest('old');
     const replays = new ProcessReplayCache();
     await harness.answered(request, { replays });
@@ -220,7 +220,7 @@ describe('the same key', () => {
     const expired = { kind: 'key_expired', paymentId: request.paymentId };
     expect(await harness.pay(request, { replays })).toEqual(expired);
     expect(await harness.pay(request)).toEqual(expired);
-    // Time to live has taken the record too: transition 1 still refuses.
+    // Time to live has also deleted the record. Transition 1 still refuses the key.
     harness.store.deleteRecord(chargeOperation(request.paymentId));
     expect(await harness.pay(request)).toEqual(expired);
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);

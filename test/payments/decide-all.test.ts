@@ -26,7 +26,7 @@ function sum(parts: readonly { readonly amountMinor: number }[]): number {
 
 const AMOUNTS = [1000, 1000, 600, 1500];
 
-/** Anything that a processor can show next, also what contradicts what it showed before. */
+/** Applies a random change to a charge at the processor, which may contradict its earlier state. */
 function change(charge: Books, dice: Dice): void {
   const { chargeId, refunds, disputes } = charge;
   const isUntouched = refunds.length + disputes.length === 0;
@@ -70,7 +70,7 @@ function change(charge: Books, dice: Dice): void {
   }
 }
 
-/** What the chain has posted of the charge. Minor units. */
+/** Returns the posted amount of the charge. Minor units. */
 function postedOf({ chargeId }: Books, { transitions }: PaymentChain): number {
   const ofCharge = transitions.filter(({ subject, payment }) => {
     const about = subject !== undefined && 'chargeId' in subject ? subject.chargeId : payment.chargeId;
@@ -80,7 +80,10 @@ function postedOf({ chargeId }: Books, { transitions }: PaymentChain): number {
   return legs.reduce((total, leg) => total + (leg.direction === 'debit' ? leg.amountMinor : -leg.amountMinor), 0);
 }
 
-/** @returns what was wrong after some read of the processor’s books; undefined when nothing was */
+/**
+ * Runs a random sequence of changes and reads. @returns the first difference between the books and the postings, or
+ * undefined
+ */
 function wrongIn(seed: number): string | undefined {
   const dice = new Dice(seed, 'books');
   const charges = [newCharge('ch_1', true), newCharge('ch_2', dice.chance(0.3))];
@@ -89,7 +92,7 @@ function wrongIn(seed: number): string | undefined {
     const ofStep = dice.named(`step ${step}`);
     const charge = ofStep.pick(charges);
     change(charge, ofStep);
-    // Not every callback arrives.
+    // Some callbacks are lost.
     if (ofStep.chance(0.25)) continue;
     const read = decideAll(systemDigest, charge, chain, { occurredAtMs: OCCURRED_AT_MS, cause: BY_RUN });
     // A contradiction raises an alarm and waits for an operator.
@@ -103,14 +106,14 @@ function wrongIn(seed: number): string | undefined {
     const heldMinor = charge.capturedMinor - goneMinor;
     const postedMinor = postedOf(charge, chain);
     if (postedMinor !== heldMinor) {
-      return `seed ${seed}, step ${step}: ${charge.chargeId} holds ${heldMinor}, and ${postedMinor} is posted`;
+      return `seed ${seed}, step ${step}: the processor holds ${heldMinor} of ${charge.chargeId}, but ${postedMinor} is posted`;
     }
   }
   return undefined;
 }
 
 describe('the processor’s books of a charge', () => {
-  test('are posted once they were read, or contradict what was posted', () => {
+  test('are posted as soon as they are read, or contradict the postings', () => {
     const wrong = Array.from({ length: SEQUENCES }, (_, index) => wrongIn(index + 1)).filter(
       (each) => each !== undefined,
     );
@@ -121,9 +124,9 @@ describe('the processor’s books of a charge', () => {
     ['more', { capturedMinor: 1500 }],
     ['less', { capturedMinor: 600 }],
     ['none', { status: 'declined', capturedMinor: 0 }],
-    ['none, as before it was taken', { status: 'authorized', capturedMinor: 0 }],
+    ['none, as before the charge', { status: 'authorized', capturedMinor: 0 }],
     ['another currency', { currency: 'USD' }],
-  ] as const)('of late money that was recorded contradict it when they show %s', (_what, shown) => {
+  ] as const)('contradict recorded late money if they show %s', (_what, shown) => {
     const taken: Books = { ...newCharge('ch_2', false), status: 'succeeded', capturedMinor: 1000 };
     const occasion = { occurredAtMs: OCCURRED_AT_MS, cause: BY_RUN };
     const first = chainOf([pendingTransition(id)]);

@@ -17,7 +17,7 @@ import { CREDENTIALS, createTables, dynamoDbClient, emulatedAws } from '../suppo
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { completedRecord, openRecord, outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
-/** What happens to one call of the SDK: nothing, an error instead of it, or an error after it took effect. */
+/** The fault of one SDK call: none, an error before the call, or an error after it took effect. */
 type Strike = 'pass' | { readonly instead: () => Error } | { readonly after: () => Error };
 
 const OWNER_B = ownerToken('owner-b');
@@ -33,7 +33,7 @@ const freshId = (): PaymentId => {
   return paymentIdFor(`faults-${keys}`);
 };
 
-/** A store whose calls get the given faults in order. After the last fault, all calls pass. */
+/** Returns a store whose calls consume the given faults in order. Further calls succeed. */
 function storeStruckBy(...strikes: readonly Strike[]): PaymentStore {
   const client = new DynamoDBClient({
     endpoint: emulatedAws().awsEndpoint,
@@ -66,23 +66,23 @@ const commitOf = (id: PaymentId) => ({
 });
 
 describe('a claim', () => {
-  test('whose response was lost is recognized: the same token is sent again', async () => {
+  test('is recognized by its request token if its response was lost', async () => {
     const id = freshId();
     expect(await storeStruckBy({ after: timedOut }).claim(claimOf(id))).toEqual({ kind: 'claimed' });
     expect(calls).toEqual(['TransactWriteItemsCommand', 'TransactWriteItemsCommand']);
   });
 
-  test('that was never received is sent again', async () => {
+  test('is sent again if it was never received', async () => {
     const id = freshId();
     expect(await storeStruckBy({ instead: timedOut }).claim(claimOf(id))).toEqual({ kind: 'claimed' });
   });
 
-  test('gets through bounded throttling', async () => {
+  test('survives a limited number of throttled calls', async () => {
     const four = Array.from({ length: 4 }, () => ({ instead: throttled }));
     expect(await storeStruckBy(...four).claim(claimOf(freshId()))).toEqual({ kind: 'claimed' });
   });
 
-  test('gives up on lasting throttling, and reports that nothing was applied', async () => {
+  test('fails after lasting throttling, and reports that nothing was applied', async () => {
     const id = freshId();
     const ever = Array.from({ length: 9 }, () => ({ instead: throttled }));
     await expect(storeStruckBy(...ever).claim(claimOf(id))).rejects.toMatchObject({
@@ -94,7 +94,7 @@ describe('a claim', () => {
     expect(await storeStruckBy().readPayment(id)).toBeUndefined();
   });
 
-  test('gives up on a silent store, and reports that it may have been applied', async () => {
+  test('fails if the store does not answer, and reports that it may have been applied', async () => {
     const ever = Array.from({ length: 9 }, () => ({ instead: timedOut }));
     await expect(storeStruckBy(...ever).claim(claimOf(freshId()))).rejects.toMatchObject({
       name: 'AmbiguousError',
@@ -102,7 +102,7 @@ describe('a claim', () => {
     });
   });
 
-  test('that conflicts with a rival’s transaction reads the rival’s record instead of retrying', async () => {
+  test('reads the rival’s record instead of retrying after a conflict with the rival’s transaction', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     const rival = { ...claimOf(id), record: openRecord(id, { owner: OWNER_B }) };
@@ -111,7 +111,7 @@ describe('a claim', () => {
     expect(calls).toEqual(['TransactWriteItemsCommand', 'GetItemCommand']);
   });
 
-  test('that conflicts with a rival’s commit trusts none of its items before the commit has ended', async () => {
+  test('trusts no item of a rival’s conflicting commit before that commit has ended', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     const rival = { ...claimOf(id), record: openRecord(id, { owner: OWNER_B }) };
@@ -119,26 +119,26 @@ describe('a claim', () => {
     expect(await store.claim(rival)).toEqual({ kind: 'record_exists', record: openRecord(id) });
   });
 
-  test('that conflicts with a rival that then fails continues', async () => {
+  test('continues after a conflict with a rival that then fails', async () => {
     const store = storeStruckBy({ instead: () => transactionConflict(2) });
     expect(await store.claim(claimOf(freshId()))).toEqual({ kind: 'claimed' });
   });
 
-  test('whose first request is still in progress waits for it', async () => {
+  test('waits for its own first request if that is still in progress', async () => {
     const store = storeStruckBy({ instead: transactionInProgress });
     expect(await store.claim(claimOf(freshId()))).toEqual({ kind: 'claimed' });
   });
 });
 
 describe('a commit', () => {
-  test('whose response was lost is recognized as our own, and is applied once', async () => {
+  test('is recognized as the owner’s if its response was lost, and is applied once', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     expect(await storeStruckBy({ after: timedOut }).commit(commitOf(id))).toEqual({ kind: 'committed' });
     expect(await storeStruckBy().listTransitions(id, { afterSequence: 0, limit: 9 })).toHaveLength(2);
   });
 
-  test('whose response was lost is recognized by its owner too, without the request token', async () => {
+  test('is recognized by its owner without the request token, too', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     await storeStruckBy().commit(commitOf(id));
@@ -146,7 +146,7 @@ describe('a commit', () => {
     expect(await storeStruckBy().listTransitions(id, { afterSequence: 0, limit: 9 })).toHaveLength(2);
   });
 
-  test('in conflict with another transaction is retried', async () => {
+  test('is retried after a conflict with another transaction', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     const store = storeStruckBy({ instead: () => transactionConflict(2) }, { instead: transactionInProgress });
@@ -157,13 +157,13 @@ describe('a commit', () => {
 describe('a takeover', () => {
   const takeover = (id: PaymentId) => ({ stale: openRecord(id), owner: OWNER_B, leaseExpiresAtMs: 99 });
 
-  test('whose response was lost is recognized as our own', async () => {
+  test('is recognized as the owner’s if its response was lost', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     expect(await storeStruckBy({ after: timedOut }).takeOver(takeover(id))).toEqual({ kind: 'taken' });
   });
 
-  test('in conflict with a transaction is retried', async () => {
+  test('is retried after a conflict with a transaction', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     expect(await storeStruckBy({ instead: writeConflict }).takeOver(takeover(id))).toEqual({ kind: 'taken' });
@@ -171,7 +171,7 @@ describe('a takeover', () => {
 });
 
 describe('a read', () => {
-  test('is retried, and then reports that the store cannot be read', async () => {
+  test('is retried, and then reports that the store is unreadable', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     expect(await storeStruckBy({ instead: timedOut }).readRecord(chargeOperation(id))).toEqual(openRecord(id));

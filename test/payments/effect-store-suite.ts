@@ -18,7 +18,7 @@ export interface EffectStoreUnderTest {
 const T0 = Date.UTC(2026, 2, 1, 12);
 const PAGE = { afterSequence: 0, limit: 9 };
 
-/** The contract of the store of effects, over DynamoDB in memory and over its API. */
+/** Describes the contract of the effect store, over DynamoDB in memory and over its API. */
 export function describeEffectStore(name: string, make: () => Promise<EffectStoreUnderTest>): void {
   let made = 0;
   let effects: EffectStore & OrphanStore;
@@ -51,7 +51,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
   const sequences = async () =>
     (await effects.listTransitions(id, PAGE)).map(({ sequence, type }) => `${sequence} ${type}`);
 
-  describe(`the ${name} store of effects`, () => {
+  describe(`the ${name} effect store`, () => {
     const orphan = (): OrphanedCallback => ({
       operationId: event,
       event: { processorName: 'memory', mode: 'test', eventId: 'evt_1', type: 'charge.succeeded', chargeId: 'ch_9' },
@@ -59,7 +59,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       receivedAtMs: T0,
     });
 
-    test('records an effect with its transitions, all or nothing, and once', async () => {
+    test('records an effect with its transitions once, completely or not at all', async () => {
       const pending = await claimed();
       const first = completed(pending, { kind: 'succeeded', chargeId: 'ch_1' });
       const second = completed(first, {
@@ -90,7 +90,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       expect(await sequences()).toHaveLength(2);
     });
 
-    test('refuses an occupied place in the chain, and then writes nothing', async () => {
+    test('refuses an occupied sequence number, and then writes nothing', async () => {
       const pending = await claimed();
       const taken = completed(pending, { kind: 'succeeded', chargeId: 'ch_1' });
       await effects.recordEffect({ record: record(), transitions: [taken] });
@@ -106,7 +106,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       expect(await effects.waiting('own', ALL_DUE)).not.toContainEqual(late.orphan);
     });
 
-    test('records one of many concurrent effects', async () => {
+    test('records exactly one of many concurrent effects', async () => {
       const pending = await claimed();
       const transitions = [completed(pending, { kind: 'succeeded', chargeId: 'ch_1' })];
       const owners = Array.from({ length: 12 }, (_, index) => ownerToken(`owner-${index}`));
@@ -127,7 +127,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       expect(await effects.readEffect(event)).toEqual(record({ request }));
     });
 
-    test('stores an orphan with its record until it is adopted', async () => {
+    test('stores an orphan with its record until a payment adopts it', async () => {
       const { paymentId: _none, ...nobodys } = record();
       await effects.recordEffect({ record: nobodys, transitions: [], orphan: orphan() });
       expect(await effects.waiting('own', ALL_DUE)).toContainEqual(orphan());
@@ -137,7 +137,7 @@ export function describeEffectStore(name: string, make: () => Promise<EffectStor
       expect(await effects.waiting('own', ALL_DUE)).not.toContainEqual(orphan());
     });
 
-    test('gives up an orphan permanently', async () => {
+    test('abandons an orphan permanently', async () => {
       await effects.recordEffect({ record: record(), transitions: [], orphan: orphan() });
       await effects.giveUp(orphan());
       await effects.giveUp(orphan());

@@ -4,7 +4,9 @@ import { findOut } from '../../lambdas/payments/use/find-out.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
-/** The chain is read for `readMs` before a send. @returns the timeouts of the sends, in milliseconds */
+/**
+ * Simulates a read of the chain that takes `readMs` before a send. @returns the timeouts of the sends, in milliseconds
+ */
 async function sendsAfterSlowRead({
   claimedMsAgo,
   readMs,
@@ -33,15 +35,15 @@ async function sendsAfterSlowRead({
   return timeouts;
 }
 
-test('a slow read of the chain before a send shortens the send, so that time is left for the commit', async () => {
+test("a slow read of the chain before a send shortens the send's timeout, so that time is left for the commit", async () => {
   expect(await sendsAfterSlowRead({ readMs: 4_000, leftMs: 10_000 })).toEqual([3_000]);
 });
 
-test('nothing is sent when a slow read of the chain has left no time for it', async () => {
+test('nothing is sent if a slow read of the chain leaves no time for it', async () => {
   expect(await sendsAfterSlowRead({ readMs: 6_500, leftMs: 10_000 })).toEqual([]);
 });
 
-test('nothing is sent when the send window has closed during a slow read of the chain', async () => {
+test('nothing is sent if the send window closes during a slow read of the chain', async () => {
   const claimedMsAgo = SEND_WINDOW_MS - 1_000;
   expect(await sendsAfterSlowRead({ claimedMsAgo, readMs: 2_000, leftMs: 20_000 })).toEqual([]);
 });

@@ -11,8 +11,8 @@ export interface KilledPayment extends Pick<PaymentPost, 'body'> {
 }
 
 /**
- * Makes a payment, and kills its process after the charge. A process that answered before the kill, as on a busy machine, was not killed
- * at its work: then another payment is made.
+ * Creates a payment and kills its process after the charge. Retries with another payment if the process answered before
+ * the kill, as it may on a slow machine.
  */
 export async function killedPayment(aws: LocalAws, body: Record<string, unknown>): Promise<KilledPayment> {
   const api = new ApiClient(aws, aws.apiKey);

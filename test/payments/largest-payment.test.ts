@@ -17,18 +17,18 @@ import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
 const id = paymentIdFor('largest');
 const KILOBYTE = 1_024;
-/** DynamoDB's limits (Amazon DynamoDB developer guide, "Quotas"). */
+/** DynamoDB's limits in bytes (Amazon DynamoDB developer guide, "Quotas"). */
 const [ITEM_BYTES, TRANSACTION_BYTES] = [400 * KILOBYTE, 4 * KILOBYTE * KILOBYTE];
-/** Of SQS, until 2025, and of a queue that was made before. */
+/** The limit of an SQS message in bytes until 2025, which older queues keep. */
 const MESSAGE_BYTES = 256 * KILOBYTE;
-/** An answer of a function (AWS Lambda developer guide, "Lambda quotas"). */
+/** The limit of a function's answer in bytes (AWS Lambda developer guide, "Lambda quotas"). */
 const ANSWER_BYTES = 6 * KILOBYTE * KILOBYTE;
-/** The longest page of a list. */
+/** The maximum page size of a list. */
 const PAGE = 100;
-/** The longest id of an object at a processor. */
+/** Returns the longest possible id of a processor's object. */
 const long = (text: string) => text.padEnd(255, '_');
 
-/** More disputes than a payment can hold, each with ids as long as they can be and with a fee in a currency of its own. */
+/** A charge with more disputes than a payment can hold, with the longest ids and with fees in 180 currencies. */
 const charge: ProcessorCharge = {
   chargeId: long('ch'),
   paymentId: id,
@@ -56,7 +56,7 @@ describe('the largest payment', () => {
     return decideAll(systemDigest, charge, before, occasion);
   };
 
-  test('fits into the rows and the transactions of DynamoDB, an event of the bus, a message of SQS, and a page of a list', () => {
+  test('fits into DynamoDB’s rows and transactions, an event of the bus, an SQS message, and a page of a list', () => {
     let chain = chainOf([pendingTransition(id)]);
     const parts: Transition[][] = [];
     for (let isMore = true; isMore; ) {
@@ -69,7 +69,7 @@ describe('the largest payment', () => {
     expect(Math.max(...all.map(rowBytes))).toBeLessThan(ITEM_BYTES / 2);
     const together = parts.map((part) => part.reduce((sum, each) => sum + rowBytes(each), 0));
     expect(Math.max(...together)).toBeLessThan(TRANSACTION_BYTES - ITEM_BYTES);
-    // The relay parks what DynamoDB’s Stream tells of a row, at most with its row before.
+    // The relay parks the Stream record of a row, with at most its old and its new image.
     const records = all.map((each) => 2 * JSON.stringify(marshall(keptItem(transitionRow(each)))).length);
     expect(Math.max(...records)).toBeLessThan(MESSAGE_BYTES);
     const events = all.map((each) => JSON.stringify(eventOf(systemDigest, each, detailsOf(chain.first))).length);
@@ -78,7 +78,7 @@ describe('the largest payment', () => {
     expect(PAGE * Math.max(...shown)).toBeLessThan(ANSWER_BYTES - KILOBYTE * KILOBYTE);
   });
 
-  test('takes no further dispute, which is a contradiction', () => {
+  test('refuses further disputes as a contradiction', () => {
     const first = chainOf([pendingTransition(id)]);
     const { transitions } = decided(first);
     const { payment } = transitions.at(-1) ?? first.newest;

@@ -18,7 +18,7 @@ const PROBE = 'ledger-probe';
 let lambda: LambdaClient;
 let directory: string;
 
-/** A function with the role of the payments function that tries the requested actions. */
+/** A function with the role of the payments function, which tries the requested actions. */
 beforeAll(async () => {
   const { awsEndpoint, region, paymentsFunction } = localAws();
   lambda = new LambdaClient({ endpoint: awsEndpoint, region, credentials: CREDENTIALS });
@@ -57,7 +57,7 @@ async function zipped(source: string): Promise<Uint8Array> {
   return readFileSync(archive);
 }
 
-/** @returns `done`, or the name of the error */
+/** Tries an action under the role. @returns `done`, or the name of the error */
 async function attempt(action: string, table: string): Promise<unknown> {
   const { Payload } = await lambda.send(
     new InvokeCommand({ FunctionName: PROBE, Payload: JSON.stringify({ action, table }) }),
@@ -67,7 +67,7 @@ async function attempt(action: string, table: string): Promise<unknown> {
 
 describe('the role of the payments function', () => {
   test.each(['update', 'delete', 'batch', 'put', 'update-in-transaction', 'delete-in-transaction'])(
-    'is denied to %s a row of the Ledger',
+    'cannot %s a row of the Ledger',
     async (action) => {
       expect(await attempt(action, localAws().tables.ledger)).toBe('AccessDeniedException');
     },
@@ -78,11 +78,11 @@ describe('the role of the payments function', () => {
     expect(await attempt('read', localAws().tables.ledger)).toBe('done');
   });
 
-  test('may not append to the activity log, which it has no part in', async () => {
+  test('may not append to the activity log', async () => {
     expect(await attempt('put-activity-in-transaction', localAws().tables.ledger)).toBe('AccessDeniedException');
   });
 
-  test('reaches its own kinds of records and of rows of the Ledger, and no others', async () => {
+  test('may access only its own kinds of records and Ledger rows', async () => {
     const { idempotency, ledger } = localAws().tables;
     expect(await attempt('put-own-record', idempotency)).toBe('done');
     expect(await attempt('put-record-of-order', idempotency)).toBe('AccessDeniedException');
@@ -90,7 +90,7 @@ describe('the role of the payments function', () => {
     expect(await attempt('read-activity', ledger)).toBe('AccessDeniedException');
   });
 
-  test('reaches its own kinds of rows of the Registry and no others', async () => {
+  test('may access only its own kinds of Registry rows', async () => {
     const { registry } = localAws().tables;
     expect(await attempt('read-key', registry)).toBe('done');
     expect(await attempt('put-row', registry)).toBe('AccessDeniedException');
@@ -98,7 +98,7 @@ describe('the role of the payments function', () => {
     expect(await attempt('put-in-transaction', registry)).toBe('AccessDeniedException');
   });
 
-  test('may neither scan the Ledger nor delete an idempotency record nor touch the Views', async () => {
+  test('may not scan the Ledger, delete an idempotency record, or access the Views', async () => {
     expect(await attempt('scan', localAws().tables.ledger)).toBe('AccessDeniedException');
     expect(await attempt('delete', localAws().tables.idempotency)).toBe('AccessDeniedException');
     expect(await attempt('read', localAws().tables.views)).toBe('AccessDeniedException');

@@ -18,7 +18,9 @@ interface Probe {
   readonly table: string;
 }
 
-/** Runs inside Lambda, under the role that it was given: tries one action on a table and says how it went. */
+/**
+ * Tries one action on a table, inside Lambda and under the function's role. Returns `done` or the name of the error.
+ */
 export async function handler({ action, table }: Probe): Promise<string> {
   try {
     await perform(action, table);
@@ -74,6 +76,6 @@ async function perform(action: string, table: string): Promise<unknown> {
         }),
       );
     default:
-      throw new Error(`there is no action ${action}`);
+      throw new Error(`unknown action ${action}`);
   }
 }

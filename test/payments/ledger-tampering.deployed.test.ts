@@ -10,7 +10,7 @@ const { awsEndpoint: endpoint, region, tables } = localAws();
 const access = { endpoint, region, credentials: CREDENTIALS };
 
 test.each(['removed', 'overwritten'])(
-  'a row of the Ledger that is %s by hand is reported, and parked unchanged',
+  'a Ledger row that is %s by hand is reported, and parked unchanged',
   async (how) => {
     const { Stacks = [] } = await new CloudFormationClient(access).send(
       new DescribeStacksCommand({ StackName: StackName.service }),
@@ -18,10 +18,11 @@ test.each(['removed', 'overwritten'])(
     const outputs = Stacks[0]?.Outputs ?? [];
     const QueueUrl = outputs.find(({ OutputKey }) => OutputKey === StackOutput.parkedRecordsQueue)?.OutputValue;
     const client = DynamoDBDocumentClient.from(dynamoDbClient());
-    // An unrelated row, so that no payment of another test is touched.
+    // An unrelated row, so that the payments of other tests are not affected.
     const Key = { pk: `NOTE#${how}`, sk: 'T#000001' };
     await client.send(new PutCommand({ TableName: tables.ledger, Item: { ...Key, amountMinor: 1000 } }));
-    // IAM allows a put inside a transaction. Only the condition of the code, which is missing here, keeps it from overwriting.
+    // IAM allows a put inside a transaction. Only a condition in the code prevents the overwrite, and this call omits
+    // the condition.
     const overwriting = { Put: { TableName: tables.ledger, Item: { ...Key, amountMinor: 1 } } };
     await (how === 'removed'
       ? client.send(new DeleteCommand({ TableName: tables.ledger, Key }))

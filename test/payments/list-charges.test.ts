@@ -3,7 +3,7 @@ import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
 
 const asOperator = { headers: { Authorization: `Bearer ${OPERATOR_KEY}`, 'Payonce-Tenant': 'ten_desk/test' } };
 
-test('an operator sees what the processor has for a payment whose outcome is unknown, and nothing is changed', async () => {
+test('an operator sees the processor’s charges of a payment with an unknown outcome, and the read changes nothing', async () => {
   const api = new Api();
   const id = await api.paid('k', { source: 'tok_async', amount: 1500 });
   const { inside } = api.processor;
@@ -16,7 +16,7 @@ test('an operator sees what the processor has for a payment whose outcome is unk
   expect((await api.get(`/v1/payments/${id}`)).body).toMatchObject({ status: 'processing' });
 });
 
-test('a payment of another tenant, and one that does not exist, are not found', async () => {
+test('payments of another tenant and payments that do not exist are not found', async () => {
   const api = new Api();
   const id = await api.paid('k');
   const headers = { ...asOperator.headers, 'Payonce-Tenant': 'ten_other/test' };

@@ -4,7 +4,7 @@ import { IntakeSite, SHOP } from '../intake/intake-site.ts';
 import { fc } from '../support/properties.ts';
 import { Api } from '../world/api.ts';
 
-/** Names that libraries and the language look for in an object. */
+/** Property names that libraries and the language look up on objects. */
 const INSPECTED = [
   ...Object.getOwnPropertyNames(Object.prototype).filter((name) => name !== '__proto__'),
   'prototype',
@@ -23,15 +23,15 @@ const INSPECTED = [
 const TEXTS = ['x', 'Object', 'Map', 'Set', '{}', 'null'];
 
 const metadata = fc.dictionary(fc.constantFrom(...INSPECTED), fc.constantFrom(...TEXTS), { maxKeys: 8 });
-/** Each name alone, and all together. */
+/** Metadata with each name alone, and with all names together. */
 const EACH = [...INSPECTED.map((name) => ({ [name]: 'x' })), Object.fromEntries(INSPECTED.map((name) => [name, 'x']))];
 const examples = EACH.map((each) => [each] as [Record<string, string>]);
 
 const sorted = (of: object) =>
   Object.fromEntries(Object.entries(of).sort(([left], [right]) => (left < right ? -1 : 1)));
 
-describe('metadata with names that libraries inspect', () => {
-  test('are stored and read back over HTTP, in the payment, its list and its event', async () => {
+describe('metadata whose names libraries look up', () => {
+  test('is stored and read back over HTTP, in the payment, its list and its event', async () => {
     const api = new Api();
     let keys = 0;
     await fc.assert(
@@ -50,7 +50,7 @@ describe('metadata with names that libraries inspect', () => {
     );
   });
 
-  test('are stored and read back over every transport of events', async () => {
+  test('is stored and read back over every event transport', async () => {
     const site = new IntakeSite();
     const api = new Api({}, site.world);
     api.registerKey('sk_test_of_the_tenant_ten_shop', { tenantId: SHOP.tenantId });
@@ -76,11 +76,11 @@ describe('metadata with names that libraries inspect', () => {
   });
 });
 
-/** JSON.parse makes a property of it, and libraries then a prototype. */
+/** JSON.parse creates a property with this name, which libraries may turn into a prototype. */
 describe('metadata with the name __proto__', () => {
   const NAMED = '{"__proto__":"x"}';
 
-  test('are refused over HTTP, and the payment is not made', async () => {
+  test('is refused over HTTP without a payment', async () => {
     const reply = await new Api().post(`{"amount":1000,"currency":"EUR","source":"tok_ok","metadata":${NAMED}}`);
     expect(reply).toMatchObject({
       status: 400,
@@ -88,7 +88,7 @@ describe('metadata with the name __proto__', () => {
     });
   });
 
-  test('park an event, over every transport', async () => {
+  test('parks its event, over every transport', async () => {
     const site = new IntakeSite();
     const body = JSON.stringify({ ...site.request(), metadata: 0 }).replace('"metadata":0', `"metadata":${NAMED}`);
     await site.deliver([site.inQueue(body), site.onSubject(body), site.onBus(JSON.parse(body))]);

@@ -14,7 +14,7 @@ import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 const RECORDED_AT_MS = 1_772_366_400_000;
 const PAID: Fact = { kind: 'succeeded', chargeId: 'ch_1' };
 
-/** What becomes known of a refund of a paid payment. */
+/** Returns the fact of a refund of a paid payment. */
 export function refunded(refundId: string, amountMinor: number, failed = false): Fact {
   const refund = { kind: 'refund', refundId, chargeId: 'ch_1', amountMinor, createdAtMs: RECORDED_AT_MS } as const;
   return failed
@@ -22,7 +22,7 @@ export function refunded(refundId: string, amountMinor: number, failed = false):
     : { ...refund, status: 'succeeded' };
 }
 
-/** What becomes known of a dispute. */
+/** Returns the fact of a dispute. */
 export function disputed(status: 'open' | 'won' | 'lost', amountMinor = 1000): Fact {
   return {
     kind: 'dispute',
@@ -34,7 +34,7 @@ export function disputed(status: 'open' | 'won' | 'lost', amountMinor = 1000): F
   };
 }
 
-/** What the Ledger has of a payment of 10.00 EUR that was paid, and of what became known of it then. */
+/** Returns the transitions of a paid payment of 10.00 EUR, followed by those of `facts`. */
 export function chainOfPaid(
   key: string,
   metadata: Readonly<Record<string, string>>,
@@ -45,13 +45,13 @@ export function chainOfPaid(
   for (const fact of [PAID, ...facts]) {
     const newest = chain.at(-1);
     const decision = decide(fact, stateAfter(chain));
-    invariant(newest !== undefined && decision.kind === 'append', 'each fact must cause a transition');
+    invariant(newest !== undefined && decision.kind === 'append', 'the fact causes no transition');
     chain.push(nextTransition(systemDigest, newest, decision.draft, requestedAt(newest.occurredAtMs + 900)));
   }
   return chain;
 }
 
-/** The Ledger with these transitions of one payment. */
+/** Returns a Ledger with these transitions of one payment. */
 export function ledgerOf(chain: readonly Transition[]): Pick<PaymentStore, 'listTransitions'> {
   return {
     listTransitions: async (id, { afterSequence }) =>
@@ -59,16 +59,16 @@ export function ledgerOf(chain: readonly Transition[]): Pick<PaymentStore, 'list
   };
 }
 
-/** The events of such a payment, as a consumer reads them. */
+/** Returns the events of such a payment, as a consumer reads them. */
 export function eventsOfPaid(...paid: Parameters<typeof chainOfPaid>): readonly PaymentEventOf[] {
   return eventsOf(systemDigest, chainOfPaid(...paid)).map((detail) => {
     const read = readEvent(nameOfEvent(detail.event), detail);
-    invariant(read.kind === 'event', 'an event of ours is readable');
+    invariant(read.kind === 'event', 'the event is unreadable');
     return read.event as PaymentEventOf;
   });
 }
 
-/** Its hash is wrong, and is not read here. */
+/** Replaces the metadata without updating the hash, which these tests do not check. */
 function withMetadata(first: Transition, metadata: Readonly<Record<string, string>>): Transition {
   return { ...first, first: { ...detailsOf(first), metadata } };
 }

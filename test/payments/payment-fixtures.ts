@@ -34,7 +34,7 @@ export function paymentIdFor(key: string, tenant = 'ten_fixture'): PaymentId {
   });
 }
 
-/** A request for 10.00 EUR, unless `changes` says otherwise. */
+/** Returns a request for 10.00 EUR, unless `changes` say otherwise. */
 export function paymentRequest(key: string, changes: Partial<CreatePayment> = {}): CreatePayment {
   const body = { amount: 1000, currency: 'EUR', source: 'tok_ok', ...changes };
   return {
@@ -108,13 +108,13 @@ export function pendingTransition(paymentId: PaymentId, reference?: string): Tra
 
 export function outcomeTransition(newest: Transition, fact: Fact): Transition {
   const decision = decide(fact, stateAfter([newest]));
-  invariant(decision.kind === 'append', 'the fact must cause a transition');
+  invariant(decision.kind === 'append', 'the fact causes no transition');
   return nextTransition(systemDigest, newest, decision.draft, requestedAt(T0 + 900));
 }
 
 const STEP: Readonly<Record<ChangeKind, string>> = { capture: 'capture', cancel: 'cancel', refund: 'refunds' };
 
-/** A change of a payment, as its route would ask for it. */
+/** Returns a change of a payment, as its route would build it. */
 export function change(payment: CreatePayment, key: string, command: ChangeCommand): ChangePayment {
   const { paymentId, tenantId: owner, mode } = payment;
   const parsed = parseIdempotencyKey([key]);

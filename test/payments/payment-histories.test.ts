@@ -31,14 +31,14 @@ const engine =
   ({ source = 'tok_ok', ...variant }: Variant = {}): MakeWorld =>
   (plan) => ({ world: new PaymentWorld({ plan, ...variant }), request: paymentRequest('history', { source }) });
 
-/** claim, charge, commit. */
+/** One race for each call of a payment: claim, charge, commit. */
 const RACES = everyRace(3);
 const survey = (make: MakeWorld, options: SurveyOptions<Race>) =>
   surveyFaults(paymentStory(make), { races: RACES, ...options });
 
 /**
- * The common handler without protection: it looks whether the key was seen, charges, and saves. It checks and then acts; the answer,
- * the charge and the posting are three writes.
+ * The common handler without protection: it checks whether the key was seen, charges, and then saves. The answer, the
+ * charge and the posting are three separate writes.
  */
 class NaiveWorld extends PaymentWorld {
   readonly #answers = new Map<string, Answer>();
@@ -92,13 +92,13 @@ describe('a payment, its retry and a rival keep every guarantee', () => {
     }
   });
 
-  test('with every pair of faults at every two calls', async () => {
+  test('with every pair of faults at any two calls', async () => {
     const { histories, findings } = await survey(engine(), { faults: 2, oneOf: 149 });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(4_000, { slice: 35 }));
   });
 
-  test('with every three faults, without a rival', async () => {
+  test('with every combination of three faults, without a rival', async () => {
     const { histories, findings } = await survey(engine(), { faults: 3, races: [{}], oneOf: 59 });
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(1_000, { slice: 14 }));
@@ -116,7 +116,7 @@ describe('the same histories detect', () => {
     );
   });
 
-  test('a new key at the processor for every attempt', async () => {
+  test('a new processor key for every attempt', async () => {
     let attempts = 0;
     const freshKeys = (processor: Processor): Processor => ({
       ...processor,
@@ -128,7 +128,7 @@ describe('the same histories detect', () => {
     expect(await broken({ processor: freshKeys }, 'I1')).toContain('I1');
   });
 
-  test('a timeout that is treated as a failure', async () => {
+  test('a timeout treated as a failure', async () => {
     const hasty = (processor: Processor): Processor => ({
       ...processor,
       charge: async (order, limit) => {
@@ -136,14 +136,14 @@ describe('the same histories detect', () => {
           return await processor.charge(order, limit);
         } catch (error) {
           if (!(error instanceof AmbiguousError)) throw error;
-          return { kind: 'declined', failure: { code: 'timeout', message: 'it took too long' } };
+          return { kind: 'declined', failure: { code: 'timeout', message: 'the charge timed out' } };
         }
       },
     });
     expect(await broken({ processor: hasty }, 'I4')).toContain('I4');
   });
 
-  test('an answer that is saved separately from its effect', async () => {
+  test('an answer saved separately from its effect', async () => {
     const apart = (store: PaymentStore): PaymentStore => ({
       ...store,
       commit: async ({ record, expects, transition }) => {
@@ -165,7 +165,7 @@ describe('the same histories detect', () => {
     expect(await broken({ store: apart }, 'I4')).toContain('I4');
   });
 
-  test('a write without a fence and without a check of its place in the chain', async () => {
+  test('a write without a fence and without a check of its sequence number', async () => {
     const unfenced = (store: PaymentStore): PaymentStore => ({
       ...store,
       commit: async (commit) => {

@@ -6,7 +6,7 @@ import type { WorldOptions } from '../world/world.ts';
 import { paymentIdFor, paymentRequest } from './payment-fixtures.ts';
 import { everyRace, type MakeWorld, PaymentWorld, paymentStory } from './payment-story.ts';
 
-/** Concurrent worlds. They share no item. */
+/** The number of concurrent worlds. They share no item. */
 const AT_ONCE = 8;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
@@ -15,7 +15,7 @@ beforeAll(async () => {
   tables = await createTables('interleavings');
 });
 
-/** A history of its own payment on the shared tables. */
+/** Builds a world with its own payment on the shared tables. */
 function worldOn(stores: Pick<WorldOptions, 'store' | 'storeFor'>): MakeWorld {
   return (plan) => {
     histories += 1;
@@ -40,8 +40,8 @@ describe('a payment, its retry and a rival on the DynamoDB API keep every guaran
     expect(found.histories).toBeGreaterThan(whole(150, { slice: 8 }));
   });
 
-  // Every pair with every rival is run on the memory store, which the same suite proves.
-  test('with pairs of faults at every two calls of the store and the processor, alone and with a takeover', async () => {
+  // The memory store, which the same suite tests, runs every pair with every rival.
+  test('with pairs of faults at any two calls of the store and the processor, alone and with a takeover', async () => {
     const { store } = storesOn(tables);
     const make = worldOn({ store });
     const races = [{}, { rivalAt: 2, leaseEnded: true }, { rivalAt: 3, leaseEnded: true }];

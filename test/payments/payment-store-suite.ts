@@ -9,13 +9,13 @@ import { completedRecord, openRecord, outcomeTransition, paymentIdFor, pendingTr
 
 export interface StoreUnderTest {
   readonly store: PaymentStore;
-  /** Removes a record, like time to live. */
+  /** Removes a record, as time to live does. */
   readonly deleteRecord: (paymentId: PaymentId) => Promise<void>;
 }
 
 const OWNER_B = ownerToken('owner-b');
 
-/** The contract of the payment store, over DynamoDB in memory and over its API. */
+/** Describes the contract of the payment store, over DynamoDB in memory and over its API. */
 export function describePaymentStore(name: string, make: () => Promise<StoreUnderTest>): void {
   let made = 0;
   let underTest: StoreUnderTest;
@@ -76,7 +76,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.readRecord(chargeOperation(id))).toBeUndefined();
     });
 
-    test('writes a lost record again without its transition', async () => {
+    test('restores a lost record without its transition', async () => {
       await claimed();
       await underTest.deleteRecord(id);
       const record = openRecord(id, { owner: OWNER_B });
@@ -84,7 +84,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.readRecord(chargeOperation(id))).toEqual(record);
     });
 
-    test('is refused if the reference is in use, names its holder and writes nothing', async () => {
+    test('is refused if the reference is in use, returns its holder and writes nothing', async () => {
       const reference = `order-${made}-${process.pid}`;
       await claimed(reference);
       const other = paymentIdFor(`suite-other-${process.pid}-${made}`);
@@ -98,7 +98,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.readRecord(chargeOperation(other))).toBeUndefined();
     });
 
-    test('replaces the holder of a reference only while it still holds it', async () => {
+    test('replaces the holder of a reference only if the holder has not changed', async () => {
       const reference = `order-${made}-${process.pid}`;
       await claimed(reference);
       const second = paymentIdFor(`suite-second-${process.pid}-${made}`);
@@ -114,7 +114,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
     });
   });
 
-  /** The store's clock tells when a record is changed in place. */
+  /** The store's clock sets the time of a change in place. */
   const CHANGED = { changedAtMs: expect.any(Number) };
   const taken = (how: { readonly released?: true } = {}) => ({
     ...openRecord(id, { owner: OWNER_B, leaseExpiresAtMs: 99 }),
@@ -140,7 +140,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(outcome).toEqual({ kind: 'changed', record: completedRecord(id) });
     });
 
-    test('of a released claim removes the release: the new owner may send', async () => {
+    test('removes the release of a released claim, so that the new owner may send', async () => {
       await claimed();
       await store.release(chargeOperation(id), openRecord(id).owner);
       const stale = openRecord(id, { released: true, leaseExpiresAtMs: 0 });
@@ -159,7 +159,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.readPayment(id)).toEqual({ first: pendingTransition(id), newest });
     });
 
-    test('by an owner that was taken over is fenced, and writes nothing', async () => {
+    test('is fenced after a takeover, and writes nothing', async () => {
       await claimed();
       await store.takeOver({ stale: openRecord(id), owner: OWNER_B, leaseExpiresAtMs: 99 });
       expect(await completed()).toEqual({
@@ -169,7 +169,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.listTransitions(id, { afterSequence: 0, limit: 10 })).toEqual([pendingTransition(id)]);
     });
 
-    test('after a rival’s commit is fenced, and returns the stored answer', async () => {
+    test('is fenced after a rival’s commit, and returns the stored answer', async () => {
       await claimed();
       await store.takeOver({ stale: openRecord(id), owner: OWNER_B, leaseExpiresAtMs: 99 });
       const theirs = completedRecord(id, { owner: OWNER_B });
@@ -177,7 +177,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await completed()).toEqual({ kind: 'fenced', record: theirs });
     });
 
-    test('with a deleted record writes it again unless a rival has', async () => {
+    test('restores a deleted record unless a rival has restored it', async () => {
       await claimed();
       await underTest.deleteRecord(id);
       expect(await completed()).toEqual({ kind: 'fenced', record: undefined });
@@ -192,11 +192,11 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       });
     });
 
-    test('with an occupied place in the chain leaves the claim open', async () => {
+    test('leaves the claim open if its sequence number is occupied', async () => {
       await claimed();
       const pending = pendingTransition(id);
       const newest = outcomeTransition(pending, { kind: 'unknown' });
-      // A callback appended an outcome: here through a claim of another operation that carries it.
+      // Another operation's claim carries the outcome here, in place of a callback that appended it.
       const callback = openRecord(paymentIdFor(`suite-callback-${process.pid}-${made}`));
       expect(await store.claim({ record: callback, pending: newest })).toEqual({ kind: 'claimed' });
       expect(await completed()).toEqual({ kind: 'transition_exists' });
@@ -240,7 +240,7 @@ export function describePaymentStore(name: string, make: () => Promise<StoreUnde
       expect(await store.listTransitions(id, { afterSequence: 1, limit: 10 })).toEqual(all.slice(1));
     });
 
-    test('a payment that was never written is not found', async () => {
+    test('an unknown payment is not found', async () => {
       expect(await store.readRecord(chargeOperation(id))).toBeUndefined();
       expect(await store.readPayment(id)).toBeUndefined();
       expect(await store.listTransitions(id, { afterSequence: 0, limit: 10 })).toEqual([]);

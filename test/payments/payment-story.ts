@@ -12,7 +12,7 @@ import { World, type WorldOptions } from '../world/world.ts';
 /** The result of one attempt for the client. */
 export type Seen =
   | { readonly kind: 'answered'; readonly answer: Answer }
-  /** 409 or 422: no stored answer; the engine's reason. */
+  /** 409 or 422 without a stored answer, with the engine's reason. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** 503, or no answer at all. */
   | { readonly kind: 'unanswered'; readonly error: Error };
@@ -23,9 +23,9 @@ export interface Mutation {
   readonly processor?: (processor: Processor) => Processor;
 }
 
-/** Processes that take one payment: the engine, and the base class of what it is compared with. */
+/** Processes that execute one payment: the engine, and the base class of handlers to compare it with. */
 export class PaymentWorld extends World {
-  /** Every answer that a client was given. */
+  /** All answers that clients received. */
   readonly answers: Answer[] = [];
   readonly #mutation: Mutation;
 
@@ -34,7 +34,7 @@ export class PaymentWorld extends World {
     this.#mutation = mutation;
   }
 
-  /** One process handles the request. */
+  /** Handles the request in one process. */
   protected async handle(actor: Actor, request: CreatePayment, clock: Clock): Promise<Seen> {
     const { store, processor, ...tools } = this.toolsOf(actor);
     const { store: breakStore = same, processor: breakProcessor = same } = this.#mutation;
@@ -44,21 +44,21 @@ export class PaymentWorld extends World {
     return { kind: 'refused', reason: outcome.kind };
   }
 
-  /** How many sets of postings the books hold for the payment. */
+  /** Counts the payment's sets of postings. */
   protected async postingSets(request: CreatePayment): Promise<number> {
     return (await this.transitionsOf(request)).filter(({ postings }) => postings.length > 0).length;
   }
 
-  /** Further violations, which only the engine's own records show. */
+  /** Lists further violations, which only the engine's own records show. */
   protected async more(request: CreatePayment): Promise<readonly string[]> {
     const transitions = await this.transitionsOf(request);
     const found: string[] = [];
-    if (firstBrokenLink(systemDigest, transitions) !== undefined) found.push('I8: the chain is broken');
+    if (firstBrokenLink(systemDigest, transitions) !== undefined) found.push('I8: the hash chain does not verify');
     if (!isForward(transitions)) found.push('I6: the payment moved backwards');
     return found;
   }
 
-  /** One process takes the request, and may crash. */
+  /** Executes the request in one process, which may crash. */
   async attempt(name: string, request: CreatePayment, clock: Clock = this.clock): Promise<Seen> {
     const ended = await this.process(name, (actor) => this.handle(actor, request, clock));
     if ('error' in ended) return { kind: 'unanswered', ...ended };
@@ -66,7 +66,7 @@ export class PaymentWorld extends World {
     return ended.result;
   }
 
-  /** The guarantees that are violated at this moment. */
+  /** Lists the currently violated guarantees. */
   async violations(request: CreatePayment): Promise<readonly string[]> {
     const found: string[] = [];
     const money = this.taken(request);
@@ -80,12 +80,12 @@ export class PaymentWorld extends World {
       if (postingSets !== 1) found.push(`I4: answered 201 with ${postingSets} sets of postings`);
     }
     if (this.answers.some(({ status }) => status === 402 || status === 409) && money > 0) {
-      found.push('I4: answered that nothing was charged, and something was');
+      found.push('I4: answered that nothing was charged, but something was');
     }
     return [...found, ...(await this.more(request))];
   }
 
-  /** Faults have ended: the client retries until it has its stored answer. */
+  /** Ends the faults, and retries like a client until there is a stored answer. */
   async settle(request: CreatePayment): Promise<Answer | undefined> {
     this.plan.calm();
     for (let round = 0; round < 4; round += 1) {
@@ -97,14 +97,16 @@ export class PaymentWorld extends World {
   }
 }
 
-/** A rival acts right before one call of the first attempt; without a number there is none. */
+/** A rival that acts right before the call `rivalAt` of the first attempt, if it is given. */
 export interface Race {
   readonly rivalAt?: number;
-  /** Whether the lease of the first attempt has ended when the rival acts. */
+  /** The lease of the first attempt has expired when the rival acts. */
   readonly leaseEnded?: boolean;
 }
 
-/** No rival, and one before each of the first `calls` calls, with a running and with an ended lease. */
+/**
+ * Returns races without a rival, and with a rival before each of the first `calls` calls, during and after the lease.
+ */
 export function everyRace(calls: number): readonly Race[] {
   return [{}, ...beforeEachCall(calls, [{ leaseEnded: false }, { leaseEnded: true }])];
 }
@@ -112,12 +114,12 @@ export function everyRace(calls: number): readonly Race[] {
 /** Longer than any lease. Milliseconds. */
 export const BEYOND_LEASE_MS = 26_000;
 
-/** A world whose calls follow the plan. */
+/** Creates a world whose calls follow the fault plan. */
 export type MakeWorld = (plan: FaultPlan) => { readonly world: PaymentWorld; readonly request: CreatePayment };
 
 /**
- * First attempt, with the rival of the race; then the client's retry after the lease; then no more faults. The guarantees are checked
- * after each step. At the end the client must have its answer.
+ * Runs the first attempt with the race's rival and the client's retry after the lease, and then lets the faults end.
+ * Checks the guarantees after each step, and the client's answer at the end.
  */
 export function paymentStory(make: MakeWorld): Story<Race> {
   return async (faults, { rivalAt, leaseEnded }) => {
@@ -138,9 +140,9 @@ export function paymentStory(make: MakeWorld): Story<Race> {
     const calls = plan.calm();
     const answer = await world.settle(request);
     violations.push(...(await world.violations(request)).map((violation) => `in quiet: ${violation}`));
-    // Within the send window the final answer is the outcome, or that it is not known yet.
-    if (answer === undefined) violations.push('I7: no stored answer');
-    else if (answer.status !== 201 && answer.status !== 202) violations.push(`the client was told ${answer.status}`);
+    // Within the send window, the final answer is the outcome or "not known yet".
+    if (answer === undefined) violations.push('I7: there is no stored answer');
+    else if (answer.status !== 201 && answer.status !== 202) violations.push(`the client received ${answer.status}`);
     return { calls, violations };
   };
 }

@@ -11,7 +11,7 @@ const FAILURE = { code: 'card_declined', message: 'no' };
 const MINE = 'ch_1';
 const CREATED_AT_MS = 1_772_366_400_000;
 
-/** Given the known facts, in order … */
+/** Returns the state after the facts, in order. */
 function given(...facts: readonly Fact[]): PaymentState {
   return facts.reduce(
     (state, fact) => {
@@ -23,7 +23,7 @@ function given(...facts: readonly Fact[]): PaymentState {
   );
 }
 
-/** … when one more fact becomes known, then … */
+/** Returns the decision on one more fact. */
 function when(fact: Fact, state: PaymentState = given()) {
   const decision = decide(fact, state);
   if (decision.kind !== 'append') return decision.kind;
@@ -41,7 +41,7 @@ const DECLINED: Fact = { kind: 'declined', failure: FAILURE };
 const RECEIPT = ['debit processor_clearing 1000', 'credit merchant_payable 1000'];
 
 describe('a payment whose charge is in progress', () => {
-  test('begins processing, with nothing captured and nothing posted', () => {
+  test('starts as processing, with nothing captured and nothing posted', () => {
     const { type, payment, postings } = create(created);
     expect([type, payment.status, payment.amountCapturedMinor, postings]).toEqual([
       'payment.created',
@@ -52,7 +52,7 @@ describe('a payment whose charge is in progress', () => {
     expect(isUnresolved(payment)).toBe(true);
   });
 
-  test('succeeds, and clearing and payable have the same amount', () => {
+  test('succeeds, and clearing and payable change by the same amount', () => {
     expect(when(SUCCEEDED)).toEqual({ type: 'payment.completed', status: 'succeeded', postings: RECEIPT });
   });
 
@@ -62,11 +62,11 @@ describe('a payment whose charge is in progress', () => {
     });
   });
 
-  test('is authorized without a posting: no money has moved', () => {
+  test('is authorized without a posting, because no money has moved', () => {
     expect(when(AUTHORIZED)).toEqual({ type: 'payment.authorized', status: 'requires_capture', postings: [] });
   });
 
-  test('accepted as pending, has one transition for it, and another when the charge’s id is known', () => {
+  test('has one transition when it is pending, and another when the charge’s id is known', () => {
     const pending: Fact = { kind: 'pending', chargeId: MINE };
     expect(when(pending)).toMatchObject({ type: 'payment.processing', status: 'processing' });
     expect(when(pending, given({ kind: 'unknown' }))).toMatchObject({ type: 'payment.processing' });
@@ -81,36 +81,36 @@ describe('a payment whose charge is in progress', () => {
     expect(when({ kind: 'not_attempted' }, given(asked))).toMatchObject({ type: 'payment.review_required' });
   });
 
-  test.each(['declined', 'rejected'] as const)('%s by the processor, fails', (kind) => {
+  test.each(['declined', 'rejected'] as const)('fails if the processor has %s it', (kind) => {
     expect(when({ kind, failure: FAILURE })).toEqual({ type: 'payment.failed', status: 'failed', postings: [] });
   });
 
-  test('never attempted, fails', () => {
+  test('fails if it was never attempted', () => {
     expect(when({ kind: 'not_attempted' })).toMatchObject({ type: 'payment.failed', status: 'failed' });
   });
 
-  test('voided at the processor, is canceled with the reason', () => {
+  test('is canceled with the reason if the processor voided it', () => {
     const state = given({ kind: 'voided', chargeId: MINE, reason: 'expired' });
     expect(state.payment).toMatchObject({ status: 'canceled', cancelReason: 'expired' });
   });
 
-  test('accepted, is never undecidable: the processor has it, and its later success is recorded', () => {
+  test('cannot become undecidable after the processor accepted it, and its later success is recorded', () => {
     const accepted = given({ kind: 'pending', chargeId: MINE });
     expect(when({ kind: 'undecidable' }, accepted)).toBe('nothing');
     expect(when(SUCCEEDED, accepted)).toMatchObject({ type: 'payment.completed', postings: RECEIPT });
   });
 
-  test('undecidable, goes into review, and evidence settles it', () => {
+  test('goes into review if it is undecidable, and evidence settles it', () => {
     const reviewed = given({ kind: 'undecidable' });
     expect(reviewed.payment.status).toBe('needs_review');
     expect(when(DECLINED, reviewed)).toMatchObject({ type: 'payment.failed', status: 'failed' });
   });
 
   test.each([
-    ['less than was asked for', { capturedMinor: 999 }],
+    ['less than requested', { capturedMinor: 999 }],
     ['more', { capturedMinor: 1001 }],
     ['another currency', { currency: 'USD' }],
-  ])('captured with %s, goes into review, and nothing is posted', (_what, changes) => {
+  ])('goes into review if it is captured with %s, and nothing is posted', (_what, changes) => {
     const odd: Fact = { kind: 'succeeded', chargeId: MINE, ...changes };
     expect(when(odd)).toEqual({ type: 'payment.review_required', status: 'needs_review', postings: [] });
     expect(when(odd, given(odd))).toBe('nothing');
@@ -128,7 +128,7 @@ describe('an authorized payment', () => {
     },
   ]);
 
-  test('captured in part posts that part', () => {
+  test('posts the captured part of a partial capture', () => {
     expect(when({ kind: 'succeeded', chargeId: MINE, capturedMinor: 400 }, authorized)).toEqual({
       type: 'payment.completed',
       status: 'succeeded',
@@ -136,14 +136,14 @@ describe('an authorized payment', () => {
     });
   });
 
-  test('captured above the authorized amount goes into review', () => {
+  test('goes into review if more than the authorized amount is captured', () => {
     expect(when({ kind: 'succeeded', chargeId: MINE, capturedMinor: 1001 }, authorized)).toMatchObject({
       status: 'needs_review',
       postings: [],
     });
   });
 
-  test('stays authorized after a later refusal, which is of another attempt', () => {
+  test('stays authorized after a later refusal, which belongs to another attempt', () => {
     expect(when(DECLINED, authorized)).toBe('nothing');
   });
 });
@@ -157,11 +157,11 @@ describe('a payment that has ended', () => {
     { kind: 'not_attempted' },
     { kind: 'unknown' },
     { kind: 'undecidable' },
-  ] as const)('succeeded: $kind changes nothing', (fact) => {
+  ] as const)('does not change on $kind if it has succeeded', (fact) => {
     expect(when(fact, given(SUCCEEDED))).toBe('nothing');
   });
 
-  test('succeeded: a void, or a capture of another amount, is impossible', () => {
+  test('cannot be voided or captured with another amount if it has succeeded', () => {
     expect(when({ kind: 'voided', chargeId: MINE, reason: 'requested' }, given(SUCCEEDED))).toBe('review');
     expect(when({ kind: 'succeeded', chargeId: MINE, capturedMinor: 1 }, given(SUCCEEDED))).toBe('review');
   });
@@ -169,7 +169,7 @@ describe('a payment that has ended', () => {
   test.each([
     ['failed', DECLINED, 'failed', 'payment.late_success'],
     ['canceled', { kind: 'voided', chargeId: MINE, reason: 'requested' }, 'canceled', 'payment.late_success'],
-    ['waiting for a person', { kind: 'undecidable' }, 'failed', 'payment.failed'],
+    ['in review', { kind: 'undecidable' }, 'failed', 'payment.failed'],
   ] as const)('%s, then charged late: the money is owed to the payer, once', (_how, ending, status, type) => {
     const ended = given(ending);
     expect(when(SUCCEEDED, ended)).toEqual({
@@ -180,7 +180,7 @@ describe('a payment that has ended', () => {
     expect(when(SUCCEEDED, given(ending, SUCCEEDED))).toBe('nothing');
   });
 
-  test('failed, then authorized late: the hold is recorded to be voided, and posted only if it is captured', () => {
+  test('failed, then authorized late: the hold is recorded for a void, and posted only if it is captured', () => {
     const held = given(DECLINED, AUTHORIZED);
     expect(held.strayCharges.get(MINE)).toMatchObject({ status: 'authorized' });
     expect(when(AUTHORIZED, held)).toBe('nothing');
@@ -193,7 +193,7 @@ describe('a payment that has ended', () => {
     ['succeeded', false],
     ['processing', false],
     ['needs_review', false],
-  ] as const)('%s: its reference is free: %s', (status, free) => {
+  ] as const)('as %s frees its reference: %s', (status, free) => {
     const ended: Payment = { ...created, status };
     expect(freesReference(ended)).toBe(free);
   });
@@ -208,7 +208,7 @@ describe('another charge with the payment’s id', () => {
     currency: 'EUR',
   });
 
-  test('is returned, and does not change the payment’s course', () => {
+  test('is returned, and does not change the payment’s status', () => {
     expect(when(foreign('captured'))).toEqual({
       type: 'payment.late_success',
       status: 'processing',
@@ -218,7 +218,7 @@ describe('another charge with the payment’s id', () => {
     expect(when(SUCCEEDED, given(foreign('captured')))).toMatchObject({ type: 'payment.completed' });
   });
 
-  test('does not become the payment’s own, because it may be on its way back', () => {
+  test('does not become the payment’s own, because it may be in the process of being returned', () => {
     expect(when({ kind: 'succeeded', chargeId: 'ch_9' }, given(foreign('captured')))).toBe('review');
     expect(when({ kind: 'authorized', chargeId: 'ch_9' }, given(foreign('authorized')))).toBe('review');
     expect(when({ kind: 'declined', chargeId: 'ch_9', failure: FAILURE }, given(foreign('authorized')))).toBe('review');
@@ -244,30 +244,30 @@ describe('another charge with the payment’s id', () => {
     }
   });
 
-  test('is not a stray when it is the payment’s own charge with changed metadata', () => {
+  test('is the payment’s own charge if only its metadata changed', () => {
     const own: Fact = { ...foreign('captured'), chargeId: MINE, amountMinor: 1000 } as Fact;
     expect(when(own, given(SUCCEEDED))).toBe('nothing');
     expect(when(own, given({ kind: 'pending', chargeId: MINE }))).toMatchObject({ type: 'payment.completed' });
   });
 
-  test('does not repeat the transition to pending', () => {
+  test('does not repeat the pending transition', () => {
     const pending: Fact = { kind: 'pending', chargeId: MINE };
     expect(when(pending, given(pending, foreign('captured')))).toBe('nothing');
   });
 
-  test('without money is ignored, and never fails the payment', () => {
+  test('is ignored without money, and never fails the payment', () => {
     expect(when(foreign('none'))).toBe('nothing');
     expect(when({ ...DECLINED, chargeId: 'ch_9' }, given({ kind: 'pending', chargeId: MINE }))).toBe('nothing');
   });
 
-  test('made by a repeated key that the processor no longer recognized is also a stray', () => {
+  test('is returned also if a repeated key created it because the processor had forgotten the key', () => {
     expect(when({ kind: 'succeeded', chargeId: 'ch_9' }, given(SUCCEEDED))).toMatchObject({
       type: 'payment.late_success',
       status: 'succeeded',
     });
   });
 
-  test('refunded: its own money is returned', () => {
+  test('is refunded from its own money', () => {
     const refund: Fact = {
       kind: 'refund',
       createdAtMs: CREATED_AT_MS,
@@ -285,7 +285,7 @@ describe('another charge with the payment’s id', () => {
 });
 
 describe('a fee', () => {
-  test('reported later is posted separately, and a change of it by its difference', () => {
+  test('reported later is posted separately, and a changed fee by its difference', () => {
     const fee = (feeMinor: number): Fact => ({ kind: 'fee', chargeId: MINE, feeMinor });
     expect(when(fee(59), given(SUCCEEDED))).toMatchObject({
       type: 'payment.fee_reported',
@@ -303,7 +303,7 @@ describe('a fee', () => {
     return decision.kind === 'append' ? decision.draft.postings : [];
   };
 
-  test('in another currency is posted in its own, with the money or later, and a change of it by its difference', () => {
+  test('in another currency is posted in that currency, with the money or later, and a changed fee by its difference', () => {
     const succeeded: Fact = { ...SUCCEEDED, feeMinor: 5, ...inDollars(64) };
     expect(legs(given(), succeeded).slice(2)).toEqual([
       ...transfer('fees', 'processor_clearing', 5, 'EUR'),
@@ -320,7 +320,7 @@ describe('a fee', () => {
   });
 });
 
-test('a hold of which nothing was captured is not paid: an operator decides', () => {
+test('a hold with nothing captured is not paid: an operator decides', () => {
   const manual = stateAfter([create({ ...created, capture: 'manual' })]);
   expect(when({ ...SUCCEEDED, capturedMinor: 0 }, manual)).toMatchObject({ status: 'needs_review' });
   expect(when({ ...SUCCEEDED, capturedMinor: 1 }, manual)).toMatchObject({ status: 'succeeded' });
@@ -337,7 +337,7 @@ describe('a refund', () => {
     ...changes,
   });
 
-  test('is posted when it has succeeded, and the payment shows it', () => {
+  test('is posted after it succeeds, and the payment shows it', () => {
     expect(when(refund('pending'), given(SUCCEEDED))).toMatchObject({ type: 'refund.pending', postings: [] });
     expect(when(refund('succeeded'), given(SUCCEEDED, refund('pending')))).toEqual({
       type: 'refund.completed',
@@ -357,26 +357,26 @@ describe('a refund', () => {
     expect(when(refund('succeeded'), state)).toBe('review');
   });
 
-  test('of the same amount as another is a second refund', () => {
+  test('with the same amount as another is a second refund', () => {
     const second = refund('succeeded', { refundId: 're_2' });
     expect(given(SUCCEEDED, refund('succeeded'), second).payment.amountRefundedMinor).toBe(600);
   });
 
   test.each([
-    ['beyond what was taken', { amountMinor: 1001 }],
-    ['of a charge that has no money', { chargeId: 'ch_9' }],
+    ['of more than the charged amount', { amountMinor: 1001 }],
+    ['of a charge without money', { chargeId: 'ch_9' }],
   ])('%s is impossible', (_what, changes) => {
     expect(when(refund('succeeded', changes), given(SUCCEEDED))).toBe('review');
   });
 
-  test('beyond what earlier refunds have left is impossible', () => {
+  test('of more than earlier refunds have left is impossible', () => {
     const state = given(SUCCEEDED, refund('succeeded', { refundId: 're_0', amountMinor: 600 }));
     expect(when(refund('succeeded', { amountMinor: 401 }), state)).toBe('review');
     expect(when(refund('succeeded', { amountMinor: 400 }), state)).toMatchObject({ type: 'refund.completed' });
   });
 
   test.each(['not_attempted', 'decided_by_operator'])(
-    'that was given up (%s) is posted when the processor reports its success, and an operator is notified',
+    'that was abandoned (%s) is posted when the processor reports its success, and an operator is notified',
     (code) => {
       const givenUp = refund('failed', { failure: { code, message: 'no' } });
       const state = given(SUCCEEDED, refund('pending'), givenUp);
@@ -391,7 +391,7 @@ describe('a refund', () => {
     },
   );
 
-  test('keeps its amount', () => {
+  test('cannot change its amount', () => {
     expect(when(refund('succeeded', { amountMinor: 301 }), given(SUCCEEDED, refund('pending')))).toBe('review');
     expect(when(refund('succeeded', { amountMinor: 301 }), given(SUCCEEDED, refund('succeeded')))).toBe('review');
     expect(when(refund('succeeded', { chargeId: 'ch_9' }), given(SUCCEEDED, refund('succeeded')))).toBe('review');
@@ -409,7 +409,7 @@ describe('a dispute', () => {
   });
   const TAKEN = ['debit disputes 1000', 'credit processor_clearing 1000'];
 
-  test('withdraws the money until it is closed, and returns it when it is won', () => {
+  test('withdraws the money until it is closed, and returns it if it is won', () => {
     expect(when(dispute('open'), given(SUCCEEDED))).toMatchObject({ type: 'dispute.opened', postings: TAKEN });
     expect(when(dispute('won'), given(SUCCEEDED, dispute('open')))).toMatchObject({
       type: 'dispute.closed',
@@ -419,7 +419,7 @@ describe('a dispute', () => {
     expect(when(dispute('lost'), given(SUCCEEDED, dispute('open')))).toMatchObject({ postings: [] });
   });
 
-  test('that is lost and won on appeal returns the money; one that is won cannot be lost', () => {
+  test('that is lost and then won on appeal returns the money, and one that is won cannot be lost', () => {
     const lost = given(SUCCEEDED, dispute('open'), dispute('lost'));
     expect(when(dispute('open'), lost)).toBe('nothing');
     expect(when(dispute('won'), lost)).toMatchObject({
@@ -429,13 +429,13 @@ describe('a dispute', () => {
     expect(when(dispute('lost'), given(SUCCEEDED, dispute('open'), dispute('won')))).toBe('review');
   });
 
-  test('keeps its amount', () => {
+  test('cannot change its amount', () => {
     const state = given(SUCCEEDED, dispute('open'));
     expect(when({ ...dispute('open'), amountMinor: 900 } as Fact, state)).toBe('review');
     expect(when({ ...dispute('lost'), amountMinor: 900 } as Fact, state)).toBe('review');
   });
 
-  test('of which only the end is reported has the same effect', () => {
+  test('that is reported only at its end has the same effect', () => {
     expect(when(dispute('lost'), given(SUCCEEDED))).toMatchObject({ type: 'dispute.closed', postings: TAKEN });
     expect(when(dispute('won'), given(SUCCEEDED))).toMatchObject({ type: 'dispute.closed', postings: [] });
     expect(when(dispute('open'), given(SUCCEEDED, dispute('lost')))).toBe('nothing');

@@ -5,7 +5,7 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { API_KEY, Api, as, OTHER_KEY, type Reply } from '../world/api.ts';
 
-/** Access: S06 and S15, and the existing routes. */
+/** Access by API key, to the security requirements S06 and S15 and to the existing routes. */
 
 const UNKNOWN_ID = `pay_${'a'.repeat(32)}`;
 
@@ -15,7 +15,7 @@ beforeEach(() => {
   harness = new Api();
 });
 
-/** The body without the one member that differs from request to request. */
+/** Returns the status and the body without the request id, which differs between requests. */
 function withoutRequestId({ status, body }: Reply) {
   const { request_id: requestId, ...rest } = body;
   expect(requestId).toMatch(/^req-\d+$/);
@@ -23,7 +23,7 @@ function withoutRequestId({ status, body }: Reply) {
 }
 
 describe('an API key', () => {
-  test('that is invalid is 401 with the same body for every reason', async () => {
+  test('is answered 401 if it is invalid, with the same body for every reason', async () => {
     harness.registerKey('sk_test_revokedrevokedrevoked', { revokedAtMs: harness.clock.nowMs() });
     harness.registerKey('sk_test_expiredexpiredexpired', { expiresAtMs: harness.clock.nowMs() });
     harness.registerKey('sk_live_wrongmodewrongmodewrong', { mode: 'test' });
@@ -52,7 +52,7 @@ describe('an API key', () => {
     for (const { headers } of replies) expect(headers['WWW-Authenticate']).toBe('Bearer');
   });
 
-  test('that expires is refused from that time on, although it is cached', async () => {
+  test('is refused from its expiry on, although it is cached', async () => {
     harness.registerKey(OTHER_KEY, { expiresAtMs: harness.clock.nowMs() + 5_000 });
     const status = async () => (await harness.get('/v1/balances', as(OTHER_KEY))).status;
     expect(await status()).toBe(200);
@@ -62,7 +62,7 @@ describe('an API key', () => {
     expect(await status()).toBe(401);
   });
 
-  test('has the day of its last use stored once a day, and an invalid one has not', async () => {
+  test('has its day of last use stored once a day, if it is valid', async () => {
     harness.registerKey('sk_test_revokedrevokedrevoked', { revokedAtMs: harness.clock.nowMs() });
     await harness.get('/v1/balances', as('sk_test_revokedrevokedrevoked'));
     for (let hour = 0; hour < 30; hour += 1) {
@@ -73,7 +73,7 @@ describe('an API key', () => {
     expect(harness.uses).toEqual([`${id} 2026-03-01`, `${id} 2026-03-02`]);
   });
 
-  test('is valid although the day of its last use cannot be stored', async () => {
+  test('is valid even if its day of last use cannot be stored', async () => {
     const keys = {
       findByHash: async () => ({ tenantId: tenantId('ten_desk'), mode: 'test' as const, scopes: ALL_SCOPES }),
     };
@@ -81,7 +81,7 @@ describe('an API key', () => {
     expect((await new Api({ keys: { ...keys, noteUse } }).get('/v1/balances')).status).toBe(200);
   });
 
-  test('that is malformed is never looked up', async () => {
+  test('is never looked up if it is malformed', async () => {
     for (const key of [
       '',
       'x',
@@ -102,14 +102,14 @@ describe('an API key', () => {
     expect(reply.status).toBe(201);
   });
 
-  test('is looked up only by its hash', async () => {
+  test('is looked up by its hash only', async () => {
     await harness.get(`/v1/payments/${UNKNOWN_ID}`);
 
     // printf '%s' sk_test_0123456789abcdefghijkl | sha256sum
     expect(harness.lookups).toEqual(['77533b4270ef7b39d087a2b098ed5f4e460ad440c5800bd7fcab1829b571ee37']);
   });
 
-  test('without the scope is 403 with one body, for reading and for writing', async () => {
+  test('is answered 403 with one body if it lacks the scope, for reads and writes', async () => {
     harness.registerKey(OTHER_KEY, { scopes: [Scopes.ledgerRead] });
 
     const write = await harness.pay('k-1', {}, as(OTHER_KEY));
@@ -120,7 +120,7 @@ describe('an API key', () => {
     expect(withoutRequestId(read)).toEqual(withoutRequestId(write));
   });
 
-  test('may read without being allowed to write, and vice versa', async () => {
+  test('may read without permission to write, and vice versa', async () => {
     const made = await harness.pay('k-1');
     const path = `/v1/payments/${String(made.body['id'])}`;
 
@@ -134,7 +134,7 @@ describe('an API key', () => {
     expect((await harness.pay('k-2', {}, as(OTHER_KEY))).status).toBe(201);
   });
 
-  test('that was recently used costs no look-up, and its revocation takes effect within 10 seconds', async () => {
+  test('causes no look-up after recent use, and is refused within 10 seconds of its revocation', async () => {
     await harness.pay('k-1');
     harness.registerKey(API_KEY, { revokedAtMs: harness.clock.nowMs() });
     harness.clock.advance(9_999);
@@ -146,7 +146,7 @@ describe('an API key', () => {
     expect(harness.lookups).toHaveLength(2);
   });
 
-  test('that was read before its revocation is not cached longer because the read was slow', async () => {
+  test('is not cached longer if it was read slowly before its revocation', async () => {
     let record = { tenantId: tenantId('ten_1'), mode: 'test' as const, scopes: ALL_SCOPES, revokedAtMs: 0 };
     const { revokedAtMs: _none, ...valid } = record;
     let revoked = false;
@@ -160,7 +160,7 @@ describe('an API key', () => {
         },
       },
     });
-    // The key is revoked while the answer of the store is on its way.
+    // The key is revoked after the store has read it and before the answer arrives.
     expect((await slow.pay('k-1')).status).toBe(201);
     revoked = true;
     record = { ...record, revokedAtMs: slow.clock.nowMs() - 2_999 };
@@ -168,7 +168,7 @@ describe('an API key', () => {
     expect((await slow.pay('k-1')).status).toBe(401);
   });
 
-  test('is not cached longer when the clock is set back', async () => {
+  test('is not cached longer if the clock is set back', async () => {
     await harness.pay('k-1');
     harness.registerKey(API_KEY, { revokedAtMs: harness.clock.nowMs() });
     harness.clock.advance(-3_600_000);
@@ -176,14 +176,14 @@ describe('an API key', () => {
     expect((await harness.pay('k-1')).status).toBe(401);
   });
 
-  test('that is unknown is looked up each time, so that a new key works at once', async () => {
+  test('is looked up each time while it is unknown, so that a new key works immediately', async () => {
     expect((await harness.pay('k-1', {}, as(OTHER_KEY))).status).toBe(401);
     harness.registerKey(OTHER_KEY, {});
 
     expect((await harness.pay('k-1', {}, as(OTHER_KEY))).status).toBe(201);
   });
 
-  test('that cannot be looked up now is 503: access is denied', async () => {
+  test('is denied access with 503 if it cannot be looked up', async () => {
     const away = new Api({
       keys: {
         noteUse: async () => undefined,
@@ -231,7 +231,7 @@ describe('a path', () => {
     '/v1/payment',
     '/v1/payments/a/b',
     `/v1/payments/${UNKNOWN_ID}/transitions/1`,
-  ])('that is unknown is 404, before any key is checked: %s', async (path) => {
+  ])('is answered 404 before any key is checked if it is unknown: %s', async (path) => {
     const reply = await harness.get(path, as('wrong'));
 
     expect(reply.status).toBe(404);
@@ -245,7 +245,7 @@ describe('a path', () => {
     ['DELETE', '/v1/payments/', 'POST, GET, HEAD'],
     ['POST', `/v1/payments/${UNKNOWN_ID}`, 'GET, HEAD'],
     ['PATCH', `/v1/payments/${UNKNOWN_ID}/transitions`, 'GET, HEAD'],
-  ])('with another method is 405 with the allowed methods: %s %s', async (method, path, allow) => {
+  ])('is answered 405 with the allowed methods for another method: %s %s', async (method, path, allow) => {
     const reply = await harness.ask(method, path);
 
     expect(reply.status).toBe(405);
@@ -253,7 +253,7 @@ describe('a path', () => {
     if (method !== 'HEAD') expect(reply.body).toMatchObject({ code: 'method_not_allowed' });
   });
 
-  test('with an encoded slash, a double encoding or dots does not match another path', async () => {
+  test('with an encoded slash, a double encoding or dots matches no other path', async () => {
     const { body } = await harness.pay('k-1');
     const id = String(body['id']);
 

@@ -8,7 +8,7 @@ beforeEach(() => {
 });
 
 describe('a payment over HTTP', () => {
-  test('is created, and read as it was answered', async () => {
+  test('is created, and a read returns what the request was answered', async () => {
     const made = await harness.pay('k-1', { reference: 'order-1', description: 'Shirts', metadata: { order: '1' } });
 
     expect(made.status).toBe(201);

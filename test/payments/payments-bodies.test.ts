@@ -4,7 +4,7 @@ import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { fc } from '../support/properties.ts';
 import { API_KEY, Api } from '../world/api.ts';
 
-/** The content of a body: S07, S08, S09, S10, S12, S14 and S17, through the whole route. */
+/** Body validation through the whole route, for the security requirements S07, S08, S09, S10, S12, S14 and S17. */
 
 let harness: Api;
 
@@ -12,7 +12,7 @@ beforeEach(() => {
   harness = new Api();
 });
 
-/** A store that must not be called: the requests are refused before the claim. */
+/** A store that throws on every call, for requests that are refused before the claim. */
 const untouched = new Proxy({} as PaymentStore, {
   get: (_target, method) => () => {
     throw new Error(`${String(method)} must not be called`);
@@ -32,7 +32,7 @@ describe('an amount', () => {
     ['null', 'null'],
     ['a boolean', 'true'],
     ['an array', '[1000]'],
-    ['beyond the limit of the currency', '1000000000000'],
+    ['beyond the maximum of the currency', '1000000000000'],
     ['the largest safe integer', '9007199254740991'],
   ])('that is %s is refused, naming the field and the allowed values', async (_what, amount) => {
     const reply = await refusing().post(`{"amount":${amount},"currency":"EUR","source":"tok_ok"}`);
@@ -43,7 +43,7 @@ describe('an amount', () => {
   });
 
   test.each(['9007199254740992', '9007199254740993', '1e16', '1e400', '1000.00000000000000001'])(
-    'that parsers interpret differently is refused: %s',
+    'is refused if parsers disagree on it: %s',
     async (amount) => {
       const reply = await refusing().post(`{"amount":${amount},"currency":"EUR","source":"tok_ok"}`);
 
@@ -52,7 +52,7 @@ describe('an amount', () => {
   );
 
   test.each(['1000', '1e3', '1E+3', '1000.0', '10000e-1'])(
-    'of a thousand minor units may be written %s',
+    'of 1000 minor units may be written as %s',
     async (amount) => {
       const reply = await harness.post(`{"amount":${amount},"currency":"EUR","source":"tok_ok"}`);
 
@@ -69,17 +69,17 @@ describe('an amount', () => {
     ['KWD', 999_999_999_999, 201],
     ['KWD', 1_000_000_000_000, 400],
     ['EUR', 1, 201],
-  ])('in %s of %d is %d', async (currency, amount, status) => {
+  ])('in %s of %d is answered %d', async (currency, amount, status) => {
     expect((await harness.pay(`k-${currency}-${amount}`, { currency, amount })).status).toBe(status);
   });
 
   test.each([
     ['JPY', '10.00'],
     ['KWD', '1.234'],
-  ])('in %s is not given in decimals: %s', async (currency, amount) => {
+  ])('in %s is not accepted in decimals: %s', async (currency, amount) => {
     const reply = await harness.post(`{"amount":${amount},"currency":"${currency}","source":"tok_ok"}`);
 
-    // 10.00 is the JSON number 10: ten yen.
+    // As JSON, 10.00 is the number 10, here ten yen.
     expect(reply.status).toBe(amount === '10.00' ? 201 : 400);
     if (reply.status === 201) expect(reply.body).toMatchObject({ amount: 10, currency: 'JPY' });
   });
@@ -120,7 +120,7 @@ describe('a field', () => {
     expect(reply.body['detail']).toMatch(/ must (?:not )?(?:be|have) /);
   });
 
-  test('of metadata whose own name is too long is repeated by `param` alone', async () => {
+  test('of metadata with a too long name is repeated only in `param`', async () => {
     const name = '<b>'.repeat(20);
     const reply = await refusing().post(
       JSON.stringify({ amount: 1000, currency: 'EUR', source: 'tok_ok', metadata: { [name]: '1' } }),
@@ -131,16 +131,19 @@ describe('a field', () => {
     });
   });
 
-  test('of metadata without a name is refused', async () => {
+  test('of metadata with an empty name is refused', async () => {
     expect((await refusing().pay('k-1', { metadata: { '': 'x' } })).body).toMatchObject({ code: 'invalid_request' });
   });
 
-  test.each(['amount', 'currency', 'source'])('%s is missing: 400 that names it', async (field) => {
-    const reply = await refusing().pay('k-1', { [field]: undefined });
+  test.each(['amount', 'currency', 'source'])(
+    '%s is required: without it, the answer is a 400 that names it',
+    async (field) => {
+      const reply = await refusing().pay('k-1', { [field]: undefined });
 
-    expect(reply.body).toMatchObject({ status: 400, code: 'invalid_request', param: field });
-    expect(reply.body['detail']).toMatch(new RegExp(`^${field} is missing: it must be `));
-  });
+      expect(reply.body).toMatchObject({ status: 400, code: 'invalid_request', param: field });
+      expect(reply.body['detail']).toMatch(new RegExp(`^${field} is missing: it must be `));
+    },
+  );
 
   test.each([
     'tenant_id',
@@ -153,14 +156,14 @@ describe('a field', () => {
     'amount ',
     'constructor',
     'toString',
-  ])('that clients may not set is refused by name: %s', async (field) => {
+  ])('that clients may not set is refused with its name: %s', async (field) => {
     const reply = await refusing().pay('k-1', { [field]: 'x' });
 
     expect(reply.status).toBe(400);
     expect(reply.body).toMatchObject({ code: 'unknown_field', param: field });
   });
 
-  test('of the largest size is accepted', async () => {
+  test('is accepted at its maximum size', async () => {
     const reply = await harness.pay('k-1', {
       source: `tok_${long(251)}`,
       reference: long(255),
@@ -171,7 +174,7 @@ describe('a field', () => {
     expect([201, 402]).toContain(reply.status);
   });
 
-  test('metadata of exactly 2048 bytes is accepted, counted in UTF-8', async () => {
+  test('metadata of exactly 2048 bytes in UTF-8 is accepted', async () => {
     const metadata = { a: 'é'.repeat(250), b: long(500), c: long(500), d: long(500), e: long(43) };
 
     expect((await harness.pay('k-1', { metadata })).status).toBe(201);
@@ -180,7 +183,7 @@ describe('a field', () => {
 });
 
 describe('a body', () => {
-  test('too large, too deep, with ten thousand keys or of another type never reaches the store', async () => {
+  test('does not reach the store if it is too large, too deep, has ten thousand keys or another media type', async () => {
     const many = JSON.stringify(Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`k${index}`, ''])));
     const store = refusing();
 
@@ -191,7 +194,7 @@ describe('a body', () => {
     expect((await store.post('{"amount":1000,"amount":1000}')).body).toMatchObject({ code: 'invalid_json' });
   });
 
-  test('with thousands of metadata keys that fit is refused for their number', async () => {
+  test('with thousands of short metadata keys is refused because of their number', async () => {
     const metadata = Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`k${index}`, '']));
 
     expect((await refusing().pay('k-1', { metadata })).body).toMatchObject({ status: 400, param: 'metadata' });
@@ -206,7 +209,7 @@ describe('a body', () => {
     expect((await refusing().post(body)).body).toMatchObject({ status: 400, code: 'invalid_json' });
   });
 
-  test('preserves every character', async () => {
+  test('keeps every character', async () => {
     const description = 'cafe\u0301 caf\u00e9 \u200b 😀 <script>alert(1)</script> =HYPERLINK("x")';
 
     const reply = await harness.pay('k-1', { description, metadata: { '=cmd': '<img src=x onerror=alert(1)>' } });
@@ -258,14 +261,14 @@ describe('a card number or a secret', () => {
     expect(reply.text).not.toContain('abcdefgh');
   });
 
-  test('is refused in the key, and the number is not repeated', async () => {
+  test('is refused in the idempotency key, and the number is not repeated', async () => {
     const reply = await refusing().pay('4242-4242-4242-4242');
 
     expect(reply.body).toMatchObject({ status: 400, code: 'card_number_not_allowed', param: 'idempotency-key' });
     expect(reply.text).not.toContain('4242');
   });
 
-  test('is refused in any header and spelling, and the number is not repeated', async () => {
+  test('is refused in any header and any notation, and the number is not repeated', async () => {
     const spellings = ['4242424242424242', '4242 4242 4242 4242', '4242-4242-4242-4242', '0004242424242424242', card];
     const header = fc.constantFrom('User-Agent', 'Accept-Language', 'Referer', 'Prefer', 'X-Note', 'Idempotency-Key');
     await fc.assert(
@@ -279,7 +282,7 @@ describe('a card number or a secret', () => {
     );
   });
 
-  test('is not suspected in the identifiers of programs that trace requests', async () => {
+  test('is not searched for in tracing headers', async () => {
     const trace = { 'X-Datadog-Trace-Id': card, Traceparent: card, 'X-B3-TraceId': card, 'X-Request-Id': card };
     const gateway = { 'X-Amzn-Trace-Id': `Root=1-${card}`, 'X-Forwarded-For': card, Cookie: `visit=${card}` };
     expect((await harness.get('/v1/payments', { headers: { ...trace, ...gateway } })).status).toBe(200);
@@ -289,7 +292,7 @@ describe('a card number or a secret', () => {
     ['path', '/v1/payments/4242424242424242', {}],
     ['reference', '/v1/payments', { reference: [card] }],
     [undefined, '/v1/payments', { [card]: ['1'] }],
-  ])('is refused in an address (%s), and the number is not repeated', async (param, path, query) => {
+  ])('is refused in a URL (%s), and the number is not repeated', async (param, path, query) => {
     const reply = await refusing().get(path, { event: { multiValueQueryStringParameters: query } });
 
     expect(reply.body).toMatchObject({ status: 400, code: 'card_number_not_allowed' });
@@ -297,7 +300,7 @@ describe('a card number or a secret', () => {
     expect(reply.text).not.toContain('4242');
   });
 
-  test('given as a number is not repeated, either', async () => {
+  test('is not repeated if it is a JSON number, either', async () => {
     const reply = await refusing().post('{"amount":4242424242424242,"currency":"EUR","source":"tok_ok"}');
 
     expect(reply.body).toMatchObject({ status: 400, param: 'amount' });
@@ -327,7 +330,7 @@ describe('a query', () => {
     }
   });
 
-  test('pages through transitions, each once, oldest first', async () => {
+  test('pages through transitions, oldest first, without duplicates', async () => {
     const { body } = await harness.pay('k-1');
     const path = `/v1/payments/${String(body['id'])}/transitions`;
 
@@ -350,14 +353,14 @@ describe('a query', () => {
     'limit=0x10',
     'limit=1&limit=2',
     'limit=99999999',
-  ])('with %s is refused by name', async (query) => {
+  ])('with %s is refused with the parameter’s name', async (query) => {
     const reply = await harness.get(`/v1/payments/pay_${'a'.repeat(32)}/transitions?${query}`);
 
     expect(reply.body).toMatchObject({ status: 400, code: 'invalid_request', param: 'limit' });
   });
 
   test.each(['starting_after=-1', 'starting_after=1000000', 'starting_after=x', 'starting_after=%20'])(
-    'with %s is refused by name',
+    'with %s is refused with the parameter’s name',
     async (query) => {
       const reply = await harness.get(`/v1/payments/pay_${'a'.repeat(32)}/transitions?${query}`);
 
@@ -366,8 +369,8 @@ describe('a query', () => {
   );
 });
 
-describe('the first error is reported', () => {
-  test('key, then query, then size, then type, then JSON, then secrets, then fields', async () => {
+describe('the first error', () => {
+  test('is reported in the order key, query, size, type, JSON, secrets, fields', async () => {
     const good = { 'Content-Type': 'application/json', 'Idempotency-Key': 'k-1' };
     const body = '{"status":"succeeded","amount":-1,"description":"4242424242424242"}';
     const ask = (headers: Readonly<Record<string, string>>, text: string, path = '/v1/payments') =>

@@ -3,7 +3,7 @@ import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { Api, as, dataOf, OTHER_KEY, type Reply } from '../world/api.ts';
 
-/** The refusals of captures, cancellations and refunds, and the access to them. */
+/** Refusals of captures, cancellations and refunds, and access to them. */
 
 const UNKNOWN = 'a'.repeat(32);
 
@@ -20,7 +20,7 @@ const paid = async (body: Readonly<Record<string, unknown>> = {}) => {
 };
 const held = () => paid({ capture: 'manual' });
 
-/** The body without the one member that differs from request to request. */
+/** Returns the status and the body without the request id, which differs between requests. */
 function withoutRequestId({ status, body }: Reply) {
   const { request_id: _requestId, ...rest } = body;
   return { status, ...rest };
@@ -31,7 +31,7 @@ describe.each([
   ['refund', 'refunds', paid],
 ] as const)('the amount of a %s', (_what, step, make) => {
   test.each([0, -1, 10.5, '300', '', null, true, [300], 1_000_000_000_000, Number.MAX_SAFE_INTEGER])(
-    '%j is 400 that names the field, and the key stays unused',
+    'is answered 400 with the field’s name if it is %j, and the key stays unused',
     async (amount) => {
       const id = await make();
       const reply = await harness.change(`${id}/${step}`, 'k', { amount });
@@ -42,7 +42,7 @@ describe.each([
     },
   );
 
-  test('that differs under the same key is 422, and the stored answer stays unchanged', async () => {
+  test('is answered 422 if it differs under the same key, and the stored answer stays unchanged', async () => {
     const id = await make();
     const first = await harness.change(`${id}/${step}`, 'k', { amount: 300 });
 
@@ -54,7 +54,7 @@ describe.each([
     expect(harness.processor.inside.applied).toHaveLength(1);
   });
 
-  test('above the remaining amount is refused with that amount, and stores nothing', async () => {
+  test('is refused above the remaining amount, which the answer contains, and nothing is stored', async () => {
     const id = await make();
     const much = await harness.change(`${id}/${step}`, 'k', { amount: 1001 });
 
@@ -67,7 +67,7 @@ describe.each([
 });
 
 describe('the reason of a refund', () => {
-  test.each(['', 'x'.repeat(201), 7, null])('%j is 400 that names the field', async (reason) => {
+  test.each(['', 'x'.repeat(201), 7, null])('is answered 400 with the field’s name if it is %j', async (reason) => {
     const reply = await harness.change(`${await paid()}/refunds`, 'k', { reason });
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'invalid_request', param: 'reason' }]);
   });
@@ -78,7 +78,7 @@ describe('the reason of a refund', () => {
     expect([reply.status, reply.body]).toMatchObject([201, { reason }]);
   });
 
-  test('with a card number is refused, and never repeated', async () => {
+  test('is refused with a card number, which is never repeated', async () => {
     const reply = await harness.change(`${await paid()}/refunds`, 'k', { reason: 'of card 4242 4242 4242 4242' });
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'card_number_not_allowed', param: 'reason' }]);
     expect(reply.text).not.toContain('4242');
@@ -92,12 +92,12 @@ describe('a body', () => {
     ['cancel', { amount: 1 }, 'amount'],
     ['cancel', { reason: 'x' }, 'reason'],
     ['refunds', { payment: 'x' }, 'payment'],
-  ])('of %s with an unknown field is 400 that names it: %j', async (step, body, param) => {
+  ])('of %s with an unknown field is answered 400 with the field’s name: %j', async (step, body, param) => {
     const reply = await harness.change(`${await held()}/${step}`, 'k', body);
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'unknown_field', param }]);
   });
 
-  test('that is not JSON of the right media type is refused before the payment is read', async () => {
+  test('is refused before the payment is read if it is not JSON or has another media type', async () => {
     for (const [body, headers, status] of [
       ['{"amount":300,"amount":1}', {}, 400],
       ['{}', { 'Content-Type': 'text/plain' }, 415],
@@ -127,14 +127,14 @@ describe('a payment', () => {
     ['failed', failed, 'refunds', 'payment_not_refundable'],
     ['processing', waiting, 'refunds', 'payment_not_refundable'],
     ['requires_action', asking, 'refunds', 'payment_not_refundable'],
-  ])('that is %s (%j) is 409 to %s, with its status', async (status, body, step, code) => {
+  ])('that is %s (%j) is answered 409 to %s, with its status', async (status, body, step, code) => {
     const reply = await harness.change(`${await paid(body)}/${step}`, 'k');
 
     expect([reply.status, reply.body]).toMatchObject([409, { code, payment_status: status }]);
     expect(harness.processor.inside.applied).toEqual([]);
   });
 
-  test('that was canceled can be neither captured, canceled nor refunded; the refused key stays usable', async () => {
+  test('that was canceled can be neither captured, canceled nor refunded, and the refused key stays usable', async () => {
     const id = await held();
     expect((await harness.change(`${id}/refunds`, 'k')).body).toMatchObject({ code: 'payment_not_refundable' });
     await harness.change(`${id}/cancel`, 'c');
@@ -148,7 +148,7 @@ describe('a payment', () => {
     expect((await harness.change(`${other}/refunds`, 'k')).status).toBe(201);
   });
 
-  test('whose key is in use by another process is 409 with Retry-After, and then replays its answer', async () => {
+  test('is answered 409 with Retry-After while another process uses its key, and then replays that process’s answer', async () => {
     const id = await paid();
     const rival = Promise.withResolvers<Reply>();
     const { processor } = harness;
@@ -191,14 +191,14 @@ describe('refunds and lists of refunds', () => {
     }
   });
 
-  test('accept no parameter', async () => {
+  test('accept no query parameter', async () => {
     const id = await paid();
     for (const path of [`/v1/payments/${id}/refunds?limit=1`, '/v1/refunds/x?expand=payment']) {
       expect((await harness.get(path)).body).toMatchObject({ status: 400, code: 'unknown_parameter' });
     }
   });
 
-  test('are empty for a payment without refunds; an id that is not of a refund is 404', async () => {
+  test('are empty for a payment without refunds, and an id of another object is answered 404', async () => {
     const id = await held();
     expect(dataOf(await harness.get(`/v1/payments/${id}/refunds`))).toEqual([]);
     await harness.change(`${id}/capture`, 'k');
@@ -213,7 +213,7 @@ describe('refunds and lists of refunds', () => {
     }
   });
 
-  test('need the scope for reading, which does not allow refunding', async () => {
+  test('require the scope for reading, which does not permit refunds', async () => {
     const id = await paid();
     const refund = String((await harness.change(`${id}/refunds`, 'k', { amount: 300 })).body['id']);
     const paths = [`/v1/payments/${id}/refunds`, `/v1/refunds/${refund}`];
@@ -244,7 +244,7 @@ describe('another method', () => {
     ['PUT', `/v1/payments/pay_${UNKNOWN}/refunds`, 'POST, GET, HEAD'],
     ['POST', `/v1/refunds/ref_${UNKNOWN}`, 'GET, HEAD'],
     ['OPTIONS', `/v1/refunds/ref_${UNKNOWN}`, 'GET, HEAD'],
-  ])('is 405 with the allowed methods, before any key is checked: %s %s', async (method, path, allow) => {
+  ])('is answered 405 with the allowed methods, before any key is checked: %s %s', async (method, path, allow) => {
     const reply = await harness.ask(method, path, as('wrong'));
 
     expect([reply.status, reply.headers['Allow']]).toEqual([405, allow]);
@@ -252,7 +252,7 @@ describe('another method', () => {
   });
 
   test.each(['/v1/refunds', `/v1/payments/pay_${UNKNOWN}/void`, `/v1/payments/pay_${UNKNOWN}/refunds/x`])(
-    'and another path is 404: %s',
+    'on an unknown path is answered 404: %s',
     async (path) => {
       expect((await harness.ask('POST', path)).status).toBe(404);
     },

@@ -23,7 +23,7 @@ beforeEach(() => {
 async function paid(body: Readonly<Record<string, unknown>> = {}, key = 'pay'): Promise<PaymentId> {
   const reply = await harness.pay(key, body);
   const id = parsePaymentId(String(reply.body['id']));
-  invariant(id !== undefined, `no payment was made: ${reply.text}`);
+  invariant(id !== undefined, `there is no payment: ${reply.text}`);
   return id;
 }
 
@@ -35,7 +35,7 @@ const typesOf = async (id: string) =>
 
 function chargeOf(id: PaymentId): string {
   const [charge] = harness.processor.charges(id);
-  invariant(charge !== undefined, 'it was charged');
+  invariant(charge !== undefined, 'the payment has no charge');
   return charge.chargeId;
 }
 
@@ -44,18 +44,18 @@ function refundedAtProcessor(id: PaymentId): number {
   return refunds.reduce((sum, { amountMinor, status }) => sum + (status === 'succeeded' ? amountMinor : 0), 0);
 }
 
-/** The same payments at a processor with other answers. */
+/** Returns an API with the same payments, and a processor whose answers are replaced. */
 function withProcessor(processor: Partial<Processor>): Api {
   return harness.with({ processor: { ...harness.processor, ...processor } });
 }
 
-/** The meaning of an answer: all but the headers that name this request and say that it is a replay. */
+/** Returns an answer without the headers that identify the request or mark a replay. */
 function meaning({ status, headers, text }: Reply) {
   const rest = Object.entries(headers).filter(([name]) => name !== 'Request-Id' && name !== 'Idempotency-Replayed');
   return { status, headers: Object.fromEntries(rest), text };
 }
 
-/** The body without the one member that differs from request to request. */
+/** Returns the status and the body without the request id, which differs between requests. */
 function withoutRequestId({ status, body }: Reply) {
   const { request_id: _requestId, ...rest } = body;
   return { status, ...rest };
@@ -72,7 +72,7 @@ describe('a capture', () => {
     expect(await show(id)).toEqual(reply.body);
   });
 
-  test('of a part captures that part, which limits refunds', async () => {
+  test('of a partial amount captures that amount, which limits refunds', async () => {
     const id = await held();
     expect((await harness.change(`${id}/capture`, 'k', { amount: 400 })).body).toMatchObject({ amount_captured: 400 });
 
@@ -80,7 +80,7 @@ describe('a capture', () => {
     expect([much.status, much.body]).toMatchObject([409, { code: 'amount_exceeds_left', amount_left: 400 }]);
   });
 
-  test('above the authorized amount is 409 with that amount, and leaves the key unused', async () => {
+  test('above the authorized amount is answered 409 with that amount, and leaves the key unused', async () => {
     const id = await held();
     const much = await harness.change(`${id}/capture`, 'k', { amount: 1001 });
 
@@ -91,7 +91,7 @@ describe('a capture', () => {
     expect((await harness.change(`${id}/capture`, 'k', { amount: 1000 })).status).toBe(200);
   });
 
-  test('that the processor refuses is permanently 402 with the payment unchanged; another key may succeed', async () => {
+  test('is answered 402 permanently if the processor refuses it, with the payment unchanged, and another key may succeed', async () => {
     const id = await held();
     await harness.processor.inside.failNextChange(1, 'tok_declined');
     const refused = await harness.change(`${id}/capture`, 'k');
@@ -118,7 +118,7 @@ describe('a cancellation', () => {
     expect((await harness.pay('again', { reference: 'order-1' })).status).toBe(201);
   });
 
-  test('while a capture is in progress is 409 with Retry-After', async () => {
+  test('is answered 409 with Retry-After while a capture is in progress', async () => {
     const id = await held();
     const rival = Promise.withResolvers<Reply>();
     const { processor } = harness;
@@ -160,7 +160,7 @@ describe('a refund', () => {
     ['EUR', 5000, 1],
     ['KWD', 5000, 1],
     ['KWD', 999_999_999_999, 999_999_999_998],
-  ])('of %s is in its own minor units: %d, %d', async (currency, amount, part) => {
+  ])('of %s uses the currency’s minor units: %d, %d', async (currency, amount, part) => {
     const id = await paid({ currency, amount });
 
     expect((await harness.change(`${id}/refunds`, 'a', { amount: part })).body).toMatchObject({
@@ -172,7 +172,7 @@ describe('a refund', () => {
     expect(refundedAtProcessor(id)).toBe(amount);
   });
 
-  test('after another, twenty in total, refunds at most the full amount', async () => {
+  test('after other refunds, twenty in total, refunds at most the full amount', async () => {
     const id = await paid();
     for (let n = 1; n <= 20; n += 1) {
       expect((await harness.change(`${id}/refunds`, `k-${n}`, { amount: 50 })).status).toBe(201);
@@ -187,7 +187,7 @@ describe('a refund', () => {
     expect(refundedAtProcessor(id)).toBe(1000);
   });
 
-  test('sent twenty times at once, each of a tenth: ten proceed, and callers that must retry are answered then', async () => {
+  test('sent twenty times concurrently for a tenth each succeeds ten times, and callers that must retry get an answer later', async () => {
     const id = await paid();
     const ask = (key: string): Promise<Reply> => harness.change(`${id}/refunds`, key, { amount: 100 });
     const settled: number[] = [];
@@ -198,7 +198,7 @@ describe('a refund', () => {
       const mayRetry = (reply: Reply | undefined) => reply?.headers['Retry-After'] !== undefined;
       settled.push(...replies.filter((reply) => !mayRetry(reply)).map(({ status }) => status));
       keys = asked.filter((_, index) => mayRetry(replies[index]));
-      // The claim of a caller that was told to retry is still leased.
+      // The claim of a caller that must retry is still leased.
       harness.clock.advance(30_000);
     }
 
@@ -207,7 +207,7 @@ describe('a refund', () => {
     expect(refundedAtProcessor(id)).toBe(1000);
   });
 
-  test('that was made at the processor is also in the list, and counts', async () => {
+  test('that was made at the processor is in the list, and counts', async () => {
     const id = await paid();
     await harness.change(`${id}/refunds`, 'k', { amount: 300, reason: 'Returned' });
     await harness.processor.inside.refund(chargeOf(id), 200);
@@ -232,7 +232,7 @@ describe('a refund', () => {
     expect((await harness.change(`${id}/refunds`, 'k')).body).toMatchObject({ amount: 400 });
   });
 
-  test('that the processor accepts as pending is 202, and GET shows its outcome', async () => {
+  test('is answered 202 while it is pending at the processor, and GET shows its outcome', async () => {
     const id = await paid();
     await harness.processor.inside.failNextChange(1, 'tok_async');
     const accepted = await harness.change(`${id}/refunds`, 'k', { amount: 300 });
@@ -266,7 +266,7 @@ describe.each([
 
   const ask = (key: string, body?: Readonly<Record<string, unknown>>) => harness.change(`${id}/${step}`, key, body);
 
-  test('is made once, and replayed byte for byte; no body, an empty body and {} are equal', async () => {
+  test('takes effect once, and is replayed byte for byte; no body, an empty body and {} are equal', async () => {
     const first = await ask('k');
     const replies = [await ask('k'), await ask('k', {}), await harness.change(`${id}/${step}`, 'k', {}, emptyBody)];
 
@@ -284,7 +284,7 @@ describe.each([
     });
   });
 
-  test('is replayed from the store, and is 409 when its answer is no longer stored', async () => {
+  test('is replayed from the store, and is answered 409 after its answer has expired', async () => {
     const first = await ask('k');
     expect(meaning(await withProcessor({}).change(`${id}/${step}`, 'k'))).toEqual(meaning(first));
 
@@ -294,7 +294,7 @@ describe.each([
     expect(harness.processor.inside.applied).toHaveLength(1);
   });
 
-  test('needs a key, and accepts no unknown field or parameter', async () => {
+  test('requires a key, and accepts no unknown field or parameter', async () => {
     const replies = [
       [await ask(''), 'missing_idempotency_key', undefined],
       [await ask('two words'), 'invalid_idempotency_key', undefined],
@@ -310,7 +310,7 @@ describe.each([
     expect((await ask('k')).status).toBeLessThan(300);
   });
 
-  test('under a key of another payment, or of the payment’s own creation, is a separate request', async () => {
+  test('under a key of another payment, or of the payment’s creation, is a separate request', async () => {
     const other = await (make === held ? held('other') : paid({}, 'other'));
     const replies = [await ask('pay'), await harness.change(`${other}/${step}`, 'pay')];
 
@@ -319,7 +319,7 @@ describe.each([
     expect(harness.processor.inside.applied.map(({ paymentId }) => paymentId)).toEqual([id, other]);
   });
 
-  test('of another tenant’s payment is 404, discloses nothing and does nothing', async () => {
+  test('of another tenant’s payment is answered 404, discloses nothing and has no effect', async () => {
     harness.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
     harness.registerKey('sk_live_0123456789abcdefghijkl', { mode: 'live' });
     const before = await typesOf(id);
@@ -327,7 +327,7 @@ describe.each([
       const [foreign, unknown, malformed] = await Promise.all(
         [id, UNKNOWN_ID, 'no-id'].map((each) => harness.change(`${each}/${step}`, 'k', {}, as(key))),
       );
-      invariant(foreign !== undefined && unknown !== undefined && malformed !== undefined, 'three were asked');
+      invariant(foreign !== undefined && unknown !== undefined && malformed !== undefined, 'a reply is missing');
       expect(foreign.body).toMatchObject({ status: 404, code: 'not_found', detail: 'There is no such payment.' });
       expect(withoutRequestId(foreign)).toEqual(withoutRequestId(unknown));
       expect(withoutRequestId(malformed)).toEqual(withoutRequestId(unknown));
@@ -336,7 +336,7 @@ describe.each([
     expect((await ask('k')).status).toBeLessThan(300);
   });
 
-  test('needs the scope for writing', async () => {
+  test('requires the scope for writing', async () => {
     harness.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsRead] });
     const reply = await harness.change(`${id}/${step}`, 'k', {}, as(OTHER_KEY));
 
@@ -346,22 +346,25 @@ describe.each([
 
   test.each([
     ['its breaker is open', '10', () => harness.processor.inside.goDown()],
-    ['it limits our rate', '1', () => harness.processor.inside.failNextChange(1, 'tok_rate_limited')],
-    ['it does not know our credential', '1', () => harness.processor.inside.failNextChange(1, 'tok_unauthorized')],
-  ])('while the processor cannot be called (%s) is 503, and the key stays usable', async (_why, seconds, break_) => {
-    await break_();
-    const away = await ask('k');
-    expect([away.status, away.body]).toMatchObject([503, { code: 'processor_unavailable' }]);
-    expect(away.headers['Retry-After']).toBe(seconds);
+    ['its rate limit is reached', '1', () => harness.processor.inside.failNextChange(1, 'tok_rate_limited')],
+    ['it rejects our credential', '1', () => harness.processor.inside.failNextChange(1, 'tok_unauthorized')],
+  ])(
+    'is answered 503 while the processor cannot be called (%s), and the key stays usable',
+    async (_why, seconds, break_) => {
+      await break_();
+      const away = await ask('k');
+      expect([away.status, away.body]).toMatchObject([503, { code: 'processor_unavailable' }]);
+      expect(away.headers['Retry-After']).toBe(seconds);
 
-    await harness.processor.inside.recover();
-    const again = await ask('k');
-    expect(again.status).toBe(step === 'refunds' ? 201 : 200);
-    expect(again.headers).not.toHaveProperty('Idempotency-Replayed');
-    expect(harness.processor.inside.applied).toHaveLength(1);
-  });
+      await harness.processor.inside.recover();
+      const again = await ask('k');
+      expect(again.status).toBe(step === 'refunds' ? 201 : 200);
+      expect(again.headers).not.toHaveProperty('Idempotency-Replayed');
+      expect(harness.processor.inside.applied).toHaveLength(1);
+    },
+  );
 
-  test('whose outcome is not known in time is 202, permanently under its key; GET shows the outcome', async () => {
+  test('is answered 202 if its outcome is not known in time, permanently for its key, and GET shows the outcome', async () => {
     const { processor } = harness;
     const noAnswer = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
     let isSent = false;

@@ -9,7 +9,7 @@ beforeEach(() => {
   harness = new Api();
 });
 
-/** The store of the harness, whose claim fails. */
+/** Returns an API whose store has another claim method. */
 const apiWithClaim = (claim: PaymentStore['claim']) => {
   const { store } = harness;
   const failing: PaymentStore = {
@@ -25,7 +25,7 @@ const apiWithClaim = (claim: PaymentStore['claim']) => {
 };
 
 describe('a processor that cannot be called', () => {
-  test('because its breaker is open is 503, before anything is claimed, and the key stays usable', async () => {
+  test('because its breaker is open is answered 503 before anything is claimed, and the key stays usable', async () => {
     await harness.processor.inside.goDown();
     const away = await harness.pay('k-1');
 
@@ -39,9 +39,9 @@ describe('a processor that cannot be called', () => {
   });
 
   test.each([
-    ['because it limits our rate', 'tok_rate_limited'],
-    ['because it does not know our credential', 'tok_unauthorized'],
-  ])('%s is 503 with Retry-After, stores nothing, and the key stays usable', async (_why, trouble) => {
+    ['because its rate limit is reached', 'tok_rate_limited'],
+    ['because it rejects our credential', 'tok_unauthorized'],
+  ])('%s is answered 503 with Retry-After, stores nothing, and the key stays usable', async (_why, trouble) => {
     await harness.processor.inside.failNext(1, trouble);
     const away = await harness.pay('k-1');
 
@@ -55,8 +55,8 @@ describe('a processor that cannot be called', () => {
   });
 });
 
-describe('a store that does not accept a write', () => {
-  test('is 503 with Retry-After', async () => {
+describe('a store that refuses a write', () => {
+  test('is answered 503 with Retry-After', async () => {
     const away = await apiWithClaim(async () => {
       throw new RetryableError('store_unavailable', 'throttled', { retryAfterSeconds: 1.2 });
     }).pay('k-1');
@@ -67,7 +67,7 @@ describe('a store that does not accept a write', () => {
     expect((await harness.pay('k-1')).status).toBe(201);
   });
 
-  test('or leaves its result unknown is 503 as well, and the same key determines it', async () => {
+  test('is answered 503 if it leaves the result unknown, and the same key determines the result', async () => {
     const away = apiWithClaim(async (claim) => {
       await harness.store.claim(claim);
       throw new AmbiguousError('store_ambiguous', 'no answer');
@@ -88,9 +88,9 @@ describe('a store that does not accept a write', () => {
 describe('a bug', () => {
   test.each([
     ['an error', () => new Error('the card tok_secret of Mr Miller')],
-    ['a fault that no retry helps', () => new TerminalError('store_refused', 'no table Ledger-1')],
-    ['something that is no error', () => 'text'],
-  ])('that throws %s is 500 without internal details', async (_what, thrown) => {
+    ['a fault that a retry cannot fix', () => new TerminalError('store_refused', 'no table Ledger-1')],
+    ['a value that is not an error', () => 'text'],
+  ])('that throws %s is answered 500 without internal details', async (_what, thrown) => {
     const broken = apiWithClaim(async () => {
       throw thrown();
     });
@@ -134,7 +134,7 @@ describe('the log', () => {
     ]);
   });
 
-  test('contains tenant and operation of a failed request, too', async () => {
+  test('contains tenant and operation of failed requests, too', async () => {
     const { body } = await harness.pay('k-1');
     const failing = apiWithClaim(async () => {
       throw new RetryableError('store_unavailable', 'throttled');

@@ -4,7 +4,7 @@ import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { Api, type Reply } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 
-/** One test for each row of the table of HTTP behaviour, and what belongs to it. */
+/** The HTTP behaviour of idempotency keys: one test for each row of the documented table, and related tests. */
 
 const DAY = 24 * 60 * 60 * 1_000;
 
@@ -17,14 +17,14 @@ beforeEach(() => {
 const chargesOf = ({ body }: Reply) => harness.processor.charges(String(body['id'])).length;
 const countsOfLast = () => harness.reports.at(-1)?.counts;
 
-/** The meaning of an answer: all but the headers that name this request and say that it is a replay. */
+/** Returns an answer without the headers that identify the request or mark a replay. */
 function meaning({ status, headers, text }: Reply) {
   const rest = Object.entries(headers).filter(([name]) => name !== 'Request-Id' && name !== 'Idempotency-Replayed');
   return { status, headers: Object.fromEntries(rest), text };
 }
 
-describe('the key', () => {
-  test('missing is 400, and nothing is charged', async () => {
+describe('the idempotency key', () => {
+  test('is required: without it, the answer is 400 and nothing is charged', async () => {
     const reply = await harness.ask('POST', '/v1/payments', {
       headers: { 'Content-Type': 'application/json' },
       event: { body: '{"amount":1000,"currency":"EUR","source":"tok_ok"}' },
@@ -35,11 +35,11 @@ describe('the key', () => {
     expect(reply.body).toMatchObject({ code: 'missing_idempotency_key', request_id: 'req-1', status: 400 });
   });
 
-  test.each(['', '  ', '""'])('%j counts as missing', async (key) => {
+  test.each(['', '  ', '""'])('counts as missing if it is %j', async (key) => {
     expect((await harness.pay(key)).body).toMatchObject({ code: 'missing_idempotency_key' });
   });
 
-  test.each(['a b', 'schlüssel', '"open', 'k'.repeat(129)])('malformed is 400: %s', async (key) => {
+  test.each(['a b', 'schlüssel', '"open', 'k'.repeat(129)])('is answered 400 if it is malformed: %s', async (key) => {
     const reply = await harness.pay(key);
 
     expect(reply.status).toBe(400);
@@ -47,7 +47,7 @@ describe('the key', () => {
     expect(reply.text).not.toContain(key);
   });
 
-  test('of two values is 400, in either map of the gateway', async () => {
+  test('is answered 400 if it has two values, in either header map of the gateway', async () => {
     const twoInOneMap = { multiValueHeaders: headersWith(['k-1', 'k-2']) };
     const oneInEach = { headers: { ...single, 'idempotency-key': 'k-1' }, multiValueHeaders: headersWith(['k-2']) };
 
@@ -58,7 +58,7 @@ describe('the key', () => {
     }
   });
 
-  test('is the same for any case of its name, raw or quoted, given once or twice', async () => {
+  test('is the same in any case of the header name, raw or quoted, sent once or twice', async () => {
     const first = await harness.pay('k-1');
     const forms = [
       { headers: { ...single, 'idempotency-key': 'k-1' }, multiValueHeaders: null },
@@ -78,7 +78,7 @@ const headersWith = (keys: readonly string[]) => ({
 });
 
 describe('the first execution', () => {
-  test('is 201 when the amount was captured', async () => {
+  test('is answered 201 if the amount was captured', async () => {
     const reply = await harness.pay('k-1');
 
     expect(reply.status).toBe(201);
@@ -87,14 +87,14 @@ describe('the first execution', () => {
     expect(countsOfLast()).toEqual(['first']);
   });
 
-  test('is 201 when the amount is authorized', async () => {
+  test('is answered 201 if the amount was authorized', async () => {
     const reply = await harness.pay('k-1', { capture: 'manual' });
 
     expect(reply.status).toBe(201);
     expect(reply.body).toMatchObject({ status: 'requires_capture', amount_captured: 0, capture: 'manual' });
   });
 
-  test('is 402 with the payment when it is declined, and the decline is final', async () => {
+  test('is answered 402 with the payment if it is declined, and the decline is final', async () => {
     const declined = await harness.pay('k-1', { source: 'tok_declined' });
     const again = await harness.pay('k-1', { source: 'tok_declined' });
 
@@ -108,7 +108,7 @@ describe('the first execution', () => {
     expect(again.headers['Idempotency-Replayed']).toBe('true');
   });
 
-  test('is 202 with a Location when the outcome is not known in time, permanently for this key', async () => {
+  test('is answered 202 with a Location if the outcome is not known in time, permanently for this key', async () => {
     const unanswered = { ...harness.processor, charge: timedOut, findCharge: unavailable };
     const away = harness.with({ processor: unanswered });
 
@@ -198,7 +198,7 @@ describe('a duplicate while the first request runs', () => {
     return { first, asked: asked.promise, answer: answered.resolve };
   };
 
-  test('is 409 with Retry-After', async () => {
+  test('is answered 409 with Retry-After', async () => {
     const { first, asked, answer } = heldHarness();
     const running = first.pay('k-1');
     await asked;
@@ -213,7 +213,7 @@ describe('a duplicate while the first request runs', () => {
     expect((await running).status).toBe(201);
   });
 
-  test('with Prefer: wait waits for the end of the first, and replays its answer', async () => {
+  test('with Prefer: wait waits for the first request, and replays its answer', async () => {
     const { first, asked, answer } = heldHarness();
     const running = first.pay('k-1');
     await asked;
@@ -239,7 +239,7 @@ describe('a duplicate while the first request runs', () => {
     expect(harness.processor.charges(String(rival.body['id']))).toHaveLength(1);
   });
 
-  test('with Prefer: wait is 409 when the first takes longer', async () => {
+  test('with Prefer: wait is answered 409 if the first request takes longer', async () => {
     const { first, asked, answer } = heldHarness();
     const running = first.pay('k-1');
     await asked;
@@ -255,14 +255,14 @@ describe('a duplicate while the first request runs', () => {
   });
 });
 
-describe('the same key', () => {
-  test('with another body and Prefer: wait is 422, as the documents describe it', async () => {
+describe('a repeated key', () => {
+  test('with another body and Prefer: wait is answered 422, as the documents describe', async () => {
     await harness.pay('k-1');
     const other = await harness.pay('k-1', { amount: 999 }, { headers: { prefer: 'wait=3' } });
     expect(other).toMatchObject({ status: 422, headers: { 'Preference-Applied': 'wait=3' } });
   });
 
-  test('with another body is 422, and the stored answer stays unchanged', async () => {
+  test('with another body is answered 422, and the stored answer stays unchanged', async () => {
     const first = await harness.pay('k-1');
     const other = await harness.pay('k-1', { amount: 2000 });
 
@@ -273,13 +273,13 @@ describe('the same key', () => {
     expect(chargesOf(first)).toBe(1);
   });
 
-  test('with an explicit default is another body', async () => {
+  test('with an explicit default counts as another body', async () => {
     await harness.pay('k-1');
 
     expect((await harness.pay('k-1', { capture: 'automatic' })).status).toBe(422);
   });
 
-  test('past its retention is 409 with the payment’s id, and charges nothing', async () => {
+  test('is answered 409 with the payment’s id after its retention, and nothing is charged', async () => {
     const first = await harness.pay('k-1');
     harness.clock.advance(9 * DAY);
 
@@ -318,14 +318,14 @@ describe('the same key', () => {
     expect(inLive.body['id']).not.toBe(inTest.body['id']);
   });
 
-  test('stays usable after a request that was refused before it began', async () => {
+  test('stays usable after a request that was refused before its claim', async () => {
     expect((await harness.pay('k-1', { amount: -1 })).status).toBe(400);
     expect((await harness.pay('k-1')).status).toBe(201);
   });
 });
 
 describe('a reference', () => {
-  test('in use is 409 with the payment that uses it, and nothing is charged', async () => {
+  test('in use is answered 409 with the payment that uses it, and nothing is charged', async () => {
     const first = await harness.pay('k-1', { reference: 'order-1' });
     const second = await harness.pay('k-2', { reference: 'order-1' });
 
@@ -338,7 +338,7 @@ describe('a reference', () => {
     expect(chargesOf(first)).toBe(1);
   });
 
-  test('is free again after that payment has failed', async () => {
+  test('can be used again after its payment has failed', async () => {
     await harness.pay('k-1', { reference: 'order-1', source: 'tok_declined' });
 
     expect((await harness.pay('k-2', { reference: 'order-1' })).status).toBe(201);
@@ -353,7 +353,7 @@ describe('a reference', () => {
     expect((await harness.pay('k-5', { reference: 'caf\u00e9' })).status).toBe(409);
   });
 
-  test('that is refused leaves the key unused', async () => {
+  test('leaves the key unused if it is refused', async () => {
     await harness.pay('k-1', { reference: 'order-1' });
     await harness.pay('k-2', { reference: 'order-1' });
 

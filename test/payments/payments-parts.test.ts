@@ -4,7 +4,7 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { paymentOfPart } from '../../lambdas/payments/ids.ts';
 import { Api, as, dataOf, OTHER_KEY } from '../world/api.ts';
 
-/** Refunds and disputes over HTTP, with those that Payonce did not request. */
+/** Refunds and disputes over HTTP, including those that Payonce did not request. */
 
 let harness: Api;
 let ledger: Api;
@@ -16,7 +16,7 @@ beforeEach(async () => {
   ledger = new Api({}, harness.world);
   id = await ledger.paid('pay');
   const [charge] = harness.processor.charges(id);
-  invariant(charge !== undefined, 'it was charged');
+  invariant(charge !== undefined, 'the payment has no charge');
   ({ chargeId } = charge);
 });
 
@@ -25,7 +25,7 @@ const partsOf = async (what: string) => dataOf(await harness.get(`/v1/payments/$
 const nowSeconds = () => harness.clock.nowMs() / 1000;
 
 describe('a refund', () => {
-  test('that was made at the processor answers GET under its shown id, with the time of its recording', async () => {
+  test('that was made at the processor can be read under its shown id, with the time of its recording', async () => {
     await harness.processor.inside.refund(chargeId, 200);
     await ledger.world.learn(id);
     const recorded = nowSeconds();
@@ -35,7 +35,7 @@ describe('a refund', () => {
     expect((await harness.get(`/v1/refunds/${String(refund?.['id'])}`)).body).toEqual(refund);
   });
 
-  test('keeps its time when it fails later', async () => {
+  test('keeps its time if it fails later', async () => {
     const refundId = await harness.processor.inside.refund(chargeId, 200);
     await ledger.world.learn(id);
     const recorded = nowSeconds();
@@ -45,7 +45,7 @@ describe('a refund', () => {
     expect(await partsOf('refunds')).toMatchObject([{ status: 'failed', created: recorded }]);
   });
 
-  test('that returns a stray charge answers GET too, in the currency of that charge', async () => {
+  test('that returns a stray charge can also be read, in the currency of that charge', async () => {
     const operationId = `rtn_${id.slice('pay_'.length)}${'a'.repeat(26)}`;
     const stray = { chargeId: 'ch_9', amountMinor: 700, currency: 'USD' };
     await ledger.world.record(id, { kind: 'foreign_charge', status: 'captured', ...stray });
@@ -70,7 +70,7 @@ describe('a refund', () => {
 });
 
 describe('a dispute', () => {
-  test('is seen on its payment, open and lost, and answers GET by its id', async () => {
+  test('is shown on its payment, open and lost, and can be read by its id', async () => {
     expect(await shown()).toMatchObject({ amount_disputed: 0 });
     expect(await shown()).not.toHaveProperty('disputes');
     const disputeId = await harness.processor.inside.dispute(chargeId, 600);
@@ -88,7 +88,7 @@ describe('a dispute', () => {
     expect(await shown()).toMatchObject({ status: 'succeeded', amount_disputed: 600, disputes: [lost] });
   });
 
-  test('that is won no longer counts, and stays listed on its payment', async () => {
+  test('no longer counts if it is won, and stays listed on its payment', async () => {
     const disputeId = await harness.processor.inside.dispute(chargeId, 600);
     await ledger.world.learn(id);
     await harness.processor.inside.closeDispute(disputeId, 'won');
@@ -104,7 +104,7 @@ describe('a dispute', () => {
   });
 });
 
-test('parts of another tenant’s payment and unknown ids are not found', async () => {
+test('refunds and disputes of another tenant’s payment, and unknown ids, are not found', async () => {
   await harness.processor.inside.dispute(chargeId, 600);
   await harness.processor.inside.refund(chargeId, 100);
   await ledger.world.learn(id);

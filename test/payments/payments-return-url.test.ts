@@ -3,7 +3,7 @@ import type { ChargeOrder } from '../../lambdas/payments/use/processor.ts';
 import { Api, as, LIVE_KEY } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 
-/** The page to which a payer comes back after an action. */
+/** The page to which a payer returns after an action. */
 
 const PAGE = 'https://shop.example/done?order=secret-1';
 
@@ -31,19 +31,19 @@ beforeEach(() => {
 const pay = (return_url: unknown, key = 'k') => harness.pay(key, { source: 'tok_action', return_url });
 
 describe('a return URL', () => {
-  test('reaches the processor and is shown on the payment', async () => {
+  test('is passed to the processor and shown on the payment', async () => {
     const reply = await pay(PAGE);
     expect(reply).toMatchObject({ status: 202, body: { status: 'requires_action', return_url: PAGE } });
     expect(orders).toMatchObject([{ returnUrl: PAGE }]);
     expect((await harness.get(`/v1/payments/${String(reply.body['id'])}`)).body).toMatchObject({ return_url: PAGE });
   });
 
-  test('is left to the deployment when none is given', async () => {
+  test('defaults to the deployment’s URL', async () => {
     expect((await harness.pay('k', { source: 'tok_action' })).body).not.toHaveProperty('return_url');
     expect(orders[0]).not.toHaveProperty('returnUrl');
   });
 
-  test('belongs to the fingerprint of the request', async () => {
+  test('is included in the request fingerprint', async () => {
     await pay(PAGE);
     expect((await pay('https://shop.example/other')).body).toMatchObject({ code: 'idempotency_key_payload_mismatch' });
     expect(orders).toHaveLength(1);
@@ -56,7 +56,7 @@ describe('a return URL', () => {
   });
 
   test.each(['http://localhost:3000/done', 'http://127.0.0.1/done', 'http://[::1]:3000/done'])(
-    'on the loopback, %s, is accepted in test mode and refused in live mode',
+    'to loopback, %s, is accepted in test mode and refused in live mode',
     async (url) => {
       expect((await pay(url)).status).toBe(202);
       const processor = createSandboxInProcess({ clock: behind.clock, mode: 'live' });
@@ -75,14 +75,14 @@ describe('a return URL', () => {
   test.each([
     ['plain http', 'http://shop.example/done'],
     ['another scheme', 'javascript:alert(1)'],
-    ['a host that only begins like the loopback', 'http://localhost.example/done'],
+    ['a host that only starts like loopback', 'http://localhost.example/done'],
     ['a name and a password', 'https://ada:secret@shop.example/done'],
     ['a relative address', '/done'],
     ['a line break', 'https://shop.example/\ndone'],
-    ['an empty text', ''],
+    ['an empty string', ''],
     ['a number', 7],
-    ['a text of more than 1024 characters', `https://shop.example/${'a'.repeat(1004)}`],
-  ])('with %s is refused by name, and nothing is charged', async (_what, url) => {
+    ['more than 1024 characters', `https://shop.example/${'a'.repeat(1004)}`],
+  ])('with %s is refused with the field’s name, and nothing is charged', async (_what, url) => {
     const reply = await pay(url);
     expect(reply).toMatchObject({ status: 400, body: { code: 'invalid_request', param: 'return_url' } });
     expect(reply.body['detail']).toMatch(/^return_url must be /);

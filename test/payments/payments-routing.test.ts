@@ -18,7 +18,10 @@ let store: Stores;
 const REST = { mode: 'test', processor: 'sandbox' } as const;
 const RULES: readonly RoutingRule[] = [{ mode: 'test', currency: 'USD', processor: 'stripe' }, REST];
 
-/** Dollars go to Stripe, all else to the sandbox; a later deployment may have other rules. */
+/**
+ * Deploys the given rules over the same store, as successive deployments do. By default, dollars go to Stripe and all
+ * other currencies to the sandbox.
+ */
 function deployed(rules: readonly RoutingRule[]): Api {
   const made: Api = new Api({
     store,
@@ -53,8 +56,8 @@ const refund = (from: Api, payment: unknown, key: string) =>
     event: { body: '{"amount":300}' },
   });
 
-describe('a payment is routed by the rules', () => {
-  test('and shows its processor', async () => {
+describe('a payment that a rule routes', () => {
+  test('shows its processor', async () => {
     const inDollars = await harness.pay('usd', dollars);
     const inEuros = await harness.pay('eur');
     expect([inDollars.status, inEuros.status]).toEqual([201, 201]);
@@ -62,7 +65,7 @@ describe('a payment is routed by the rules', () => {
     expect(inEuros.body['processor']).toMatchObject({ name: 'sandbox' });
   });
 
-  test('and a retry reaches the former default when the rules have changed meanwhile', async () => {
+  test('is retried at its first processor if the rules have changed in the meantime', async () => {
     const euros = { source: 'tok_unauthorized' };
     expect((await harness.pay('eur', euros)).status).toBe(503);
     const later = deployed([{ mode: 'test', currency: 'EUR', processor: 'stripe' }]);
@@ -71,7 +74,7 @@ describe('a payment is routed by the rules', () => {
     expect(later.processor.sends(String((await onlyPayment(store)).id))).toBe(1);
   });
 
-  test('and stays at its processor under changed rules: Stripe makes its refund, and its key charges at no other', async () => {
+  test('stays at its processor under changed rules: Stripe makes its refund, and no other processor charges its key', async () => {
     const first = await harness.pay('usd', dollars);
     const later = deployed([REST]);
     expect((await refund(later, first.body['id'], 'r-1')).body).toMatchObject({ status: 'succeeded', amount: 300 });
@@ -80,7 +83,7 @@ describe('a payment is routed by the rules', () => {
     expect(later.processor.charges(String(first.body['id']))).toEqual([]);
   });
 
-  test('and is not refunded by a deployment that no longer calls its processor', async () => {
+  test('is not refunded by a deployment that no longer calls its processor', async () => {
     const first = await harness.pay('usd', dollars);
     const without = new Api({ store });
     const reply = await refund(without, first.body['id'], 'r-1');
@@ -89,7 +92,7 @@ describe('a payment is routed by the rules', () => {
   });
 });
 
-describe('what no rule matches is refused', () => {
+describe('a payment that no rule matches', () => {
   const live = 'sk_live_0123456789abcdefghijkl';
   const payLive = (from: Api, key: string) => {
     from.registerKey(live, { mode: 'live' });
@@ -99,7 +102,7 @@ describe('what no rule matches is refused', () => {
     });
   };
 
-  test('and nothing is begun: the same key charges when a rule matches', async () => {
+  test('is refused without a claim: the same key charges after a rule matches', async () => {
     const before = deployed([{ mode: 'test', currency: 'USD', processor: 'stripe' }]);
     const refused = await before.pay('eur');
     expect([refused.status, refused.body['code']]).toEqual([422, 'no_processor_for_payment']);
@@ -107,7 +110,7 @@ describe('what no rule matches is refused', () => {
     expect((await deployed(RULES).pay('eur')).status).toBe(201);
   });
 
-  test('but a payment that has begun keeps its answer, and its open claim ends at its own processor', async () => {
+  test('keeps its answer if it has begun, and its open claim ends at its own processor', async () => {
     const first = await harness.pay('usd', dollars);
     await harness.pay('eur', { source: 'tok_unauthorized' });
     const nowhere = deployed([]);
@@ -138,7 +141,7 @@ describe('what no rule matches is refused', () => {
     expect(processor.inside.all).toHaveLength(1);
   });
 
-  test('a payment that was sent in one mode is not looked up with the credentials of the other', async () => {
+  test('a payment that was sent in one mode is not looked up with the credentials of the other mode', async () => {
     const first = await harness.pay('eur');
     const swapped = createSandboxInProcess({ clock: new SimulatedClock(), mode: 'live' });
     const reply = await refund(new Api({ store, processors: [swapped], books: [swapped] }), first.body['id'], 'r');
@@ -146,7 +149,7 @@ describe('what no rule matches is refused', () => {
     expect(swapped.inside.sent).toEqual([]);
   });
 
-  test('without any processor the answer says so', async () => {
+  test('without any processor, the answer says so', async () => {
     const refused = await new Api({ store, processors: [], choose: routing([], []) }).pay('k');
     expect([refused.status, refused.body['code']]).toEqual([503, 'no_processor_configured']);
   });
@@ -179,12 +182,12 @@ describe('for any rules, processors and payment', () => {
   const rule = fc.record({ mode, processor: name, currency, tenant }, { requiredKeys: ['mode', 'processor'] });
   const called = fc.uniqueArray(fc.record({ name, mode }), { selector: (each) => `${each.name} ${each.mode}` });
 
-  test('a processor is called in the payment’s mode, and because a rule says so; or nothing is sent', () => {
+  test('a processor is called only in the payment’s mode and by a rule, or nothing is sent', () => {
     fc.assert(
       fc.property(fc.array(rule, { maxLength: 5 }), called, mode, currency, tenant, (rules, names, ...payment) => {
         const [ofMode, inCurrency, ofTenant] = payment;
         const clients = names.map((each) => ({ ...client, ...each }));
-        // The stacks accept no rule that leads to a processor that is not called in the rule's mode.
+        // The stacks refuse a rule whose processor is not called in the rule's mode.
         const valid = rules.filter((each) => names.some((a) => a.name === each.processor && a.mode === each.mode));
         const asked = { tenantId: tenantId(ofTenant), mode: ofMode, currency: inCurrency };
         const chosen = routing(valid, clients)(asked);

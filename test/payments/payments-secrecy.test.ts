@@ -5,7 +5,7 @@ import { standardTelemetry } from '../../lambdas/kernel/platform/telemetry.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { API_KEY, Api } from '../world/api.ts';
 
-/** What a request holds and no log may: all that the function writes is searched for it. */
+/** Values of requests that no log may contain. The test searches the function's whole output for them. */
 const SECRETS = {
   idempotencyKey: 'key-of-mr-miller',
   source: 'tok_mr_miller',
@@ -91,7 +91,7 @@ describe('the output of the function', () => {
     });
   });
 
-  test('counts in the embedded metric format, under the namespace Payonce', async () => {
+  test('has metrics in the embedded metric format, under the namespace Payonce', async () => {
     const harness = new Api({ telemetry: standardTelemetry('payments', systemInstruments) });
     await harness.pay('k-1');
     await harness.pay('k-1');

@@ -20,12 +20,12 @@ beforeAll(async () => {
   crashed = await killedPayment(aws, { source: 'tok_timeout_charged' });
 });
 
-/** The payment whose process crashes before all tests: its lease ends during the other ones. */
+/** The payment whose process crashes before all tests. Its lease ends while they run. */
 let crashed: KilledPayment;
 
 const paymentIdOf = (key: string): string => expectedPaymentId(aws.tenantId, key);
 
-/** Waits until the processor's books show a charge of the payment. */
+/** Waits until the processor lists a charge of the payment. */
 const untilCharged = (paymentId: string) =>
   until(async () => ((await api.charges(paymentId)).length > 0 ? true : undefined));
 
@@ -62,7 +62,7 @@ describe('the deployed API', () => {
     ]);
   });
 
-  test('answers a rival with 409, or with the first answer after a wait', async () => {
+  test('answers a concurrent duplicate with 409, or with the first answer after a wait', async () => {
     const { slow, first, rival } = await until(rivalsAtOnce);
     expect([rival.status, rival.json['code']]).toEqual([409, 'idempotency_key_in_progress']);
     expect(Number(rival.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
@@ -71,7 +71,7 @@ describe('the deployed API', () => {
     expect(await api.charges(paymentIdOf(slow.key))).toHaveLength(1);
   });
 
-  /** @returns undefined when the first request ended before its rival came, as on a busy machine */
+  /** Sends two concurrent requests. @returns undefined if a slow machine let the first end before the second arrived */
   async function rivalsAtOnce() {
     const slow = { key: `e2e-slow-${crypto.randomUUID()}`, body: { source: 'tok_slow' } };
     const first = api.pay(slow);
@@ -82,8 +82,9 @@ describe('the deployed API', () => {
     return undefined;
   }
 
-  test('charges once for fifty duplicates, eight at once, and gives all the same answer', async () => {
-    // So many race. Each is a process of its own on the local AWS: more would only make the processor's answer late.
+  test('charges once for fifty duplicates, eight concurrent ones at a time, and answers all alike', async () => {
+    // Each concurrent request has its own process on the local AWS. More of them would only delay the processor's
+    // answer.
     const answers = await pMap(Array.from({ length: 50 }), () => api.payUntilAnswered({ key: 'e2e-fifty' }), {
       concurrency: 8,
     });
@@ -105,7 +106,7 @@ describe('the deployed API', () => {
     expect(await api.charges(paymentIdOf(`e2e-${source}`))).toHaveLength(1);
   });
 
-  test('is 503 with Retry-After when the processor is busy, and then continues with the same key', async () => {
+  test('answers 503 with Retry-After while the processor is busy, and then continues with the same key', async () => {
     const post = { key: 'e2e-busy', body: { source: 'tok_rate_limited' } };
     const busy = await api.pay(post);
     expect([busy.status, busy.json['code']]).toEqual([503, 'processor_unavailable']);
@@ -113,7 +114,7 @@ describe('the deployed API', () => {
     expect(await api.charges(paymentIdOf(post.key))).toHaveLength(1);
   });
 
-  test('finds the one charge again when its process crashed between charge and commit', async () => {
+  test('finds the charge of a process that crashed between charge and commit, and makes no other', async () => {
     const answer = await api.payUntilAnswered(crashed);
     expect([answer.status, answer.json['status']]).toEqual([201, 'succeeded']);
     const charges = await api.charges(crashed.id);
@@ -126,7 +127,7 @@ describe('the deployed API', () => {
 describe('the Location of an answer', () => {
   const order = { amount: 2_000, currency: 'EUR', source: 'tok_ok', email: 'location@example.com' };
   const payment = { amount: 1_000, currency: 'EUR', source: 'tok_ok', capture: 'manual' };
-  /** In order. `{id}` is that of the newest payment. */
+  /** Operations in the order of their requests. `{id}` is the id of the newest payment. */
   const located: readonly (readonly [operation: string, path: string, body: object])[] = [
     ['createPayment', '/v1/payments', payment],
     ['capturePayment', '/v1/payments/{id}/capture', { amount: 600 }],
@@ -157,7 +158,7 @@ describe('the Location of an answer', () => {
       expect([operation, made.status < 300, made.json]).toEqual([operation, true, made.json]);
       const found = await client.send('GET', made.location ?? '');
       expect([operation, found.status, found.json['id']]).toEqual([operation, 200, id]);
-      // An answer can be "not known yet" on a busy machine.
+      // On a slow machine, an answer can be "not known yet".
       const authorized = async () =>
         (await client.send('GET', made.location ?? '')).json['status'] === 'requires_capture' ? id : undefined;
       if (operation === 'createPayment') newest = String(await until(authorized));
@@ -173,7 +174,7 @@ describe('operators', () => {
       body: JSON.stringify(body),
     });
 
-  test('correct above the limit with a second person, make and replace keys, and see what waits', async () => {
+  test('correct above the limit with a second person, create and replace keys, and list open work', async () => {
     const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
     const ada = new ApiClient(aws, aws.operatorKey);
     const ben = new ApiClient(aws, await administration.createOperatorKey({ operator: 'Ben', role: 'approver' }));
@@ -213,7 +214,7 @@ describe('operators', () => {
 });
 
 describe('a tenant', () => {
-  test('sees nothing of another, and its keys are separate', async () => {
+  test('sees nothing of another tenant, and its keys are separate', async () => {
     const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
     const other = await administration.createTenant('Other');
     const otherKey = await administration.createApiKey({
@@ -236,7 +237,7 @@ describe('a tenant', () => {
     expect(theirs.json['id']).not.toBe(mine.json['id']);
   });
 
-  test('with a key that is unknown, revoked or without the scope gets no information', async () => {
+  test('gets no information with an unknown or revoked key, or without the scope', async () => {
     const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
     const owner = tenantId(aws.tenantId);
     const reader = await administration.createApiKey({
@@ -282,14 +283,14 @@ describe('the documents', () => {
     expect(document['openapi']).toMatch(/^3\.1/);
   });
 
-  test('an unknown path is 404, and an unsupported method is 405, in the form of all errors', async () => {
+  test('an unknown path is answered 404, and an unsupported method 405, in the form of all errors', async () => {
     const nowhere = await api.send('GET', '/v2/payments');
     expect([nowhere.status, nowhere.headers.get('content-type')]).toEqual([404, 'application/problem+json']);
     const elsewhere = await api.send('DELETE', '/v1/payments');
     expect([elsewhere.status, elsewhere.json['code']]).toEqual([405, 'method_not_allowed']);
   });
 
-  test('are compressed and answered 304 to a caller that has them', async () => {
+  test('are compressed, and answered 304 if the caller has them', async () => {
     const paths = ['/v1/openapi.json', '/docs', '/docs/start.js', '/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css'];
     const page = await (await fetch(`${aws.apiUrl}/console`)).text();
     const assets = [...page.matchAll(/"\.\/(assets\/[^"]+)"/g)].map(([, name = '']) => `/console/${name}`);

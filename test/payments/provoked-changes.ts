@@ -7,7 +7,10 @@ import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { Api, type Reply } from '../world/api.ts';
 import type { InsideSandbox } from '../world/sandbox-in-process.ts';
 
-/** A payment at a processor that has the name of the sandbox's, before anything of it is changed. */
+/**
+ * A payment on which a test provokes problems of captures, cancellations and refunds. Its processor has the sandbox's
+ * name.
+ */
 export class ChangedPayment {
   readonly id: string;
   readonly #behind: Api;
@@ -29,7 +32,7 @@ export class ChangedPayment {
 
   get chargeId(): string {
     const [charge] = this.inside.all;
-    invariant(charge !== undefined, 'it was charged');
+    invariant(charge !== undefined, 'the payment has no charge');
     return charge.chargeId;
   }
 
@@ -37,7 +40,7 @@ export class ChangedPayment {
     return this.withProcessor({});
   }
 
-  /** The same world, through a processor that answers otherwise. */
+  /** Returns an API with the same payments, and a processor whose answers are replaced. */
   withProcessor(processor: Partial<Processor>): Api {
     return apiOver(this.#behind, processor);
   }
@@ -46,7 +49,7 @@ export class ChangedPayment {
     return this.harness.change(`${this.id}/${step}`, key, body);
   }
 
-  /** Requests while the processor accepts nothing, and again after the send window has closed. */
+  /** Requests a change while the processor accepts nothing, and repeats it after the send window has closed. */
   async notAttempted(step: string, body: Readonly<Record<string, unknown>>): Promise<Reply> {
     await this.#behind.processor.inside.failNextChange(1, 'tok_unauthorized');
     await this.change(step, body);
@@ -54,14 +57,14 @@ export class ChangedPayment {
     return this.change(step, body);
   }
 
-  /** Takes in what the processor now says of it. */
+  /** Records the payment's current state at the processor. */
   async learn(): Promise<void> {
     const id = parsePaymentId(this.id);
-    invariant(id !== undefined, 'it was made');
+    invariant(id !== undefined, 'the payment has no id');
     await this.ledger.world.learn(id);
   }
 
-  /** What an operator says of it, for the reason given. */
+  /** Sends an operator's decision on the payment. */
   decide(key: string, body: Readonly<Record<string, unknown>>): Promise<Reply> {
     return this.ledger.ask('POST', `/v1/admin/payments/${this.id}/resolve`, {
       headers: { 'Content-Type': 'application/json', 'Idempotency-Key': key },
@@ -80,7 +83,7 @@ function apiOver(behind: Api, otherwise: Partial<Processor> = {}): Api {
 
 const HOUR = 3_600_000;
 
-/** The decision of an operator that nothing was charged. */
+/** An operator's decision that nothing was charged. */
 export const NO_CHARGE_FOUND = {
   outcome: 'failed',
   reason: 'Nothing on the bank statement of 3 March',
@@ -88,7 +91,7 @@ export const NO_CHARGE_FOUND = {
 
 const CAPTURED_600 = { outcome: 'succeeded', amount: 600, reason: 'Seen on the bank statement of 3 March' };
 
-/** A payment of 1000 whose processor captured 600. */
+/** Creates a payment of 1000 whose processor captured 600. Minor units. */
 export async function inReview(): Promise<ChangedPayment> {
   const payment = await ChangedPayment.of({ source: 'tok_async' });
   await payment.inside.correct(payment.chargeId, { status: 'succeeded', amount_captured: 600 });
@@ -114,7 +117,7 @@ type ChangeCode = Extract<
   | 'amount_exceeds_left'
 >;
 
-/** How to be answered with each problem of captures, cancellations and refunds. */
+/** Provokes each problem of captures, cancellations and refunds. */
 export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>> = {
   capture_failed: async () => {
     const payment = await held();

@@ -7,7 +7,7 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 const STRONG: Lookup = { kind: 'strong' };
 
-/** Minutes after the claim, and what differs from: something may have been sent by an owner that is gone. */
+/** Returns the next step some minutes after the claim. By default, an owner that is gone may have sent something. */
 function at(minutes: number, changes: Partial<SettlementState> = {}) {
   return nextStep({
     nowMs: CLAIMED + minutes * MINUTE,
@@ -24,7 +24,7 @@ function at(minutes: number, changes: Partial<SettlementState> = {}) {
 const claimsLost = { lookup: STRONG, keyRetentionMs: DAY, claimsLost: true };
 const noLookup = { abilities: { lookup: { kind: 'none' } as const, keyRetentionMs: DAY } };
 
-describe('when nothing was ever sent', () => {
+describe('if nothing was ever sent', () => {
   test('the request is sent, up to fifteen minutes after the claim', () => {
     expect(at(0, { sent: 'nothing' })).toEqual({ do: 'send' });
     expect(at(15, { sent: 'nothing' })).toEqual({ do: 'send' });
@@ -35,7 +35,7 @@ describe('when nothing was ever sent', () => {
   });
 });
 
-describe('when claims were lost', () => {
+describe('if claims were lost', () => {
   test('a first claim is looked up, and sent only after a look-up without a result', () => {
     const first = { abilities: claimsLost, sent: 'nothing' } as const;
     expect(at(0, first)).toEqual({ do: 'ask' });
@@ -43,7 +43,7 @@ describe('when claims were lost', () => {
     expect(at(0, { ...first, lookedUp: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('a first claim is sent to a processor that does not recognize keys only if its look-up proves absence', () => {
+  test('a first claim is sent to a processor without idempotency keys only if its look-up proves absence', () => {
     const first = { sent: 'nothing', lookedUp: 'absent' } as const;
     const keyless = { ...claimsLost, keyRetentionMs: 0 };
     const late: Lookup = { kind: 'eventual', maxLagMs: 60 * MINUTE };
@@ -53,12 +53,12 @@ describe('when claims were lost', () => {
     expect(at(0, { ...first, abilities: { ...keyless, lookup: late } })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('an owner that takes over does not send by the key alone either', () => {
+  test('a new owner does not rely on the key alone, either', () => {
     expect(at(1, { abilities: claimsLost, lookedUp: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 });
 
-describe('when a request may have been sent', () => {
+describe('if a request may have been sent', () => {
   test('the processor is queried first', () => {
     expect(at(1)).toEqual({ do: 'ask' });
     expect(at(16)).toEqual({ do: 'ask' });
@@ -70,24 +70,24 @@ describe('when a request may have been sent', () => {
     expect(at(1, noLookup)).toEqual({ do: 'send' });
   });
 
-  test('nothing is sent when the clocks could differ by what is left of the key retention', () => {
+  test('nothing is sent if the possible clock skew exceeds the remaining key retention', () => {
     const short = { abilities: { lookup: STRONG, keyRetentionMs: 15 * MINUTE }, lookedUp: 'absent' } as const;
     expect(at(4.99, short)).toEqual({ do: 'send' });
     expect(at(5, short)).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('nothing is sent twice to a processor that does not recognize keys', () => {
+  test('nothing is sent a second time to a processor without idempotency keys', () => {
     expect(at(1, { abilities: { lookup: STRONG, keyRetentionMs: 0 }, lookedUp: 'absent' })).toEqual({
       do: 'conclude',
       fact: 'unknown',
     });
   });
 
-  test('one request sends at most twice', () => {
+  test('one request causes at most two sends', () => {
     expect(at(1, { lookedUp: 'absent', sends: 2 })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('the outcome is unknown when no time is left for the client', () => {
+  test('the outcome is unknown if no time is left for the client', () => {
     expect(at(1, { lookedUp: 'absent', timeLeft: false })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
@@ -97,7 +97,7 @@ describe('when a request may have been sent', () => {
     expect(at(45, { lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
   });
 
-  test('a look-up with a lag proves absence later by that lag', () => {
+  test('a look-up with a lag proves absence later, by that lag', () => {
     const abilities = { lookup: { kind: 'eventual', maxLagMs: 10 * MINUTE } as const, keyRetentionMs: DAY };
     expect(at(45, { abilities, lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
     expect(at(55, { abilities, lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
@@ -107,7 +107,7 @@ describe('when a request may have been sent', () => {
     expect(at(600, { lookedUp: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('without a look-up after the window, an operator decides', () => {
+  test('an operator decides after the send window if there is no look-up', () => {
     expect(at(16, noLookup)).toEqual({ do: 'conclude', fact: 'undecidable' });
   });
 });
@@ -134,13 +134,13 @@ describe('in any state', () => {
     );
   });
 
-  test('with clocks that differ by five minutes in either direction, no process sends after another has proven absence', () => {
+  test('with a clock skew of five minutes in either direction, no process sends after another has proven absence', () => {
     fc.assert(
       fc.property(states, fc.integer({ min: -5 * MINUTE, max: 5 * MINUTE }), (state, skewMs) => {
         const proves = { ...state, sent: 'maybe' as const, lookedUp: 'absent' as const };
         const step = nextStep(proves);
         if (step.do !== 'conclude' || step.fact !== 'not_attempted') return;
-        // At the same true moment, on the clock of another worker, and ten minutes before that.
+        // Two workers at the same moment, with clocks that differ by up to ten minutes.
         for (const agoMs of [0, 10 * MINUTE]) {
           const other = { ...proves, sent: 'nothing' as const, nowMs: state.nowMs - agoMs + 2 * skewMs };
           expect(nextStep(other).do).not.toBe('send');

@@ -29,7 +29,7 @@ const FAILURE = { code: 'card_declined', message: 'no' };
 const chargeId = fc.constantFrom(...CHARGES);
 const dollars = (amountMinor: number) => [{ amountMinor, currency: 'USD' }];
 
-/** Any facts, in any order, true or not. */
+/** Any facts, in any order, including contradictory ones. */
 const anyFact: fc.Arbitrary<Fact> = fc.oneof(
   fc.constantFrom<Fact>({ kind: 'unknown' }, { kind: 'not_attempted' }, { kind: 'undecidable' }),
   fc.record({ kind: fc.constantFrom('pending' as const, 'authorized' as const), chargeId }),
@@ -99,7 +99,7 @@ function after(facts: readonly Fact[]): Run {
   return { state, drafts };
 }
 
-/** Statuses that a payment may come to from each; itself included. */
+/** The statuses that a payment may have after each status, including the same status. */
 const FORWARD: Readonly<Record<string, readonly string[]>> = {
   processing: PAYMENT_STATUSES,
   requires_action: ['requires_action', 'requires_capture', 'succeeded', 'failed', 'canceled', 'needs_review'],
@@ -113,7 +113,7 @@ const FORWARD: Readonly<Record<string, readonly string[]>> = {
 describe('for any facts in any order', () => {
   const sequences = fc.array(anyFact, { maxLength: 14 });
 
-  test('every set of postings balances, and a payment moves forward only', () => {
+  test('every set of postings balances, and a payment never moves backwards', () => {
     fc.assert(
       fc.property(sequences, (facts) => {
         let { status } = created.payment as { status: string };
@@ -127,14 +127,14 @@ describe('for any facts in any order', () => {
     );
   });
 
-  test('each fact has one set of postings, and repeating it adds none', () => {
+  test('each fact has one set of postings, and its repetition adds none', () => {
     fc.assert(
       fc.property(sequences, (facts) => {
         const { drafts, state } = after(facts);
         const posted = drafts
           .filter(({ postings, type }) => postings.length > 0 && type !== 'payment.fee_reported')
           .map(({ type, subject }) => {
-            // A dispute that was lost may be won on appeal: two things, told alike.
+            // A dispute that was lost and then won on appeal has two transitions of the same type.
             const won = subject?.kind === 'dispute' && subject.status === 'won';
             const id = subject === undefined ? 'own' : JSON.stringify({ ...subject, status: undefined });
             return `${type} ${id}${won ? ' won' : ''}`;
@@ -143,13 +143,14 @@ describe('for any facts in any order', () => {
         const last = facts.at(-1);
         if (last === undefined) return;
         const again = decide(last, state);
-        if (again.kind === 'append') throw new Error(`said twice, it was done twice: ${JSON.stringify(again.draft)}`);
+        if (again.kind === 'append')
+          throw new Error(`the repeated fact took effect twice: ${JSON.stringify(again.draft)}`);
       }),
       { numRuns: whole(2_000, { slice: 500 }) },
     );
   });
 
-  test('refunds never exceed the captured amount, and the payment agrees with the books', () => {
+  test('refunds never exceed the captured amount, and the payment agrees with the postings', () => {
     fc.assert(
       fc.property(sequences, (facts) => {
         const { drafts, state } = after(facts);
@@ -167,7 +168,7 @@ describe('for any facts in any order', () => {
   });
 });
 
-describe('what merchants see of a payment', () => {
+describe('the merchant’s view of a payment', () => {
   const placed = pendingTransition(paymentIdFor('tables'));
   const first = detailsOf(placed);
   const shownOf = (payment: TransitionDraft['payment']) => {
@@ -175,7 +176,7 @@ describe('what merchants see of a payment', () => {
     return JSON.stringify(SHOWN.map((name) => object[name]));
   };
 
-  test('changes only with events for merchants, and the lists show it', () => {
+  test('changes only with events for merchants, and the lists show the change', () => {
     fc.assert(
       fc.property(fc.array(anyFact, { maxLength: 14 }), (facts) => {
         let newest = placed;
@@ -220,7 +221,7 @@ describe('the tables', () => {
     }
   });
 
-  test('give a reason wherever a fact has no effect', () => {
+  test('give a reason for each fact without effect', () => {
     const tables: readonly Readonly<Record<string, Readonly<Record<string, Cell>>>>[] = [
       CHARGE_TABLE,
       REFUND_TABLE,

@@ -7,7 +7,7 @@ import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
 
 const DUPLICATES = 1_000;
-/** So many race for the claim. With more, a slow machine's sockets are under test, not the claim. */
+/** The number of concurrent duplicates. More would test the sockets of a slow machine, not the claim. */
 const AT_ONCE = whole(DUPLICATES, { slice: 50 });
 
 let tables: Awaited<ReturnType<typeof createTables>>;
@@ -15,12 +15,12 @@ beforeAll(async () => {
   tables = await createTables('duplicates');
 });
 
-test('a thousand duplicates of one key make one charge, and no caller sees an error but "in progress"', async () => {
+test('a thousand duplicates of one key make one charge, and the only error that callers see is "in progress"', async () => {
   const processor = typicalProcessor();
   const request = typicalPayment('a-thousand-times');
   const outcomes = await pMap(
     Array.from({ length: DUPLICATES }),
-    // A process each: none is warm with another's answer.
+    // A separate process each, so that no cache contains another's answer.
     () => createPayment(engineProcess(dynamoDbClient(), tables, processor), request),
     { concurrency: AT_ONCE },
   );

@@ -19,17 +19,20 @@ import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
 
 const PAYMENTS = whole(1_000, { slice: 60 });
 const AT_ONCE = 6;
-/** The share of payments that are refunded: one of this many. */
+/** One of this many payments is refunded. */
 const REFUND_EVERY = 20;
 const KILL_EVERY_PAYMENTS = whole(25, { slice: 10 });
-/** A queue that waits for minutes before it brings a message again would only lengthen the test. */
+/** Visibility timeout of most queues, in seconds. The deployed timeouts of minutes would only lengthen the test. */
 const BRING_AGAIN_SECONDS = '20';
-/** A message that came before the lease of a crashed attempt ends would be used up, and the sweep would take minutes. */
+/**
+ * Visibility timeout of the webhook queues, in seconds. It exceeds the lease of a crashed attempt: a message before its
+ * end would be consumed without effect, and a sweep would take minutes.
+ */
 const ATTEMPT_AGAIN_SECONDS = '61';
 
 const aws = localAws();
 const sqs = new SQSClient({ endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS });
-/** The visibility timeouts as they were deployed, by queue. */
+/** The deployed visibility timeouts, by queue. */
 const asDeployed = new Map<string, string>();
 
 beforeAll(async () => {
@@ -49,7 +52,7 @@ afterAll(async () => {
 const setVisibility = (QueueUrl: string, VisibilityTimeout: string) =>
   sqs.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { VisibilityTimeout } }));
 
-/** A merchant that no other test uses. */
+/** Creates a merchant that no other test uses. */
 async function newMerchant(): Promise<ApiClient> {
   const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
   const tenantId = await administration.createTenant('A thousand');
@@ -72,7 +75,7 @@ async function listed(api: ApiClient, path: string): Promise<readonly Listed[]> 
   return all;
 }
 
-/** The processor's own list of the last minutes. */
+/** Lists the processor's charges since the given time. */
 async function chargesSince(fromSeconds: number): Promise<readonly Listed[]> {
   const all: Listed[] = [];
   const untilSeconds = Math.floor(Date.now() / 1000) + 1;
@@ -89,8 +92,8 @@ async function chargesSince(fromSeconds: number): Promise<readonly Listed[]> {
 }
 
 /**
- * Pays so many times, some at once, while processes are killed; every client asks until it is answered. No seed would
- * bring a run again: what a process was doing when it died is up to the machine.
+ * Makes all payments with concurrent clients while processes are killed, and retries each until it is answered. The
+ * kills cannot be repeated by a seed: their effect depends on the machine.
  */
 async function payAll(api: ApiClient): Promise<{ readonly ids: readonly string[]; readonly killed: number }> {
   const ids: string[] = [];
@@ -102,7 +105,7 @@ async function payAll(api: ApiClient): Promise<{ readonly ids: readonly string[]
       const number = begun;
       if (number % KILL_EVERY_PAYMENTS === 0 && killWorker(StackName.service, Math.random())) killed += 1;
       const { status, json } = await api.payUntilAnswered({ key: `thousand-${number}` });
-      // On a machine that is too busy to ask twice in time, it is known later.
+      // On a slow machine the outcome may become known only after the answer.
       expect(['201 succeeded', '202 processing']).toContain(`${status} ${String(json['status'])}`);
       const id = String(json['id']);
       ids.push(id);
@@ -124,7 +127,7 @@ async function refundUntilAnswered(api: ApiClient, id: string): Promise<void> {
   });
 }
 
-test('payments while processes crash: processor, Ledger, lists, events and webhooks agree', async () => {
+test('processor, Ledger, lists, events and webhooks agree on payments whose processes crash', async () => {
   await using receiver = await serveWebhookReceiver();
   const api = await newMerchant();
   const endpoint = await api.send('POST', '/v1/webhook_endpoints', {
@@ -135,7 +138,7 @@ test('payments while processes crash: processor, Ledger, lists, events and webho
   const secret = new Webhook(String(endpoint.json['secret']));
   const verified = new Set<string>();
   receiver.respond = (response) => {
-    // As it arrives: a signature is good for five minutes, and this test may take longer.
+    // Verifies on arrival: a signature is valid for five minutes, and this test may take longer.
     const { body = '', headers = {} } = receiver.arrivals.at(-1) ?? {};
     secret.verify(body, headers as Record<string, string>);
     verified.add(String((JSON.parse(body) as Listed)['id']));
@@ -155,14 +158,14 @@ test('payments while processes crash: processor, Ledger, lists, events and webho
 
   const webhooks = () => new Map(receiver.arrivals.map((each) => [String(each.headers['webhook-id']), each]));
   const events = () => listed(api, '/v1/events');
-  // Counted here first: a list of a thousand is eleven requests, and what is still to come needs the machine.
+  // Counts arrivals first: listing a thousand events takes eleven requests, which would slow down the remaining work.
   await untilAll(async () => [Math.min(webhooks().size, PAYMENTS + refunds)], [PAYMENTS + refunds]);
   await untilAll(async () => {
     const all = await events();
     const of = (type: string) => all.filter((event) => event['type'] === type).length;
     return [of('payment.completed'), of('refund.completed'), webhooks().size - all.length];
   }, [PAYMENTS, refunds, 0]);
-  // The projector writes an event before the lists of its payment, and may have been killed between them.
+  // The projector writes an event before the lists of its payment, and may have been killed in between.
   await untilAll(async () => [(await listed(api, '/v1/payments')).length], [PAYMENTS]);
   const payments = await listed(api, '/v1/payments');
   expect(payments.map(({ id }) => String(id)).sort()).toEqual(paid);
@@ -185,7 +188,7 @@ const paymentOf = (metadata: unknown): string => String((metadata as Listed | un
 const POLL_INTERVAL_MS = 1_000;
 const MAX_POLLS = 600;
 
-/** Looks until all is there: what waits behind a dead process comes again after seconds. */
+/** Polls until all counts are reached. Messages of a killed process are redelivered after seconds. */
 async function untilAll(poll: () => Promise<readonly number[]>, wanted: readonly number[]): Promise<void> {
   let seen = await poll();
   for (let polls = 0; polls < MAX_POLLS && seen.join() !== wanted.join(); polls += 1) {

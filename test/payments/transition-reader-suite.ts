@@ -16,10 +16,10 @@ export interface TransitionReaderUnderTest {
 }
 
 const DAY_MS = 24 * 60 * 60_000;
-/** A day in which a suite alone writes. */
+/** The first millisecond of a day in which only this suite writes. */
 let unusedDayMs = Date.UTC(2031, 0, 1);
 
-/** The contract of the reader of transitions, over DynamoDB in memory and over its API. */
+/** Describes the contract of the transition reader, over DynamoDB in memory and over its API. */
 export function describeTransitionReader(name: string, make: () => Promise<TransitionReaderUnderTest>): void {
   let made = 0;
   let reader: TransitionReaderUnderTest['reader'];
@@ -38,14 +38,14 @@ export function describeTransitionReader(name: string, make: () => Promise<Trans
     await append(outcome);
   });
 
-  describe(`the ${name} reader of transitions`, () => {
-    test('reads each complete transition by its place', async () => {
+  describe(`the ${name} transition reader`, () => {
+    test('reads each complete transition by its payment and sequence number', async () => {
       expect(await reader.readTransition({ paymentId, sequence: 1 })).toEqual(first);
       expect(await reader.readTransition({ paymentId, sequence: 2 })).toEqual(outcome);
       expect(await reader.readTransition({ paymentId, sequence: 3 })).toBeUndefined();
     });
 
-    test('lists outcomes and no pending transitions', async () => {
+    test('lists outcomes, and no pending transitions', async () => {
       const { occurredAtMs } = outcome;
       const { outcomes } = await reader.outcomesAfter(positionAt(occurredAtMs), occurredAtMs + 1, 1_000);
       const places = outcomes.map(({ place }) => place);
@@ -54,7 +54,7 @@ export function describeTransitionReader(name: string, make: () => Promise<Trans
       ]);
     });
 
-    /** Payments that succeed at these times of a day that nothing else uses. */
+    /** Appends payments that succeed at the given times of an unused day. */
     async function succeedAt(offsetsMs: readonly number[]): Promise<{ dayMs: number; places: OutcomePlace[] }> {
       unusedDayMs += 30 * DAY_MS;
       const places: OutcomePlace[] = [];
@@ -76,12 +76,12 @@ export function describeTransitionReader(name: string, make: () => Promise<Trans
         expect(outcomes.length).toBeLessThanOrEqual(limit);
         found.push(...outcomes.map(({ place }) => place));
         if (isLast) return found;
-        position = outcomes.at(-1)?.position ?? 'a page that is not the last has an outcome';
+        position = outcomes.at(-1)?.position ?? 'only the last page may be empty';
       }
-      throw new Error('the walk has no end');
+      throw new Error('the pages have no end');
     }
 
-    test('lists what lies between two times, the first inclusive and the second exclusive', async () => {
+    test('lists outcomes between two times, the first inclusive and the second exclusive', async () => {
       const { dayMs, places } = await succeedAt([0, 1_000, 1_001, DAY_MS - 1, DAY_MS]);
       const [one, second, third, fourth, fifth] = places;
       expect(await pagesOf(dayMs, dayMs + 1_001, 10)).toEqual([one, second]);
@@ -92,8 +92,8 @@ export function describeTransitionReader(name: string, make: () => Promise<Trans
       expect(await pagesOf(dayMs + 1_000, dayMs, 10)).toEqual([]);
     });
 
-    test.each([1, 3, 20, 100])('lists each once in the order of time, in pages of %i', async (limit) => {
-      // Several in one millisecond, several days, a day without any.
+    test.each([1, 3, 20, 100])('lists each outcome once, in the order of time, in pages of %i', async (limit) => {
+      // Several outcomes in one millisecond, several days, and a day without any.
       const offsets = Array.from(
         { length: 40 },
         (_, index) => Math.floor(index / 3) * (index < 30 ? 1_000 : DAY_MS / 4),
@@ -106,7 +106,7 @@ export function describeTransitionReader(name: string, make: () => Promise<Trans
       expect(new Set(found.map((place) => JSON.stringify(place))).size).toBe(40);
     });
 
-    test('refuses to walk through more than a month', async () => {
+    test('refuses to list more than a month', async () => {
       await expect(reader.outcomesAfter(positionAt(0), 32 * DAY_MS, 10)).rejects.toThrow('at most 31 days');
     });
   });

@@ -27,20 +27,20 @@ describe('the chain of a payment', () => {
     ['an amount changed', [first, { ...second, payment: { ...second.payment, amountMinor: 1 } }, third], 2],
     ['a posting removed', [first, second, { ...third, postings: [] }], 3],
     [
-      'the commitment to the notes changed',
+      'the commitment to the details changed',
       [{ ...first, first: { ...detailsOfFirst(), commitment: new Uint8Array(32) } }, second, third],
       1,
     ],
-    ['the middle removed', [first, third], 2],
-    ['the first removed', [second, third], 1],
+    ['a middle transition removed', [first, third], 2],
+    ['the first transition removed', [second, third], 1],
     ['two exchanged', [first, third, second], 2],
     ['a cause changed', [first, { ...second, cause: BY_RUN }, third], 2],
     ['a time changed', [first, second, { ...third, occurredAtMs: third.occurredAtMs + 1 }], 3],
-  ])('names the first link that does not hold: %s', (_name, tampered, sequence) => {
+  ])('reports the first invalid link: %s', (_name, tampered, sequence) => {
     expect(firstBrokenLink(systemDigest, tampered)).toBe(sequence);
   });
 
-  test('covers the commitment to a reason, and not the reason, which may be erased', () => {
+  test('covers the commitment to a reason, but not the reason, which may be erased', () => {
     const subject = { kind: 'correction', correctionId: 'cor_1', reason: 'Booked twice', operator: 'Ada' } as const;
     const draft = { type: 'ledger.corrected', payment: first.payment, postings: [], subject } as const;
     const sealed = withSealedReasons(systemDigest, draft, new Uint8Array(16));
@@ -59,7 +59,7 @@ describe('the chain of a payment', () => {
     expect(firstBrokenLink(systemDigest, [first, { ...corrected, subject: forged }])).toBe(2);
   });
 
-  test('is still valid without its tail: only a count or a later link detects the cut', () => {
+  test('stays valid without its tail: only a count or a later link detects the cut', () => {
     expect(firstBrokenLink(systemDigest, [first, second])).toBeUndefined();
   });
 });
@@ -96,6 +96,6 @@ describe('the digests', () => {
 });
 
 function detailsOfFirst() {
-  if (first.first === undefined) throw new Error('the first transition has details');
+  if (first.first === undefined) throw new Error('the first transition has no details');
   return first.first;
 }
