@@ -9,7 +9,7 @@ interface Presented {
   readonly headers: Readonly<Record<string, readonly string[]>>;
   readonly body: Buffer;
   readonly secrets: readonly string[];
-  /** Unix seconds. */
+  /** Current time. Unix seconds. */
   readonly nowS: number;
 }
 
@@ -27,7 +27,10 @@ const hmac = (key: string | Buffer, start: string, body: Buffer) =>
 const inHexadecimal = ({ secret, atS, body }: Signing) => `t=${atS},v1=${hmac(secret, `${atS}.`, body).digest('hex')}`;
 const keyOf = (secret: string) => Buffer.from(secret.slice('whsec_'.length), 'base64');
 
-/** The formulas from the documentation: lambdas/processors/sandbox/sandbox-api.ts, Stripe's "Verify webhook signatures manually", Standard Webhooks 1.0.0. */
+/**
+ * The documented formulas: lambdas/processors/sandbox/sandbox-api.ts, Stripe's "Verify webhook signatures manually",
+ * and Standard Webhooks 1.0.0.
+ */
 const SIGNERS: Readonly<Record<SignatureSchemeName, (signing: Signing) => Readonly<Record<string, string>>>> = {
   sandbox: (signing) => ({ 'sandbox-signature': inHexadecimal(signing) }),
   stripe: (signing) => ({ 'stripe-signature': inHexadecimal(signing) }),
@@ -51,11 +54,11 @@ const bodies = fc.oneof(
   fc.uint8Array({ minLength: 1, maxLength: 200 }).map((body) => Buffer.from(body)),
 );
 
-/** The random input of the mutations. fast-check can shrink it. */
+/** The random input of the mutations, which fast-check can shrink. */
 interface Draw extends Signing {
   readonly otherSecret: string;
   readonly offsetS: number;
-  /** Any number; used modulo the number of choices. */
+  /** An arbitrary number, used modulo the number of choices. */
   readonly place: number;
   readonly bit: number;
 }
@@ -108,7 +111,7 @@ function flipBit(bytes: Buffer, place: number, bit: number): Buffer {
 const flipText = (text: string, { place, bit }: Draw) =>
   flipBit(Buffer.from(text, 'latin1'), place, bit).toString('latin1');
 
-/** Other bytes of the same JSON value, as a proxy that parses it may send; an additional space if the body is not JSON. */
+/** Serializes the JSON value to other bytes, as a parsing proxy may. Adds a space if the body is not JSON. */
 function reserialised(body: Buffer): Buffer {
   try {
     const again = Buffer.from(JSON.stringify(JSON.parse(body.toString()), undefined, 1));
@@ -123,14 +126,14 @@ type Mutation = (good: Presented, draw: Draw, name: SignatureSchemeName) => Pres
 const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'a bit of a header flipped': (good, draw) => changeHeader(good, draw, (value) => [flipText(value, draw)]),
   'a bit of the signature flipped': (good, draw) => changeSignature(good, (value) => flipText(value, draw)),
-  'a header cut short': (good, draw) =>
+  'a header truncated at its end': (good, draw) =>
     changeHeader(good, draw, (value) => [value.slice(0, draw.place % value.length)]),
-  'a header cut at its beginning': (good, draw) =>
+  'a header truncated at its start': (good, draw) =>
     changeHeader(good, draw, (value) => [value.slice(1 + (draw.place % value.length))]),
-  'a header left out': (good, draw) => changeHeader(good, draw, () => []),
-  'a header left empty': (good, draw) => changeHeader(good, draw, () => ['']),
-  'a header given twice': (good, draw) => changeHeader(good, draw, (value) => [value, flipText(value, draw)]),
-  'a header doubled': (good, draw) => changeHeader(good, draw, (value) => [value + value]),
+  'a missing header': (good, draw) => changeHeader(good, draw, () => []),
+  'an empty header': (good, draw) => changeHeader(good, draw, () => ['']),
+  'two values of a header': (good, draw) => changeHeader(good, draw, (value) => [value, flipText(value, draw)]),
+  'a header’s value doubled': (good, draw) => changeHeader(good, draw, (value) => [value + value]),
   'a header repeated and joined': (good, draw) => changeHeader(good, draw, (value) => [`${value},${value}`]),
   'a header repeated and joined by a proxy': (good, draw) =>
     changeHeader(good, draw, (value) => [`${value}, ${value}`]),
@@ -138,7 +141,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     changeHeader(good, draw, (value) => [draw.bit < 4 ? ` ${value}` : `${value} `]),
   'another version of the signature': (good, draw) =>
     changeSignature(good, (value) => value.replace('v1', ['v0', 'v2', 'v1a', 'V1'][draw.bit % 4] ?? '')),
-  'the signature in the other case': (good) =>
+  'the signature in another case': (good) =>
     changeSignature(good, (value) => value.replace(/(?<=v1[=,]).+/, (text) => text.toUpperCase())),
   'a later time in the header': (good, draw) => {
     const moved = String(draw.atS + 1 + (draw.place % 300));
@@ -151,14 +154,14 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     return { ...good, headers: Object.fromEntries(headers) };
   },
   'a bit of the body flipped': (good, { place, bit }) => ({ ...good, body: flipBit(good.body, place, bit) }),
-  'the body cut short': (good, { place }) => ({ ...good, body: good.body.subarray(0, place % good.body.length) }),
+  'the body truncated': (good, { place }) => ({ ...good, body: good.body.subarray(0, place % good.body.length) }),
   'the body doubled': (good) => ({ ...good, body: Buffer.concat([good.body, good.body]) }),
-  'the body re-serialised': (good) => ({ ...good, body: reserialised(good.body) }),
+  'the body re-serialized': (good) => ({ ...good, body: reserialised(good.body) }),
   'a byte-order mark added': (good) => ({ ...good, body: Buffer.concat([BOM, good.body]) }),
   'the body encoded in base64': (good) => ({ ...good, body: Buffer.from(good.body.toString('base64')) }),
   'another secret': (good, { otherSecret }) => ({ ...good, secrets: [otherSecret] }),
   'no secret': (good) => ({ ...good, secrets: [] }),
-  'secrets that are none': (good, { secret }) => ({
+  'malformed secrets': (good, { secret }) => ({
     ...good,
     secrets: ['', 'whsec_', secret.slice(7), `whsek_${secret.slice(6)}`, `${secret}*`, `${secret}=`],
   }),
@@ -171,11 +174,11 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
     const other = SIGNATURE_SCHEMES.filter((scheme) => scheme !== name)[draw.bit % 2] ?? 'sandbox';
     return { ...good, headers: presented(other, draw).headers };
   },
-  '301 s late or more': (good, { atS, place }) => ({ ...good, nowS: atS + 301 + (place % 2 === 0 ? 0 : place) }),
-  '301 s early or more': (good, { atS, place }) => ({ ...good, nowS: atS - 301 - (place % 2 === 0 ? 0 : place) }),
+  'at least 301 s late': (good, { atS, place }) => ({ ...good, nowS: atS + 301 + (place % 2 === 0 ? 0 : place) }),
+  'at least 301 s early': (good, { atS, place }) => ({ ...good, nowS: atS - 301 - (place % 2 === 0 ? 0 : place) }),
 };
 
-/** A mutation may change nothing: the case of a signature without letters cannot change. */
+/** Detects a mutation that changes nothing, such as another case of a signature without letters. */
 function same(left: Presented, right: Presented): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }
@@ -191,7 +194,7 @@ async function accepted(
   return kind === 'valid';
 }
 
-/** For each scheme. */
+/** Number of runs for each scheme. */
 const RUNS = whole(10_000, { slice: 600 });
 
 afterEach(() => {
@@ -214,7 +217,7 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
       { numRuns: RUNS },
     );
 
-    // Each mutation must run often enough for the result to mean something.
+    // Each mutation must run often enough for the result to be meaningful.
     for (const what of Object.keys(MUTATIONS)) expect(seen.get(what)).toBeGreaterThan(RUNS / 100);
   });
 });

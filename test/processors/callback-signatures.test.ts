@@ -25,7 +25,7 @@ const BOM = [0xef, 0xbb, 0xbf];
 const BODY = bytes('{"id":"evt_1","object":"event"}');
 const NOT_TEXT = bytes(BOM, '{"n":"', [0xff, 0xfe], '"}');
 
-/** As the three schemes document it: HMAC-SHA256 of "<t>.<body>", in hexadecimal, or of "<id>.<t>.<body>", in base64. */
+/** HMAC-SHA256 as the schemes document it: of "<t>.<body>" in hexadecimal, or of "<id>.<t>.<body>" in base64. */
 const digest = (key: string | Buffer, start: string, body: Buffer) =>
   createHmac('sha256', key).update(Buffer.concat([Buffer.from(start), body]));
 const hexadecimal = (key: string, seconds: number, body: Buffer) => digest(key, `${seconds}.`, body).digest('hex');
@@ -54,7 +54,9 @@ const callback = (headers: Headers, body: Uint8Array = BODY): SignedCallback => 
   header: (name) => [headers[name] ?? []].flat(),
 });
 
-/** The verdict as one word. The Standard Webhooks package reads the system clock, which is set to the same time. */
+/**
+ * Returns the verdict as one word. Sets the system clock, which the Standard Webhooks package reads, to the same time.
+ */
 async function verdict(
   name: SignatureSchemeName,
   headers: Headers,
@@ -80,7 +82,7 @@ afterEach(() => {
 });
 
 describe('known signatures are accepted', () => {
-  // Computed with Python's hmac. The third one of Standard Webhooks comes from its specification.
+  // Computed with Python's hmac. The third signature of Standard Webhooks is from its specification.
   const VECTORS: readonly (readonly [SignatureSchemeName, string, Headers, string, number, Buffer])[] = [
     [
       'sandbox',
@@ -92,7 +94,7 @@ describe('known signatures are accepted', () => {
     ],
     [
       'sandbox',
-      'bytes that are no text',
+      'bytes that are not text',
       { 'sandbox-signature': 't=1772366400,v1=83254ae0799ef72a5577ffeab4998b67596044166cbde45e1e72868f070a51f8' },
       'sandbox-secret',
       1_772_366_400,
@@ -108,7 +110,7 @@ describe('known signatures are accepted', () => {
     ],
     [
       'stripe',
-      'bytes that are no text',
+      'bytes that are not text',
       { 'stripe-signature': 't=1492774577,v1=fee8c2f61384860fc3220563b62d326f311b2f7d8af638a293f507402ef4746c' },
       'whsec_test_secret',
       1_492_774_577,
@@ -124,7 +126,7 @@ describe('known signatures are accepted', () => {
     ],
     [
       'standard-webhooks',
-      'bytes that are no text',
+      'bytes that are not text',
       webhookHeaders(1_614_265_330, 'v1,9aQSJqpKg3LVlUep5AK0RE17q9GvEFMq+47yQ1GPwOw='),
       'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
       1_614_265_330,
@@ -149,7 +151,7 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
   const sign = SIGNERS[name];
   const good = sign(old, NOW_S, BODY);
 
-  test('is accepted up to 300 s late and 300 s early, and rejected beyond', async () => {
+  test('is accepted up to 300 s late or early, and rejected beyond', async () => {
     const at = (seconds: number, milliseconds = 0) =>
       verdict(name, good, { nowMs: (NOW_S + seconds) * 1_000 + milliseconds });
 
@@ -170,14 +172,14 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
     ]).toEqual(['valid', 'valid', 'mismatch', 'mismatch', 'mismatch']);
   });
 
-  test('ignores an invalid secret and still matches a valid one', async () => {
+  test('ignores a malformed secret, and still matches a valid one', async () => {
     const broken = ['', ' ', '\n', 'whsec_', 'whsec_====', 'whsec_*', 'whsec_a', '\ud800', '{}', '\0'];
     for (const one of broken) expect(await verdict(name, good, { secrets: [one] })).toBe('mismatch');
 
     expect(await verdict(name, good, { secrets: [...broken, old, ...broken] })).toBe('valid');
   });
 
-  test('is rejected under a blank key, with which every sender can sign', async () => {
+  test('is rejected under an empty key, with which every sender can sign', async () => {
     const key = name === 'standard-webhooks' ? 'whsec_' : ' ';
 
     expect(await verdict(name, sign('', NOW_S, BODY), { secrets: [''] })).toBe('mismatch');
@@ -199,7 +201,7 @@ describe.each(SIGNATURE_SCHEMES)('%s', (name) => {
     }
   });
 
-  test('is checked in order: form, time, secret', async () => {
+  test('is checked in the order form, time, secret', async () => {
     const late = { nowMs: (NOW_S + 301) * 1_000, secrets: [] };
     const broken = Object.fromEntries(Object.keys(good).map((header) => [header, 'x']));
 
@@ -213,19 +215,19 @@ describe('the sandbox header', () => {
   test.each([
     ['two signatures', `t=${NOW_S},v1=${hex},v1=${hex}`],
     ['two times', `t=${NOW_S},t=${NOW_S},v1=${hex}`],
-    ['the other order', `v1=${hex},t=${NOW_S}`],
+    ['the reverse order', `v1=${hex},t=${NOW_S}`],
     ['upper-case digits', `t=${NOW_S},v1=${hex.toUpperCase()}`],
-    ['a field more', `t=${NOW_S},v1=${hex},v0=${hex}`],
+    ['an additional field', `t=${NOW_S},v1=${hex},v0=${hex}`],
     ['a space', `t=${NOW_S}, v1=${hex}`],
-    ['a space at the end', `t=${NOW_S},v1=${hex} `],
-    ['a line break at the end', `t=${NOW_S},v1=${hex}\n`],
+    ['a trailing space', `t=${NOW_S},v1=${hex} `],
+    ['a trailing line break', `t=${NOW_S},v1=${hex}\n`],
     ['another version', `t=${NOW_S},v2=${hex}`],
     ['a time with a leading zero', `t=0${NOW_S},v1=${hex}`],
     ['a time with a fraction', `t=${NOW_S}.0,v1=${hex}`],
-    ['a negative time', `t=-${NOW_S},v1=${hex}`],
+    ['a time without an end', `t=-${NOW_S},v1=${hex}`],
     ['a time without end', `t=${'9'.repeat(400)},v1=${hex}`],
     ['no time', `v1=${hex}`],
-    ['a digit less', `t=${NOW_S},v1=${hex.slice(1)}`],
+    ['one digit less', `t=${NOW_S},v1=${hex.slice(1)}`],
   ])('with %s is malformed', async (_what, value) => {
     expect(await verdict('sandbox', { 'sandbox-signature': value })).toBe('malformed');
   });
@@ -237,7 +239,7 @@ describe('the Stripe header', () => {
   const inHeader = (value: string, secrets = SECRETS.stripe) =>
     verdict('stripe', { 'stripe-signature': value }, { secrets });
 
-  test('may hold several signatures, of which one must match under v1', async () => {
+  test('may contain several signatures, one of which must match under v1', async () => {
     expect(await inHeader(`t=${NOW_S},v1=${other},v1=${hex},v0=${other}`)).toBe('valid');
     expect(await inHeader(`t=${NOW_S},v1=${other},v0=${hex}`)).toBe('mismatch');
     expect(await inHeader(`t=${NOW_S},v0=${hex}`)).toBe('mismatch');
@@ -246,7 +248,7 @@ describe('the Stripe header', () => {
 
   test.each([
     ['two times', `t=1,t=${NOW_S},v1=${hex}`],
-    ['a time that begins with digits', `t=${NOW_S}x,v1=${hex}`],
+    ['a time that starts with digits', `t=${NOW_S}x,v1=${hex}`],
     ['a space', `t=${NOW_S}, v1=${hex}`],
     ['something more', `t=${NOW_S},v1=${hex},x`],
     ['text after a signature', `t=${NOW_S},v1=${hex}=x`],
@@ -257,7 +259,7 @@ describe('the Stripe header', () => {
     expect(await inHeader(value)).toBe('malformed');
   });
 
-  test('is computed over bytes, unlike by the package alone', async () => {
+  test('is computed over bytes, whereas the package uses text', async () => {
     const marked = bytes(BOM, BODY.toString());
     const header = `t=${NOW_S},v1=${hex}`;
 
@@ -279,7 +281,7 @@ describe('the Standard Webhooks headers', () => {
   const given = (changes: Headers) =>
     verdict('standard-webhooks', { ...webhookHeaders(NOW_S, `v1,${signature}`), ...changes });
 
-  test('may hold several signatures, of which one must match under v1', async () => {
+  test('may contain several signatures, one of which must match under v1', async () => {
     const signed = (value: string) => given({ 'webhook-signature': value });
 
     expect(await signed(`v1,${other} v1a,${other} v1,${signature}`)).toBe('valid');
@@ -289,7 +291,7 @@ describe('the Standard Webhooks headers', () => {
     ]);
   });
 
-  test('are signed with the value that a template generates, which the sender writes after whsec_', async () => {
+  test('are signed with the value that a template generates, which the sender prefixes with whsec_', async () => {
     const generated = 'LZuRkqsGMernnGSTAGENcganY3PdO5qh';
     const headers = webhookHeaders(NOW_S, `v1,${base64(`whsec_${generated}`, NOW_S, BODY)}`);
     for (const secret of [generated, `whsec_${generated}`])
@@ -302,14 +304,14 @@ describe('the Standard Webhooks headers', () => {
     ['a signature followed by other text', { 'webhook-signature': `v1,${signature},x` }],
     ['two spaces', { 'webhook-signature': `v1,${signature}  v1,${signature}` }],
     ['a bare signature', { 'webhook-signature': signature }],
-    ['a time that begins with digits', { 'webhook-timestamp': `${NOW_S}x` }],
+    ['a time that starts with digits', { 'webhook-timestamp': `${NOW_S}x` }],
     ['a time with a fraction', { 'webhook-timestamp': `${NOW_S}.0` }],
     ['a space in the id', { 'webhook-id': `${MSG_ID} ` }],
   ])('with %s are malformed', async (_what, changes) => {
     expect(await given(changes)).toBe('malformed');
   });
 
-  test('do not allow the beginning of a body to pass for the end of an id', async () => {
+  test('do not accept a signature whose id and body are split elsewhere', async () => {
     const body = bytes(`{"note":"x.${NOW_S}.{}"}`);
     const value = `v1,${base64(old, NOW_S, body)}`;
     const id = `${MSG_ID}.${NOW_S}.{"note":"x`;
@@ -320,7 +322,7 @@ describe('the Standard Webhooks headers', () => {
     expect(await verdict('standard-webhooks', moved, { body: rest })).toBe('malformed');
   });
 
-  test('are computed over bytes, unlike by the package alone', async () => {
+  test('are computed over bytes, whereas the package uses text', async () => {
     const replaced = bytes('{"n":"', [0xef, 0xbf, 0xbd], '"}');
     const invalid = bytes('{"n":"', [0xff], '"}');
     const headers = webhookHeaders(NOW_S, `v1,${base64(old, NOW_S, replaced)}`);

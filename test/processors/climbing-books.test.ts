@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { climbingBooks } from '../../lambdas/processors/climbing-books.ts';
 import { createStripeBooks } from '../../lambdas/processors/stripe/stripe-books.ts';
 
-/** Books of Stripe whose HTTP answers are given, with the times at which they were asked. */
+/** Returns Stripe's books with the given HTTP answers, and the times at which they were called. */
 function booksAnswering(...answers: readonly { readonly status: number; readonly retryAfter?: string }[]) {
   let nowMs = 0;
   const asked: number[] = [];
@@ -25,7 +25,7 @@ function booksAnswering(...answers: readonly { readonly status: number; readonly
       return { status, retryAfter, headers: new Headers(), text: status === 404 ? JSON.stringify(refusal) : '{}' };
     },
   });
-  // The longest waits.
+  // The maximum waits.
   const entropy = { fraction: () => 0 };
   return { books: climbingBooks(books, { clock, entropy }), asked };
 }
@@ -37,17 +37,14 @@ describe('a read of Stripe by a job', () => {
     ['5xx', [{ status: 503 }], [0, 600, 2_700, 7_800], 'processor_error'],
     ['409', [{ status: 409 }], [0, 600, 2_700, 7_800], 'processor_conflict'],
     ['429', [{ status: 429, retryAfter: '3' }, { status: 503 }], [0, 3_100, 5_200, 10_300], 'processor_error'],
-    ['429 with a time beyond its limit', [{ status: 429, retryAfter: '600' }], [0], 'processor_rate_limited'],
+    ['429 with a wait beyond its limit', [{ status: 429, retryAfter: '600' }], [0], 'processor_rate_limited'],
     ['401', [{ status: 401 }], [0], 'processor_unauthorized'],
     ['400', [{ status: 400 }], [0], 'processor_answer_unreadable'],
-  ])(
-    'that was answered %s is made again by the policy, and other refusals are not',
-    async (_what, answers, times, code) => {
-      const { books, asked } = booksAnswering(...answers);
-      await expect(books.readCharge('pi_1', LIMIT)).rejects.toMatchObject({ code });
-      expect(asked).toEqual(times);
-    },
-  );
+  ])('answered with %s is retried only as the policy allows', async (_what, answers, times, code) => {
+    const { books, asked } = booksAnswering(...answers);
+    await expect(books.readCharge('pi_1', LIMIT)).rejects.toMatchObject({ code });
+    expect(asked).toEqual(times);
+  });
 
   test('ends with the first answer', async () => {
     const { books, asked } = booksAnswering({ status: 503 }, { status: 503 }, { status: 404 });
@@ -55,7 +52,7 @@ describe('a read of Stripe by a job', () => {
     expect(asked).toEqual([0, 600, 2_700]);
   });
 
-  test('of a processor that is down for long costs a fifth of a further read, and a reserve of ten', async () => {
+  test('of a processor that is down for long causes one retry for every five reads, and ten more', async () => {
     const { books, asked } = booksAnswering({ status: 503 });
     for (let read = 0; read < 100; read += 1) await books.readCharge('pi_1', LIMIT).catch(() => undefined);
     expect(asked.length).toBeLessThanOrEqual(100 * 1.2 + 10);

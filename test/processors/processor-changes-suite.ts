@@ -3,12 +3,12 @@ import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { ChangeOrder, ChargeChange, ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
 import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
 
-/** A processor with access to the state of the charges in its own books. */
+/** A processor with access to the charges in its own books. */
 export interface ChangeableProcessor extends AsyncDisposable {
   readonly processor: Processor;
-  /** Amounts in minor units; refunds oldest first. */
+  /** Returns a charge's state. Amounts in minor units; refunds oldest first. */
   stateOf(chargeId: string): Promise<ChargeState>;
-  /** The next `count` changes behave like the first send of `source`. */
+  /** Makes the next `count` changes behave like the first send of `source`. */
   failNextChange(count: number, source: string): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ interface ChargeState {
 const LIMIT = { timeoutMs: 600_000 };
 const AMOUNT = 1_999;
 
-/** The contract of every processor adapter for captures, voids and refunds. */
+/** Describes the contract of every processor adapter for captures, voids and refunds. */
 export function describeChanges(name: string, open: () => Promise<ChangeableProcessor>): void {
   describe(`the ${name}`, () => {
     let subject: ChangeableProcessor;
@@ -36,13 +36,13 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
     const find = (order: ChangeOrder) => subject.processor.findChange(order, LIMIT);
     const fault = (order: ChangeOrder): Promise<unknown> =>
       change(order).then(
-        (outcome) => `no fault but ${outcome.kind}`,
+        (outcome) => `the call returned ${outcome.kind} instead of failing`,
         (error: unknown) => error,
       );
     const charged = async (changes: Partial<ChargeOrder> = {}) => {
       const order = freshOrder({ amountMinor: AMOUNT, ...changes });
       const { chargeId } = await subject.processor.charge(order, LIMIT);
-      if (chargeId === undefined) throw new Error('there is no charge');
+      if (chargeId === undefined) throw new Error('the processor returned no charge id');
       const toChange = (wanted: ChargeChange) => freshChange(order, chargeId, wanted);
       return { order, chargeId, toChange, state: () => subject.stateOf(chargeId) };
     };
@@ -72,7 +72,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect(await state()).toEqual({ status: 'succeeded', captured: amountMinor, refunds: [] });
       });
 
-      test('that is sent again has the same outcome and captures once', async () => {
+      test('has the same outcome if it is sent again, and captures once', async () => {
         const { toChange, state } = await authorized();
         const order = toChange(captureOf(500));
         const outcome = await change(order);
@@ -88,7 +88,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect(await state()).toEqual({ status: 'authorized', captured: 0, refunds: [] });
       });
 
-      test('of a charge that was voided is refused', async () => {
+      test('of a voided charge is refused', async () => {
         const { toChange } = await authorized();
         await change(toChange(VOID));
         const order = toChange(captureOf(AMOUNT));
@@ -121,13 +121,13 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         },
       );
 
-      test('of a charge that the payer did not approve leaves its look-up without a hold', async () => {
+      test('of a charge that the payer did not approve leaves no hold in its look-up', async () => {
         const { order, chargeId, toChange } = await charged({ source: 'tok_action' });
         await change(toChange(VOID));
         expect(await subject.processor.findCharge(order, LIMIT)).toEqual({ kind: 'pending', chargeId });
       });
 
-      test('of a charge that was captured is refused', async () => {
+      test('of a captured charge is refused', async () => {
         const { toChange, state } = await charged();
         const order = toChange(VOID);
         expect(await change(order)).toMatchObject({ kind: 'refused', failure: { code: 'charge_not_voidable' } });
@@ -136,7 +136,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       });
     });
 
-    test('capture and void at once: one happens, the other is refused', async () => {
+    test('and a concurrent capture: exactly one takes effect', async () => {
       const { toChange } = await authorized();
       const outcomes = await Promise.all([change(toChange(captureOf(AMOUNT))), change(toChange(VOID))]);
       expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['applied', 'refused']);
@@ -156,7 +156,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect(await state()).toEqual({ status: 'succeeded', captured: AMOUNT, refunds: [700] });
       });
 
-      test('is made once per key when it is sent several times at once', async () => {
+      test('takes effect once per key if it is sent several times concurrently', async () => {
         const { toChange, state } = await charged();
         const order = toChange(refundOf(700));
         const outcomes = await Promise.all(Array.from({ length: 5 }, () => change(order)));
@@ -197,14 +197,14 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect((await state()).refunds).toEqual([500]);
       });
 
-      test('at the same time as another that together exceed the charge: one happens', async () => {
+      test('and a concurrent refund that together exceed the charge: exactly one takes effect', async () => {
         const { toChange, state } = await charged();
         const outcomes = await Promise.all([change(toChange(refundOf(1_400))), change(toChange(refundOf(1_400)))]);
         expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['applied', 'refused']);
         expect((await state()).refunds).toEqual([1_400]);
       });
 
-      test('of a charge that captured nothing is refused', async () => {
+      test('of a charge without captured money is refused', async () => {
         const { toChange } = await authorized();
         expect(await change(toChange(refundOf(1)))).toMatchObject({
           kind: 'refused',
@@ -224,13 +224,13 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       });
     });
 
-    test('an unknown charge indicates a wrong API key: no change ends, and the look-up proves nothing', async () => {
+    test('an unknown charge indicates a wrong API key: no change is concluded, and the look-up proves nothing', async () => {
       const order = freshChange(freshOrder(), 'ch_none', refundOf(1));
       expect(await fault(order)).toMatchObject({ name: 'RetryableError', code: 'processor_charge_unknown' });
       await expect(find(order)).rejects.toBeInstanceOf(AmbiguousError);
     });
 
-    test('an unknown charge is an answer: asking for it again and again does not open the circuit breaker for other payments', async () => {
+    test('repeated requests for an unknown charge do not open the circuit breaker for other payments', async () => {
       const { toChange } = await charged();
       const order = freshChange(freshOrder(), 'ch_none', refundOf(1));
       for (let time = 0; time < 6; time += 1)
@@ -246,7 +246,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       ] as const;
 
       test.each(kinds)(
-        'a %s that took effect without an answer is found, and has no second effect when sent again',
+        'a %s that took effect without an answer is found, and has no second effect if it is sent again',
         async (...row) => {
           const [, wanted, capture, after] = row;
           for (const source of ['tok_timeout_charged', 'tok_malformed']) {
@@ -263,23 +263,26 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         },
       );
 
-      test.each(kinds)('a %s that never arrived is unknown and absent, and sent again takes effect', async (...row) => {
-        const [, wanted, capture, after] = row;
-        for (const source of ['tok_timeout_not_charged', 'tok_flaky']) {
-          const { toChange, state } = await charged({ capture });
-          const order = toChange(wanted);
-          await subject.failNextChange(1, source);
-          expect(await fault(order)).toBeInstanceOf(AmbiguousError);
-          expect(await find(order)).toEqual({ kind: 'absent' });
-          expect((await change(order)).kind).toBe('applied');
-          expect(await state()).toEqual(after);
-        }
-      });
+      test.each(kinds)(
+        'a %s that never arrived is unknown and absent, and takes effect if it is sent again',
+        async (...row) => {
+          const [, wanted, capture, after] = row;
+          for (const source of ['tok_timeout_not_charged', 'tok_flaky']) {
+            const { toChange, state } = await charged({ capture });
+            const order = toChange(wanted);
+            await subject.failNextChange(1, source);
+            expect(await fault(order)).toBeInstanceOf(AmbiguousError);
+            expect(await find(order)).toEqual({ kind: 'absent' });
+            expect((await change(order)).kind).toBe('applied');
+            expect(await state()).toEqual(after);
+          }
+        },
+      );
 
       test.each([
         ['tok_unauthorized', { code: 'processor_unauthorized' }],
         ['tok_rate_limited', { code: 'processor_rate_limited', retryAfterSeconds: 1 }],
-      ])('%s: nothing was applied', async (source, expected) => {
+      ])('%s applies nothing', async (source, expected) => {
         const { toChange } = await charged();
         const order = toChange(refundOf(500));
         await subject.failNextChange(2, source);

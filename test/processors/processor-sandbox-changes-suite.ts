@@ -8,9 +8,9 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 
 const statusesOf = (answers: readonly SandboxAnswer[]) => answers.map(({ status }) => status).toSorted((a, b) => a - b);
 
-/** The contract of the sandbox processor for captures, voids and refunds, for every kind of books. */
+/** Describes the contract of the sandbox processor for captures, voids and refunds, for every kind of books. */
 export function describeSandboxChanges(booksKind: string, createBooks: () => Promise<Books>): void {
-  describe(`captures, voids and refunds in ${booksKind} books`, () => {
+  describe(`the sandbox processor with ${booksKind} books, for changes`, () => {
     let sandbox: TestSandbox;
     let harness: ReturnType<typeof sandboxHarness>;
 
@@ -30,7 +30,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
     const authorized = async () => chargeIn(await harness.charge('tok_ok', { capture: 'manual' })).id;
     const captured = async () => chargeIn(await harness.charge('tok_ok')).id;
 
-    test('an authorized charge is captured once, in full or in part', async () => {
+    test('captures an authorized charge once, in full or in part', async () => {
       const id = await authorized();
       const answer = await harness.post(`/charges/${id}/capture`, { amount: 500 }, 'c1');
       expect(answer.status).toBe(200);
@@ -38,14 +38,14 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect(errorIn(await harness.post(`/charges/${id}/capture`, {}, 'c2')).code).toBe('charge_not_capturable');
     });
 
-    test('the same key captures once and answers the same', async () => {
+    test('captures once for a repeated key, with the same answer', async () => {
       const id = await authorized();
       const first = await harness.post(`/charges/${id}/capture`, undefined, 'c1');
       expect(first.status).toBe(200);
       expect(await harness.post(`/charges/${id}/capture`, undefined, 'c1')).toEqual(first);
     });
 
-    test('a capture above the authorized amount is refused', async () => {
+    test('refuses a capture above the authorized amount', async () => {
       const id = await authorized();
       const answer = await harness.post(`/charges/${id}/capture`, { amount: 2_000 }, 'c1');
       expect(answer.status).toBe(400);
@@ -53,7 +53,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect(chargeIn(await harness.get(`/charges/${id}`)).status).toBe('authorized');
     });
 
-    test('capture and void at once: one happens', async () => {
+    test('applies exactly one of a concurrent capture and void', async () => {
       const id = await authorized();
       const answers = await Promise.all([
         harness.post(`/charges/${id}/capture`, undefined, 'c1'),
@@ -62,7 +62,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect(statusesOf(answers)).toEqual([200, 400]);
     });
 
-    test('a voided charge has captured nothing and cannot be captured', async () => {
+    test('captures nothing of a voided charge', async () => {
       const id = await authorized();
       expect(chargeIn(await harness.post(`/charges/${id}/void`, undefined, 'v1'))).toMatchObject({
         status: 'voided',
@@ -71,13 +71,13 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect((await harness.post(`/charges/${id}/capture`, undefined, 'c1')).status).toBe(400);
     });
 
-    test('a captured charge cannot be voided', async () => {
+    test('does not void a captured charge', async () => {
       expect(errorIn(await harness.post(`/charges/${await captured()}/void`, undefined, 'v1')).code).toBe(
         'charge_not_voidable',
       );
     });
 
-    test('refunds cannot exceed the captured amount', async () => {
+    test('does not refund more than the captured amount', async () => {
       const id = await captured();
       const first = await harness.post(`/charges/${id}/refunds`, { amount: 1_000 }, 'r1');
       expect(first.status).toBe(201);
@@ -100,7 +100,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect(errorIn(await harness.post(`/charges/${id}/refunds`, {}, 'r4')).code).toBe('charge_already_refunded');
     });
 
-    test('two refunds at once that together exceed the charge: one happens', async () => {
+    test('applies exactly one of two concurrent refunds that together exceed the charge', async () => {
       const id = await captured();
       const answers = await Promise.all([
         harness.post(`/charges/${id}/refunds`, { amount: 1_400 }, 'r1'),
@@ -110,7 +110,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect(chargeIn(await harness.get(`/charges/${id}`)).amount_refunded).toBe(1_400);
     });
 
-    test('five sends of one refund key at once refund once', async () => {
+    test('refunds once for five concurrent sends of one key', async () => {
       const id = await captured();
       const answers = await Promise.all(
         Array.from({ length: 5 }, () => harness.post(`/charges/${id}/refunds`, { amount: 100 }, 'r1')),
@@ -119,7 +119,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect(chargeIn(await harness.get(`/charges/${id}`)).amount_refunded).toBe(100);
     });
 
-    test('a refund has the metadata of its request', async () => {
+    test('returns a refund with the metadata of its request', async () => {
       const id = await captured();
       const metadata = { payment: 'pay_1', operation: 'ref_1' };
       const answer = await harness.post(`/charges/${id}/refunds`, { amount: 100, metadata }, 'r1');
@@ -128,7 +128,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect(chargeIn(await harness.get(`/charges/${id}`))).toMatchObject({ refunds: [{ metadata }] });
     });
 
-    test('a key used for another operation, amount or metadata is refused with 422', async () => {
+    test('refuses a key that was used for another operation, amount or metadata with 422', async () => {
       const id = await captured();
       await harness.post(`/charges/${id}/refunds`, { amount: 100 }, 'r1');
       expect((await harness.post(`/charges/${id}/refunds`, { amount: 200 }, 'r1')).status).toBe(422);
@@ -138,7 +138,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect(chargeIn(await harness.get(`/charges/${id}`)).amount_refunded).toBe(100);
     });
 
-    test('a key is recognized for 24 hours: after that, the same refund is made again', async () => {
+    test('recognizes a key for 24 hours, and then repeats the same refund', async () => {
       const id = await captured();
       const first = await harness.post(`/charges/${id}/refunds`, { amount: 100 }, 'r1');
       sandbox.advance(DAY_MS - 1);
@@ -150,7 +150,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect((await harness.read(id)).amount_refunded).toBe(200);
     });
 
-    test('what an open or lost dispute has taken is not refunded; the rest is, and all of it after the dispute was won', async () => {
+    test('does not refund the amount of an open or lost dispute, but the rest, and the full amount after the dispute is won', async () => {
       const id = await captured();
       const refuse = async (key: string) => {
         const answer = await harness.post(`/charges/${id}/refunds`, { amount: 1_500 }, key);
@@ -166,7 +166,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       await refuse('r2');
     });
 
-    describe('with failures switched on for changes', () => {
+    describe('with injected failures of changes', () => {
       const send = (id: string) => harness.post(`/charges/${id}/refunds`, { amount: 100 }, 'r1');
 
       test.each([
@@ -177,7 +177,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
         ['tok_rate_limited', 429, 0],
         ['tok_unauthorized', 401, 0],
       ] as const)(
-        'the next one behaves like the first send of %s, and the one after it is applied',
+        'the next change behaves like the first send of %s, and the following one is applied',
         async (source, status, refunded) => {
           const id = await captured();
           await switchFailures(1, source);
@@ -189,7 +189,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
         },
       );
 
-      test('a refusal leaves the key unused; a key that was applied is answered as before', async () => {
+      test('a refusal leaves the key unused, and an applied key is answered as before', async () => {
         const id = await captured();
         await switchFailures(1, 'tok_declined');
         const answer = await send(id);
@@ -204,7 +204,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
         ['tok_async', 'succeeded', 100, 'refund.updated'],
         ['tok_async_declined', 'failed', 0, 'refund.failed'],
       ] as const)(
-        'a refund that begins like %s is pending, and %s after 2 seconds',
+        'a refund that starts like %s is pending, and %s after 2 seconds',
         async (source, status, refunded, type) => {
           const id = await captured();
           await switchFailures(1, source);
@@ -226,7 +226,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       });
     });
 
-    test('a pending refund succeeds or fails once, and a failed one stays failed', async () => {
+    test('a pending refund succeeds or fails once, and a failed refund stays failed', async () => {
       const id = await captured();
       await switchFailures(2, 'tok_async');
       const [one, two] = await Promise.all(
@@ -244,13 +244,13 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect((await harness.read(id)).refunds.map(({ status }) => status).toSorted()).toEqual(['failed', 'succeeded']);
     });
 
-    test('a declined charge can be neither captured nor refunded', async () => {
+    test('captures and refunds no declined charge', async () => {
       const id = errorIn(await harness.charge('tok_declined')).charge;
       expect((await harness.post(`/charges/${id}/capture`, undefined, 'c1')).status).toBe(400);
       expect((await harness.post(`/charges/${id}/refunds`, undefined, 'r1')).status).toBe(400);
     });
 
-    test('expiry voids authorized charges only', async () => {
+    test('expires only authorized charges', async () => {
       const id = await authorized();
       const answer = await harness.post(`/control/charges/${id}/expire`);
       expect(answer.status).toBe(200);
@@ -267,7 +267,7 @@ export function describeSandboxChanges(booksKind: string, createBooks: () => Pro
       expect((await harness.post('/control/charges/ch_none/expire')).status).toBe(404);
     });
 
-    test('a charge that does not exist is 404', async () => {
+    test('answers 404 for an unknown charge', async () => {
       expect((await harness.get('/charges/ch_none')).status).toBe(404);
       expect((await harness.post('/charges/ch_none/refunds', {}, 'r1')).status).toBe(404);
     });

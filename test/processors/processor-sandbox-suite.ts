@@ -19,7 +19,9 @@ const statusesOf = (answers: readonly SandboxAnswer[]) => answers.map(({ status 
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** The contract of the sandbox processor, for every kind of books. Each test uses its own keys and payments. */
+/**
+ * Describes the contract of the sandbox processor, for every kind of books. Each test uses its own keys and payments.
+ */
 export function describeSandbox(booksKind: string, createBooks: () => Promise<Books>): void {
   describe(`the sandbox processor with ${booksKind} books`, () => {
     let sandbox: TestSandbox;
@@ -63,7 +65,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
       });
 
     describe('charging', () => {
-      test('a charge is answered 201 and is in the books at once, by id, by key and by payment', async () => {
+      test('answers a charge with 201, and lists it immediately by id, by key and by payment', async () => {
         const answer = await charge('tok_ok');
         expect(answer.status).toBe(201);
         const made: unknown = JSON.parse(answer.body);
@@ -92,27 +94,27 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(JSON.parse((await get('/charges', { payment })).body)).toEqual({ data: [made], next: null });
       });
 
-      test('a charge with manual capture is authorized and has captured nothing', async () => {
+      test('authorizes a charge with manual capture, and captures nothing', async () => {
         const answer = await post('/charges', order({ capture: 'manual' }), key);
         expect(answer.status).toBe(201);
         expect(chargeIn(answer)).toMatchObject({ status: 'authorized', amount: 1_999, amount_captured: 0 });
       });
 
-      test('the same key answers with the same charge and charges once', async () => {
+      test('answers a repeated key with the same charge, and charges once', async () => {
         const first = await charge('tok_ok');
         const second = await charge('tok_ok');
         expect(second).toEqual(first);
         expect(await listed()).toHaveLength(1);
       });
 
-      test('twenty sends of one key at once make one charge, and all answer with it', async () => {
+      test('makes one charge for twenty concurrent sends of one key, and answers all with it', async () => {
         const answers = await Promise.all(Array.from({ length: 20 }, () => charge('tok_ok')));
         expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
         expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
         expect(await listed()).toHaveLength(1);
       });
 
-      test('the same key with another body is refused with 422 and charges nothing', async () => {
+      test('refuses a known key with another body with 422, and charges nothing', async () => {
         await charge('tok_ok');
         const answer = await post('/charges', order({ amount: 1 }), key);
         expect(answer.status).toBe(422);
@@ -120,25 +122,25 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(1);
       });
 
-      test('two bodies under one key at once: one charge, the other refused', async () => {
+      test('charges one of two concurrent bodies under one key, and refuses the other', async () => {
         const answers = await Promise.all([charge('tok_ok'), post('/charges', order({ amount: 1 }), key)]);
         expect(statusesOf(answers)).toEqual([201, 422]);
         expect(await listed()).toHaveLength(1);
       });
 
-      test('the order of the fields of a body does not change it', async () => {
+      test('ignores the order of a body’s fields', async () => {
         const first = await charge('tok_ok');
         const { amount, metadata, ...rest } = order();
         expect(await post('/charges', { metadata, ...rest, amount }, key)).toEqual(first);
       });
 
-      test('a call without a key charges each time', async () => {
+      test('charges every call without a key', async () => {
         await post('/charges', order());
         await post('/charges', order());
         expect(await listed()).toHaveLength(2);
       });
 
-      test('all charges of a payment are listed, however many', async () => {
+      test('lists all charges of a payment, however many', async () => {
         const count = 130;
         for (let sent = 0; sent < count; sent += 10) {
           await Promise.all(Array.from({ length: 10 }, () => post('/charges', order())));
@@ -147,7 +149,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(new Set(ids).size).toBe(count);
       });
 
-      test('a key is forgotten after 24 hours: it charges again, and a look-up by key shows both', async () => {
+      test('forgets a key after 24 hours: it charges again, and a look-up by key shows both charges', async () => {
         await charge('tok_ok');
         sandbox.advance(DAY_MS - 1);
         await charge('tok_ok');
@@ -159,19 +161,19 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed({ key })).toHaveLength(2);
       });
 
-      test('an unused key or payment finds nothing', async () => {
+      test('finds nothing for an unused key or payment', async () => {
         expect(await listed({ key })).toEqual([]);
         expect(await listed({ payment })).toEqual([]);
       });
 
-      test('another payment does not list this one', async () => {
+      test('does not list a charge under another payment', async () => {
         await charge('tok_ok');
         expect(await listed({ payment: `${payment}x` })).toEqual([]);
       });
     });
 
     describe('magic sources', () => {
-      test('tok_declined: 402, kept in the books as declined and found by its key', async () => {
+      test('answers tok_declined with 402, lists the charge as declined, and finds it by its key', async () => {
         const answer = await charge('tok_declined');
         expect(answer.status).toBe(402);
         const error = errorIn(answer);
@@ -183,19 +185,19 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(1);
       });
 
-      test('tok_slow: charged, and answered after 3 seconds', async () => {
+      test('charges tok_slow, and answers after 3 seconds', async () => {
         expect((await charge('tok_slow')).status).toBe(201);
         expect(sandbox.waits).toEqual([3_000]);
       });
 
-      test('tok_flaky: 500 and no charge first, then 201 and one charge', async () => {
+      test('answers tok_flaky with 500 and no charge first, then with 201 and one charge', async () => {
         expect((await charge('tok_flaky')).status).toBe(500);
         expect(await listed()).toHaveLength(0);
         expect((await charge('tok_flaky')).status).toBe(201);
         expect(await listed()).toHaveLength(1);
       });
 
-      test('tok_rate_limited: 429 with Retry-After and no charge first, then 201', async () => {
+      test('answers tok_rate_limited with 429, Retry-After and no charge first, then with 201', async () => {
         const first = await charge('tok_rate_limited');
         expect(first.status).toBe(429);
         expect(first.headers['retry-after']).toBe('1');
@@ -203,7 +205,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect((await charge('tok_rate_limited')).status).toBe(201);
       });
 
-      test('tok_timeout_charged: charged and silent for 15 seconds first, then 201 with that charge', async () => {
+      test('charges tok_timeout_charged and stays silent for 15 seconds first, then answers 201 with that charge', async () => {
         expect((await charge('tok_timeout_charged')).status).toBe(504);
         expect(sandbox.waits).toEqual([15_000]);
         const [made] = await listed({ key });
@@ -213,7 +215,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(sandbox.waits).toEqual([15_000]);
       });
 
-      test('tok_timeout_not_charged: silent and not charged first, then 201', async () => {
+      test('does not charge tok_timeout_not_charged and stays silent first, then answers 201', async () => {
         expect((await charge('tok_timeout_not_charged')).status).toBe(504);
         expect(sandbox.waits).toEqual([15_000]);
         expect(await listed({ key })).toHaveLength(0);
@@ -221,7 +223,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(1);
       });
 
-      test('tok_malformed: charged and answered with a body that is no JSON first, then 201', async () => {
+      test('charges tok_malformed and answers with a body that is not JSON first, then with 201', async () => {
         const first = await charge('tok_malformed');
         expect(first.status).toBe(201);
         expect((): unknown => JSON.parse(first.body)).toThrow(SyntaxError);
@@ -229,27 +231,27 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(chargeIn(await charge('tok_malformed')).id).toBe(made?.id);
       });
 
-      test('tok_unauthorized: 401 every time, never charged', async () => {
+      test('answers tok_unauthorized with 401 every time, and never charges', async () => {
         expect((await charge('tok_unauthorized')).status).toBe(401);
         expect((await charge('tok_unauthorized')).status).toBe(401);
         expect(await listed()).toHaveLength(0);
       });
 
-      test('an unknown source is refused with 400 invalid_source', async () => {
+      test('refuses an unknown source with 400 invalid_source', async () => {
         const answer = await charge('tok_nobody');
         expect(answer.status).toBe(400);
         expect(errorIn(answer).code).toBe('invalid_source');
         expect(await listed()).toHaveLength(0);
       });
 
-      test('without a key every call counts as the first', async () => {
+      test('treats every call without a key as the first one', async () => {
         expect((await post('/charges', order({ source: 'tok_flaky' }))).status).toBe(500);
         expect((await post('/charges', order({ source: 'tok_flaky' }))).status).toBe(500);
       });
     });
 
-    describe('switched failures', () => {
-      test('the next two calls behave like the switched source, the third like its own source', async () => {
+    describe('with injected failures', () => {
+      test('treats the next two calls like the injected source, and the third like its own source', async () => {
         await switchFailures(2, 'tok_flaky');
         expect((await charge('tok_ok')).status).toBe(500);
         expect(JSON.parse((await get('/control/failures')).body)).toEqual({ count: 1, source: 'tok_flaky' });
@@ -258,14 +260,14 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(1);
       });
 
-      test('three of ten calls at once fail when three failures are switched on', async () => {
+      test('fails three of ten concurrent calls if three failures are injected', async () => {
         await switchFailures(3, 'tok_flaky');
         const answers = await Promise.all(Array.from({ length: 10 }, () => post('/charges', order())));
         expect(answers.filter(({ status }) => status === 500)).toHaveLength(3);
         expect(await listed()).toHaveLength(7);
       });
 
-      test('a key keeps its charge while its answers are lost', async () => {
+      test('keeps the charge of a key while its answers are lost', async () => {
         const made = chargeIn(await charge('tok_ok'));
         await switchFailures(1, 'tok_timeout_charged');
         expect((await charge('tok_ok')).status).toBe(504);
@@ -273,7 +275,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await listed()).toHaveLength(1);
       });
 
-      test('no call fails after the failures are switched off', async () => {
+      test('fails no call after the injected failures are removed', async () => {
         await switchFailures(5, 'tok_flaky');
         await switchFailures(0, 'tok_flaky');
         expect((await charge('tok_ok')).status).toBe(201);

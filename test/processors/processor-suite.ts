@@ -3,11 +3,11 @@ import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { ChargeOrder, Processor } from '../../lambdas/payments/use/processor.ts';
 import { freshOrder } from '../orders/sandbox-orders.ts';
 
-/** A processor with access to its own list of charges, which shows what really happened. */
+/** A processor with access to its own list of charges. */
 export interface ProcessorUnderTest extends AsyncDisposable {
   readonly processor: Processor;
   chargesOf(paymentId: string): Promise<readonly { readonly id: string; readonly status: string }[]>;
-  /** The next `count` sends behave like the first send of `source`. */
+  /** Makes the next `count` sends behave like the first send of `source`. */
   failNext(count: number, source: string): Promise<void>;
   advance(milliseconds: number): void;
 }
@@ -15,7 +15,7 @@ export interface ProcessorUnderTest extends AsyncDisposable {
 const LIMIT = { timeoutMs: 600_000 };
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** The contract of every processor adapter. */
+/** Describes the contract of every processor adapter. */
 export function describeProcessor(name: string, open: () => Promise<ProcessorUnderTest>): void {
   describe(`the ${name}`, () => {
     let subject: ProcessorUnderTest;
@@ -30,7 +30,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
     const find = (order: ChargeOrder) => subject.processor.findCharge(order, LIMIT);
     const fault = (order: ChargeOrder): Promise<unknown> =>
       charge(order).then(
-        (outcome) => `no fault but ${outcome.kind}`,
+        (outcome) => `the call returned ${outcome.kind} instead of failing`,
         (error: unknown) => error,
       );
 
@@ -38,7 +38,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       await expect(subject.processor.ready()).resolves.toBeUndefined();
     });
 
-    test('tok_ok and tok_slow succeed with one charge, which the look-up finds', async () => {
+    test('charges tok_ok and tok_slow once, and the look-up finds the charge', async () => {
       for (const source of ['tok_ok', 'tok_slow']) {
         const order = freshOrder({ source });
         const outcome = await charge(order);
@@ -50,7 +50,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       }
     });
 
-    test('a charge with manual capture is authorized', async () => {
+    test('authorizes a charge with manual capture', async () => {
       const order = freshOrder({ capture: 'manual' });
       const outcome = await charge(order);
       const [made] = await subject.chargesOf(order.paymentId);
@@ -59,7 +59,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect(await find(order)).toEqual(outcome);
     });
 
-    test('a decline is an outcome with its reason, and the look-up proves it', async () => {
+    test('returns a decline with its reason as an outcome, and the look-up proves it', async () => {
       const order = freshOrder({ source: 'tok_declined' });
       const outcome = await charge(order);
       const [made, ...more] = await subject.chargesOf(order.paymentId);
@@ -75,7 +75,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
     });
 
-    test('a request that the processor refuses is rejected with its reason and leaves nothing', async () => {
+    test('returns a refused request as rejected with its reason, and the processor stores nothing', async () => {
       const order = freshOrder({ source: 'tok_nobody' });
       expect(await charge(order)).toEqual({
         kind: 'rejected',
@@ -84,35 +84,35 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect(await find(order)).toEqual({ kind: 'absent' });
     });
 
-    test('the same order sent again has the same outcome and charges once', async () => {
+    test('charges once for an order that is sent again, with the same outcome', async () => {
       const order = freshOrder();
       const outcome = await charge(order);
       expect(await charge(order)).toEqual(outcome);
       expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
     });
 
-    test('ten sends of one order at once have one outcome and charge once', async () => {
+    test('charges once for ten concurrent sends of one order, with one outcome', async () => {
       const order = freshOrder();
       const outcomes = await Promise.all(Array.from({ length: 10 }, () => charge(order)));
       expect(new Set(outcomes.map((outcome) => JSON.stringify(outcome))).size).toBe(1);
       expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
     });
 
-    test('two orders are two charges', async () => {
+    test('makes two charges for two orders', async () => {
       const [one, other] = [freshOrder(), freshOrder()];
       expect(await charge(one)).not.toEqual(await charge(other));
       expect(await subject.chargesOf(one.paymentId)).toHaveLength(1);
       expect(await subject.chargesOf(other.paymentId)).toHaveLength(1);
     });
 
-    test('an order that was never sent is absent', async () => {
+    test('reports an order that was never sent as absent', async () => {
       expect(await find(freshOrder())).toEqual({ kind: 'absent' });
     });
 
     test.each([
       ['tok_flaky', 'processor_error'],
       ['tok_timeout_not_charged', 'processor_timeout'],
-    ])('%s: unknown and absent first, then one charge', async (source, code) => {
+    ])('reports %s as unknown and absent first, then makes one charge', async (source, code) => {
       const order = freshOrder({ source });
       const error = await fault(order);
       expect(error).toBeInstanceOf(AmbiguousError);
@@ -126,7 +126,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
     });
 
     test.each(['tok_timeout_charged', 'tok_malformed'])(
-      '%s: unknown first, although charged; the look-up and a second send return that charge',
+      'reports %s as unknown first, although it is charged; the look-up and a second send return that charge',
       async (source) => {
         const order = freshOrder({ source });
         expect(await fault(order)).toBeInstanceOf(AmbiguousError);
@@ -138,7 +138,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       },
     );
 
-    test('tok_rate_limited: nothing applied and a Retry-After first, then one charge', async () => {
+    test('reports tok_rate_limited as not applied with a Retry-After first, then makes one charge', async () => {
       const order = freshOrder({ source: 'tok_rate_limited' });
       const error = await fault(order);
       expect(error).toBeInstanceOf(RetryableError);
@@ -147,7 +147,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect((await charge(order)).kind).toBe('succeeded');
     });
 
-    test('tok_unauthorized: nothing applied, every time', async () => {
+    test('reports tok_unauthorized as not applied, every time', async () => {
       const order = freshOrder({ source: 'tok_unauthorized' });
       for (let send = 1; send <= 2; send += 1) {
         const error = await fault(order);
@@ -157,7 +157,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect(await find(order)).toEqual({ kind: 'absent' });
     });
 
-    test('another amount under a known key is unknown, never rejected, and charges nothing', async () => {
+    test('reports another amount under a known key as unknown, never as rejected, and charges nothing', async () => {
       const order = freshOrder();
       await charge(order);
       const changed = { ...order, amountMinor: 1 };
@@ -166,7 +166,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
     });
 
-    test('switched failures affect the next sends, regardless of their source', async () => {
+    test('applies injected failures to the next sends, whatever their source', async () => {
       const order = freshOrder();
       await subject.failNext(2, 'tok_flaky');
       expect(await fault(order)).toBeInstanceOf(AmbiguousError);
@@ -175,7 +175,7 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
       expect(await subject.chargesOf(order.paymentId)).toHaveLength(1);
     });
 
-    test('a key is recognized for exactly as long as the adapter declares', async () => {
+    test('recognizes a key for exactly as long as it declares', async () => {
       expect(subject.processor.abilities.keyRetentionMs).toBe(DAY_MS);
       const order = freshOrder();
       const outcome = await charge(order);

@@ -24,7 +24,7 @@ describe('the processors of the registry', () => {
     expect(repeated([...secrets.map(({ construct }) => construct), ...constructs])).toEqual([]);
   });
 
-  test('use only signature schemes that the tests of signatures cover', () => {
+  test('use only signature schemes that the signature tests cover', () => {
     expect(schemeNames(PROCESSORS)).toEqual(SIGNATURE_SCHEMES);
     for (const [name, scheme] of Object.entries(SCHEMES)) expect(scheme.name).toBe(name);
   });

@@ -11,7 +11,7 @@ import { httpAnswer, type RawServer, serveRaw } from '../sandbox/sandbox-raw-ser
 const CLOCK = { nowMs: () => 1_767_225_600_000 };
 const LIMIT = { timeoutMs: 600_000 };
 const THREE_IN_A_ROW = { consecutiveFailures: 3, openForMs: 60_000 };
-/** The pause is zero, so an open breaker is half-open at the next call. */
+/** Without a pause, an open breaker is half-open at the next call. */
 const NO_PAUSE = { consecutiveFailures: 3, openForMs: 0 };
 
 describe('the circuit breaker', () => {
@@ -41,21 +41,24 @@ describe('the circuit breaker', () => {
   };
   const requestLines = () => server.requests.map((request) => request.split(' HTTP')[0]);
 
-  test.each([500, 503, 401, 403])('three consecutive answers %d open it, and nothing more is sent', async (failing) => {
-    const client = open(THREE_IN_A_ROW);
-    status = failing;
-    await fail(client, 3);
-    await expect(client.ready()).rejects.toMatchObject({
-      name: 'RetryableError',
-      code: 'processor_circuit_open',
-      retryAfterSeconds: 60,
-    });
-    await expect(client.charge(freshOrder(), LIMIT)).rejects.toMatchObject({ code: 'processor_circuit_open' });
-    await expect(client.findCharge(freshOrder(), LIMIT)).rejects.toMatchObject({ code: 'processor_circuit_open' });
-    expect(server.requests).toHaveLength(3);
-  });
+  test.each([500, 503, 401, 403])(
+    'opens after three consecutive answers %d, and nothing more is sent',
+    async (failing) => {
+      const client = open(THREE_IN_A_ROW);
+      status = failing;
+      await fail(client, 3);
+      await expect(client.ready()).rejects.toMatchObject({
+        name: 'RetryableError',
+        code: 'processor_circuit_open',
+        retryAfterSeconds: 60,
+      });
+      await expect(client.charge(freshOrder(), LIMIT)).rejects.toMatchObject({ code: 'processor_circuit_open' });
+      await expect(client.findCharge(freshOrder(), LIMIT)).rejects.toMatchObject({ code: 'processor_circuit_open' });
+      expect(server.requests).toHaveLength(3);
+    },
+  );
 
-  test('its opening is reported once, with the processor’s name', async () => {
+  test('reports its opening once, with the processor’s name', async () => {
     const opened: string[] = [];
     const breakerOpened = (processor: string): void => void opened.push(processor);
     const processors = [{ processor: sandbox, mode: 'test' as const, settings: { url: server.url }, secretIds: {} }];
@@ -72,14 +75,14 @@ describe('the circuit breaker', () => {
     expect(opened).toEqual(['sandbox']);
   });
 
-  test('an unreachable processor opens it', async () => {
+  test('opens if the processor is unreachable', async () => {
     const client = open(THREE_IN_A_ROW);
     await server[Symbol.asyncDispose]();
     await fail(client, 3);
     await expect(client.ready()).rejects.toMatchObject({ code: 'processor_circuit_open' });
   });
 
-  test('a processor that does not answer in time opens it', async () => {
+  test('opens if the processor does not answer in time', async () => {
     await using silent = await serveRaw(() => {});
     const client = createSandboxClient({ url: silent.url, clock: CLOCK, breaker: THREE_IN_A_ROW });
     for (let time = 1; time <= 3; time += 1) {
@@ -88,7 +91,7 @@ describe('the circuit breaker', () => {
     await expect(client.ready()).rejects.toMatchObject({ code: 'processor_circuit_open' });
   });
 
-  test.each([400, 402, 404, 409, 422, 429])('answers %d never open it', async (answered) => {
+  test.each([400, 402, 404, 409, 422, 429])('never opens on answers %d', async (answered) => {
     const client = open(THREE_IN_A_ROW);
     status = answered;
     await fail(client, 10);
@@ -96,7 +99,7 @@ describe('the circuit breaker', () => {
     expect(server.requests).toHaveLength(10);
   });
 
-  test('a success resets the count', async () => {
+  test('resets its count after a success', async () => {
     const client = open(THREE_IN_A_ROW);
     await fail(client, 2);
     status = 402;
@@ -106,7 +109,7 @@ describe('the circuit breaker', () => {
     await expect(client.ready()).resolves.toBeUndefined();
   });
 
-  test('its pause is measured by the client’s clock', async () => {
+  test('measures its pause by the client’s clock', async () => {
     let nowMs = CLOCK.nowMs();
     const client = createSandboxClient({ url: server.url, clock: { nowMs: () => nowMs }, breaker: THREE_IN_A_ROW });
     await fail(client, 3);
@@ -118,12 +121,12 @@ describe('the circuit breaker', () => {
     expect(requestLines().slice(3)).toEqual(['GET /health']);
   });
 
-  test('while it is closed, ready() makes no call', async () => {
+  test('makes no call in ready() while it is closed', async () => {
     await open(THREE_IN_A_ROW).ready();
     expect(server.requests).toEqual([]);
   });
 
-  test('half-open, ready() probes with one read, and a success closes it', async () => {
+  test('probes with one read in ready() while it is half-open, and closes after a success', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     status = 200;
@@ -133,7 +136,7 @@ describe('the circuit breaker', () => {
     expect(server.requests).toHaveLength(4);
   });
 
-  test('half-open, a charge is sent only after a successful probe', async () => {
+  test('sends a charge only after a successful probe while it is half-open', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     status = 402;
@@ -144,14 +147,14 @@ describe('the circuit breaker', () => {
     expect(requestLines().slice(4)).toEqual(['GET /health', 'POST /charges']);
   });
 
-  test('half-open, twenty charges at once share one probe; none is sent when it fails', async () => {
+  test('shares one probe between twenty concurrent charges while it is half-open, and sends none if it fails', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     await Promise.all(Array.from({ length: 20 }, () => fail(client, 1)));
     expect(requestLines().slice(3)).toEqual(['GET /health']);
   });
 
-  test('half-open, twenty charges at once share one probe; all are sent when it succeeds', async () => {
+  test('shares one probe between twenty concurrent charges while it is half-open, and sends all if it succeeds', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     status = 200;
@@ -161,7 +164,7 @@ describe('the circuit breaker', () => {
     expect(charges).toEqual(Array.from({ length: 20 }, () => 'POST /charges'));
   });
 
-  test('half-open, a look-up may be the probe', async () => {
+  test('accepts a look-up as the probe while it is half-open', async () => {
     const client = open(NO_PAUSE);
     await fail(client, 3);
     status = 200;

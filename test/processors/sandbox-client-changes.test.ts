@@ -17,7 +17,7 @@ import { describeChanges } from './processor-changes-suite.ts';
 const CLOCK = { nowMs: () => SANDBOX_START_MS };
 const LIMIT = { timeoutMs: 600_000 };
 
-describeChanges('changes by the sandbox client over HTTP', async () => {
+describeChanges('sandbox client’s changes over HTTP', async () => {
   const sandbox = createTestSandbox();
   const server = await serveSandbox(sandbox.handler);
   return {
@@ -35,8 +35,8 @@ describeChanges('changes by the sandbox client over HTTP', async () => {
   };
 });
 
-describe('the sandbox client changes a charge', () => {
-  test('and the books identify Payonce’s refunds by operation and others by the processor’s id', async () => {
+describe('the sandbox client', () => {
+  test('identifies Payonce’s refunds by operation in the books, and other refunds by the processor’s id', async () => {
     const sandbox = createTestSandbox();
     await using server = await serveSandbox(sandbox.handler);
     const client = createSandboxClient({ url: server.url, clock: CLOCK });
@@ -65,7 +65,7 @@ describe('the sandbox client changes a charge', () => {
     });
   });
 
-  test('and finds the refund of a charge with more refunds than a payment can have', async () => {
+  test('finds the refund of a charge with more refunds than a payment can have', async () => {
     const sandbox = createTestSandbox();
     await using server = await serveSandbox(sandbox.handler);
     const client = createSandboxClient({ url: server.url, clock: CLOCK });
@@ -81,13 +81,13 @@ describe('the sandbox client changes a charge', () => {
     expect(await client.findChange(last, LIMIT)).toEqual(applied);
   });
 
-  test('and reports the fee of a capture', async () => {
+  test('reports the fee of a capture', async () => {
     await using server = await serveSandbox(createTestSandbox().handler);
     const client = createSandboxClient({ url: server.url, clock: CLOCK });
     const order = freshOrder({ source: 'tok_fee', capture: 'manual' });
     const { chargeId = '' } = await client.charge(order, LIMIT);
     const capture = freshChange(order, chargeId, { kind: 'capture', amountMinor: 1_000 });
-    // 2.9 % of 10.00 and 30 cents.
+    // 2.9 % of 10.00 plus 0.30.
     const applied = { kind: 'applied', facts: [{ kind: 'succeeded', chargeId, capturedMinor: 1_000, feeMinor: 59 }] };
     expect(await client.change(capture, LIMIT)).toEqual(applied);
     expect(await client.findChange(capture, LIMIT)).toEqual(applied);
@@ -96,7 +96,7 @@ describe('the sandbox client changes a charge', () => {
   test.each([
     ['manual', 'tok_ok', 'expired'],
     ['automatic', 'tok_action', 'abandoned'],
-  ] as const)('that expired (%s, %s): the void is refused, the look-up returns %s', async (capture, source, reason) => {
+  ] as const)('cannot void an expired charge (%s, %s), and its look-up returns %s', async (capture, source, reason) => {
     const sandbox = createTestSandbox();
     await using server = await serveSandbox(sandbox.handler);
     const client = createSandboxClient({ url: server.url, clock: CLOCK });
@@ -112,7 +112,7 @@ describe('the sandbox client changes a charge', () => {
   });
 });
 
-describe('the sandbox client classifies every answer to a change by what may have happened', () => {
+describe('the sandbox client classifies each answer to a change by its possible effect', () => {
   let server: RawServer;
   let script: (socket: Socket) => void;
   let client: Processor;
@@ -189,13 +189,13 @@ describe('the sandbox client classifies every answer to a change by what may hav
     expect(JSON.parse(request.slice(request.indexOf('\r\n\r\n')))).toEqual(body);
   });
 
-  test('a charge id is encoded as one path segment', async () => {
+  test('encodes a charge id as one path segment', async () => {
     answers(400, refusal('bad_thing'));
     await change({ ...letGo, chargeId: '../control' });
     expect(server.requests[0]).toContain('POST /charges/..%2Fcontrol/void HTTP/1.1');
   });
 
-  test.each([400, 402, 422])('a readable %d is refused with its reason', async (status) => {
+  test.each([400, 402, 422])('a readable %d is a refusal with its reason', async (status) => {
     answers(status, refusal('bad_thing'));
     expect(await change(refund)).toEqual({ kind: 'refused', failure: { code: 'bad_thing', message: 'no' } });
   });
@@ -213,20 +213,20 @@ describe('the sandbox client classifies every answer to a change by what may hav
 
   test.each([
     ['500', 500, refusal('internal'), 'processor_error'],
-    ['503 with a page', 503, '<html></html>', 'processor_error'],
+    ['503 with an HTML page', 503, '<html></html>', 'processor_error'],
     ['409 for another reason', 409, refusal('locked'), 'processor_conflict'],
-    ['409 that cannot be read', 409, '', 'processor_answer_unreadable'],
+    ['unreadable 409', 409, '', 'processor_answer_unreadable'],
     ['408', 408, refusal('late'), 'processor_answer_unexpected'],
     ['200 for a refund', 200, refundFor(), 'processor_answer_unexpected'],
     ['201 with an error inside', 201, refusal('declined'), 'processor_answer_unreadable'],
     ['201 with broken JSON', 201, '{"id":"re_1"', 'processor_answer_unreadable'],
-    ['400 that cannot be read', 400, '', 'processor_answer_unreadable'],
-    ['404 that cannot be read', 404, '', 'processor_answer_unreadable'],
+    ['unreadable 400', 400, '', 'processor_answer_unreadable'],
+    ['unreadable 404', 404, '', 'processor_answer_unreadable'],
     ['422 for a known key', 422, refusal('idempotency_key_mismatch'), 'processor_answer_mismatch'],
     ['201 with another amount', 201, refundFor({ amount: 499 }), 'processor_answer_mismatch'],
     ['201 of another charge', 201, refundFor({ charge: 'ch_2' }), 'processor_answer_mismatch'],
     ['201 of another operation', 201, refundFor({ metadata: {} }), 'processor_answer_mismatch'],
-  ])('%s: it may have been applied', async (_what, status, body, code) => {
+  ])('%s: the change may have been applied', async (_what, status, body, code) => {
     answers(status, body);
     await expect(change(refund)).rejects.toMatchObject({ name: 'AmbiguousError', code });
     expect(server.requests).toHaveLength(1);
@@ -234,7 +234,7 @@ describe('the sandbox client classifies every answer to a change by what may hav
 
   test.each([
     ['a capture of another amount', capture, { ...captured, amount_captured: 499 }],
-    ['a capture of nothing', capture, {}],
+    ['a capture with amount zero', capture, {}],
     ['a capture of another charge', capture, { ...captured, id: 'ch_2' }],
     ['a capture in another currency', capture, { ...captured, currency: 'USD' }],
     ['a void of a charge that is not voided', letGo, {}],
@@ -243,7 +243,7 @@ describe('the sandbox client classifies every answer to a change by what may hav
     await expect(change(asked)).rejects.toMatchObject({ name: 'AmbiguousError', code: 'processor_answer_mismatch' });
   });
 
-  test('no answer within the time limit: it may have been applied', async () => {
+  test('no answer within the time limit: the change may have been applied', async () => {
     script = () => {};
     await expect(client.change(refund, { timeoutMs: 50 })).rejects.toMatchObject({
       name: 'AmbiguousError',
@@ -251,7 +251,7 @@ describe('the sandbox client classifies every answer to a change by what may hav
     });
   });
 
-  test('the look-up reads the charge, and finds the change regardless of its requester', async () => {
+  test('the look-up reads the charge, and finds the change whoever requested it', async () => {
     answers(200, chargeWith({ ...captured, amount_captured: 450 }));
     expect(await find(capture)).toEqual({
       kind: 'applied',
@@ -276,7 +276,7 @@ describe('the sandbox client classifies every answer to a change by what may hav
   test.each([
     ['404', 404, refusal('not_found'), 'processor_answer_unexpected'],
     ['500', 500, refusal('internal'), 'processor_error'],
-    ['a charge that cannot be read', 200, {}, 'processor_answer_unreadable'],
+    ['an unreadable charge', 200, {}, 'processor_answer_unreadable'],
     ['another charge', 200, chargeWith({ id: 'ch_2' }), 'processor_answer_mismatch'],
     [
       'two refunds under one key',

@@ -34,7 +34,7 @@ describeProcessor('sandbox client over HTTP', async () => {
   };
 });
 
-/** The charge in the answer to an order without faults. */
+/** Returns the charge in the answer to an order without faults. */
 const chargeFor = (order: ChargeOrder) => ({
   id: 'ch_1',
   object: 'charge',
@@ -55,7 +55,7 @@ const chargeFor = (order: ChargeOrder) => ({
   created: 1_767_225_600,
 });
 
-describe('the sandbox client classifies every answer by what may have happened', () => {
+describe('the sandbox client classifies each answer by its possible effect', () => {
   let order: ChargeOrder;
   let server: RawServer;
   let script: (socket: Socket) => void;
@@ -92,7 +92,7 @@ describe('the sandbox client classifies every answer by what may have happened',
     });
   });
 
-  test.each(['test', 'live'] as const)('in %s mode, an answer of the other mode is not believed', async (mode) => {
+  test.each(['test', 'live'] as const)('in %s mode, an answer of the other mode is ambiguous', async (mode) => {
     const access = { url: server.url, clock: CLOCK, mode };
     const [right, wrong] = [true, false].map((isRight) => ({
       ...chargeFor(order),
@@ -112,13 +112,13 @@ describe('the sandbox client classifies every answer by what may have happened',
     await expect(books.readCharge('ch_1', LIMIT)).rejects.toMatchObject(mismatch);
   });
 
-  test('texts in an answer do not state its mode', async () => {
+  test('text in an answer does not determine its mode', async () => {
     const quoted = { ...chargeFor(order).metadata, livemode: 'true', note: '"livemode":true' };
     answers(201, JSON.stringify({ ...chargeFor(order), metadata: quoted }));
     expect(await client.charge(order, LIMIT)).toEqual({ kind: 'succeeded', chargeId: 'ch_1' });
   });
 
-  test.each([400, 404, 422])('a readable %d is rejected', async (status) => {
+  test.each([400, 404, 422])('a readable %d is a rejection', async (status) => {
     answers(status, refusal('bad_thing'));
     expect(await client.charge(order, LIMIT)).toEqual({
       kind: 'rejected',
@@ -126,7 +126,7 @@ describe('the sandbox client classifies every answer by what may have happened',
     });
   });
 
-  test('a readable 402 is declined, with or without a charge', async () => {
+  test('a readable 402 is a decline, with or without a charge', async () => {
     answers(402, refusal('card_declined'));
     expect(await client.charge(order, LIMIT)).toEqual({
       kind: 'declined',
@@ -164,7 +164,7 @@ describe('the sandbox client classifies every answer by what may have happened',
 
   test.each([
     ['500', 500, refusal('internal'), 'processor_error'],
-    ['502 with a page', 502, '<html></html>', 'processor_error'],
+    ['502 with an HTML page', 502, '<html></html>', 'processor_error'],
     ['503', 503, '', 'processor_error'],
     ['504', 504, '', 'processor_error'],
     ['409', 409, refusal('busy'), 'processor_conflict'],
@@ -174,10 +174,10 @@ describe('the sandbox client classifies every answer by what may have happened',
     ['201 with an error inside', 201, refusal('card_declined'), 'processor_answer_unreadable'],
     ['201 without a body', 201, '', 'processor_answer_unreadable'],
     ['201 with broken JSON', 201, '{"id":"ch_1","object":"char', 'processor_answer_unreadable'],
-    ['400 that cannot be read', 400, '<html></html>', 'processor_answer_unreadable'],
-    ['402 that cannot be read', 402, '', 'processor_answer_unreadable'],
+    ['unreadable 400', 400, '<html></html>', 'processor_answer_unreadable'],
+    ['unreadable 402', 402, '', 'processor_answer_unreadable'],
     ['422 for a known key', 422, refusal('idempotency_key_mismatch'), 'processor_answer_mismatch'],
-  ])('%s: it may have been applied', async (_what, status, body, code) => {
+  ])('%s: the charge may have been applied', async (_what, status, body, code) => {
     answers(status, body);
     await expect(client.charge(order, LIMIT)).rejects.toMatchObject({ name: 'AmbiguousError', code });
     expect(server.requests).toHaveLength(1);
@@ -209,8 +209,8 @@ describe('the sandbox client classifies every answer by what may have happened',
 
   const whole = () => httpAnswer(201, JSON.stringify(chargeFor(order)));
   test.each<[string, (socket: Socket) => void]>([
-    ['a body that breaks off', (socket) => socket.end(whole().slice(0, -20))],
-    ['headers that break off', (socket) => socket.end('HTTP/1.1 201 Created\r\ncontent-le')],
+    ['a truncated body', (socket) => socket.end(whole().slice(0, -20))],
+    ['truncated headers', (socket) => socket.end('HTTP/1.1 201 Created\r\ncontent-le')],
     ['a connection closed without an answer', (socket) => socket.end()],
     ['a reset instead of an answer', (socket) => socket.resetAndDestroy()],
     ['an answer that is not HTTP', (socket) => socket.end('hello\r\n\r\n')],
@@ -220,7 +220,7 @@ describe('the sandbox client classifies every answer by what may have happened',
         socket.end('HTTP/1.1 201 Created\r\ntransfer-encoding: chunked\r\n\r\n400\r\n{"id":');
       },
     ],
-  ])('%s: it may have been applied, and it is sent once', async (_what, answer) => {
+  ])('%s: the charge may have been applied, and is sent once', async (_what, answer) => {
     script = answer;
     await expect(client.charge(order, LIMIT)).rejects.toMatchObject({
       name: 'AmbiguousError',
@@ -231,9 +231,9 @@ describe('the sandbox client classifies every answer by what may have happened',
 
   test.each<[string, (socket: Socket) => void]>([
     ['no answer', () => {}],
-    ['headers and then nothing', (socket) => socket.write(whole().slice(0, -20))],
-    ['half the headers and then nothing', (socket) => socket.write('HTTP/1.1 201 Created\r\n')],
-  ])('%s within the time limit: it may have been applied', async (_what, answer) => {
+    ['headers without a body', (socket) => socket.write(whole().slice(0, -20))],
+    ['half of the headers', (socket) => socket.write('HTTP/1.1 201 Created\r\n')],
+  ])('%s within the time limit: the charge may have been applied', async (_what, answer) => {
     script = answer;
     await expect(client.charge(order, { timeoutMs: 50.5 })).rejects.toMatchObject({
       name: 'AmbiguousError',
@@ -268,7 +268,7 @@ describe('the sandbox client classifies every answer by what may have happened',
     });
   });
 
-  test('a name that does not resolve: nothing was applied', async () => {
+  test('an unresolvable host name: nothing was applied', async () => {
     // RFC 6761: names under .invalid never resolve.
     const unreachable = createSandboxClient({ url: 'http://processor.invalid', clock: CLOCK });
     await expect(unreachable.charge(order, LIMIT)).rejects.toMatchObject({
@@ -280,12 +280,12 @@ describe('the sandbox client classifies every answer by what may have happened',
   test.each([
     ['an empty list is absent', { data: [], next: null }, { kind: 'absent' }],
     [
-      'a charge that was voided later was authorized',
+      'a charge that was authorized and later voided',
       { capture: 'manual', status: 'voided' },
       { kind: 'authorized', chargeId: 'ch_1' },
     ],
     [
-      'a charge that was captured later was authorized',
+      'a charge that was authorized and later captured',
       { capture: 'manual' },
       { kind: 'authorized', chargeId: 'ch_1' },
     ],
@@ -298,7 +298,7 @@ describe('the sandbox client classifies every answer by what may have happened',
   test.each([
     ['two charges under one key', 200, () => ({ data: [chargeFor(order), chargeFor(order)], next: null })],
     ['another amount', 200, () => ({ data: [{ ...chargeFor(order), amount: 1 }], next: null })],
-    ['a list that cannot be read', 200, () => ({})],
+    ['an unreadable list', 200, () => ({})],
     ['404', 404, () => ({ error: { code: 'not_found', message: 'no' } })],
     ['500', 500, () => ({})],
   ])('look-up: %s proves nothing', async (_what, status, body) => {

@@ -28,7 +28,7 @@ afterEach(async () => {
 async function charged(changes: Partial<ChargeOrder> = {}): Promise<{ order: ChargeOrder; chargeId: string }> {
   const order = freshOrder(changes);
   const outcome = await createSandboxClient({ url: server.url, clock: CLOCK }).charge(order, LIMIT);
-  if (outcome.chargeId === undefined) throw new Error('there is no charge');
+  if (outcome.chargeId === undefined) throw new Error('the processor returned no charge id');
   return { order, chargeId: outcome.chargeId };
 }
 
@@ -53,18 +53,18 @@ describe('the sandbox’s books over HTTP', () => {
   ] as const)('show for %s (%s) the same as the answer to the charge', async (source, capture, facts) => {
     const { order, chargeId } = await charged({ source, capture });
     const charge = await books.readCharge(chargeId, LIMIT);
-    if (charge === undefined) throw new Error('the charge is there');
+    if (charge === undefined) throw new Error('the charge is missing');
     expect(charge).toMatchObject({ paymentId: order.paymentId, operationId: order.operationId });
     expect(factsOf(charge, { id: order.paymentId }, 0)).toMatchObject(facts);
   });
 
-  test('contain refunds and disputes, each once', async () => {
+  test('contain refunds and disputes without duplicates', async () => {
     const { order, chargeId } = await charged();
     await post(`/charges/${chargeId}/refunds`, { amount: 100 });
     await post(`/charges/${chargeId}/refunds`, { amount: 100 });
     await post(`/control/charges/${chargeId}/dispute`, { amount: 50 });
     const charge = await books.readCharge(chargeId, LIMIT);
-    if (charge === undefined) throw new Error('the charge is there');
+    if (charge === undefined) throw new Error('the charge is missing');
     expect(factsOf(charge, { id: order.paymentId }, 0).map(({ kind }) => kind)).toEqual([
       'succeeded',
       'refund',
@@ -73,16 +73,16 @@ describe('the sandbox’s books over HTTP', () => {
     ]);
   });
 
-  test('show that a charge has another operation than its payment', async () => {
+  test('show that the operation of a charge differs from its payment', async () => {
     const { order, chargeId } = await charged();
     const charge = await books.readCharge(chargeId, LIMIT);
-    if (charge === undefined) throw new Error('the charge is there');
+    if (charge === undefined) throw new Error('the charge is missing');
     expect(factsOf({ ...charge, operationId: 'another' }, { id: order.paymentId }, 0)).toMatchObject([
       { kind: 'foreign_charge', status: 'captured', amountMinor: order.amountMinor },
     ]);
   });
 
-  test('may contain any text, cut anywhere, and lists of any length', async () => {
+  test('may contain any text, truncated anywhere, and lists of any length', async () => {
     const { order, chargeId } = await charged();
     const answer = await fetch(`${server.url}/charges/${chargeId}`);
     const charge = (await answer.json()) as Record<string, unknown>;
@@ -121,7 +121,7 @@ describe('the sandbox’s books over HTTP', () => {
     expect(new Set(ids)).toEqual(new Set(made.map((each) => each.chargeId)));
   });
 
-  test('list a charge that cannot be read as such, with the payment that it names, and all others', async () => {
+  test('list an unreadable charge as such, with the payment that it names, and all other charges', async () => {
     const [before, odd, after] = [await charged(), await charged(), await charged()];
     const query = `created_from=${START_SECONDS}&created_to=${START_SECONDS + 60}`;
     const listed = await fetch(`${server.url}/charges?${query}`);
@@ -141,7 +141,7 @@ describe('the sandbox’s books over HTTP', () => {
     [401, '{}', 'processor_unauthorized'],
     [200, '{}', 'processor_answer_unreadable'],
     [200, 'no JSON', 'processor_answer_unreadable'],
-  ])('that answer %d %s are a fault, never a missing charge', async (status, body, code) => {
+  ])('throw on an answer %d %s, and never report the charge as missing', async (status, body, code) => {
     const raw = await serveRaw((socket) => void socket.end(httpAnswer(status, body)));
     const broken = createSandboxBooks({ url: raw.url, clock: CLOCK });
     await expect(broken.readCharge('ch_1', LIMIT)).rejects.toMatchObject({ code });
@@ -150,5 +150,5 @@ describe('the sandbox’s books over HTTP', () => {
 });
 
 function never(): never {
-  throw new Error('the charge is there');
+  throw new Error('the charge is missing');
 }

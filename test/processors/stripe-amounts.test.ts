@@ -8,7 +8,7 @@ import { DOUBLE_KEY, serveStripe } from './stripe-double.ts';
 
 const LIMIT = { timeoutMs: 600_000 };
 
-describe('amounts as Stripe counts them', () => {
+describe('amounts in Stripe’s units', () => {
   test.each([
     ['EUR, two decimals: unchanged', 'EUR', 1_999, 1_999],
     ['JPY, no decimals: unchanged', 'JPY', 500, 500],
@@ -89,7 +89,7 @@ describe('a payment in each kind of currency', () => {
     },
   );
 
-  test('that Stripe cannot represent exactly is rejected, and a change of such an amount refused, before anything is sent', async () => {
+  test('that Stripe cannot represent exactly is rejected before anything is sent, and so is a change of such an amount', async () => {
     await using double = await serveStripe();
     const client = createStripeClient({
       apiKey: async () => DOUBLE_KEY,

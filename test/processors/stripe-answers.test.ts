@@ -11,7 +11,7 @@ import { clientAt } from './stripe-double-client.ts';
 const LIMIT = { timeoutMs: 600_000 };
 const SHORT = { timeoutMs: 150 };
 
-describe('the Stripe adapter classifies every answer by what may have happened', () => {
+describe('the Stripe adapter classifies each answer by its possible effect', () => {
   const wanted = freshOrder({ source: 'pm_card_visa' });
   let server: RawServer;
   let script: (socket: Socket) => void;
@@ -50,7 +50,7 @@ describe('the Stripe adapter classifies every answer by what may have happened',
       ...changes,
     });
 
-  test.each([400, 404, 422])('a readable %d is rejected', async (status) => {
+  test.each([400, 404, 422])('a readable %d is a rejection', async (status) => {
     answers(status, refusal({ code: 'bad_thing' }));
     expect(await client.charge(wanted, LIMIT)).toEqual({
       kind: 'rejected',
@@ -58,7 +58,7 @@ describe('the Stripe adapter classifies every answer by what may have happened',
     });
   });
 
-  test('a refusal names its intent, is limited in length, and contains no secret and no card number', async () => {
+  test('a rejection names its intent, is limited in length, and contains no secret and no card number', async () => {
     const message = `The card 4242 4242 4242 4242 and sk_test_${'a'.repeat(24)} ${'x'.repeat(300)}`;
     answers(400, refusal({ code: 'c'.repeat(100), message, payment_intent: { id: 'pi_1', client_secret: 's' } }));
     const outcome = await client.charge(wanted, LIMIT);
@@ -68,7 +68,7 @@ describe('the Stripe adapter classifies every answer by what may have happened',
     expect(reported).toMatch(/^The card \[card number\] and \[secret\] x+$/);
   });
 
-  test('an object of the other mode is found anywhere in an answer', async () => {
+  test('an object of the other mode is detected anywhere in an answer', async () => {
     const nested = fc.letrec((tie) => ({
       found: fc.oneof(
         { depthSize: 'small' },
@@ -93,7 +93,7 @@ describe('the Stripe adapter classifies every answer by what may have happened',
     );
   });
 
-  test('a text in metadata is no mode', async () => {
+  test('text in metadata does not determine the mode', async () => {
     const metadata = { payment: wanted.paymentId, operation: wanted.operationId, livemode: 'true' };
     answers(200, intent({ metadata }));
     expect(await client.charge(wanted, LIMIT)).toMatchObject({ kind: 'succeeded' });
@@ -113,8 +113,8 @@ describe('the Stripe adapter classifies every answer by what may have happened',
 
   test.each([
     ['400 with code rate_limit', 400, refusal({ code: 'rate_limit' }), 'processor_rate_limited'],
-    ['429 that cannot be read', 429, '<html></html>', 'processor_rate_limited'],
-    ['401 that cannot be read', 401, '', 'processor_unauthorized'],
+    ['unreadable 429', 429, '<html></html>', 'processor_rate_limited'],
+    ['unreadable 401', 401, '', 'processor_unauthorized'],
   ])('%s: nothing was applied', async (_what, status, body, code) => {
     answers(status, body);
     await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({ name: 'RetryableError', code });
@@ -122,7 +122,7 @@ describe('the Stripe adapter classifies every answer by what may have happened',
 
   test.each([
     ['500', 500, refusal({ type: 'api_error' }), 'processor_error'],
-    ['502 with a page', 502, '<html></html>', 'processor_error'],
+    ['502 with an HTML page', 502, '<html></html>', 'processor_error'],
     ['500 with an intent', 500, intent(), 'processor_error'],
     ['409', 409, refusal({ code: 'idempotency_key_in_use' }), 'processor_conflict'],
     ['409 with lock_timeout', 409, refusal({ code: 'lock_timeout' }), 'processor_conflict'],
@@ -134,12 +134,12 @@ describe('the Stripe adapter classifies every answer by what may have happened',
     ['200 with an error inside', 200, refusal({ type: 'card_error' }), 'processor_answer_unreadable'],
     ['200 without a body', 200, '', 'processor_answer_unreadable'],
     ['200 with null', 200, 'null', 'processor_answer_unreadable'],
-    ['200 with half an intent', 200, intent().slice(0, -9), 'processor_answer_unreadable'],
+    ['200 with a truncated intent', 200, intent().slice(0, -9), 'processor_answer_unreadable'],
     ['200 with another object', 200, '{"object":"charge"}', 'processor_answer_unreadable'],
     ['200 with an unknown status', 200, intent({ status: 'thinking' }), 'processor_answer_unreadable'],
     ['200 of the other mode', 200, intent({ livemode: true }), 'processor_answer_mismatch'],
     [
-      '200 with a part of the other mode',
+      '200 with a nested object of the other mode',
       200,
       intent({ latest_charge: { id: 'ch_1', livemode: true } }),
       'processor_answer_mismatch',
@@ -151,9 +151,9 @@ describe('the Stripe adapter classifies every answer by what may have happened',
       refusal({ type: 'card_error', payment_intent: { id: 'pi_1', livemode: true } }),
       'processor_answer_mismatch',
     ],
-    ['402 that cannot be read', 402, '', 'processor_answer_unreadable'],
+    ['unreadable 402', 402, '', 'processor_answer_unreadable'],
     ['400 without an error inside', 400, '{}', 'processor_answer_unreadable'],
-  ])('%s: it may have been applied, and it is sent once', async (_what, status, body, code) => {
+  ])('%s: the charge may have been applied, and is sent once', async (_what, status, body, code) => {
     answers(status, body);
     await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({ name: 'AmbiguousError', code });
     expect(server.requests).toHaveLength(1);
@@ -176,7 +176,7 @@ describe('the Stripe adapter classifies every answer by what may have happened',
     });
   });
 
-  test('a fee in the account’s currency is a fee in another currency than the payment’s', async () => {
+  test('a fee in the account’s currency is reported in that currency, even if the payment’s currency differs', async () => {
     const charge = { id: 'ch_1', disputed: false, balance_transaction: { fee: 95, currency: 'usd' } };
     answers(200, intent({ latest_charge: charge }));
     expect(await client.charge(wanted, LIMIT)).toEqual({
@@ -187,11 +187,11 @@ describe('the Stripe adapter classifies every answer by what may have happened',
   });
 
   test.each<[string, (socket: Socket) => void]>([
-    ['a body that breaks off', (socket) => socket.end(httpAnswer(200, intent()).slice(0, -20))],
+    ['a truncated body', (socket) => socket.end(httpAnswer(200, intent()).slice(0, -20))],
     ['a connection closed without an answer', (socket) => socket.end()],
     ['a reset instead of an answer', (socket) => socket.resetAndDestroy()],
     ['an answer that is not HTTP', (socket) => socket.end('hello\r\n\r\n')],
-  ])('%s: it may have been applied, and it is sent once', async (_what, answer) => {
+  ])('%s: the charge may have been applied, and is sent once', async (_what, answer) => {
     script = answer;
     await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({
       name: 'AmbiguousError',
@@ -232,7 +232,7 @@ describe('the Stripe adapter classifies every answer by what may have happened',
   test.each([
     ['connection refused', closedUrl],
     // RFC 6761: names under .invalid never resolve.
-    ['a name that does not resolve', async () => 'http://stripe.invalid'],
+    ['an unresolvable host name', async () => 'http://stripe.invalid'],
   ])('%s: nothing was applied', async (_what, url) => {
     await expect(clientAt(await url()).charge(wanted, LIMIT)).rejects.toMatchObject({
       name: 'RetryableError',

@@ -44,11 +44,11 @@ describe('the books of Stripe', () => {
   };
   const read = (chargeId: string) => books.readCharge(chargeId, LIMIT);
 
-  test('have the name and the account that payments are pinned to', () => {
+  test('have the name and the account to which payments are pinned', () => {
     expect([books.name, books.account]).toEqual([client.name, client.account]);
   });
 
-  test('return a whole charge: ids, captured amount, fee, refunds and disputes', async () => {
+  test('return a complete charge: ids, captured amount, fee, refunds and disputes', async () => {
     const { order, chargeId } = await charged();
     const refund = freshChange(order, chargeId, { kind: 'refund', amountMinor: 700 });
     await client.change(refund, LIMIT);
@@ -82,7 +82,7 @@ describe('the books of Stripe', () => {
     return { feeMinor, otherFees };
   };
 
-  test('count the fees of disputes, and those that Stripe gives back, with the fee of the charge', async () => {
+  test('add the fees of disputes to the charge’s fee, and subtract those that Stripe returns', async () => {
     const { chargeId } = await charged();
     const [taken, givenBack] = [
       { fee: 1_500, currency: 'eur' },
@@ -90,13 +90,13 @@ describe('the books of Stripe', () => {
     ];
     double.books.dispute(chargeId, 500, 'needs_response', undefined, [taken]);
     expect(await feesOf(chargeId)).toEqual({ feeMinor: 1_588 });
-    // An inquiry takes no money, and may have a fee.
+    // An inquiry withdraws no money, but may have a fee.
     double.books.dispute(chargeId, 500, 'warning_closed', undefined, [taken]);
     double.books.dispute(chargeId, 500, 'won', undefined, [taken, givenBack]);
     expect(await feesOf(chargeId)).toEqual({ feeMinor: 3_088 });
   });
 
-  test('count the fees of refunds, and those that Stripe gives back after a refund failed, also in a list', async () => {
+  test('add the fees of refunds, and subtract those that Stripe returns after a refund failed, also in a list', async () => {
     const { order, chargeId } = await charged();
     await client.change(freshChange(order, chargeId, { kind: 'refund', amountMinor: 700 }), LIMIT);
     const fees = async () => {
@@ -112,7 +112,7 @@ describe('the books of Stripe', () => {
     expect(await fees()).toBe(88);
   });
 
-  test('have a fee in the currency in which the account is settled, and none before Stripe has booked one', async () => {
+  test('report a fee in the account’s settlement currency, and none before Stripe has booked it', async () => {
     await double[Symbol.asyncDispose]();
     double = await serveStripe({});
     client = clientAt(double.url, { clock: double.clock });
@@ -177,7 +177,7 @@ describe('the books of Stripe', () => {
     ['appeal_needs_response', 'open'],
     ['won', 'won'],
     ['lost', 'lost'],
-  ])('a dispute with Stripe’s status %s is %s', async (status, ours) => {
+  ])('report a dispute with Stripe’s status %s as %s', async (status, ours) => {
     const { chargeId } = await charged();
     double.books.dispute(chargeId, 500, status);
     expect((await read(chargeId))?.disputes.map((dispute) => dispute.status)).toEqual(ours === undefined ? [] : [ours]);
@@ -225,7 +225,7 @@ describe('the books of Stripe', () => {
       if (page.next === undefined) return { ids, pages };
       cursor = page.next;
     }
-    throw new Error('the list has no end');
+    throw new Error('the pages have no end');
   };
 
   test('list charges by creation time, from inclusive, until exclusive', async () => {
@@ -239,9 +239,9 @@ describe('the books of Stripe', () => {
     expect(await listed({ fromSeconds: START_S, untilSeconds: START_S })).toEqual({ ids: [], pages: 1 });
   });
 
-  test('list all charges of a month, oldest first, each once, for every distribution', async () => {
+  test('list all charges of a month, oldest first, without duplicates, for every distribution', async () => {
     const ids: string[] = [];
-    // Most within one second, some within minutes, the rest days apart.
+    // Most charges within one second, some minutes apart, and the rest days apart.
     const gaps = [
       ...Array<number>(150).fill(0),
       ...Array<number>(120).fill(3_000),
@@ -256,7 +256,7 @@ describe('the books of Stripe', () => {
     expect(pages).toBeLessThanOrEqual(30);
   });
 
-  test('refuse to list a second whose further pages leave the window', async () => {
+  test('refuse to list a second if a further page leaves the window', async () => {
     const window = /&?created(%5B|\[)\w+(%5D|\])=\d+/g;
     await charged();
     double.advance(1_000);
@@ -267,7 +267,7 @@ describe('the books of Stripe', () => {
     await expect(list).rejects.toMatchObject({ name: 'AmbiguousError', code: 'processor_answer_unexpected' });
   });
 
-  test('refuse to read refunds whose further pages are of other charges', async () => {
+  test('refuse to read refunds if a further page belongs to another charge', async () => {
     const intent = /&?payment_intent=[^&]+/g;
     const [other, { order, chargeId }] = [await charged(), await charged()];
     const refunded = async (of: ChargeOrder, id: string, amountMinor: number) =>
@@ -283,24 +283,21 @@ describe('the books of Stripe', () => {
   });
 
   test.each([
-    ['a status that is not known', (intent: DoubleIntent) => Object.assign(intent, { status: 'requires_patience' })],
-    [
-      'no whole amount of minor units',
-      (intent: DoubleIntent) => Object.assign(intent, { currency: 'isk', amount: 150 }),
-    ],
-    ['a field of another form', (intent: DoubleIntent) => Object.assign(intent, { last_payment_error: 'declined' })],
+    ['an unknown status', (intent: DoubleIntent) => Object.assign(intent, { status: 'requires_patience' })],
+    ['a fraction of a minor unit', (intent: DoubleIntent) => Object.assign(intent, { currency: 'isk', amount: 150 })],
+    ['a field of another type', (intent: DoubleIntent) => Object.assign(intent, { last_payment_error: 'declined' })],
     ['a dispute in another currency', ({ id }: DoubleIntent) => double.books.dispute(id, 500, 'lost', 'usd')],
     [
-      'a fee of no whole minor units',
+      'a fee with a fraction of a minor unit',
       ({ id }: DoubleIntent) => double.books.bookFee(id, { fee: 150, currency: 'isk' }),
     ],
-    ['a dispute of a status that is not known', ({ id }: DoubleIntent) => double.books.dispute(id, 500, 'forgotten')],
+    ['a dispute with an unknown status', ({ id }: DoubleIntent) => double.books.dispute(id, 500, 'forgotten')],
   ])(
-    'list a charge with %s as one that cannot be read, with the payment that it names, and all others',
+    'list a charge with %s as unreadable, with the payment that it names, and all other charges',
     async (_, change) => {
       const [before, odd, after] = [await charged(), await charged(), await charged()];
       const intent = double.books.intents.get(odd.chargeId);
-      invariant(intent !== undefined, 'the charge was made');
+      invariant(intent !== undefined, 'the intent does not exist');
       change(intent);
       const { charges, unreadable } = await books.listCharges(
         { fromSeconds: START_S, untilSeconds: START_S + 1 },
@@ -318,7 +315,7 @@ describe('the books of Stripe', () => {
     },
   );
 
-  test('list a charge that names no payment and cannot be read without a payment', async () => {
+  test('list an unreadable charge that names no payment without a payment', async () => {
     const { chargeId } = await charged();
     Object.assign(double.books.intents.get(chargeId) ?? {}, { metadata: { operation: 7 } });
     const { charges, unreadable = [] } = await books.listCharges(
@@ -328,12 +325,12 @@ describe('the books of Stripe', () => {
     expect([charges, unreadable.map(({ paymentId }) => paymentId)]).toEqual([[], [undefined]]);
   });
 
-  test('list a page whose disputes take longer than its time in parts, each charge once with its disputes', async () => {
+  test('split a page whose disputes take too long, and list each charge once with its disputes', async () => {
     const made: { chargeId: string; disputeId: string }[] = [];
     for (let at = 0; at < 60; at += 1) {
       const { chargeId } = await charged();
       made.push({ chargeId, disputeId: double.books.dispute(chargeId, 500, 'lost') });
-      // Three in a second.
+      // Three charges in each second.
       if (at % 3 === 2) double.advance(1_000);
     }
     const slow = booksBy((call) => {
@@ -357,7 +354,7 @@ describe('the books of Stripe', () => {
     expect([found, next]).toEqual([made, undefined]);
   });
 
-  test('list no charge without Stripe: a fault of a further read is a fault of the page', async () => {
+  test('list no charge of a page if one of its further reads fails', async () => {
     const { chargeId } = await charged();
     double.books.dispute(chargeId, 500, 'lost');
     const send: SendRequest = (call) => {

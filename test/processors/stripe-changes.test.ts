@@ -76,11 +76,11 @@ describe('a change of a charge at Stripe', () => {
     });
   });
 
-  test('a capture that answers another amount is unknown', async () => {
+  test('is unknown if a capture’s answer has another amount', async () => {
     const { chargeId, toChange } = await held();
     await client.change(toChange(capture(400)), LIMIT);
     const intent = double.books.intents.get(chargeId);
-    invariant(intent !== undefined, 'a charge is an intent');
+    invariant(intent !== undefined, 'the intent does not exist');
     const value = intentObject.parse(renderIntent(intent, ['latest_charge.balance_transaction']));
     const call = (async () => ({ kind: 'done', value })) as unknown as CallStripe;
     await expect(makeChange(call, toChange(capture(500)), () => 1_000)).rejects.toMatchObject({
@@ -93,7 +93,7 @@ describe('a change of a charge at Stripe', () => {
     ['capture', capture(500), capture(1_999), { kind: 'succeeded', capturedMinor: 500 }],
     ['void', VOID, VOID, { kind: 'voided', reason: 'requested' }],
   ] as const)(
-    'a %s that another client made before is reported as applied, not as refused',
+    'a %s that another client has already made is reported as applied, not as refused',
     async (_kind, theirs, ours, fact) => {
       const { toChange } = await held();
       await client.change(toChange(theirs), LIMIT);
@@ -103,7 +103,7 @@ describe('a change of a charge at Stripe', () => {
     },
   );
 
-  test('a refund sent again after its key expired is refused by Stripe and found by its operation: one refund', async () => {
+  test('a refund that is sent again after its key expired is refused by Stripe and found by its operation', async () => {
     const { chargeId, toChange } = await charged();
     const order = toChange(refund(1_999));
     const outcome = await client.change(order, LIMIT);
@@ -112,7 +112,7 @@ describe('a change of a charge at Stripe', () => {
     expect(double.books.intents.get(chargeId)?.refunds).toHaveLength(1);
   });
 
-  test('a refusal is unknown if the intent cannot be read', async () => {
+  test('is unknown if it is refused and the intent cannot be read', async () => {
     for (const trouble of ['unavailable', 'unauthorized', 'rate_limited'] as const) {
       const { toChange } = await charged();
       const order = toChange(VOID);
@@ -128,7 +128,7 @@ describe('a change of a charge at Stripe', () => {
     }
   });
 
-  test('a capture of an expired hold is refused, and a void of it reports the expiry', async () => {
+  test('is refused for a capture of an expired hold, and a void of it reports the expiry', async () => {
     const { chargeId, toChange } = await held();
     double.books.expire(chargeId);
     expect(await client.change(toChange(capture(500)), LIMIT)).toMatchObject({
@@ -141,7 +141,7 @@ describe('a change of a charge at Stripe', () => {
     });
   });
 
-  test('an unfinished refund is pending, and a returned refund has failed with Stripe’s reason', async () => {
+  test('is pending for an unfinished refund, and failed with Stripe’s reason for a returned refund', async () => {
     const { chargeId, toChange } = await charged({ source: 'pm_card_pendingRefund' });
     const order = toChange(refund(700));
     const fact = { kind: 'refund', refundId: order.operationId, chargeId, amountMinor: 700 };
@@ -159,7 +159,7 @@ describe('a change of a charge at Stripe', () => {
     });
   });
 
-  test('a refund is found among more refunds than the charge contains', async () => {
+  test('a refund is found even if Stripe’s charge object does not list it', async () => {
     const { toChange } = await charged();
     const first = toChange(refund(1));
     const outcome = await client.change(first, LIMIT);
@@ -167,7 +167,7 @@ describe('a change of a charge at Stripe', () => {
     expect(await client.findChange(first, LIMIT)).toEqual(outcome);
   });
 
-  test('a key of another account or mode does not end a refund: its outcome stays open', async () => {
+  test('does not conclude a refund under a key of another account or mode', async () => {
     await using other = await serveStripe();
     const order = (await charged()).toChange(refund(500));
     const rotated = clientAt(other.url, { clock: other.clock });
@@ -178,7 +178,7 @@ describe('a change of a charge at Stripe', () => {
     await expect(rotated.findChange(order, LIMIT)).rejects.toMatchObject({ name: 'AmbiguousError' });
   });
 
-  test('two refunds of one operation are a fault for the operator', async () => {
+  test('is a fault for the operator if one operation has two refunds', async () => {
     const { toChange } = await charged();
     const order = toChange(refund(10));
     await client.change(order, LIMIT);

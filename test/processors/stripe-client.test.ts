@@ -37,7 +37,7 @@ describe('a charge at Stripe', () => {
     });
   });
 
-  test('is one confirmed PaymentIntent with Payonce’s ids, the operation as the key, and the pinned version', async () => {
+  test('is one confirmed PaymentIntent with Payonce’s ids, the operation as the key, and the pinned API version', async () => {
     const wanted = order();
     const outcome = await client.charge(wanted, LIMIT);
     const [intent] = double.intentsOf(wanted.paymentId);
@@ -91,14 +91,14 @@ describe('a charge at Stripe', () => {
     });
   });
 
-  test('that the payer must approve leads back to the page of the payment instead of the configured one', async () => {
+  test('that the payer must approve returns to the payment’s own page, if it has one', async () => {
     const withReturnUrl = clientAt(double.url, { clock: double.clock, returnUrl: 'https://shop.example/default' });
     const returnUrl = 'https://shop.example/order-1';
     await withReturnUrl.charge({ ...order({ source: 'pm_card_threeDSecure2Required' }), returnUrl }, LIMIT);
     expect(double.calls[0]?.params).toMatchObject({ return_url: returnUrl });
   });
 
-  test('that the payer must approve is declined at once without a return URL, and not left open', async () => {
+  test('that the payer must approve is declined immediately without a return URL, and not left open', async () => {
     const wanted = order({ source: 'pm_card_threeDSecure2Required' });
     const outcome = await client.charge(wanted, LIMIT);
     expect(outcome).toMatchObject({
@@ -125,7 +125,7 @@ describe('a charge at Stripe', () => {
       'pm_card_visa_chargeDeclinedInsufficientFunds',
       { code: 'insufficient_funds', message: 'Your card has insufficient funds.' },
     ],
-  ])('%s is declined with its reason, and found as declined', async (source, failure) => {
+  ])('with %s is declined with its reason, and found as declined', async (source, failure) => {
     const wanted = order({ source });
     const outcome = await client.charge(wanted, LIMIT);
     expect(outcome).toEqual({ kind: 'declined', chargeId: double.intentsOf(wanted.paymentId)[0]?.id, failure });
@@ -133,7 +133,7 @@ describe('a charge at Stripe', () => {
     expect(await client.findCharge(wanted, LIMIT)).toEqual(outcome);
   });
 
-  test('is not found before it is in the search index, and found with its current status after', async () => {
+  test('is not found before the search index contains it, and is then found with its current status', async () => {
     const wanted = order();
     const outcome = await client.charge(wanted, LIMIT);
     double.advance(HOUR_MS - 1);
@@ -150,7 +150,7 @@ describe('a charge at Stripe', () => {
     expect(await client.findCharge(wanted, LIMIT)).toEqual({ kind: 'absent' });
   });
 
-  test('sent again under its key has the first answer for 24 hours, including a 500', async () => {
+  test('has the first answer for 24 hours if it is sent again under its key, even if that was a 500', async () => {
     const wanted = order();
     double.trouble(['error_before']);
     for (let send = 1; send <= 2; send += 1) {
@@ -163,7 +163,7 @@ describe('a charge at Stripe', () => {
     expect(await client.charge(wanted, LIMIT)).toMatchObject({ kind: 'succeeded' });
   });
 
-  test('under a key in use is unknown, and answered after the first request has ended', async () => {
+  test('under a key in use is unknown, and is answered after the first request has ended', async () => {
     const wanted = order();
     double.trouble(['held']);
     const first = client.charge(wanted, LIMIT);
@@ -178,7 +178,7 @@ describe('a charge at Stripe', () => {
     expect(double.intentsOf(wanted.paymentId)).toHaveLength(1);
   });
 
-  test('is sent once after a broken connection, although the package would send it again', async () => {
+  test('is sent once after a broken connection, although Stripe’s package would retry', async () => {
     for (const trouble of ['reset_before', 'reset_after'] as const) {
       const wanted = order();
       double.trouble([trouble]);
@@ -207,14 +207,14 @@ describe('a charge at Stripe', () => {
     await expect(client.findCharge(order(), limit)).rejects.toMatchObject({ name, code });
   });
 
-  test('a key of test mode is not sent for live payments', async () => {
+  test('is not sent with a test-mode key in live mode', async () => {
     const live = clientAt(double.url, { clock: double.clock, mode: 'live' });
     await expect(live.charge(order(), LIMIT)).rejects.toMatchObject({ code: 'processor_key_unavailable' });
     await expect(live.findCharge(order(), LIMIT)).rejects.toMatchObject({ code: 'processor_key_unavailable' });
     expect(double.calls).toEqual([]);
   });
 
-  test('a rotated key takes effect with the next call, and without a readable key nothing is sent', async () => {
+  test('uses a rotated key from the next call on, and is not sent without a readable key', async () => {
     let key: string | Error = 'sk_test_old';
     const rotating = clientAt(double.url, {
       breaker: { consecutiveFailures: 100, openForMs: 1 },
@@ -239,7 +239,7 @@ describe('a charge at Stripe', () => {
     expect(await rotating.charge(order(), LIMIT)).toMatchObject({ kind: 'succeeded' });
   });
 
-  test('absence is proved only in the configured account', async () => {
+  test('is proven absent only in the configured account', async () => {
     await using other = await serveStripe({ account: 'acct_other' });
     const rotated = clientAt(other.url, { clock: other.clock });
     await expect(rotated.findCharge(order(), LIMIT)).rejects.toMatchObject({
@@ -249,7 +249,7 @@ describe('a charge at Stripe', () => {
     expect(await clientAt(double.url, { clock: double.clock }).findCharge(order(), LIMIT)).toEqual({ kind: 'absent' });
   });
 
-  test('the breaker’s probe is a read', async () => {
+  test('has a breaker whose probe is a read', async () => {
     const fragile = clientAt(double.url, {
       clock: double.clock,
       breaker: { consecutiveFailures: 2, openForMs: 1_000 },

@@ -13,15 +13,15 @@ export type Params = Readonly<Record<string, string>>;
 export interface DoubleAnswer {
   readonly status: number;
   readonly body: object;
-  /** Whether the endpoint began to execute. Only then is the result stored for the key. */
+  /** The endpoint started to execute. Only then is the result stored under the key. */
   readonly began: boolean;
 }
 
 export interface BooksOptions {
   readonly nowMs: () => number;
-  /** Milliseconds by which the search lags. */
+  /** Lag of the search. Milliseconds. */
   readonly searchLagMs: number;
-  /** The fee of every charge, in its currency; undefined if it is not known yet. */
+  /** The fee of every charge, in its currency. Undefined if Stripe has not booked it yet. */
   readonly fee: number | undefined;
 }
 
@@ -30,7 +30,7 @@ const SEARCH = /^metadata\['(\w+)'\]:'([^']*)'$/;
 const HUNDREDS = new Set(['isk', 'ugx']);
 const TENS = new Set(['bhd', 'jod', 'kwd', 'omr', 'tnd']);
 
-/** The documented test payment methods ("Testing", tab "PaymentMethods") that the double knows. */
+/** The documented test payment methods ("Testing", tab "PaymentMethods") that the double supports. */
 const DECLINES: Readonly<Record<string, string>> = {
   pm_card_visa_chargeDeclined: 'generic_decline',
   pm_card_visa_chargeDeclinedInsufficientFunds: 'insufficient_funds',
@@ -43,7 +43,7 @@ const APPROVALS = new Set(['pm_card_authenticationRequired', 'pm_card_threeDSecu
 const CARDS = new Set(['pm_card_visa', 'pm_card_pendingRefund', 'pm_card_refundFail']);
 const LATER = new Set(['pm_usBankAccount_success']);
 
-/** PaymentIntents, refunds and disputes with their rules as documented by Stripe, without HTTP and idempotency keys. */
+/** PaymentIntents, refunds and disputes with the rules that Stripe documents, without HTTP and idempotency keys. */
 export class StripeDoubleBooks {
   readonly intents = new Map<string, DoubleIntent>();
   readonly #options: BooksOptions;
@@ -147,7 +147,7 @@ export class StripeDoubleBooks {
     return { status: 402, body: { error: { ...error, payment_intent: renderIntent(intent, expand) } }, began: true };
   }
 
-  /** The bank approved the charge. */
+  /** Books the charge that the bank approved. */
   #take(intent: DoubleIntent): void {
     const { fee } = this.#options;
     intent.charge = {
@@ -261,21 +261,24 @@ export class StripeDoubleBooks {
 
   // ------------------------------------------------------------------------------ changes at Stripe without an API call
 
-  /** The payer approves or refuses, or the bank reports the outcome of an asynchronous payment. */
+  /** Settles an intent: the payer approves or refuses, or the bank reports the outcome of an asynchronous payment. */
   settle(intentId: string, how: 'approved' | 'refused'): void {
     const intent = this.#known(intentId);
     if (how === 'approved') this.#take(intent);
     else this.#decline(intent, 'generic_decline', []);
   }
 
-  /** Stripe cancels an authorization that was not captured in time. */
+  /** Cancels an authorization that was not captured in time, as Stripe does. */
   expire(intentId: string): void {
     const intent = this.#known(intentId);
     intent.status = 'canceled';
     intent.cancellation_reason = 'automatic';
   }
 
-  /** Stripe books the refunds of a charge. @param fees of each of them: of its balance transaction, and after it failed of another one */
+  /**
+   * Books the refunds of a charge. @param fees of each refund's balance transactions: the first one, and another one
+   * after a failure
+   */
   bookRefunds(intentId: string, ...fees: readonly DoubleFee[]): void {
     for (const refund of this.#known(intentId).refunds) refund.fees = [...fees];
   }
@@ -287,14 +290,14 @@ export class StripeDoubleBooks {
     refund.failure_reason = 'lost_or_stolen_card';
   }
 
-  /** Stripe books the fee of a charge, which it may do later than the charge succeeds. */
+  /** Books the fee of a charge, which may happen later than the charge. */
   bookFee(intentId: string, fee: DoubleFee): void {
     const intent = this.#known(intentId);
-    if (intent.charge === undefined) throw new Error('what was never charged has no fee');
+    if (intent.charge === undefined) throw new Error('the intent has no charge, so it cannot have a fee');
     intent.charge = { ...intent.charge, fee };
   }
 
-  /** @param inCurrency @default the charge's @param fees of its balance transactions @default none */
+  /** Opens a dispute. @param inCurrency @default the charge's @param fees of its balance transactions @default none */
   dispute(
     intentId: string,
     amount: number,
@@ -303,7 +306,7 @@ export class StripeDoubleBooks {
     fees: readonly DoubleFee[] = [],
   ): string {
     const intent = this.#known(intentId);
-    if (intent.charge === undefined) throw new Error('what was never charged cannot be disputed');
+    if (intent.charge === undefined) throw new Error('the intent has no charge, so it cannot be disputed');
     const { currency, charge } = intent;
     const id = this.#id('dp');
     intent.disputes.push({

@@ -13,7 +13,7 @@ interface ClientChanges {
   readonly breaker?: { readonly consecutiveFailures: number; readonly openForMs: number };
 }
 
-/** The Stripe adapter for an address, with the double's key. */
+/** Connects the Stripe adapter to an address, with the double's key. */
 export function clientAt(baseUrl: string, changes: ClientChanges = {}): Processor {
   return createStripeClient({
     apiKey: async () => DOUBLE_KEY,

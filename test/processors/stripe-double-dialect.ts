@@ -25,13 +25,13 @@ const TROUBLES: Readonly<Record<string, SourceTrouble>> = {
   tok_unauthorized: { trouble: 'unauthorized', always: true },
 };
 
-/** Sends a call. It ends as at its time limit once the double has left it without an answer. */
+/** Returns a sender whose calls time out immediately if the double leaves them without an answer. */
 export function untilSilence(double: StripeDouble): SendRequest {
   return async (call) => {
     if (double.nextSilence() === undefined) return callOnce(call);
     const silence = double.silence();
     const sent = callOnce(call);
-    // The double breaks the connection at its own end.
+    // The double closes the connection later.
     sent.catch(() => undefined);
     const timedOut = silence.then(() => {
       throw new AmbiguousError('processor_timeout', 'The processor did not answer in time.');
@@ -41,8 +41,8 @@ export function untilSilence(double: StripeDouble): SendRequest {
 }
 
 /**
- * The Stripe adapter as the contract suites speak to a processor: with the sandbox's magic sources, and its words for a
- * refusal. The adapter's behavior is unchanged.
+ * Adapts the Stripe adapter to the contract suites: translates the sandbox's magic sources and its refusals. The
+ * adapter's behavior is unchanged.
  */
 export function inSandboxDialect(stripe: Processor, double: StripeDouble): Processor {
   const met = new Set<string>();
@@ -76,7 +76,7 @@ export function inSandboxDialect(stripe: Processor, double: StripeDouble): Proce
 
 export function troublesOf(source: string, count: number): readonly StripeTrouble[] {
   const found = TROUBLES[source];
-  if (found === undefined) throw new Error(`there is no trouble ${source}`);
+  if (found === undefined) throw new Error(`there is no fault for ${source}`);
   return Array.from({ length: count }, () => found.trouble);
 }
 

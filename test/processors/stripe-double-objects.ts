@@ -11,7 +11,7 @@ export interface DoubleRefund {
   readonly metadata: Readonly<Record<string, string>>;
   status: 'pending' | 'requires_action' | 'succeeded' | 'failed' | 'canceled';
   failure_reason?: string;
-  /** Of its balance transaction, and after it failed of another one. */
+  /** The fees of its balance transactions: the first one, and another one after it failed. */
   fees: DoubleFee[];
 }
 
@@ -24,11 +24,11 @@ interface DoubleDispute {
   readonly charge: string;
   readonly payment_intent: string;
   status: string;
-  /** The withdrawal, and after a won dispute the reinstatement. */
+  /** The fees of the withdrawal and, after a won dispute, of the reinstatement. */
   readonly balance_transactions: DoubleFee[];
 }
 
-/** What the fee of a balance transaction is, in the currency in which the account is settled. */
+/** The fee of a balance transaction, in the account's settlement currency. */
 export interface DoubleFee {
   readonly fee: number;
   readonly currency: string;
@@ -36,7 +36,7 @@ export interface DoubleFee {
 
 interface DoubleCharge {
   readonly id: string;
-  /** Undefined if it is not booked yet. */
+  /** Undefined if Stripe has not booked it yet. */
   readonly fee: DoubleFee | undefined;
 }
 
@@ -57,7 +57,7 @@ export interface DoubleIntent {
   readonly payment_method: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly created: number;
-  /** Unix milliseconds from which the search finds it. */
+  /** Time from which the search finds the intent. Unix milliseconds. */
   readonly searchableAtMs: number;
   status: string;
   cancellation_reason: string | null;
@@ -80,7 +80,7 @@ export function renderIntent(intent: DoubleIntent, expand: readonly string[]): o
   };
 }
 
-/** @param expand of the refund */
+/** Renders a refund as Stripe's API does. @param expand the fields to expand */
 export function renderRefund({ fees, ...refund }: DoubleRefund, expand: readonly string[]): object {
   const booked = (name: string, fee: DoubleFee | undefined) => {
     if (fee === undefined) return null;

@@ -6,14 +6,14 @@ import type { DoubleIntent } from './stripe-double-objects.ts';
 
 /** A fault of the next write, or of the next call. */
 export type StripeTrouble =
-  /** Not applied, and no answer. */
+  /** Not applied, without an answer. */
   | 'silent_before'
-  /** Applied, and no answer. */
+  /** Applied, without an answer. */
   | 'silent_after'
-  /** 500, stored for the key, as at Stripe. */
+  /** 500, stored under the key, as Stripe does. */
   | 'error_before'
   | 'error_after'
-  /** 503 from a gateway before the API: neither applied nor stored for the key. */
+  /** 503 from a gateway before the API: neither applied nor stored under the key. */
   | 'unavailable'
   | 'rate_limited'
   | 'lock_timeout'
@@ -23,7 +23,7 @@ export type StripeTrouble =
   | 'reset_after'
   /** Applied, and the answer is truncated. */
   | 'malformed_after'
-  /** Begun, and blocked until `release`. */
+  /** Started, and blocked until `release`. */
   | 'held';
 
 interface RecordedCall {
@@ -34,30 +34,30 @@ interface RecordedCall {
 }
 
 export interface StripeDoubleOptions {
-  /** @default 0: the search has no lag */
+  /** Lag of the search. Milliseconds. @default 0 */
   readonly searchLagMs?: number;
   /** The account of the API key. @default acct_double */
   readonly account?: string;
-  /** The fee of every charge. @default not known yet */
+  /** The fee of every charge, in its currency. @default not booked yet */
   readonly fee?: number;
 }
 
 export interface StripeDouble extends AsyncDisposable {
   readonly url: string;
-  /** In order of arrival. */
+  /** All calls, in order of arrival. */
   readonly calls: readonly RecordedCall[];
   readonly books: StripeDoubleBooks;
   readonly clock: { nowMs(): number };
   advance(milliseconds: number): void;
-  /** Each of the next writes has one of these faults, in this order. `anyCall` includes reads. */
+  /** Injects one fault into each of the next writes, in order. `anyCall` includes reads. */
   trouble(troubles: readonly StripeTrouble[], scope?: 'changes' | 'anyCall'): void;
-  /** The next fault, if it is a silence. */
+  /** Returns the next fault, if it leaves the call without an answer. */
   nextSilence(): 'silent_before' | 'silent_after' | undefined;
   /** Resolves when the next call is left without an answer. */
   silence(): Promise<void>;
   /** Continues the blocked calls. */
   release(): void;
-  /** A callback as Stripe sends it: the body and its signature header. */
+  /** Signs a callback as Stripe does. Returns the body and its signature header. */
   event(type: string, object: object): { readonly body: Buffer; readonly headers: Record<string, string> };
   intentsOf(paymentId: string): readonly DoubleIntent[];
 }
@@ -74,10 +74,10 @@ interface KnownKey {
 }
 
 /**
- * The part of Stripe's API that the adapter calls, over HTTP on loopback, with state: form-encoded requests, documented
- * error bodies, and the rules of idempotency keys ("Idempotent requests"; "Advanced error handling"): the first result is
- * stored for 24 hours, including errors; other parameters under a known key are an `idempotency_error`; a key in use is 409;
- * a refusal before the endpoint begins (limits, keys, parameters) is not stored.
+ * Serves the part of Stripe's API that the adapter calls, over HTTP on loopback, with state: form-encoded requests,
+ * documented error bodies, and the rules of idempotency keys ("Idempotent requests"; "Advanced error handling"). The
+ * first result is stored for 24 hours, including errors; other parameters under a known key are an `idempotency_error`;
+ * a key in use is 409; a refusal before the endpoint starts (limits, keys, parameters) is not stored.
  */
 export async function serveStripe(options: StripeDoubleOptions = {}): Promise<StripeDouble> {
   const double = new Double(options);
@@ -184,7 +184,7 @@ class Double {
     return next.trouble;
   }
 
-  /** Before the idempotency layer: nothing is stored for the key. */
+  /** Refuses a call before the idempotency layer, so that nothing is stored under the key. */
   #refusedAtTheDoor({ headers }: RecordedCall, trouble: StripeTrouble | undefined): DoubleAnswer | undefined {
     const wrongKey = headers['authorization'] !== `Bearer ${DOUBLE_KEY}`;
     if (wrongKey || trouble === 'unauthorized') {
@@ -258,7 +258,7 @@ class Double {
     return answer;
   }
 
-  /** A copy, so that the stored answer does not change with the object. */
+  /** Returns a copy, so that the stored answer does not change with the object. */
   #execute({ method, path, params }: RecordedCall): DoubleAnswer {
     if (path === '/v1/account') return { status: 200, body: { id: this.#account, object: 'account' }, began: false };
     const { status, body, began } = this.books.answer(method, path, params);

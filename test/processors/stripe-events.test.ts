@@ -36,15 +36,15 @@ describe('Stripe events', () => {
   });
 
   test.each([
-    ['a type that does not change a payment', 'customer.created', { object: 'customer', id: 'cus_1' }],
-    ['an unknown type', 'charge.teleported', {}],
+    ['an event type that does not change a payment', 'customer.created', { object: 'customer', id: 'cus_1' }],
+    ['an unknown event type', 'charge.teleported', {}],
     [
       'a refund of a charge without an intent',
       'refund.created',
       { object: 'refund', id: 're_1', payment_intent: null },
     ],
     ['a charge without an intent', 'charge.refunded', { object: 'charge', id: 'ch_1', payment_intent: null }],
-  ])('%s is ignored, and so acknowledged', (_what, type, object) => {
+  ])('%s is ignored, and therefore acknowledged', (_what, type, object) => {
     expect(read(type, object)).toEqual({ kind: 'ignored', type });
   });
 
@@ -52,8 +52,8 @@ describe('Stripe events', () => {
     ['no id', bodyOf('refund.created', {}, { id: undefined }), 'id'],
     ['an id with a space', bodyOf('refund.created', {}, { id: 'evt 1' }), 'id'],
     ['no event', bodyOf('refund.created', {}, { object: 'v2.core.event' }), 'object'],
-    ['a type that is no text', bodyOf(7, INTENT), 'type'],
-    ['a type with a line in it', bodyOf('refund.created\n', INTENT), 'type'],
+    ['a type that is not a string', bodyOf(7, INTENT), 'type'],
+    ['a type with a line break', bodyOf('refund.created\n', INTENT), 'type'],
     ['no mode', bodyOf('refund.created', {}, { livemode: undefined }), 'livemode'],
     ['no data', bodyOf('refund.created', {}, { data: null }), 'data'],
     ['an intent without an id', bodyOf('payment_intent.succeeded', { object: 'payment_intent' }), 'data.object.id'],
@@ -64,7 +64,7 @@ describe('Stripe events', () => {
       'data.object.payment_intent',
     ],
     [
-      'an empty intent',
+      'an empty intent id',
       bodyOf('refund.created', { object: 'refund', payment_intent: '' }),
       'data.object.payment_intent',
     ],
@@ -73,9 +73,9 @@ describe('Stripe events', () => {
   });
 
   test.each([
-    ['of live mode at the address of test mode', 'test', true],
-    ['of test mode at the address of live mode', 'live', false],
-  ] as const)('%s is refused', (_what, mode, livemode) => {
+    ['of live mode at the test-mode address', 'test', true],
+    ['of test mode at the live-mode address', 'live', false],
+  ] as const)('%s are refused', (_what, mode, livemode) => {
     const body = bodyOf('payment_intent.succeeded', INTENT, { livemode });
     expect(readStripeEvent({ processorName: 'stripe', mode }, body)).toMatchObject({
       kind: 'unreadable',
@@ -92,7 +92,7 @@ describe('Stripe events', () => {
     expect(readStripeEvent(SOURCE, body)).not.toHaveProperty('param');
   });
 
-  test('are verified over the received bytes, and lead to the current state of the charge', async () => {
+  test('are verified over the received bytes, and lead to a read of the charge’s current state', async () => {
     await using double = await serveStripe();
     const { url: baseUrl, clock } = double;
     const order = freshOrder({ source: 'pm_usBankAccount_success' });

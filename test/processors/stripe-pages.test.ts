@@ -3,7 +3,7 @@ import { refuseOtherPages } from '../../lambdas/processors/stripe/stripe-pages.t
 
 test.each([
   ['continues the list', ['a', 'b', 'c'], false],
-  ['begins the list again', ['a', 'b', 'a', 'b'], true],
+  ['starts the list again', ['a', 'b', 'a', 'b'], true],
   ['does not fit the filter', ['a', 'b', 'other'], true],
 ])('a page that %s', (_, ids, isRefused) => {
   const found = ids.map((id) => ({ id }));

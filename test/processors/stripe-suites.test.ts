@@ -25,7 +25,7 @@ describeProcessor('Stripe adapter over HTTP', async () => {
   };
 });
 
-describeChanges('changes by the Stripe adapter over HTTP', async () => {
+describeChanges('Stripe adapter’s changes over HTTP', async () => {
   const double = await serveStripe();
   return {
     processor: inSandboxDialect(clientOf(double), double),

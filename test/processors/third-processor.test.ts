@@ -19,13 +19,13 @@ import { serveTillhouse, type TillhouseDouble } from './tillhouse/tillhouse-doub
 import { readTillhouseNotice } from './tillhouse/tillhouse-notice.ts';
 import { tillhouseSeal } from './tillhouse/tillhouse-seal.ts';
 
-/** The registry with one more line. */
+/** The registry with one more entry. */
 const REGISTRY: readonly ProcessorDescriptor[] = [...PROCESSORS, tillhouse];
 
 const SECRETS: Readonly<Record<string, string>> = { 'till-key': 'the-key', 'till-seal': 'the-seal' };
 const secrets = { active: async (id: string) => [SECRETS[id] ?? ''], renewed: async () => undefined };
 
-/** The variables that the stacks set, as `test/lib/processors.test.ts` shows. */
+/** The variables that the stacks set, as `test/lib/processors.test.ts` checks. */
 const environment = (url: string) => ({
   IDEMPOTENCY_TABLE: 'Idempotency',
   LEDGER_TABLE: 'Ledger',
@@ -41,7 +41,7 @@ const environment = (url: string) => ({
   ]),
 });
 
-/** The payments API and the callbacks API of one deployment, on one store. */
+/** Returns the payments API and the callbacks API of one deployment, on one store. */
 async function deployed(double: TillhouseDouble) {
   const config = readCallbacksConfig(environment(double.url), REGISTRY);
   const clock = new SimulatedClock();
@@ -81,7 +81,7 @@ afterEach(async () => {
   await double[Symbol.asyncDispose]();
 });
 
-test('claims that were lost apply to every processor of the deployment', async () => {
+test('a loss of claims applies to every processor of the deployment', async () => {
   const config = readCallbacksConfig({ ...environment(double.url), CLAIMS_LOST: 'true' }, REGISTRY);
   const tools = { clock, send: callOnce, secrets, breakerOpened: () => undefined };
   const { processors } = await connectProcessors(config, tools);
@@ -93,7 +93,7 @@ test('claims that were lost apply to every processor of the deployment', async (
 
 const francs = (source: string) => ({ currency: 'CHF', source });
 
-describe('a processor added by one folder and one line of the registry', () => {
+describe('a processor added by one folder and one registry entry', () => {
   test('charges a payment once, settles it by a callback, and refunds a part of it once', async () => {
     const created = await harness.pay('k', francs('till_later'));
     expect(created).toMatchObject({ status: 202, body: { status: 'processing', processor: { name: 'tillhouse' } } });
@@ -114,7 +114,7 @@ describe('a processor added by one folder and one line of the registry', () => {
     expect(double.sales).toMatchObject([{ state: 'paid', returns: [{ cents: 300 }] }]);
   });
 
-  test('answers at once if the payer’s bank does', async () => {
+  test('answers immediately if the payer’s bank does', async () => {
     expect(await harness.pay('paid', francs('till_now'))).toMatchObject({ status: 201, body: { status: 'succeeded' } });
     expect(await harness.pay('no', francs('till_refused'))).toMatchObject({ status: 402 });
   });
@@ -129,7 +129,7 @@ describe('a processor added by one folder and one line of the registry', () => {
     expect(await harness.pay('k', francs('tok_ok'))).toMatchObject({ status: 422 });
   });
 
-  test('signs by its own scheme: an unsigned callback changes nothing', async () => {
+  test('accepts only callbacks signed by its own scheme: an unsigned callback changes nothing', async () => {
     const created = await harness.pay('k', francs('till_later'));
     const { body, headers } = double.paid(double.sales[0]?.id ?? '', clock.nowMs());
     expect(await deliver(`${body} `, headers)).toBe(401);
@@ -160,7 +160,7 @@ describe('a descriptor', () => {
   };
   const { url, shop } = tillhouseContract.settings;
 
-  test('compiles if it is complete, and not without a part or with an unused setting', () => {
+  test('compiles if it is complete, and not if something is missing or a setting is unused', () => {
     const { signature: _, ...unsigned } = code;
     const colour = { context: 'tillhouseColour', variable: 'TILLHOUSE_COLOUR', form: 'address' } as const;
     const described = [

@@ -1,8 +1,8 @@
 import type { ProcessorContract } from '../../../lambdas/processors/contract.ts';
 
 /**
- * A fictitious processor for tests, with its own API, settings and signatures. It charges at once or later, refunds, and has no
- * holds. It is added by this folder and one line of a registry.
+ * A fictitious processor for tests, with its own API, settings and signatures. It charges immediately or later,
+ * refunds, and has no holds. This folder and one registry entry add it.
  */
 export const tillhouseContract = {
   name: 'tillhouse',

@@ -15,7 +15,7 @@ import { callOnce, type HttpAnswer } from '../../../lambdas/outbound/http-call.t
 export interface TillhouseOptions {
   /** Base URL without a trailing slash. */
   readonly url: string;
-  /** The shop whose sales they are. */
+  /** The shop that makes the sales. */
   readonly shop: string;
   readonly key: () => Promise<string>;
   readonly mode: Mode;

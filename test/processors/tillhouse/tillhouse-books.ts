@@ -36,7 +36,7 @@ export function createTillhouseBooks(
   };
 }
 
-/** A sale's name is the operation id of its payment. */
+/** Renders a sale as a processor charge. The sale's name is the operation id of its payment. */
 export function processorCharge({ id, payment, cents, currency, state, returns, made }: Sale): ProcessorCharge {
   const paymentId = parsePaymentId(payment);
   return {

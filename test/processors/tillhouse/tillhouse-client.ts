@@ -75,7 +75,7 @@ export function createTillhouseClient(options: TillhouseClientOptions): Processo
         const answer = await call('PUT', `/sales/${chargeId}/returns/${operationId}`, limit, body);
         if (answer.status === 422) return { kind: 'refused', failure: failureIn(answer) };
         mustBeFine(answer);
-        return returned(order, parse(sale, answer)) ?? fail('the return is not there');
+        return returned(order, parse(sale, answer)) ?? fail('the sale does not contain the return');
       });
     },
     findChange: (order, limit) =>
