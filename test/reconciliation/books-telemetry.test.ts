@@ -9,7 +9,7 @@ import { differsBy, lookSubject } from './mismatch-fixtures.ts';
 const lines = catchWrittenLines();
 const written = () => lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 
-test('the number of mismatches is published also when zero, so that an alarm ends and a missing run is noticed', () => {
+test('the number of mismatches is published even if it is zero, so that an alarm ends and a missing run is detected', () => {
   const telemetry = booksTelemetry(systemInstruments);
   telemetry.counted({ confirmed: 0, suspected: 3 });
   telemetry.counted({ confirmed: 2, suspected: 0 });
@@ -21,7 +21,7 @@ test('the number of mismatches is published also when zero, so that an alarm end
   ]);
 });
 
-test('a mismatch is a log line with both figures and its owner', () => {
+test('a mismatch is logged in one line with both amounts and its owner', () => {
   const open = updatedMismatch(systemDigest, undefined, lookSubject('k'), differsBy(1700), 5);
   booksTelemetry(systemInstruments).difference('suspected', open);
 

@@ -37,7 +37,7 @@ describe('books that agree', () => {
     expect(await harness.mismatches()).toEqual([]);
   });
 
-  test('have no mismatch when the fee equals the captured amount', async () => {
+  test('have no mismatch if the fee equals the captured amount', async () => {
     const payment = await harness.paid('k-1', { amount: 59 });
     await harness.world.record(payment, { kind: 'fee', chargeId: harness.chargeOf(payment).chargeId, feeMinor: 59 });
     const late = await harness.paid('k-2', { amount: 59, source: 'tok_async' });
@@ -49,8 +49,8 @@ describe('books that agree', () => {
   });
 });
 
-describe('money at the processor that the Ledger does not have', () => {
-  test('is a payment whose outcome has not arrived yet, and is none after its arrival', async () => {
+describe('money that only the processor has', () => {
+  test('is a mismatch of a payment until its outcome arrives', async () => {
     const payment = await harness.paid('k-1', { source: 'tok_async' });
     await harness.inside.approve(harness.chargeOf(payment).chargeId);
 
@@ -62,7 +62,7 @@ describe('money at the processor that the Ledger does not have', () => {
   });
 });
 
-test('two differences of one payment that cancel each other out are a mismatch', async () => {
+test('two differences of one payment that cancel each other out are still a mismatch', async () => {
   const payment = await harness.paid('k-1');
   const own = harness.chargeOf(payment).chargeId;
   await harness.inside.dispute(own, 1000);
@@ -75,8 +75,8 @@ test('two differences of one payment that cancel each other out are a mismatch',
   expect(await harness.mismatches()).toEqual([]);
 });
 
-describe('a charge whose metadata name another payment', () => {
-  test('is a mismatch of the payment whose own charge it is', async () => {
+describe('a charge whose metadata names another payment', () => {
+  test('is a mismatch of the payment that owns it', async () => {
     const [payment, other] = [await harness.paid('k-1'), await harness.paid('k-2')];
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.correct(chargeId, { metadata: { payment: other, operation: payment } });
@@ -86,7 +86,7 @@ describe('a charge whose metadata name another payment', () => {
     expect(found.get(other)).toMatchObject({ processorMinor: 2000, ledgerMinor: 1000 });
   });
 
-  test('only by its operation is a mismatch too, although the amounts agree', async () => {
+  test('is also a mismatch if only its operation differs, although the amounts agree', async () => {
     const [payment, other] = [await harness.paid('k-1'), await harness.paid('k-2')];
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.correct(chargeId, { metadata: { payment, operation: other } });
@@ -99,8 +99,8 @@ describe('a charge whose metadata name another payment', () => {
 
 describe('a fee that no callback reported', () => {
   test.each([
-    ['of the charge', { fee: 59 }, { currency: 'EUR', processorMinor: 59 }],
-    ['of the charge, in another currency', { fee: 64, fee_currency: 'USD' }, { currency: 'USD', processorMinor: 64 }],
+    ['on the charge', { fee: 59 }, { currency: 'EUR', processorMinor: 59 }],
+    ['on the charge, in another currency', { fee: 64, fee_currency: 'USD' }, { currency: 'USD', processorMinor: 64 }],
   ])('%s is a mismatch until it is posted', async (_what, changes, shown) => {
     const payment = await harness.paid('k-1');
     const { chargeId } = harness.chargeOf(payment);
@@ -120,7 +120,7 @@ describe('a fee that no callback reported', () => {
     expect(await harness.mismatches()).toEqual([]);
   });
 
-  test('of a dispute is a mismatch until it is posted', async () => {
+  test('on a dispute is a mismatch until it is posted', async () => {
     const payment = await harness.paid('k-1');
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.dispute(chargeId, 400);
@@ -134,8 +134,8 @@ describe('a fee that no callback reported', () => {
   });
 });
 
-describe('money in the Ledger that the processor does not have', () => {
-  test('is a refund without a transition, or one that failed meanwhile', async () => {
+describe('money that only the Ledger has', () => {
+  test('is a refund without a transition, or one that has failed since', async () => {
     const payment = await harness.paid('k-1');
     const refund = await harness.inside.refund(harness.chargeOf(payment).chargeId, 400);
     expect(await harness.mismatches()).toMatchObject([
@@ -151,7 +151,7 @@ describe('money in the Ledger that the processor does not have', () => {
     ]);
   });
 
-  test('results from a wrong correction and is gone after its reversal', async () => {
+  test('results from a wrong correction, and ends with its reversal', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.correct(harness.chargeOf(payment).chargeId, { fee: 59 });
     await harness.world.learn(payment);
@@ -181,7 +181,7 @@ describe('a correction', () => {
     expect(await harness.mismatches()).toEqual([]);
   });
 
-  test('of other accounts leaves the mismatch of two charges that cancel each other out', async () => {
+  test('of other accounts does not resolve the mismatch of two charges that cancel each other out', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.dispute(harness.chargeOf(payment).chargeId, 1000);
     await harness.makeStrayCharge(payment, 1000);
@@ -197,12 +197,12 @@ describe('a correction', () => {
     await harness.correct('c-1', { payment, postings: legs('fees', 'processor_clearing', 59) });
     expect(await harness.mismatches()).toEqual([]);
 
-    // The callback comes after all.
+    // The late callback arrives.
     await harness.world.learn(payment);
     expect(await harness.mismatches()).toMatchObject([{ processorMinor: 59, ledgerMinor: 118, kind: 'fees_differ' }]);
   });
 
-  test('of a fee does not count, and neither does its reversal', async () => {
+  test('of a fee does not count while the processor reports no fee, and neither does its reversal', async () => {
     const payment = await harness.paid('k-1');
     await harness.correct('c-1', { payment, postings: legs('fees', 'processor_clearing', 30) });
     await harness.correct('c-2', { payment, postings: legs('fees', 'corrections', 30) });

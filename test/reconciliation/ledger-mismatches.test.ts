@@ -18,7 +18,7 @@ describe('the open mismatches', () => {
   const keep = (atMs: number, about = lookSubject('k-1'), mismatch = differsBy(1250)) =>
     recordLook({ views: harness.views, digest: systemDigest }, about, mismatch, atMs);
 
-  test('are listed as the scheduled comparisons left them', async () => {
+  test('are listed as the scheduled comparisons stored them', async () => {
     const about = lookSubject('k-1');
     await keep(NOW * 1000);
     await keep((NOW + 3_600) * 1000);
@@ -52,7 +52,7 @@ describe('the open mismatches', () => {
     });
   });
 
-  test('are filtered by the creation of their payments, and read by id by operators only', async () => {
+  test('are filtered by the creation time of their payments, and only operators can read them by id', async () => {
     const at = (second: number) => lookSubject(`k-${second}`, { createdAtMs: second * 1000 + 500 });
     for (const second of [1, 2, 3]) await keep(1, at(second), differsBy(second));
     const amounts = async (query: string) =>
@@ -67,7 +67,7 @@ describe('the open mismatches', () => {
     expect((await harness.get(path, { headers: { Authorization: `Bearer ${API_KEY}` } })).status).toBe(401);
   });
 
-  test('are paged, of all tenants and modes, with those without a payment', async () => {
+  test('are paged over all tenants and modes, including those without a payment', async () => {
     const { owner: _owner, ...nobodys } = lookSubject('n', { subject: 'ch_9', createdAtMs: 5 });
     await keep(1, nobodys, differsBy(1));
     await keep(1, lookSubject('k', { createdAtMs: 7 }), differsBy(2));

@@ -3,7 +3,7 @@ import type { Mismatch } from '../../lambdas/reconciliation/domain/compare-books
 import type { LookSubject } from '../../lambdas/reconciliation/domain/mismatch-view.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
-/** A payment of `ten_desk` that was looked at, by default on 1 March 2026. */
+/** Returns a compared payment of `ten_desk`, by default of 1 March 2026. */
 export function lookSubject(key: string, changes: Partial<LookSubject> = {}): LookSubject {
   return {
     books: { name: 'sandbox', mode: 'test', account: 'sandbox' },

@@ -16,12 +16,12 @@ beforeEach(() => {
 
 const keep = (atMs: number, mismatch = differsBy(1700), about = lookSubject('k'), store = views) =>
   recordLook({ views: store, digest: systemDigest }, about, mismatch, atMs);
-/** A look that finds no difference. */
+/** Records a comparison without a difference. */
 const agree = (atMs: number) => recordLook({ views, digest: systemDigest }, lookSubject('k'), undefined, atMs);
 const bodies = () => views.all().map((row) => openMismatchOf(row));
 
 describe('the view of mismatches', () => {
-  test('has a row in its owner’s list and one in the list of all, never only one of them', async () => {
+  test('is stored in its owner’s list and in the list of all, never in only one of them', async () => {
     await keep(NOW);
     expect(views.all().map(({ partition }) => partition)).toEqual(['MISMATCH#ten_desk#test', 'MISMATCHES']);
     await keep(NOW + STEADY_FOR_MS);
@@ -30,14 +30,14 @@ describe('the view of mismatches', () => {
     expect(views.all()).toEqual([]);
   });
 
-  test('does not change when a look is repeated', async () => {
+  test('does not change if a comparison is repeated', async () => {
     await keep(NOW);
     const once = views.all();
     expect(await keep(NOW)).toBeUndefined();
     expect(views.all()).toEqual(once);
   });
 
-  test('ignores a look that started before the stored one', async () => {
+  test('ignores a comparison that started before the stored one', async () => {
     await keep(NOW + 60_000);
     const newer = views.all();
     await keep(NOW, differsBy(1));
@@ -45,7 +45,7 @@ describe('the view of mismatches', () => {
     expect(views.all()).toEqual(newer);
   });
 
-  test('keeps the later of two concurrent looks, and counts their difference once', async () => {
+  test('keeps the later of two concurrent comparisons, and counts their difference once', async () => {
     let rival: (() => Promise<unknown>) | undefined;
     /** Lets the rival write between the read and the write. */
     class Raced extends MemoryViews {
@@ -69,15 +69,15 @@ describe('the view of mismatches', () => {
     }
   });
 
-  test('confirms a mismatch only after its amount was the same for ten minutes', async () => {
+  test('confirms a mismatch only after its amount has been the same for ten minutes', async () => {
     await keep(NOW);
     await keep(NOW + STEADY_FOR_MS - 1);
     expect(bodies()[0]?.status).toBe('suspected');
-    // Both sides changed by the same amount, so the difference is the same.
+    // Both sides change by the same amount, so the difference stays the same.
     expect((await keep(NOW + STEADY_FOR_MS, differsBy(2700, 2000)))?.change).toBe('confirmed');
   });
 
-  test('keeps a mismatch whose amount changes between two looks suspected', async () => {
+  test('keeps a mismatch suspected if its amount changes between two comparisons', async () => {
     await keep(NOW);
     await keep(NOW + STEADY_FOR_MS, differsBy(1800));
     expect(bodies()[0]?.status).toBe('suspected');
@@ -97,14 +97,14 @@ describe('the view of mismatches', () => {
     expect(await countMismatches({ views })).toEqual({ confirmed: 0, suspected: 6 });
   });
 
-  test('keeps a limited number of charges, so that a row stays small', async () => {
+  test('stores a limited number of charges, so that a row stays small', async () => {
     await keep(NOW, { ...differsBy(1), chargeIds: Array.from({ length: 500 }, (_, index) => `ch_${index}`) });
     expect(bodies()[0]?.mismatch.chargeIds).toHaveLength(20);
   });
 });
 
 describe('the list', () => {
-  test('is newest payment first, page by page, of all owners, and with charges without a payment', async () => {
+  test('has the newest payment first, in pages, for all owners, including charges without a payment', async () => {
     const { owner: _owner, ...nobodys } = lookSubject('n', { subject: 'ch_9', createdAtMs: NOW - 3 });
     for (const [index, about] of [
       lookSubject('a', { createdAtMs: NOW - 1 }),
@@ -120,7 +120,7 @@ describe('the list', () => {
     let after: string | undefined;
     for (let page = 0; page < 5; page += 1) {
       const listed = await listMismatches(views, { limit: 1, ...(after === undefined ? {} : { after }) });
-      if (listed.kind !== 'found') throw new Error('the cursor is known');
+      if (listed.kind !== 'found') throw new Error('the cursor was refused');
       reported.push(listed.open.map(({ mismatch }) => mismatch.processorMinor));
       after = listed.open.at(-1)?.id;
       expect(listed.hasMore).toBe(page < 4);
@@ -136,7 +136,7 @@ describe('the list', () => {
     `mis_00_${'a'.repeat(26)}`,
     `mis_zzzzzzzzzzz_${'a'.repeat(26)}`,
     `mis_1#_${'a'.repeat(26)}`,
-  ])('refuses a cursor that is not the id of a mismatch: %j', async (after) => {
+  ])('refuses a cursor that is not a mismatch id: %j', async (after) => {
     expect(mismatchPlace(after)).toBeUndefined();
     expect((await listMismatches(views, { limit: 1, after })).kind).toBe('unknown_cursor');
   });

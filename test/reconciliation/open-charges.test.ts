@@ -7,11 +7,11 @@ beforeEach(() => {
   harness = new ReconcileHarness();
 });
 
-describe('a charge that is open at the processor and whose callback was lost', () => {
+describe('an open charge at the processor whose callback was lost', () => {
   test.each([
-    ['a hold of a payment that has failed', { status: 'authorized', amount_captured: 0 }],
-    ['a pending charge of a payment that has failed', { status: 'pending', amount_captured: 0 }],
-  ] as const)('is queued for a look: %s', async (_name, changes) => {
+    ['a hold of a failed payment', { status: 'authorized', amount_captured: 0 }],
+    ['a pending charge of a failed payment', { status: 'pending', amount_captured: 0 }],
+  ] as const)('is queued for a look-up: %s', async (_name, changes) => {
     const id = await harness.paid('open', { source: 'tok_declined' });
     const { chargeId } = harness.chargeOf(id);
     await harness.inside.correct(chargeId, changes);

@@ -20,7 +20,7 @@ import { TABLES } from '../world/tables.ts';
 
 const MINUTE_MS = 60_000;
 
-/** The scheduled comparisons on the world's store, processor and clock, with direct access to the processor. */
+/** Runs the scheduled comparisons on the world's store, processor and clock, with direct access to the processor. */
 export class ReconcileHarness extends Api {
   readonly changes: string[] = [];
   readonly counted: MismatchCounts[] = [];
@@ -46,7 +46,7 @@ export class ReconcileHarness extends Api {
     };
   }
 
-  /** Tools that count the reads of DynamoDB and the calls of the processor. */
+  /** Returns tools that count the reads of DynamoDB and the calls of the processor. */
   metered() {
     const { clock, processor, store } = this;
     const counts = { reads: 0, lists: 0, searches: 0, charges: 0 };
@@ -89,21 +89,21 @@ export class ReconcileHarness extends Api {
 
   chargeOf(payment: PaymentId): ProcessorCharge {
     const [charge] = this.processor.charges(payment);
-    invariant(charge !== undefined, 'the payment has a charge');
+    invariant(charge !== undefined, 'the payment has no charge');
     return charge;
   }
 
-  /** A charge made at the processor without Payonce. */
+  /** Charges at the processor without Payonce. */
   makeStrayCharge(paymentId: PaymentId, amountMinor: number, currency = 'EUR'): Promise<ProcessorCharge> {
     const operationId = storedOperationId(`by-hand-${amountMinor}-${currency}`);
     return this.inside.charge({ operationId, paymentId, amountMinor, currency });
   }
 
-  /** Compares whole days, a day after the comparison before it. @returns what the two books say differently */
+  /** Compares whole days, one day after the previous comparison. @returns the differences between the two books */
   async mismatches(): Promise<readonly Mismatch[]> {
     this.wait(24 * 60);
     const { done, left, failed } = await this.days();
-    invariant(done > 0 && left === 0 && failed === 0, 'all was compared');
+    invariant(done > 0 && left === 0 && failed === 0, 'the comparison is incomplete');
     return this.differences().map(({ mismatch }) => mismatch);
   }
 
@@ -111,12 +111,12 @@ export class ReconcileHarness extends Api {
     this.clock.advance(minutes * MINUTE_MS);
   }
 
-  /** In the list of all. */
+  /** Returns all stored mismatches. */
   differences(): readonly OpenMismatch[] {
     return this.listed(ALL_MISMATCHES);
   }
 
-  /** In one list. */
+  /** Returns the mismatches of one list. */
   listed(list: string): readonly OpenMismatch[] {
     return this.views
       .all()
@@ -124,7 +124,7 @@ export class ReconcileHarness extends Api {
       .map(openMismatchOf);
   }
 
-  /** A run is for a whole minute, and comes a second after it. */
+  /** Returns the scheduled time of a run, a whole minute, and starts the run one second later. */
   #scheduled(): number {
     const { clock } = this;
     clock.advance(MINUTE_MS - (clock.nowMs() % MINUTE_MS) + 1_000);

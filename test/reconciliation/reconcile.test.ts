@@ -21,7 +21,7 @@ beforeEach(() => {
   harness = new ReconcileHarness();
 });
 
-/** The same books with one charge per page. */
+/** Returns the same books with one charge per page. */
 function paged(books: ProcessorBooks, asked: (string | undefined)[] = []): ProcessorBooks {
   return {
     ...books,
@@ -38,7 +38,7 @@ function paged(books: ProcessorBooks, asked: (string | undefined)[] = []): Proce
 }
 
 describe('books that agree', () => {
-  test('leave the view empty, and the count of zero is reported', async () => {
+  test('leave the view empty, and a count of zero is reported', async () => {
     await harness.paid('k-1');
     await harness.paid('k-2', { source: 'tok_declined' });
     await harness.paid('k-3', { capture: 'manual' });
@@ -49,7 +49,7 @@ describe('books that agree', () => {
     expect(harness.counted).toEqual([{ confirmed: 0, suspected: 0 }]);
   });
 
-  test('cost eleven reads and one list in an hour without payments, and eight reads for each further day', async () => {
+  test('need eleven reads and one list in an hour without payments, and eight more reads for each further day', async () => {
     await harness.recent();
     harness.wait(HOUR);
     const { counts, tools } = harness.metered();
@@ -60,7 +60,7 @@ describe('books that agree', () => {
     expect(counts.lists).toBe(2);
   });
 
-  test('cost one read for each new payment and one list for some eighty, and nothing for those of earlier hours', async () => {
+  test('need one read for each new payment and one list for about eighty, and nothing for payments of earlier hours', async () => {
     await harness.recent();
     const { counts, tools } = harness.metered();
     for (let hour = 0; hour < 3; hour += 1) {
@@ -78,7 +78,7 @@ describe('books that agree', () => {
     expect(counts).toMatchObject({ searches: 0, charges: 0 });
   });
 
-  test('are compared once for each part, from the list alone, for any history and either direction', async () => {
+  test('are read once for each part, from the list alone, for any history and in either direction', async () => {
     const payment = await harness.paid('k-1');
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.refund(chargeId, 100);
@@ -98,7 +98,7 @@ describe('books that agree', () => {
 });
 
 describe('the mark', () => {
-  /** Books without an answer to some reads. */
+  /** Returns books whose reads of one kind fail. */
   const away = (kind: 'readCharge' | 'chargesOfPayment'): ProcessorBooks => ({
     ...harness.processor,
     listCharges: async () => ({ charges: [] }),
@@ -106,7 +106,7 @@ describe('the mark', () => {
   });
   const mark = async () => Number(await harness.store.jobMarks.readMark('reconcile-recent'));
 
-  test('stays before a part with a payment that could not be compared, and the next run compares it', async () => {
+  test('stays before a part with a payment that could not be compared, and the next run compares that payment', async () => {
     await harness.recent();
     const before = await mark();
     harness.wait(20);
@@ -124,7 +124,7 @@ describe('the mark', () => {
     expect(await mark()).toBeGreaterThan(before);
   });
 
-  test('stays fifteen minutes behind the present, so that an outcome that appears late is compared', async () => {
+  test('stays fifteen minutes in the past, so that a late outcome is compared', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.refund(harness.chargeOf(payment).chargeId, 300);
     harness.wait(12);
@@ -137,9 +137,9 @@ describe('the mark', () => {
     expect(harness.differences()).toMatchObject([{ subject: payment }]);
   });
 
-  /** The outcome has the time of its writer: it appears five minutes later by the clock of the database. */
+  /** The outcome has its writer's time, so it appears five minutes later by the clock of the database. */
   test.each([-5, 0, 5])(
-    'is before an outcome of a writer whose clock is five minutes slow, with a worker whose clock is off by %d minutes',
+    'stays before an outcome of a writer whose clock is five minutes slow, with a worker whose clock is off by %d minutes',
     async (minutes) => {
       const payment = await harness.paid('k-1');
       await harness.inside.refund(harness.chargeOf(payment).chargeId, 300);
@@ -154,7 +154,7 @@ describe('the mark', () => {
     },
   );
 
-  test('stays before a part of which a payment was left at the deadline of its page', async () => {
+  test('stays before a part if the page’s deadline left one of its payments', async () => {
     await harness.recent();
     const before = await mark();
     harness.wait(20);
@@ -172,7 +172,7 @@ describe('the mark', () => {
     expect(await mark()).toBe(before);
   });
 
-  test('is not passed by a part behind one that failed, and a run begins at most a day and an hour back', async () => {
+  test('does not pass a failed part when a later part succeeds, and a run starts at most a day and an hour back', async () => {
     await harness.recent();
     harness.wait(20);
     const beginMs = harness.clock.nowMs();
@@ -201,7 +201,7 @@ describe('the mark', () => {
 });
 
 describe('a difference', () => {
-  test('is suspected by one look, confirmed by a second one, and removed by the first that finds no difference', async () => {
+  test('is suspected by one comparison, confirmed by a second one, and removed by the first without a difference', async () => {
     const payment = await harness.paid('k-1');
     const stray = await harness.makeStrayCharge(payment, 700);
     const firstSeen = harness.clock.nowMs();
@@ -226,7 +226,7 @@ describe('a difference', () => {
     await harness.recent();
     const [open] = harness.differences();
     expect(open).toMatchObject({ status: 'confirmed' });
-    invariant(open !== undefined, 'it is there');
+    invariant(open !== undefined, 'the mismatch is missing');
     expect(open.firstSeenAtMs - firstSeen).toBeLessThanOrEqual(2 * 60_000);
     expect(open.lastSeenAtMs - open.firstSeenAtMs).toBeGreaterThanOrEqual(HOUR * 60_000);
 
@@ -243,7 +243,7 @@ describe('a difference', () => {
     ]);
   });
 
-  test('of a payment that is changing raises no alarm and is gone at the next look', async () => {
+  test('of a changing payment raises no alarm, and is gone at the next comparison', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.refund(harness.chargeOf(payment).chargeId, 400);
     await harness.recent();
@@ -255,7 +255,7 @@ describe('a difference', () => {
     expect(harness.counted.map(({ confirmed }) => confirmed)).toEqual([0, 0]);
   });
 
-  test('that differs at every look is never confirmed', async () => {
+  test('that changes at every comparison is never confirmed', async () => {
     const payment = await harness.paid('k-1');
     const { chargeId } = harness.chargeOf(payment);
     for (const amount of [100, 200, 300]) {
@@ -269,7 +269,7 @@ describe('a difference', () => {
     expect(harness.counted.at(-1)).toEqual({ confirmed: 1, suspected: 0 });
   });
 
-  test('is not confirmed by two looks close together, and stays confirmed when it changes', async () => {
+  test('is not confirmed by two comparisons in quick succession, and stays confirmed if its amount changes', async () => {
     const payment = await harness.paid('k-1');
     await harness.makeStrayCharge(payment, 700);
     await harness.recent();
@@ -286,7 +286,7 @@ describe('a difference', () => {
     expect(harness.differences()).toMatchObject([{ status: 'confirmed', mismatch: { processorMinor: 1750 } }]);
   });
 
-  test('is one row for each currency, in its owner’s list; every tenant and mode is compared', async () => {
+  test('has one row for each currency, in its owner’s list, for every tenant and mode', async () => {
     harness.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
     const ours = await harness.paid('k-1');
     await harness.makeStrayCharge(ours, 700);
@@ -359,7 +359,7 @@ describe('a difference', () => {
     ]);
   });
 
-  test('of money that only the processor has is found without any outcome', async () => {
+  test('of money that only the processor has is found without an outcome', async () => {
     const payment = await harness.paid('k-1', { source: 'tok_async' });
     harness.wait(2 * DAY);
     await harness.recent();
@@ -386,7 +386,7 @@ describe('a difference', () => {
     ]);
   });
 
-  test('of a payment whose newest outcome has an earlier time, outside the window, is found by the outcome before it', async () => {
+  test('of a payment whose newest outcome has an earlier time, outside the window, is found by the previous outcome', async () => {
     const payment = await harness.paid('k-1');
     const { chargeId } = harness.chargeOf(payment);
     harness.wait(-10);
@@ -409,7 +409,7 @@ describe('a difference', () => {
     expect(harness.differences()).toMatchObject([{ subject: payment, status: 'confirmed' }]);
   });
 
-  test('is removed also when its payment is outside the window', async () => {
+  test('is removed even if its payment is outside the window', async () => {
     const payment = await harness.paid('k-1');
     await harness.makeStrayCharge(payment, 700);
     await harness.recent();
@@ -425,8 +425,8 @@ describe('a difference', () => {
 });
 
 describe('a charge without a payment', () => {
-  test('is listed for operators, each by itself, with the payment id that it names, until it is refunded', async () => {
-    invariant(UNKNOWN !== undefined, 'it has the form of an id');
+  test('is listed for operators separately, with the payment id that it names, until it is refunded', async () => {
+    invariant(UNKNOWN !== undefined, 'the payment id is malformed');
     const named = await harness.makeStrayCharge(UNKNOWN, 300);
     const { processor } = harness;
     const { paymentId: _name, operationId: _operation, ...nameless } = { ...named, chargeId: 'ch_nameless' };
@@ -457,7 +457,7 @@ describe('a charge without a payment', () => {
     expect(harness.views.all()).toEqual([]);
   });
 
-  test('is a mismatch of the payment that it names, once that payment exists', async () => {
+  test('is a mismatch of the payment that it names, as soon as that payment exists', async () => {
     const { chargeId } = await harness.makeStrayCharge(paymentIdFor('k-1', 'ten_desk'), 700);
     await harness.recent();
     expect(harness.differences()).toMatchObject([{ subject: chargeId }]);
@@ -511,23 +511,23 @@ describe('a run', () => {
     ).toEqual(payments.toSorted());
   });
 
-  test('finds a charge of each second between its lists, and all charges of a second with more than a list’s pages', async () => {
-    invariant(UNKNOWN !== undefined, 'it has the form of an id');
+  test('finds a charge of each second between its lists, and all charges of a second with more charges than a list’s pages', async () => {
+    invariant(UNKNOWN !== undefined, 'the payment id is malformed');
     for (let charge = 0; charge < 98; charge += 1) {
       await harness.makeStrayCharge(UNKNOWN, 100 + charge);
-      // Nine in one second.
+      // Nine charges in one second.
       if (charge < 60 || charge >= 68) harness.clock.advance(1_000);
     }
     expect(await harness.recent({ books: [paged(harness.processor)] })).toMatchObject({ left: 0, failed: 0 });
     expect(harness.differences()).toHaveLength(98);
   });
 
-  test('ends a part within a long list of charges, and between outcomes of one second', async () => {
+  test('can end a part within a long list of charges, and between outcomes of one second', async () => {
     const payments: string[] = [];
     for (let payment = 0; payment < 7; payment += 1) payments.push(await harness.paid(`k-${payment}`));
     harness.wait(10);
     const outcomes: RecentOutcomes = {
-      // Pages of two.
+      // Pages of two outcomes.
       outcomesAfter: (position, untilMs, limit) =>
         harness.store.ledger.outcomesAfter(position, untilMs, Math.min(limit, 2)),
     };
@@ -546,7 +546,7 @@ describe('a run', () => {
     ).toEqual(payments.toSorted());
   });
 
-  test('continues with the next processor, or with the Ledger, when a processor is no longer configured', async () => {
+  test('continues with the next processor, or with the Ledger, if a processor is no longer configured', async () => {
     const payment = await harness.paid('k-1');
     const { processor } = harness;
     const second = {
@@ -564,7 +564,7 @@ describe('a run', () => {
     expect(harness.differences()).toHaveLength(1);
   });
 
-  test('fails when a list cannot be read', async () => {
+  test('fails if a list cannot be read', async () => {
     const away: ProcessorBooks = {
       ...harness.processor,
       listCharges: () => Promise.reject(new RetryableError('processor_unavailable', 'no answer')),
@@ -572,7 +572,7 @@ describe('a run', () => {
     await expect(harness.recent({ books: [away] })).rejects.toMatchObject({ code: 'processor_unavailable' });
   });
 
-  test('reads a charge by id when neither list nor search includes it yet', async () => {
+  test('reads a charge by id if neither list nor search includes it yet', async () => {
     await harness.paid('k-1');
     const behind: ProcessorBooks = {
       ...harness.processor,

@@ -14,9 +14,10 @@ beforeEach(() => {
 });
 
 const mark = async () => Number(await harness.store.jobMarks.readMark('reconcile-recent'));
-const fault = (chargeId: string) => new AmbiguousError('processor_answer_unreadable', `${chargeId} cannot be read`);
+const fault = (chargeId: string) =>
+  new AmbiguousError('processor_answer_unreadable', `the charge ${chargeId} is unreadable`);
 
-/** Books whose list has a charge that cannot be read, made a minute after the given time. Unix milliseconds. */
+/** Returns books whose list contains an unreadable charge, created one minute after `madeAtMs`. Unix milliseconds. */
 function withUnreadable(madeAtMs: number, names: { readonly paymentId?: PaymentId }): ProcessorBooks {
   const createdAtSeconds = Math.floor(madeAtMs / 1000) + 60;
   const unreadable = [{ chargeId: 'ch_odd', ...names, createdAtSeconds, fault: fault('ch_odd') }];
@@ -29,12 +30,12 @@ function withUnreadable(madeAtMs: number, names: { readonly paymentId?: PaymentI
   };
 }
 
-describe('a charge that cannot be read', () => {
+describe('an unreadable charge', () => {
   test.each([
     ['names no payment', {}],
     ['names a payment that does not exist', { paymentId: parsePaymentId(`pay_${'a'.repeat(32)}`) as PaymentId }],
   ])(
-    'is reported and hinders no other if it %s: the charges after it are compared, and the mark passes it',
+    'is reported and blocks no other charge if it %s: later charges are compared, and the mark passes it',
     async (_, names) => {
       await harness.recent();
       const books = withUnreadable(harness.clock.nowMs(), names);
@@ -50,7 +51,7 @@ describe('a charge that cannot be read', () => {
     },
   );
 
-  test('is reported and holds the mark if it names a payment, which the next run compares', async () => {
+  test('is reported and keeps the mark before it if it names a payment, which the next run compares', async () => {
     await harness.recent();
     const before = await mark();
     const books = withUnreadable(harness.clock.nowMs(), { paymentId: await harness.paid('k-1') });
