@@ -5,7 +5,7 @@ import { catchWrittenLines } from '../support/written-lines.ts';
 
 const lines = catchWrittenLines();
 
-test('the backlog is published under the names that the alarms use, also when it is empty', () => {
+test('the backlog is published under the names that the alarms use, even if it is empty', () => {
   const report = backlogTelemetry(systemInstruments);
   report({ open_claims: 0, oldest_open_claim: 0 });
   report({ unknown_outcomes: 2, oldest_unknown_outcome: 180_000 });

@@ -28,7 +28,7 @@ beforeEach(async () => {
 
 const tools = () => ({ ...world.tools, alarm: (...alarm: string[]) => void alarms.push(alarm) });
 
-/** The jobs that look and return, every minute. */
+/** Runs the resolver and the return job once a minute. */
 async function live(minutes: number): Promise<void> {
   for (let minute = 0; minute < minutes; minute += 1) {
     await resolveInquiries(tools());
@@ -46,7 +46,7 @@ const deliver = (event: string, charge: string) =>
 const typesOf = async (request: CreatePayment) => (await world.chain(request)).transitions.map(({ type }) => type);
 const paymentOf = async (request: CreatePayment) => (await world.chain(request)).state.payment;
 
-/** A payment whose captured amount differs from the requested one. @returns its charge */
+/** Creates a payment whose captured amount differs from the requested one. @returns its charge */
 async function inReview(): Promise<string> {
   mine = paymentRequest('mine', { source: 'tok_async' });
   await world.pay(mine);
@@ -56,7 +56,7 @@ async function inReview(): Promise<string> {
   return charge;
 }
 
-/** While the books cannot be read. */
+/** Decides that the payment succeeded, while the books cannot be read. */
 function decideSucceeded(asked: Partial<Omit<AskedDecision, 'kind'>>) {
   const readCharge = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));
   const books = [{ ...world.processor, readCharge }];
@@ -74,13 +74,13 @@ function decideSucceeded(asked: Partial<Omit<AskedDecision, 'kind'>>) {
   );
 }
 
-describe('a charge that an operator has named, and that is of another payment,', () => {
+describe('another payment’s charge that an operator named', () => {
   beforeEach(async () => {
     await inReview();
     await decideSucceeded({ chargeId: world.chargeOf(other) });
   });
 
-  test('is not taken as the payment’s own: the look is a contradiction and posts nothing', async () => {
+  test('does not become the payment’s own: its look-up is a contradiction and posts nothing', async () => {
     await world.processor.inside.refund(world.chargeOf(other), 300);
     await live(3);
     expect(alarms).toContainEqual(['contradiction', mine.paymentId]);
@@ -97,7 +97,7 @@ describe('a charge that an operator has named, and that is of another payment,',
   });
 });
 
-describe('a charge that names this payment and the operation of another one', () => {
+describe('a charge that names this payment and another payment’s operation', () => {
   beforeEach(async () => {
     await world.pay(mine);
   });
@@ -133,13 +133,13 @@ describe('a charge that names this payment and the operation of another one', ()
   );
 });
 
-describe('the payment’s own charge whose metadata name the payment only by the operation that charges it', () => {
+describe('the payment’s own charge whose metadata name the payment only by its charging operation', () => {
   beforeEach(async () => {
     await world.pay(mine);
     await edit(world.chargeOf(mine), { operation: mine.paymentId });
   });
 
-  test('is recorded by a callback, and is no other program’s', async () => {
+  test('is recorded by a callback, and not treated as another program’s charge', async () => {
     world.clock.advance(30 * 24 * 60 * MINUTE_MS);
     await world.processor.inside.refund(world.chargeOf(mine), 1000);
     expect(await deliver('evt_refund', world.chargeOf(mine))).toMatchObject({ transitions: ['refund.completed'] });
@@ -148,13 +148,13 @@ describe('the payment’s own charge whose metadata name the payment only by the
   });
 });
 
-describe('the payment’s own charge, by its id, whatever operation its metadata name', () => {
+describe('the payment’s own charge, whatever operation its metadata names', () => {
   const RENAMED = { operation: 'renamed-by-hand' };
 
   test.each([
-    ['a hold that was voided', { capture: 'manual' }, { status: 'voided', void_reason: 'expired' }, 'canceled'],
-    ['a pending charge that was declined', { source: 'tok_async' }, { status: 'declined' }, 'failed'],
-    ['a charge that the payer refused', { source: 'tok_action' }, { status: 'declined' }, 'failed'],
+    ['as a voided hold', { capture: 'manual' }, { status: 'voided', void_reason: 'expired' }, 'canceled'],
+    ['as a declined pending charge', { source: 'tok_async' }, { status: 'declined' }, 'failed'],
+    ['as a charge that the payer refused', { source: 'tok_action' }, { status: 'declined' }, 'failed'],
   ] as const)('%s, ends the payment', async (_what, asked, changes, status) => {
     mine = paymentRequest('mine', asked);
     await world.pay(mine);
@@ -172,7 +172,7 @@ describe('the payment’s own charge, by its id, whatever operation its metadata
     expect(await paymentOf(mine)).toMatchObject({ status: 'succeeded', feeMinor: 30 });
   });
 
-  test('is a contradiction when they name the operation of another payment', async () => {
+  test('is a contradiction if its metadata names the operation of another payment', async () => {
     mine = paymentRequest('mine', { capture: 'manual' });
     await world.pay(mine);
     const charge = world.chargeOf(mine);
@@ -183,8 +183,8 @@ describe('the payment’s own charge, by its id, whatever operation its metadata
   });
 });
 
-describe('a pending refund of a stray charge by another user, at a processor whose ids of refunds look like ours,', () => {
-  test('is looked up at the bank, and its money is returned when it fails unheard', async () => {
+describe('another user’s pending refund of a stray charge whose id looks like Payonce’s', () => {
+  test('is looked up, and its money is returned if it fails without a callback', async () => {
     const { inside } = world.processor;
     await world.pay(mine);
     const { paymentId } = mine;

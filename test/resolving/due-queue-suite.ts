@@ -5,15 +5,15 @@ import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 export interface HoldsUnderTest {
   readonly holds: DueQueue<Hold>;
-  /** Written with an effect. */
+  /** Stores the hold with an effect. */
   readonly write: (hold: Hold) => Promise<void>;
 }
 
 const T0 = Date.UTC(2026, 2, 1, 12);
-/** More rows than shards, with one row per page. */
+/** The maximum number of pages: more rows than shards, with one row per page. */
 const MAX_PAGES = 60;
 
-/** The contract of every DueQueue. */
+/** Describes the contract of every DueQueue, for the queue of holds. */
 export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>): void {
   let made = 0;
   let holds: DueQueue<Hold>;
@@ -30,7 +30,7 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
     for (const hold of own) await write(hold);
   });
 
-  /** The rows of this test, page by page. */
+  /** Lists the rows of this test, page by page. */
   async function before(beforeMs: number, limit: number): Promise<readonly Hold[]> {
     const found: Hold[] = [];
     let cursor: string | undefined;
@@ -47,7 +47,7 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
       .sort((left, right) => left.authorizedAtMs - right.authorizedAtMs);
   }
 
-  /** Of the first pages. */
+  /** Returns the rows of the first pages. */
   async function firstRows(pages: number) {
     let page = await holds.dueBefore(T0 + 100_000, { limit: 100 });
     const rows = [...page.rows];
@@ -59,11 +59,11 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
   }
 
   describe(`the ${name} queue of holds`, () => {
-    test('has one page when nothing is due', async () => {
+    test('has one page if nothing is due', async () => {
       expect(await holds.dueBefore(T0, { limit: 100 })).toEqual({ rows: [] });
     });
 
-    test('returns all earlier rows, each once, in pages of any size', async () => {
+    test('returns all earlier rows without duplicates, in pages of any size', async () => {
       expect(await before(T0 + 5_000, 100)).toEqual(own.slice(0, 5));
       expect(await before(T0 + 100_000, 2)).toEqual(own);
       expect(await before(T0, 100)).toEqual([]);
@@ -71,21 +71,21 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
 
     test('continues after any of its rows', async () => {
       const [first, second] = await firstRows(2);
-      if (first === undefined) throw new Error('there is a row');
+      if (first === undefined) throw new Error('the queue has no row');
       const { rows: later } = await holds.dueBefore(T0 + 100_000, { limit: 100, cursor: first.cursor });
       expect(later[0]).toEqual(second);
     });
 
     test('returns nothing after a cursor that is later than the requested time', async () => {
       const last = (await firstRows(1)).at(-1);
-      if (last === undefined) throw new Error('there is a row');
+      if (last === undefined) throw new Error('the queue has no row');
       const { rows: behind } = await holds.dueBefore(T0 - 1, { limit: 100, cursor: last.cursor });
       expect(behind).toEqual([]);
     });
 
-    test('shows the mark of a row, which makes no row', async () => {
+    test('shows the mark of a row, and a mark creates no row', async () => {
       const [marked, closed] = own;
-      if (marked === undefined || closed === undefined) throw new Error('there is a hold');
+      if (marked === undefined || closed === undefined) throw new Error('the queue has fewer than two holds');
       await holds.mark(marked, true);
       await holds.close(closed);
       await holds.mark(closed, true);
@@ -96,7 +96,7 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
 
     test('loses only closed rows', async () => {
       const [closed, ...left] = own;
-      if (closed === undefined) throw new Error('there is a hold');
+      if (closed === undefined) throw new Error('the queue has no hold');
       await holds.close(closed);
       await holds.close(closed);
       expect(await before(T0 + 100_000, 100)).toEqual(left);

@@ -48,7 +48,8 @@ test('commissions are released with their current amount, and later events do no
     refunded('re_1', 400),
     refunded('re_2', 600),
   ]);
-  if (paid === undefined || part === undefined || rest === undefined) throw new Error('there are three events');
+  if (paid === undefined || part === undefined || rest === undefined)
+    throw new Error('there are fewer than three events');
   const keep = (event: typeof paid) =>
     keepCommission({ records, runner: idempotentRunner, clock, entropy, digest: systemDigest }, event);
   const name = { tenantId: paid.tenant, mode: paid.mode, affiliate: 'aff_7', orderId: 'o1' };

@@ -25,7 +25,7 @@ describeUnfinishedWork('dynamodb', async () => {
   };
 });
 
-test('a row that cannot be parsed is reported, hides no other, and is reported again after five minutes', async () => {
+test('an unreadable row is reported, hides no other row, and is reported again after five minutes', async () => {
   const client = documentClient(dynamoDbClient());
   const clock = new SimulatedClock();
   const unreadable: unknown[] = [];

@@ -26,7 +26,7 @@ describe('a hold that is not captured', () => {
     expect(await world.expire()).toMatchObject(NOTHING);
   });
 
-  test('is kept for the validity of its own processor when another processor has a shorter one', async () => {
+  test('is kept for the validity of its own processor, even if another processor’s is shorter', async () => {
     await world.authorize();
     const { processor } = world;
     const shorter = { ...processor, name: 'other', abilities: { ...processor.abilities, holdValidityMs: DAY_MS } };
@@ -58,7 +58,7 @@ describe('a hold that is not captured', () => {
     expect(await other.violations(true)).toEqual([]);
   });
 
-  test('is not voided when it was captured, and leaves the queue', async () => {
+  test('is not voided after a capture, and leaves the queue', async () => {
     await world.authorize();
     await world.ask({ kind: 'capture' });
     overdue();
@@ -66,7 +66,7 @@ describe('a hold that is not captured', () => {
     expect(await world.violations(true)).toEqual([]);
   });
 
-  test('is only recorded as expired when the processor has ended it and its callback was lost', async () => {
+  test('is recorded as expired, without a void, if the processor has ended it and its callback was lost', async () => {
     await world.authorize();
     await world.processor.inside.expire(world.chargeId);
     overdue();
@@ -76,7 +76,7 @@ describe('a hold that is not captured', () => {
     expect(await world.violations(true)).toEqual([]);
   });
 
-  test('is only recorded as captured when it was captured at the processor', async () => {
+  test('is recorded as captured, without a void, if it was captured at the processor', async () => {
     await world.authorize();
     await world.processor.inside.correct(world.chargeId, { status: 'succeeded', amount_captured: 400 });
     overdue();
@@ -86,7 +86,7 @@ describe('a hold that is not captured', () => {
     expect(await world.violations(true)).toEqual([]);
   });
 
-  test('is left unchanged while a capture is under way, whatever its outcome', async () => {
+  test('stays unchanged while a capture is in progress, whatever its outcome', async () => {
     await world.authorize();
     world.clock.advance(7 * DAY_MS + 2 * HOUR_MS);
     await world.processor.inside.failNextChange(9, 'tok_timeout_not_charged');
@@ -99,7 +99,7 @@ describe('a hold that is not captured', () => {
     expect(await world.violations(true)).toEqual([]);
   });
 
-  test('is left to the resolver when the outcome of its void is unknown, and nothing is sent twice', async () => {
+  test('is left to the resolver if the outcome of its void is unknown, and nothing is sent twice', async () => {
     await world.authorize();
     overdue();
     world.processor.inside.delayNext(2);
@@ -113,7 +113,7 @@ describe('a hold that is not captured', () => {
     expect(world.processor.inside.applied).toHaveLength(1);
   });
 
-  test('whose processor is no longer configured raises one alarm, and is voided once the processor is back', async () => {
+  test('raises one alarm if its processor is no longer configured, and is voided when the processor is configured again', async () => {
     await world.authorize();
     overdue();
     const alarms: string[][] = [];
@@ -129,7 +129,7 @@ describe('a hold that is not captured', () => {
     expect(await status()).toMatchObject({ status: 'canceled' });
   });
 
-  test('is voided under a new key only when the previous void has provably failed, and a limited number of times', async () => {
+  test('is voided under a new key only after the previous void has provably failed, and a limited number of times', async () => {
     await world.authorize();
     overdue();
     await world.processor.inside.failNextChange(1, 'tok_declined');
@@ -160,7 +160,7 @@ describe('a hold that is not captured', () => {
     expect(world.processor.inside.applied).toEqual([]);
   });
 
-  test('stays and fails the run when the processor cannot be read', async () => {
+  test('stays and fails the run if the processor cannot be read', async () => {
     await world.authorize();
     overdue();
     await world.processor.inside.goDown();
@@ -170,7 +170,7 @@ describe('a hold that is not captured', () => {
     expect(await world.expire()).toMatchObject({ done: 1 });
   });
 
-  test('a merchant’s own cancellation stays "requested"', async () => {
+  test('keeps the reason "requested" of a merchant’s own cancellation', async () => {
     await world.authorize();
     await world.ask({ kind: 'cancel' });
     overdue();
@@ -178,11 +178,11 @@ describe('a hold that is not captured', () => {
     expect(await status()).toMatchObject({ status: 'canceled', cancelReason: 'requested' });
   });
 
-  test('is left to the next run when a slow processor exceeds the time of the page', async () => {
+  test('is left to the next run if a slow processor exceeds the time of the page', async () => {
     await world.authorize();
     overdue();
     const began = world.clock.nowMs();
-    // As for a hold whose turn comes near the end of its page.
+    // Leaves as little time as a hold near the end of its page has.
     world.slowReadsMs = 61_000;
     expect(await world.expire()).toMatchObject({ left: 1, failed: 0 });
     expect(world.clock.nowMs() - began).toBeLessThan(90_000);

@@ -4,25 +4,25 @@ import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { sliceOf, whole } from '../support/slice.ts';
 import { DAY_MS, HOUR_MS, HoldWorld } from './hold-world.ts';
 
-/** The action of a rival on the hold, right before one of the job's calls. */
+/** A rival that acts on the hold right before one of the job's calls. */
 type Rival = (world: HoldWorld, plan: FaultPlan) => Promise<unknown>;
 
 const RIVALS: Readonly<Record<string, Rival>> = {
   'a capture': (world) => world.ask({ kind: 'capture' }),
-  'a capture of a part': (world) => world.ask({ kind: 'capture', amountMinor: 300 }),
-  'a capture that is held up on its way': async (world) => {
+  'a partial capture': (world) => world.ask({ kind: 'capture', amountMinor: 300 }),
+  'a delayed capture': async (world) => {
     world.processor.inside.delayNext(2);
     await world.ask({ kind: 'capture' });
     world.processor.inside.delayNext(0);
   },
   'the processor’s own expiry': (world) => world.expireAtProcessor(),
-  'a capture on the processor’s own page, with its callback': async (world) => {
+  'a capture in the processor’s dashboard, with its callback': async (world) => {
     const { chargeId, processor } = world;
     if (processor.charges(world.request.paymentId)[0]?.status === 'authorized')
       await processor.inside.capture(chargeId);
     await world.callBack();
   },
-  'the same run again': (world, plan) => world.expireOrDie(new Actor('doubled', plan)),
+  'a concurrent duplicate of the run': (world, plan) => world.expireOrDie(new Actor('doubled', plan)),
 };
 
 /** The calls of a run, and one more. */
@@ -48,7 +48,7 @@ async function runHistory(faults: readonly PlannedFault[], rivalAt?: number, riv
   await world.expireOrDie(new Actor('next run', plan));
   await look('after the next run');
   const calls = plan.calm();
-  // The runs of the following hours, with the resolver between them.
+  // Runs the job and the resolver for the following hours.
   for (let hour = 1; hour <= 3 && world.store.holdsLeft().length > 0; hour += 1) {
     await world.resolveForAnHour();
     await world.expire();
@@ -58,8 +58,8 @@ async function runHistory(faults: readonly PlannedFault[], rivalAt?: number, riv
   return { calls, violations };
 }
 
-describe('a hold ends once, with the outcome at the processor', () => {
-  test('with every pair of faults at every two calls', async () => {
+describe('a hold ends once, with the processor’s outcome', () => {
+  test('with every pair of faults at any two calls', async () => {
     const { histories, findings } = await surveyFaults((faults) => runHistory(faults), {
       faults: 2,
       oneOf: 47,

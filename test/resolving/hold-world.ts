@@ -14,10 +14,10 @@ export const HOUR_MS = 60 * 60_000;
 export const DAY_MS = 24 * HOUR_MS;
 const MINUTE_MS = 60_000;
 
-/** An authorized payment, and each process that may end its hold. */
+/** An authorized payment, and the processes that may end its hold. */
 export class HoldWorld extends World {
   readonly request = paymentRequest('held', { capture: 'manual' });
-  /** The duration of a look into the processor's books. */
+  /** Duration of a read of the processor's books. Milliseconds. */
   slowReadsMs = 0;
   #events = 0;
 
@@ -30,24 +30,24 @@ export class HoldWorld extends World {
     return { ...super.tools, books: [{ ...processor, readCharge }] };
   }
 
-  /** Sets the money aside. */
+  /** Authorizes the payment. */
   async authorize(source = this.request.source): Promise<void> {
     await this.pay({ ...this.request, source });
   }
 
   get chargeId(): string {
     const [charge] = this.processor.charges(this.request.paymentId);
-    invariant(charge !== undefined, 'there is a charge');
+    invariant(charge !== undefined, 'the payment has no charge');
     return charge.chargeId;
   }
 
-  /** One run of the job. */
+  /** Runs the job once. */
   expire(actor?: Actor) {
     const job = expireAuthorizationsJob(actor === undefined ? this.tools : this.toolsOf(actor));
     return sweepJob(job, { nowMs: this.clock.nowMs() });
   }
 
-  /** A run whose process may die of it. */
+  /** Runs the job in a process that may crash. */
   async expireOrDie(actor: Actor): Promise<void> {
     await this.expire(actor).catch((error: unknown) => {
       if (!(error instanceof Crash) && !actor.crashed) this.reported.push(error);
@@ -58,7 +58,7 @@ export class HoldWorld extends World {
     return this.change(change(this.request, `merchant-${command.kind}`, command));
   }
 
-  /** The processor lets it go by itself, and says so. */
+  /** Expires the hold at the processor, which sends a callback. */
   async expireAtProcessor(): Promise<void> {
     const { chargeId, processor } = this;
     const charge = processor.charges(this.request.paymentId).find((each) => each.chargeId === chargeId);
@@ -71,13 +71,13 @@ export class HoldWorld extends World {
     await this.deliver(callback(`evt_${this.#events}`, this.chargeId));
   }
 
-  /** An hour of the resolver's runs, without those that would find their queue empty. */
+  /** Runs the resolver for an hour, without the runs that would find an empty queue. */
   async resolveForAnHour(): Promise<void> {
     const { tools, store } = this;
     for (let half = 0; half < 2; half += 1) {
       this.clock.advance(30 * MINUTE_MS);
       if (store.openClaims() > 0) await this.resolveClaims();
-      // In fifteen minutes each is due once, as long as there is any.
+      // Each inquiry is due once in fifteen minutes.
       for (let look = 0; look < 15 && store.queued('inquiry') > 0; look += 1)
         await resolveInquiries(tools, this.clock.nowMs() + look * MINUTE_MS);
       if (store.queued('return') > 0) await this.returnCharges();
@@ -88,29 +88,32 @@ export class HoldWorld extends World {
     return this.typesOf(this.request);
   }
 
-  /** What must never be; and, once all is quiet, what must be. */
+  /** Lists violations of the guarantees. In quiet, also work that has not ended. */
   async violations(quiet = false): Promise<readonly string[]> {
     const { transitions, state } = await this.chain(this.request);
     const { payment } = state;
     const found: string[] = [];
     const [charge, ...more] = this.processor.charges(payment.id);
     const done = this.processor.inside.applied.map(({ kind }) => kind);
-    if (charge === undefined || more.length > 0) found.push('I1: not one charge');
-    if (done.filter((kind) => kind === 'void').length > 1) found.push('I1: two voids');
-    if (done.includes('void') && done.includes('capture')) found.push('I1: captured and let go');
-    if (firstBrokenLink(systemDigest, transitions) !== undefined) found.push('I8: the chain is broken');
+    if (charge === undefined || more.length > 0) found.push('I1: there is not exactly one charge');
+    if (done.filter((kind) => kind === 'void').length > 1) found.push('I1: the hold was voided twice');
+    if (done.includes('void') && done.includes('capture')) found.push('I1: the hold was captured and voided');
+    if (firstBrokenLink(systemDigest, transitions) !== undefined) found.push('I8: the hash chain does not verify');
     const open = [...state.holdChanges.values()].filter(({ status }) => status === 'pending');
-    if (payment.status === 'requires_capture' && open.length > 1) found.push('a capture and a void are under way');
-    if (payment.status === 'canceled' && charge?.status !== 'voided') found.push('canceled, and held there still');
+    if (payment.status === 'requires_capture' && open.length > 1)
+      found.push('a capture and a void are in progress at the same time');
+    if (payment.status === 'canceled' && charge?.status !== 'voided')
+      found.push('the payment is canceled but its hold is not voided');
     if (!quiet) return found;
     const postings = transitions.flatMap((each) => each.postings);
     const captured = charge?.capturedMinor ?? 0;
-    if (netDebitMinor('processor_clearing', payment.currency, postings) !== captured) found.push('the books differ');
+    if (netDebitMinor('processor_clearing', payment.currency, postings) !== captured)
+      found.push('the ledger differs from the processor');
     const wanted = captured > 0 ? 'succeeded' : 'canceled';
-    if (payment.status !== wanted) found.push(`it stays ${payment.status}`);
+    if (payment.status !== wanted) found.push(`the payment stays ${payment.status}`);
     if (payment.status === 'canceled' && payment.cancelReason !== 'expired')
       found.push(`canceled: ${payment.cancelReason}`);
-    if (this.store.holdsLeft().length > 0) found.push('it never leaves the queue');
+    if (this.store.holdsLeft().length > 0) found.push('the hold never leaves the queue');
     return found;
   }
 }

@@ -22,19 +22,19 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Entries that stay in a queue, and how many looks a run has time for. */
+/** The number of entries in a queue, and of reads in one run. */
 const { entries: ENTRIES, looks: LOOKS } = whole(
   { entries: 25_000, looks: 1_000 },
   { slice: { entries: 250, looks: 10 } },
 );
-/** What a look takes, so that a share of a run, of 11 seconds, has time for as many. */
+/** Duration of one read, derived from a run's share of 11 seconds. Milliseconds. */
 const LOOK_MS = 11_000 / LOOKS;
-/** So long all of them take. */
+/** Time to read all entries once. Milliseconds. */
 const ALLOWANCE_MS = Math.ceil(ENTRIES / LOOKS) * MINUTE_MS;
 const LONG_MS = 600_000;
 
 let harness: World;
-/** When each entry was looked at. */
+/** The times of all reads of each entry. Unix milliseconds. */
 let looked: Map<string, number[]>;
 let startedAtMs: number;
 beforeEach(() => {
@@ -46,18 +46,18 @@ beforeEach(() => {
 const put = (Item: Record<string, unknown>, TableName: string = TABLES.registry) =>
   harness.store.database.client.send(new PutCommand({ TableName, Item }));
 const names = (prefix: string, count = ENTRIES) => Array.from({ length: count }, (_, each) => `${prefix}-${each}`);
-/** An age between two, evenly distributed. */
+/** Returns a time for the entry, evenly distributed between two ages. Unix milliseconds. */
 const spread = (each: number, fromMs: number, toMs: number) =>
   startedAtMs - fromMs - Math.floor(((toMs - fromMs) * each) / ENTRIES);
 
-/** The entry stays: its outcome is not known. */
+/** Simulates a read that finds no outcome, so that the entry stays. */
 function look(name: string): Promise<never> {
   looked.set(name, [...(looked.get(name) ?? []), harness.clock.nowMs()]);
   harness.clock.advance(LOOK_MS);
   return Promise.reject(new RetryableError('processor_unreachable', 'no'));
 }
 
-/** Runs in each minute, as late as the work of the one before makes them. */
+/** Runs the job every minute. A run starts late if the previous one is still busy. */
 async function run(
   minutes: number,
   job: (scheduledForMs: number) => Promise<unknown>,
@@ -72,7 +72,7 @@ async function run(
   }
 }
 
-/** The longest time without a look, from the first look on and until now. */
+/** Returns the longest time between two reads, or between the last read and now. Milliseconds. */
 const longestGapMs = (name: string): number => {
   const times = looked.get(name) ?? [startedAtMs];
   return Math.max(...[...times, harness.clock.nowMs()].slice(1).map((atMs, index) => atMs - (times[index] ?? atMs)));
@@ -100,7 +100,7 @@ describe('an unknown outcome', () => {
   };
 
   test(
-    'is looked at within a minute beside many disputes, of which each is looked at once a day',
+    'is checked within a minute despite many disputes, each checked once a day',
     async () => {
       const disputed = names('disputed').map((name) => paymentIdFor(name));
       for (const [each, paymentId] of disputed.entries()) {
@@ -126,7 +126,7 @@ describe('an unknown outcome', () => {
   );
 
   test(
-    'is looked at within a minute beside many that wait for an operator',
+    'is checked within a minute despite many that wait for an operator',
     async () => {
       const stuck = names('stuck').map((name) => paymentIdFor(name));
       for (const [each, paymentId] of stuck.entries())
@@ -140,7 +140,7 @@ describe('an unknown outcome', () => {
   );
 
   test(
-    'is looked at within its interval and the time that all of them take, if all are unknown',
+    'is checked within its interval plus the time to check all, if all are unknown',
     async () => {
       const all = names('all').map((name) => paymentIdFor(name));
       for (const [each, paymentId] of all.entries())
@@ -154,7 +154,7 @@ describe('an unknown outcome', () => {
 });
 
 test(
-  'a charge to return is looked at within its interval and the time that all of them take',
+  'a charge to return is checked within its interval plus the time to check all',
   async () => {
     const owed = names('owed').map((name) => paymentIdFor(name));
     for (const [each, paymentId] of owed.entries()) {
@@ -175,7 +175,7 @@ test(
 );
 
 test(
-  'an open order is driven within its interval and the time that all of them take, in any minute of the hour',
+  'an open order is driven within its interval plus the time to drive all, in any minute of the hour',
   async () => {
     const open = names('order').map((name) => `ord_${paymentIdFor(name).slice('pay_'.length)}` as OrderId);
     for (const [each, orderId] of open.entries()) {
@@ -200,7 +200,7 @@ test(
 );
 
 test(
-  'an orphaned callback is retried in each minute beside many of another program, of which each costs few reads',
+  'an orphaned callback is retried every minute despite many foreign ones, each of which needs few reads',
   async () => {
     const orphan = (chargeId: string, receivedAtMs: number, isForeign = false) => {
       const operationId = callbackOperation(systemDigest, 'memory', chargeId);
@@ -249,7 +249,7 @@ test(
 );
 
 test(
-  'a stale claim is finished by the next run beside many that were released or have an owner',
+  'a stale claim is finished by the next run despite many that were released or have an owner',
   async () => {
     const claim = (name: string, changes: Parameters<typeof openRecord>[1]) =>
       put(openRecordItem(openRecord(paymentIdFor(name), changes)), TABLES.idempotency);

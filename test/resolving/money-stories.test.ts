@@ -40,7 +40,7 @@ async function paid(key: string): Promise<{ request: CreatePayment; charge: stri
   return { request, charge: harness.chargeOf(request) };
 }
 
-/** A failed payment whose charge succeeded later. No callback has told of the success yet. */
+/** Creates a failed payment whose charge succeeds later, without a callback. */
 async function succeedsLate(key: string): Promise<{ request: CreatePayment; charge: string }> {
   const request = paymentRequest(key, { source: 'tok_async' });
   await harness.pay(request);
@@ -51,7 +51,7 @@ async function succeedsLate(key: string): Promise<{ request: CreatePayment; char
   return { request, charge };
 }
 
-/** Days of operation: the resolver runs once a minute. */
+/** Runs the resolver once a minute for some days. */
 async function live(days: number): Promise<void> {
   for (let minute = 0; minute < days * MINUTES_PER_DAY; minute += 1) {
     await harness.resolveInquiries();
@@ -61,7 +61,7 @@ async function live(days: number): Promise<void> {
   }
 }
 
-/** What the processor holds of the charge, by its own books. Minor units. */
+/** Returns the money of the charge that the processor holds. Minor units. */
 function heldAtProcessor(request: CreatePayment): number {
   const disputed = harness.processor
     .charges(request.paymentId)
@@ -78,7 +78,7 @@ async function expectBooksToAgree(request: CreatePayment): Promise<void> {
 }
 
 describe('a stray charge with a dispute', () => {
-  test('is not returned while the dispute holds its money, although the dispute is the first report of the charge', async () => {
+  test('is not returned while the dispute withholds its money, even if the dispute is the charge’s first report', async () => {
     const { request, charge } = await succeedsLate('disputed');
     await harness.processor.inside.dispute(charge, 1000);
     await sendCallback(charge);
@@ -87,7 +87,7 @@ describe('a stray charge with a dispute', () => {
     await expectBooksToAgree(request);
   });
 
-  test('is returned when the dispute is won, also when that callback is lost', async () => {
+  test('is returned after the dispute is won, also if that callback is lost', async () => {
     const { request, charge } = await succeedsLate('won');
     const dispute = await harness.processor.inside.dispute(charge, 1000);
     await sendCallback(charge);
@@ -99,7 +99,7 @@ describe('a stray charge with a dispute', () => {
     await expectBooksToAgree(request);
   });
 
-  test('is returned as far as a partial dispute leaves it', async () => {
+  test('is returned as far as a partial dispute permits', async () => {
     const { request, charge } = await succeedsLate('partial');
     await harness.processor.inside.dispute(charge, 400);
     await sendCallback(charge);
@@ -108,7 +108,7 @@ describe('a stray charge with a dispute', () => {
     await expectBooksToAgree(request);
   });
 
-  test('is not returned when the callback of the dispute is lost', async () => {
+  test('is not returned if the callback of the dispute is lost', async () => {
     const { request, charge } = await succeedsLate('unheard');
     await sendCallback(charge);
     await harness.processor.inside.dispute(charge, 1000);
@@ -122,7 +122,7 @@ test.each([
   ['no money', { status: 'declined', amount_captured: 0 }],
   ['less money', { amount_captured: 999 }],
 ] as const)(
-  'a stray charge of which the processor’s books show %s any more is left to an operator',
+  'a stray charge for which the processor’s books now show %s is left to an operator',
   async (_what, changes) => {
     const { request, charge } = await succeedsLate('gone');
     await sendCallback(charge);
@@ -136,7 +136,7 @@ test.each([
   },
 );
 
-test('a return that the bank fails three days after its success is made again', async () => {
+test('a return that the bank fails three days after its success is repeated', async () => {
   const { request, charge } = await succeedsLate('bounced');
   await sendCallback(charge);
   await live(1);
@@ -150,7 +150,7 @@ test('a return that the bank fails three days after its success is made again', 
   await expectBooksToAgree(request);
 });
 
-describe('a refund whose owner died before it sent', () => {
+describe('a refund whose owner died before the send', () => {
   const diesBeforeSending = async (request: CreatePayment) => {
     const refund = change(request, 'refund', { kind: 'refund', amountMinor: 1000 });
     await harness.dieBeforeChange(refund);
@@ -158,7 +158,7 @@ describe('a refund whose owner died before it sent', () => {
   };
 
   test.each(['received', 'lost'])(
-    'is not sent after a dispute took the money, when the callback is %s',
+    'is not sent after a dispute took the money, if the callback is %s',
     async (callback_) => {
       const { request, charge } = await paid('dead');
       const refund = await diesBeforeSending(request);
@@ -176,7 +176,7 @@ describe('a refund whose owner died before it sent', () => {
     },
   );
 
-  test('is sent when a partial dispute leaves enough for it', async () => {
+  test('is sent if a partial dispute leaves enough for it', async () => {
     const { request, charge } = await paid('enough');
     const refund = change(request, 'refund', { kind: 'refund', amountMinor: 300 });
     await harness.dieBeforeChange(refund);
@@ -188,7 +188,7 @@ describe('a refund whose owner died before it sent', () => {
   });
 });
 
-test('a refund is not sent a second time when a dispute takes the money between two sends of one request', async () => {
+test('a refund is not sent a second time if a dispute takes the money between two sends of one request', async () => {
   const { request, charge } = await paid('twice');
   let sends = 0;
   const processor: typeof harness.processor = {
@@ -253,8 +253,8 @@ test('a refund made at the processor that fails later frees its reservation, alt
   expect(await harness.store.inquiries()).toEqual([]);
 });
 
-describe('a refund made at the processor whose metadata name an operation', () => {
-  /** Pending at the bank, with an operation in its metadata. */
+describe('a refund made at the processor whose metadata names an operation', () => {
+  /** Creates a refund at the processor that is pending at the bank, with an operation in its metadata. */
   async function foreignRefund(charge: string, operation: string): Promise<string> {
     const id = await harness.processor.inside.refund(charge, 1000, 'pending');
     const refund = { id, object: 'refund', charge, amount: 1000, status: 'pending', metadata: { operation } } as const;
@@ -276,7 +276,7 @@ describe('a refund made at the processor whose metadata name an operation', () =
     expect(await harness.store.inquiries()).toEqual([]);
   });
 
-  test('of another refund of the same charge is a refund of its own', async () => {
+  test('of another refund of the same charge is recorded as a separate refund', async () => {
     const { request, charge } = await paid('copied');
     const ours = change(request, 'ours', { kind: 'refund', amountMinor: 400 });
     await harness.change(ours);
@@ -296,7 +296,7 @@ describe('a refund made at the processor whose metadata name an operation', () =
   });
 });
 
-test('a charge with more new facts than one transaction holds is recorded by the run that returns it', async () => {
+test('a charge with more new facts than fit into one transaction is recorded by the run that returns it', async () => {
   const { request, charge } = await succeedsLate('many');
   await sendCallback(charge);
   for (let refund = 0; refund < 120; refund += 1) await harness.processor.inside.refund(charge, 1);
@@ -305,7 +305,7 @@ test('a charge with more new facts than one transaction holds is recorded by the
   await expectBooksToAgree(request);
 });
 
-test('a run that dies after a part of the new facts leaves the others to a later run', async () => {
+test('a run that dies after recording some of the new facts leaves the others to a later run', async () => {
   const request = paymentRequest('part', { source: 'tok_action' });
   await harness.pay(request);
   const charge = harness.chargeOf(request);
@@ -317,7 +317,7 @@ test('a run that dies after a part of the new facts leaves the others to a later
     ...harness.tools.effects,
     recordEffect: (effect: Effect) => {
       parts += 1;
-      return parts >= 3 ? Promise.reject(new Error('the process is gone')) : harness.store.recordEffect(effect);
+      return parts >= 3 ? Promise.reject(new Error('the process died')) : harness.store.recordEffect(effect);
     },
   };
   for (let minute = 0; minute < 60; minute += 1) {
@@ -330,7 +330,7 @@ test('a run that dies after a part of the new facts leaves the others to a later
   expect(await harness.store.inquiries()).toEqual([]);
 });
 
-describe('a payment at another processor than the default', () => {
+describe('a payment at a non-default processor', () => {
   test('is finished while the default processor’s breaker is open', async () => {
     const other = { ...createSandboxInProcess({ clock: harness.clock }), account: 'other' };
     const request = paymentRequest('pinned');
@@ -380,16 +380,16 @@ test.each([
   });
 });
 
-/** A deployment that no longer calls the harness's processor. */
+/** Returns the tools of a deployment that no longer calls the harness's processor. */
 const moved = () => ({ ...harness.tools, processor: { ...harness.processor, account: 'acct_new' } });
 
-/** The processor cannot be asked, so the item is left to an operator and reported with its payment. */
+/** Expects a report with the payment: its processor cannot be called, so an operator must handle the item. */
 function expectReported({ paymentId }: CreatePayment): void {
   const error = { code: 'processor_elsewhere', message: expect.stringContaining(paymentId) };
   expect(harness.reported).toContainEqual(expect.objectContaining(error));
 }
 
-describe('work whose processor is no longer configured waits for an operator', () => {
+describe('an operator handles work whose processor is no longer configured:', () => {
   test('an open dispute', async () => {
     const { request, charge } = await paid('disputed_elsewhere');
     await harness.processor.inside.dispute(charge, 1000);
@@ -404,7 +404,7 @@ describe('work whose processor is no longer configured waits for an operator', (
     expectReported(request);
   });
 
-  test('an unknown outcome raises one alarm each time that its processor disappears, stays in the queue, and is finished afterwards', async () => {
+  test('an unknown outcome raises one alarm each time its processor disappears, stays in the queue, and is finished afterwards', async () => {
     const request = paymentRequest('unknown_elsewhere', { source: 'tok_async' });
     await harness.pay(request);
     const undecidable = async (tools: () => typeof harness.tools) => {
@@ -428,7 +428,7 @@ describe('work whose processor is no longer configured waits for an operator', (
     expect((await harness.chain(request)).state.payment.status).toBe('succeeded');
   });
 
-  test('an unknown outcome raises its alarm even if the resolver dies when it has marked it', async () => {
+  test('an unknown outcome raises its alarm even if the resolver dies after marking it', async () => {
     const request = paymentRequest('dies_after_mark', { source: 'tok_async' });
     await harness.pay(request);
     const alarms: string[][] = [];
@@ -437,7 +437,7 @@ describe('work whose processor is no longer configured waits for an operator', (
       ...kept,
       postponeInquiry: async (...next) => {
         await kept.postponeInquiry(...next);
-        throw new Error('the process dies');
+        throw new Error('the process died');
       },
     };
     for (let minute = 0; minute < 3 * 60; minute += 1) {
@@ -447,7 +447,7 @@ describe('work whose processor is no longer configured waits for an operator', (
     expect(alarms).toEqual([['undecidable', request.paymentId]]);
   });
 
-  test('a stray charge to return raises one alarm, and is returned once its processor is back', async () => {
+  test('a stray charge to return raises one alarm, and is returned when its processor is configured again', async () => {
     const { request, charge } = await succeedsLate('stray_elsewhere');
     await sendCallback(charge);
     const alarms: string[][] = [];
@@ -489,7 +489,7 @@ describe('an operator’s decision about a payment', () => {
     );
   };
 
-  /** A payment whose captured amount differs from the requested one. */
+  /** Creates a payment whose captured amount differs from the requested one. */
   async function inReview(key: string, takenMinor = 999) {
     const request = paymentRequest(key, { source: 'tok_async' });
     await harness.pay(request);
@@ -508,7 +508,7 @@ describe('an operator’s decision about a payment', () => {
     expect(await harness.store.inquiries()).toEqual([]);
   });
 
-  test('that it succeeded includes what was refunded at the processor meanwhile', async () => {
+  test('that it succeeded includes refunds made at the processor in the meantime', async () => {
     const { request, charge } = await inReview('refunded');
     await harness.processor.inside.refund(charge, 999);
     expect(await decide(request, { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });
@@ -530,7 +530,7 @@ describe('an operator’s decision about a payment', () => {
     });
   });
 
-  test('may not book more than the payment’s amount', async () => {
+  test('may not post more than the payment’s amount', async () => {
     const { request } = await inReview('more', 1500);
     expect(await decide(request, { outcome: 'succeeded', takenMinor: 1500 })).toMatchObject({ kind: 'impossible' });
     await decide(request, {});
@@ -539,14 +539,14 @@ describe('an operator’s decision about a payment', () => {
     await expectBooksToAgree(request);
   });
 
-  test('is reported when the processor whose books it needs is no longer configured', async () => {
+  test('is reported if the processor whose books it needs is no longer configured', async () => {
     const { request } = await inReview('elsewhere');
     await decide(request, {});
     expect(await resolveInquiries(moved())).toMatchObject({ undecidable: 1, waiting: 0 });
     expectReported(request);
   });
 
-  test('waits for a processor that is away, and is looked at until its books were read', async () => {
+  test('waits for an unavailable processor, and is checked until its books are read', async () => {
     const { request } = await inReview('away');
     await decide(request, {});
     const chargesOfPayment = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));
@@ -564,7 +564,7 @@ describe('an operator’s decision about a payment', () => {
   test.each([
     ['capture', 'manual', { kind: 'capture', amountMinor: 1000 }],
     ['refund', 'automatic', { kind: 'refund', amountMinor: 1000 }],
-  ] as const)('that a %s succeeded raises an alarm when the books never show it', async (_what, capture, command) => {
+  ] as const)('that a %s succeeded raises an alarm if the books never show it', async (_what, capture, command) => {
     const request = paymentRequest('never-done', { capture });
     await harness.pay(request);
     await harness.processor.inside.failNextChange(9, 'tok_timeout_not_charged');
@@ -594,7 +594,7 @@ describe('an operator’s decision about a payment', () => {
       await resolveInquiries(tools);
       harness.clock.advance(60_000);
     }
-    // Once when the charge is looked for, and once more after the money of another charge was posted.
+    // One when the charge is looked up, and one after the money of another charge was posted.
     expect(alarms.filter((what) => what === 'contradiction')).toHaveLength(2);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * What a look or a callback has shown to be open at the processor stays in a queue until it has a result, whatever has become of
- * its payment. Each case ends the object days later without a callback, and compares the books.
+ * An object that a read or a callback shows to be open at the processor stays in a queue until it has a result,
+ * whatever the state of its payment. Each case ends the object days later without a callback, and compares the books.
  */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
@@ -39,7 +39,7 @@ const unanswered = async (): Promise<never> => {
   throw new AmbiguousError('injected_ambiguity', 'the answer is lost');
 };
 
-/** The jobs run every half an hour. */
+/** Runs the jobs every half hour. */
 async function live(hours: number): Promise<void> {
   for (let half = 0; half < 2 * hours; half += 1) {
     await resolveClaims(tools());
@@ -71,13 +71,13 @@ async function decide(payment: CreatePayment, asked: Omit<AskedDecision, 'kind'>
   expect(outcome).toMatchObject({ kind: 'first', answer: { status: 200 } });
 }
 
-/** An operator decides that the change has failed while the processor’s books cannot be read. */
+/** Decides, as an operator, that the change failed while the processor's books cannot be read. */
 const decideUnread = (payment: CreatePayment, { operationId }: ChangePayment) =>
   decide(payment, { outcome: 'failed', change: operationId, override: true }, [
     { ...world.processor, readCharge: unanswered },
   ]);
 
-/** No send of the change is answered, and none arrives. */
+/** Sends the change repeatedly, so that no send arrives or is answered. */
 async function sendUnanswered(asked: ChangePayment): Promise<void> {
   const lost = { processor: { ...world.processor, change: unanswered } };
   await world.change(asked, lost);
@@ -87,7 +87,7 @@ async function sendUnanswered(asked: ChangePayment): Promise<void> {
   }
 }
 
-/** What the processor holds of the payment's charges, and what the books say. Minor units. */
+/** Returns the money of the payment's charges that the processor holds, and the posted amount. Minor units. */
 async function held(payment: CreatePayment) {
   const charges = world.processor.charges(payment.paymentId);
   const there = charges.reduce((sum, { capturedMinor, refunds, disputes }) => {
@@ -100,7 +100,7 @@ async function held(payment: CreatePayment) {
   return { there, booked: netDebitMinor('processor_clearing', 'EUR', postings) };
 }
 
-/** Nine days later it has ended at the processor, and no callback tells of it. */
+/** Ends the object at the processor after nine days, without a callback, and expects the books to agree. */
 async function endsWithoutCallback(
   payment: CreatePayment,
   end: () => Promise<void>,
@@ -117,7 +117,7 @@ async function endsWithoutCallback(
   expect(world.reported).toEqual([]);
 }
 
-describe('a pending refund that the chain calls ended', () => {
+describe('a pending refund that the chain shows as ended', () => {
   let payment: CreatePayment;
   let refund: ChangePayment;
   const refundId = () => String(world.processor.charges(payment.paymentId)[0]?.refunds[0]?.refundId);
@@ -138,7 +138,7 @@ describe('a pending refund that the chain calls ended', () => {
     ]);
   });
 
-  test('is tracked when its request arrives after it was called not attempted', async () => {
+  test('is tracked if its request arrives after it was declared not attempted', async () => {
     await sendUnanswered(refund);
     expect((await world.chain(payment)).state.refunds.get(refund.operationId)).toMatchObject({ status: 'failed' });
     const { operationId } = refund;
@@ -155,7 +155,7 @@ describe('a pending refund that the chain calls ended', () => {
     ]);
   });
 
-  test('is tracked when only the answer of its send shows it', async () => {
+  test('is tracked if only the answer to its send shows it', async () => {
     await world.processor.inside.failNextChange(1, 'tok_async');
     const store = world.storeWithRival(async () => {
       world.clock.advance(50 * MINUTE_MS);
@@ -167,7 +167,7 @@ describe('a pending refund that the chain calls ended', () => {
     await endsWithoutCallback(payment, () => world.processor.inside.endRefund(refundId(), 'succeeded'));
   });
 
-  test('is tracked when an owner died after its send, and an operator decided before its claim was taken over', async () => {
+  test('is tracked if its owner died after the send and an operator decided before the takeover of its claim', async () => {
     await world.processor.inside.failNextChange(1, 'tok_async');
     await world.dieAfterChange(refund);
     world.clock.advance(50 * MINUTE_MS);
@@ -178,7 +178,7 @@ describe('a pending refund that the chain calls ended', () => {
 });
 
 describe('a pending charge that is not the payment’s own', () => {
-  test('is tracked when its owner sent it and died, and another charge of the operation has ended the payment', async () => {
+  test('is tracked if its owner died after the send and another charge of the operation has ended the payment', async () => {
     const payment = paymentRequest('owner-dies', { source: 'tok_async' });
     await world.claimThenDie(payment, true);
     const first = world.chargeOf(payment);
@@ -191,7 +191,7 @@ describe('a pending charge that is not the payment’s own', () => {
     expect(world.refundedAtProcessor(payment)).toBe(1000);
   });
 
-  test('is tracked when no send of its owner was answered, and another charge has ended the payment', async () => {
+  test('is tracked if no send of its owner was answered and another charge has ended the payment', async () => {
     const payment = paymentRequest('no-answer', { source: 'tok_async' });
     const { processor } = world;
     const { paymentId } = payment;
@@ -208,7 +208,7 @@ describe('a pending charge that is not the payment’s own', () => {
   });
 });
 
-/** The courses of a payment. @returns its own charge, if it has one */
+/** Ways to bring a payment into each state. @returns its own charge, if it has one */
 const COURSES = {
   processing: async (payment: CreatePayment) => {
     await world.pay({ ...payment, source: 'tok_async' });
@@ -250,7 +250,7 @@ async function inReview(payment: CreatePayment): Promise<void> {
   await sendCallback(charge);
 }
 
-/** An object that is open at the processor. `end` ends it there. */
+/** An object that is open at the processor, and the call that ends it there. */
 interface Opened {
   readonly chargeId: string;
   readonly end: () => Promise<void>;
@@ -264,32 +264,32 @@ const second = (payment: CreatePayment, source: string, operationId = 'by-hand')
     source,
   });
 
-/** The kinds of object that can be open, and the courses in which each can be. */
+/** The kinds of object that can be open, and the payment states in which each can be open. */
 const KINDS: Readonly<
   Record<string, { readonly courses: readonly Course[]; readonly open: (payment: CreatePayment) => Promise<Opened> }>
 > = {
-  'a second charge that is pending': {
+  'a pending second charge': {
     courses: ALL,
     open: async (payment) => {
       const { chargeId } = await second(payment, 'tok_async');
       return { chargeId, end: () => world.processor.inside.approve(chargeId) };
     },
   },
-  'a second charge that is pending and names the operation': {
+  'a pending second charge that names the operation': {
     courses: ALL.filter((course) => course !== 'processing' && course !== 'requires action'),
     open: async (payment) => {
       const { chargeId } = await second(payment, 'tok_async', chargeOperation(payment.paymentId));
       return { chargeId, end: () => world.processor.inside.approve(chargeId) };
     },
   },
-  'a second charge whose payer must act': {
+  'a second charge that waits for its payer': {
     courses: ALL,
     open: async (payment) => {
       const { chargeId } = await second(payment, 'tok_action');
       return { chargeId, end: () => world.processor.inside.approve(chargeId) };
     },
   },
-  'its own charge, which is pending again,': {
+  'its own charge, which has become pending again,': {
     courses: ['failed', 'canceled'],
     open: async (payment) => {
       const chargeId = world.chargeOf(payment);
@@ -322,7 +322,7 @@ const KINDS: Readonly<
       return { chargeId, end: () => world.processor.inside.correct(chargeId, { status, amount_captured: captured }) };
     },
   },
-  'a dispute that was won and is open again': {
+  'a dispute that was won and reopened': {
     courses: ['succeeded'],
     open: async (payment) => {
       const chargeId = world.chargeOf(payment);
@@ -346,14 +346,14 @@ const KINDS: Readonly<
   },
 };
 
-/** The ways in which an object is shown. */
+/** Ways in which Payonce learns about an object. */
 const SHOWN: Readonly<Record<string, (payment: CreatePayment, chargeId: string) => Promise<void>>> = {
   'a callback': async (_payment, chargeId) => sendCallback(chargeId),
-  'a look at the charge': async ({ paymentId }, chargeId) => {
+  'a read of the charge': async ({ paymentId }, chargeId) => {
     const read = () => readCharge(world.processor, chargeId);
     await recordCharge(tools(), paymentId, storedOperationId('look'), read);
   },
-  'a look at the books': async ({ paymentId }) => {
+  'a read of the books': async ({ paymentId }) => {
     const nowMs = world.clock.nowMs();
     await world.store.recordEffect({
       record: {
@@ -369,21 +369,21 @@ const SHOWN: Readonly<Record<string, (payment: CreatePayment, chargeId: string) 
   },
 };
 
-/** Ways and courses follow each other, so the number of parts has no factor in common with theirs. */
+/** The number of slices. It is coprime to the number of ways and of states, so that each slice covers all of them. */
 const PARTS = 5;
 const MATRIX = Object.entries(KINDS).flatMap(([kind, { courses }]) =>
   courses.flatMap((course) => Object.keys(SHOWN).map((way) => [kind, way, course] as const)),
 );
 
-test('a look at what is queued already leaves the entry as it is', async () => {
+test('a second read of a queued object does not change its queue entry', async () => {
   const payment = paymentRequest('again');
   await world.pay(payment);
   const { chargeId } = await second(payment, 'tok_async');
   const queued = async () => (await world.store.inquiries()).map(({ claimedAtMs }) => claimedAtMs);
-  await SHOWN['a look at the charge']?.(payment, chargeId);
+  await SHOWN['a read of the charge']?.(payment, chargeId);
   const before = await queued();
   world.clock.advance(MINUTE_MS);
-  await SHOWN['a look at the charge']?.(payment, chargeId);
+  await SHOWN['a read of the charge']?.(payment, chargeId);
   expect(await queued()).toEqual(before);
 });
 
@@ -423,7 +423,7 @@ describe('an object that is open at the processor', () => {
       const payment = paymentRequest('open');
       await COURSES[course](payment);
       const opened = await KINDS[kind]?.open(payment);
-      if (opened === undefined) throw new Error('there is no such kind');
+      if (opened === undefined) throw new Error('the kind is unknown');
       await SHOWN[way]?.(payment, opened.chargeId);
       await live(3);
       expect(world.reported).toEqual([]);

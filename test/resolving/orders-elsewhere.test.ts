@@ -7,7 +7,7 @@ import { World } from '../world/world.ts';
 
 const MINUTE_MS = 60_000;
 
-/** An order that is paid, and whose goods the shop has not reserved yet. */
+/** Creates a paid order whose goods the shop has not reserved yet. */
 async function paidOrder() {
   const harness = new World();
   const request = orderRequest('paid');
@@ -17,7 +17,7 @@ async function paidOrder() {
   return { harness, request };
 }
 
-/** Runs of a deployment whose settings have changed. */
+/** Runs the jobs of a deployment with changed settings. */
 async function runFor(harness: World, minutes: number, deployed: object): Promise<AlarmMetric[]> {
   const alarms: AlarmMetric[] = [];
   const { stock: _stock, referrals: _referrals, mailer: _mailer, ...tools } = harness.tools;
@@ -36,7 +36,7 @@ test('an order whose shop was removed from the deployment raises one alarm, and 
   expect(harness.keptMinor(request)).toBe(0);
 });
 
-test('an order of test mode gets no goods of a shop of live mode that took the place of its own', async () => {
+test('an order of test mode gets no goods from a live shop that replaced its own shop', async () => {
   const { harness, request } = await paidOrder();
   const { stock, referrals, mailer } = harness;
   const called: string[] = [];
@@ -51,7 +51,7 @@ test('an order of test mode gets no goods of a shop of live mode that took the p
   expect(harness.mailer.outbox).toEqual([]);
 });
 
-test('an order goes on when its shop is back', async () => {
+test('an order continues when its shop is configured again', async () => {
   const { harness, request } = await paidOrder();
   const { stock, referrals, mailer } = harness;
   await runFor(harness, 5, {});

@@ -43,7 +43,7 @@ function rebuild(begin = queuesWalkBegin(2), progress = async (_walk: QueuesWalk
   return rebuildQueues({ store, orders: store, ledger: store.ledgerWalk, rows, commission }, begin, progress);
 }
 
-/** The rows that a chain implies. */
+/** Lists the rows that the chains imply. */
 function queued(): readonly (readonly [string, Record<string, unknown>])[] {
   return KINDS.flatMap((kind) => world.store.database.items(TABLES.registry, RegistryRow[kind]))
     .map((row) => [`${row['pk'] as string} ${row['sk'] as string}`, row] as const)
@@ -68,14 +68,14 @@ const pay = async (key: string, changes: Parameters<typeof paymentRequest>[1] = 
 
 const consumerTools = () => ({ ...world.tools, records: world.store.consumed });
 
-/** As the relay publishes them, for the consumer of commissions. */
+/** Returns the payment's events for the commission consumer, as the relay publishes them. */
 async function eventsOf(of: Parameters<World['chain']>[0]): Promise<readonly CommissionEvent[]> {
   const { first, transitions } = await world.chain(of);
   const concerned = transitions.filter(({ type }) => COMMISSION_EVENTS.some((name) => name === `${type}.v1`));
   return concerned.map((transition) => eventOf(systemDigest, transition, detailsOf(first)) as CommissionEvent);
 }
 
-/** One of everything that can be unfinished. */
+/** Creates one of every kind of unfinished work. */
 async function unfinished() {
   const pending = await pay('pending', { source: 'tok_async' });
   await pay('payer', { source: 'tok_action' });
@@ -99,7 +99,7 @@ async function unfinished() {
   const referrer = await pay('referrer', { metadata: { affiliate: 'aff_7', order: 'o1' } });
   await world.change(change(referrer, 'part', { kind: 'refund', amountMinor: 400 }));
   for (const event of await eventsOf(referrer)) await keepCommission(consumerTools(), event);
-  // Ended, and implies nothing.
+  // These payments and orders have ended, and imply no row.
   await pay('declined', { source: 'tok_declined', reference: 'invoice-8' });
   const captured = await pay('captured', { capture: 'manual' });
   await world.change(change(captured, 'capture', { kind: 'capture', amountMinor: 1000 }));
@@ -107,11 +107,11 @@ async function unfinished() {
   return { pending, stray, refunded, captured, begunAtMs };
 }
 
-describe('after the Registry was restored', () => {
+describe('after a restore of the Registry', () => {
   test('every queue entry and reference that a chain implies is written again', async () => {
     const { stray, refunded, captured, begunAtMs } = await unfinished();
-    // A charge that was answered 202 and is declined since, a hold that was captured and the reference of a declined payment: the next
-    // run or request ends or replaces them.
+    // These rows are outdated: a charge that was answered 202 and then declined, a captured hold, and the reference of
+    // a declined payment. The next run or request removes or replaces them.
     const isOver = (key: string) =>
       key.endsWith(`${stray.paymentId}#${stray.paymentId}`) ||
       key.includes(captured.paymentId) ||
@@ -131,12 +131,12 @@ describe('after the Registry was restored', () => {
         .map(([, row]) => row['claimedAtMs']),
     ).toEqual([begunAtMs - 1_000, begunAtMs]);
     expect(unreadable).toEqual([]);
-    // Ten payments, two orders and their payments.
+    // Ten payments, and two orders with their payments.
     expect(read).toBe(14);
     expect(Object.values(missing).every((count) => count > 0)).toBe(true);
   });
 
-  test('a reference that an ended payment has in the older copy belongs to the payment that took it since', async () => {
+  test('a reference of an ended payment in the older copy belongs to the payment that took it later', async () => {
     const ended = await pay('ended', { source: 'tok_declined', reference: 'invoice-7' });
     const taken = await pay('taken', { reference: 'invoice-7' });
     const [row] = world.store.database.items(TABLES.registry, RegistryRow.reference);
@@ -150,7 +150,7 @@ describe('after the Registry was restored', () => {
     expect(world.taken(again)).toBe(0);
   });
 
-  test('a refund of another user is not called failed, although the processor’s ids of refunds look like ours', async () => {
+  test('a refund by another user is not declared failed, although its processor id looks like ours', async () => {
     const request = await pay('external');
     const charge = world.chargeOf(request);
     const refund = { id: 'ref_abc', object: 'refund', charge, amount: 300, status: 'pending', metadata: {} } as const;
@@ -163,7 +163,7 @@ describe('after the Registry was restored', () => {
     expect([...refunds.values()]).toMatchObject([{ refundId: 'ref_abc', status: 'pending' }]);
   });
 
-  test('a stray hold is voided, and a refund that waits for the bank is looked up', async () => {
+  test('a stray hold is voided, and a refund that is pending at the bank is looked up', async () => {
     const held = await pay('stray-hold', { source: 'tok_async', capture: 'manual' });
     await world.processor.inside.decline(world.chargeOf(held));
     await world.deliver(callback('evt_1', world.chargeOf(held)));
@@ -179,7 +179,7 @@ describe('after the Registry was restored', () => {
     expect(queued()).toEqual(expect.arrayContaining([...was]));
   });
 
-  test('the return of a stray charge whose refund the bank has not ended yet is in its queue again', async () => {
+  test('the return of a stray charge is queued again while its refund is pending at the bank', async () => {
     const stray = await pay('stray-at-bank', { source: 'tok_async' });
     const charge = world.chargeOf(stray);
     await world.processor.inside.decline(charge);
@@ -202,7 +202,7 @@ describe('after the Registry was restored', () => {
     expect(await world.store.chargesToReturn(ALL_DUE)).toEqual([]);
   });
 
-  test('the look at the books after an operator’s decision is queued again, and finds what the decision did not know', async () => {
+  test('the read of the books after an operator’s decision is queued again, and finds a charge that the decision missed', async () => {
     const decided = await pay('decided', { source: 'tok_async' });
     const charge = world.chargeOf(decided);
     await world.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 999 });
@@ -226,7 +226,7 @@ describe('after the Registry was restored', () => {
     expect(keys()).toEqual([]);
   });
 
-  test('an order is opened again whose refund failed before newer transitions of its payment', async () => {
+  test('an order is reopened if its refund failed before newer transitions of its payment', async () => {
     const order = orderRequest('undone', { items: [{ sku: 'sku_none', quantity: 1 }] });
     await world.order(order);
     await world.resolveFor(5);
@@ -246,7 +246,7 @@ describe('after the Registry was restored', () => {
     expect(await world.typesOf(order)).toContain('order.reopened');
   });
 
-  test('a store that does not answer ends the walk, and no payment is left out', async () => {
+  test('a store that does not answer ends the walk, so that no payment is skipped', async () => {
     await pay('held', { capture: 'manual' });
     const { store } = world;
     const away = {
@@ -266,7 +266,7 @@ describe('after the Registry was restored', () => {
     });
   });
 
-  test('what was unfinished ends as it would have', async () => {
+  test('unfinished work ends as it would have without the restore', async () => {
     const { pending, stray, refunded } = await unfinished();
     await lose();
     await rebuild();
@@ -279,7 +279,7 @@ describe('after the Registry was restored', () => {
     expect(world.refundedAtProcessor(refunded)).toBe(300);
   });
 
-  test('rows that exist are left, and a repeated walk adds nothing', async () => {
+  test('existing rows stay unchanged, and a repeated walk adds nothing', async () => {
     await unfinished();
     await rebuild();
     const before = keys();
@@ -288,7 +288,7 @@ describe('after the Registry was restored', () => {
     expect(keys()).toEqual(before);
   });
 
-  test('an interrupted walk goes on where it was', async () => {
+  test('an interrupted walk continues from its last position', async () => {
     await unfinished();
     await lose();
     const reached: QueuesWalk[] = [];
@@ -302,7 +302,7 @@ describe('after the Registry was restored', () => {
   });
 });
 
-test('a commission that was released, or is of another payment of its order, is left', async () => {
+test('a commission that was released, or belongs to another payment of its order, stays unchanged', async () => {
   const metadata = { affiliate: 'aff_7', order: 'o1' };
   const released = await pay('released', { metadata });
   const second = await pay('second', { metadata });
@@ -320,7 +320,7 @@ test('a commission that was released, or is of another payment of its order, is 
   expect(queued()).toEqual(before);
 });
 
-test('a claim whose record was lost is finished by the resolver, and charges once', async () => {
+test('the resolver finishes a claim whose record was lost, and charges once', async () => {
   const request = paymentRequest('lost-record');
   await world.claimThenDie(request, true);
   world.store.deleteRecord(chargeOperation(request.paymentId));
@@ -332,7 +332,7 @@ test('a claim whose record was lost is finished by the resolver, and charges onc
   expect(world.taken(request)).toBe(1);
 });
 
-test('superfluous entries change nothing: neither the books nor what the processor holds', async () => {
+test('superfluous entries change neither the books nor the processor’s charges', async () => {
   await unfinished();
   await rebuild();
   await world.resolveFor(180);

@@ -29,7 +29,7 @@ beforeEach(async () => {
 
 const alarm = (what: string): void => void alarms.push(what);
 
-/** The jobs that look and return, every minute. */
+/** Runs the resolver and the return job once a minute. */
 async function live(minutes: number): Promise<void> {
   const tools = { ...world.tools, alarm };
   for (let minute = 0; minute < minutes; minute += 1) {
@@ -39,7 +39,9 @@ async function live(minutes: number): Promise<void> {
   }
 }
 
-/** Another user of the account removes the metadata of the charge's only refund. @returns the processor's id of it */
+/**
+ * Removes the metadata of the charge's only refund, as another user of the account. @returns the refund's processor id
+ */
 async function removeMetadata(of: string): Promise<string> {
   const { refunds } = await world.processor.inside.read(of);
   await world.processor.inside.correct(of, { refunds: refunds.map((refund) => ({ ...refund, metadata: {} })) });
@@ -61,10 +63,10 @@ async function decideFailed(operationId: OperationId): Promise<void> {
   });
 }
 
-describe('a refund whose answer was lost, and whose metadata are removed,', () => {
+describe('a refund whose answer was lost and whose metadata is removed', () => {
   const refund = () => change(mine, 'r', { kind: 'refund', amountMinor: 300 });
 
-  test('is posted once, although a callback shows it under the id of the processor first', async () => {
+  test('is posted once, although a callback first shows it under the processor’s id', async () => {
     await world.dieAfterChange(refund());
     await removeMetadata(charge);
     await deliver('evt_1', charge);
@@ -89,7 +91,7 @@ describe('a refund whose answer was lost, and whose metadata are removed,', () =
   });
 });
 
-describe('a refund that the processor has accepted, and whose metadata are removed while it is pending,', () => {
+describe('a refund that the processor accepted and whose metadata is removed while it is pending', () => {
   const refund = () => change(mine, 'r', { kind: 'refund', amountMinor: 300 });
 
   async function accepted(): Promise<string> {
@@ -98,7 +100,7 @@ describe('a refund that the processor has accepted, and whose metadata are remov
     return removeMetadata(charge);
   }
 
-  test('is not called “not attempted”: an operator finds out what it was', async () => {
+  test('is not declared “not attempted”: an operator determines its outcome', async () => {
     const refundId = await accepted();
     await live(90);
     expect((await stateOf(mine)).refunds.get(refund().operationId)).toMatchObject({ status: 'pending' });
@@ -123,9 +125,9 @@ describe('a refund that the processor has accepted, and whose metadata are remov
 });
 
 test.each([
-  ['a refund that another user made', 300],
+  ['a refund by another user', 300],
   ['no other refund', 0],
-])('a refund that was never sent is called “not attempted” beside %s', async (_what, foreignMinor) => {
+])('a refund that was never sent is declared “not attempted” in the presence of %s', async (_what, foreignMinor) => {
   const refund = change(mine, 'r', { kind: 'refund', amountMinor: 300 });
   await world.dieBeforeChange(refund);
   if (foreignMinor > 0) {
@@ -140,19 +142,19 @@ test.each([
   });
 });
 
-test('a refund that succeeded, and whose metadata are removed, is not posted again, and an alarm tells of it', async () => {
+test('a successful refund whose metadata is removed is not posted twice, and an alarm is raised', async () => {
   await world.change(change(mine, 'r', { kind: 'refund', amountMinor: 300 }));
   await removeMetadata(charge);
   await deliver('evt_edit', charge);
   expect((await stateOf(mine)).payment).toMatchObject({ amountRefundedMinor: 300 });
   expect(alarms).toEqual(['contradiction']);
-  // A further refund of the same amount is another one.
+  // A further refund of the same amount is a different one.
   await world.processor.inside.refund(charge, 300);
   await deliver('evt_more', charge);
   expect((await stateOf(mine)).payment).toMatchObject({ amountRefundedMinor: 600 });
 });
 
-test('a refund that only its look-up has shown as pending is not called “not attempted” after its metadata are removed', async () => {
+test('a refund that only its look-up has shown as pending is not declared “not attempted” after its metadata is removed', async () => {
   await world.processor.inside.failNextChange(1, 'tok_async');
   const refund = change(mine, 'r', { kind: 'refund', amountMinor: 300 });
   await world.dieAfterChange(refund);
@@ -163,7 +165,7 @@ test('a refund that only its look-up has shown as pending is not called “not a
   expect(alarms).toEqual(['undecidable']);
 });
 
-describe('the return of a stray charge whose metadata are removed while it is pending', () => {
+describe('the return of a stray charge whose metadata is removed while it is pending', () => {
   let stray: string;
   let refundId: string;
 
@@ -178,7 +180,7 @@ describe('the return of a stray charge whose metadata are removed while it is pe
     expect(alarms.splice(0)).toEqual(['late_success']);
   });
 
-  test.each(['failed', 'succeeded'] as const)('waits for an operator, who ends it: it has %s', async (status) => {
+  test.each(['failed', 'succeeded'] as const)('waits for an operator, who ends it after it has %s', async (status) => {
     await world.processor.inside.endRefund(refundId, status);
     await deliver('evt_ended', stray);
     await live(DAY_MINUTES);

@@ -10,7 +10,7 @@ import { World } from '../world/world.ts';
 const MINUTE_MS = 60_000;
 const LATE = 'late@example.com';
 
-/** Charged, answered 202, and its callback is lost. */
+/** Creates a charged payment that was answered 202 and whose callback is lost. */
 async function lostCallback(harness: World) {
   const request = paymentRequest('lost');
   const blind = {
@@ -25,7 +25,7 @@ async function lostCallback(harness: World) {
   return request;
 }
 
-test('many payments that take days, and fill every run, do not prevent the outcome of a later one', async () => {
+test('many payments that take days and fill every run do not block the outcome of a later one', async () => {
   const harness = new World();
   for (let each = 0; each < 120; each += 1) await harness.pay(paymentRequest(`debit-${each}`, { source: 'tok_async' }));
   const lost = await lostCallback(harness);
@@ -44,7 +44,7 @@ test('many payments that take days, and fill every run, do not prevent the outco
   expect((await harness.chain(lost)).state.payment.status).toBe('succeeded');
 });
 
-test('no outcome is asked for after the deadline of the run', async () => {
+test('no outcome is requested after the deadline of the run', async () => {
   const harness = new World();
   const lost = await lostCallback(harness);
   const deadlineMs = harness.clock.nowMs();
@@ -53,7 +53,7 @@ test('no outcome is asked for after the deadline of the run', async () => {
   expect(await resolveInquiries({ ...harness.tools, deadlineMs: deadlineMs + 1 })).toMatchObject({ finished: 1 });
 });
 
-test('orders whose e-mail is delayed for days, and fill every run, do not prevent a later one from being settled', async () => {
+test('orders whose e-mail is delayed for days and that fill every run do not block a later one', async () => {
   const harness = new World();
   const timeout = () => new AmbiguousError('postmark_timeout', 'no');
   const mailer = {
@@ -74,7 +74,7 @@ test('orders whose e-mail is delayed for days, and fill every run, do not preven
   expect((await harness.read(late)).email.status).toBe('sent');
 });
 
-test('a queue that cannot be read is reported, and does not block the following queues', async () => {
+test('an unreadable queue is reported, and does not block the following queues', async () => {
   const harness = new World();
   const lost = await lostCallback(harness);
   const onResolved: unknown[] = [];

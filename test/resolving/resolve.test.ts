@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 
 describe('a stray charge', () => {
-  /** A payment that has failed and whose charge succeeded later. */
+  /** Creates a failed payment whose charge succeeded later. */
   async function lateSuccess(key: string) {
     const request = paymentRequest(key, { source: 'tok_async' });
     await harness.pay(request);
@@ -52,7 +52,7 @@ describe('a stray charge', () => {
     ['tok_timeout_charged', 'after it took effect'],
     ['tok_timeout_not_charged', 'before it took effect'],
     ['tok_flaky', 'with an error'],
-  ])('is refunded once when the processor breaks off %s (%s)', async (source) => {
+  ])('is refunded once if the processor fails %s (%s)', async (source) => {
     const { request } = await lateSuccess(source);
     await harness.processor.inside.failNextChange(1, source);
     await harness.returnCharges();
@@ -62,7 +62,7 @@ describe('a stray charge', () => {
     expect((await harness.typesOf(request)).filter((type) => type === 'refund.completed')).toHaveLength(1);
   });
 
-  test('whose return the bank fails is returned again under another key, three times, and then left to an operator', async () => {
+  test('is returned again under another key if the bank fails its return, three times, and is then left to an operator', async () => {
     const { request, charge } = await lateSuccess('slow');
     const refunds = () => harness.processor.charges(request.paymentId)[0]?.refunds ?? [];
     for (const attempt of [1, 2, 3]) {
@@ -79,7 +79,7 @@ describe('a stray charge', () => {
     expect(await harness.store.chargesToReturn(ALL_DUE)).toEqual([]);
   });
 
-  /** A payment that has failed and whose hold was authorized later. */
+  /** Creates a failed payment whose hold was authorized later. */
   async function lateHold() {
     const request = paymentRequest('late-hold', { source: 'tok_async', capture: 'manual' });
     await harness.pay(request);
@@ -97,7 +97,7 @@ describe('a stray charge', () => {
     expect(harness.processor.charges(request.paymentId)[0]?.status).toBe('voided');
   });
 
-  test('that was declined or voided and is authorized again is voided again', async () => {
+  test('is voided again if it was declined or voided and is authorized a second time', async () => {
     const { request, charge } = await lateHold();
     for (const status of ['declined', 'voided'] as const) {
       await harness.processor.inside.correct(charge, { status });
@@ -112,7 +112,7 @@ describe('a stray charge', () => {
     expect(await harness.typesOf(request)).toHaveLength(4);
   });
 
-  test('that is captured before its void is refunded, also when the callback is late', async () => {
+  test('is refunded if it is captured before its void, also if the callback is late', async () => {
     const { request, charge } = await lateHold();
     await harness.processor.inside.capture(charge);
     expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
@@ -124,7 +124,7 @@ describe('a stray charge', () => {
     expect((await harness.typesOf(request)).filter((type) => type === 'payment.late_success')).toHaveLength(2);
   });
 
-  test('raises the same alarm when the run finds its capture as when a callback does', async () => {
+  test('raises the same alarm whether the run or a callback finds its capture', async () => {
     const { charge } = await lateHold();
     await harness.processor.inside.capture(charge);
     const alarms: string[] = [];
@@ -133,7 +133,7 @@ describe('a stray charge', () => {
     expect(await harness.deliver(callback('h_3', charge))).toMatchObject({ transitions: [] });
   });
 
-  test('stays queued when its hold is closed after a callback queued it as a refund', async () => {
+  test('stays queued if its hold is closed after a callback queued it for a refund', async () => {
     const { request, charge } = await lateHold();
     const [hold] = await harness.store.chargesToReturn(ALL_DUE);
     await harness.processor.inside.capture(charge);
@@ -143,7 +143,7 @@ describe('a stray charge', () => {
     expect(harness.refundedAtProcessor(request)).toBe(1000);
   });
 
-  test('is refunded under another key than that of its refused void', async () => {
+  test('is refunded under a different key than its refused void', async () => {
     const { request, charge } = await lateHold();
     await harness.processor.inside.failNextChange(1, 'tok_declined');
     expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
@@ -157,7 +157,7 @@ describe('a stray charge', () => {
 });
 
 describe('the resolver', () => {
-  test('finishes a payment whose owner crashed, with the answer that its caller gets', async () => {
+  test('finishes a payment whose owner crashed, with the answer that its caller receives', async () => {
     const request = paymentRequest('dead');
     await harness.claimThenDie(request, true);
     expect(await harness.resolveClaims()).toEqual({ finished: 0, waiting: 0, undecidable: 0, failed: 0 });
@@ -244,7 +244,7 @@ describe('the resolver', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('asks an operator once about a refund of a charge that the processor does not know; the decision frees the amount', async () => {
+  test('asks an operator once about a refund of a charge that the processor does not know, and the decision frees the amount', async () => {
     const request = paymentRequest('unknown', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -284,7 +284,7 @@ describe('the resolver', () => {
   });
 
   test.each(['tok_async', 'tok_action'])(
-    'looks again at another charge of a payment that a look shows without a result: %s',
+    'continues to look up another charge of a payment that a read shows without a result: %s',
     async (source) => {
       const request = paymentRequest(`beside-${source}`, { source });
       const { paymentId } = request;
@@ -318,7 +318,7 @@ describe('the resolver', () => {
     },
   );
 
-  test('waits for a processor that is away for hours, and reports no failure', async () => {
+  test('waits for a processor that is unavailable for hours, and reports no failure', async () => {
     const request = paymentRequest('away');
     let asked = 0;
     const no = () => {
@@ -331,7 +331,7 @@ describe('the resolver', () => {
     harness.clock.advance(3 * 60 * 60_000);
     const books = [away];
     asked = 0;
-    // After an hour it looks every quarter of an hour.
+    // After an hour, the resolver reads once in 15 minutes.
     const counts = { finished: 0, waiting: 0, undecidable: 0, failed: 0 };
     for (let minute = 0; minute < 30; minute += 1) {
       harness.clock.advance(60_000);
@@ -343,7 +343,7 @@ describe('the resolver', () => {
     expect(harness.reported).toEqual([]);
   });
 
-  test('sends a charge again with the return URL of its payment', async () => {
+  test('repeats a charge with the return URL of its payment', async () => {
     const returnUrl = 'https://shop.example/done';
     const request = paymentRequest('back', { returnUrl });
     const silent = {
@@ -363,7 +363,7 @@ describe('the resolver', () => {
     expect(sent).toEqual([returnUrl]);
   });
 
-  test('does not charge an old checkout: proven absent, it fails', async () => {
+  test('does not charge an old checkout, which fails after it is proven absent', async () => {
     const request = paymentRequest('long-ago');
     const silent = {
       ...harness.processor,
@@ -381,7 +381,7 @@ describe('the resolver', () => {
     expect(harness.processor.charges(request.paymentId)).toEqual([]);
   });
 
-  test('does not give up a payment that a processor has accepted but cannot look up', async () => {
+  test('does not abandon a payment that a processor has accepted but cannot look up', async () => {
     const abilities = { lookup: { kind: 'none' } as const, keyRetentionMs: 86_400_000 };
     const processor = createSandboxInProcess({ clock: harness.clock, abilities });
     const request = paymentRequest('accepted', { source: 'tok_async' });
@@ -397,10 +397,10 @@ describe('the resolver', () => {
   });
 
   test.each([
-    ['finds it by key', {}],
-    ['cannot look it up', { abilities: { lookup: { kind: 'none' } as const, keyRetentionMs: 86_400_000 } }],
+    ['finds the charge by key', {}],
+    ['cannot look the charge up', { abilities: { lookup: { kind: 'none' } as const, keyRetentionMs: 86_400_000 } }],
   ])(
-    'ends with a charge that was voided while it was pending, although no callback told: the processor %s',
+    'ends with a charge that was voided while it was pending and had no callback, at a processor that %s',
     async (_how, options) => {
       const world = new World(options);
       const request = paymentRequest('voided', { source: 'tok_async' });
@@ -436,7 +436,7 @@ describe('the resolver', () => {
       }
     }
 
-    test('finds the approval within 15 minutes, and then stops looking', async () => {
+    test('finds the approval within 15 minutes, and then stops its look-ups', async () => {
       const request = paymentRequest('approved', { source: 'tok_action' });
       expect(await harness.pay(request)).toMatchObject({ answer: { status: 202 } });
       await lookFor(QUARTER);
@@ -471,7 +471,7 @@ describe('the resolver', () => {
     });
   });
 
-  test('is not blocked by a processor that is unavailable', async () => {
+  test('is not blocked by an unavailable processor', async () => {
     const request = paymentRequest('unreachable', { source: 'tok_async' });
     await harness.pay(request);
     await harness.processor.inside.goDown();

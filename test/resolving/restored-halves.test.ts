@@ -12,13 +12,13 @@ import { TABLES } from '../world/tables.ts';
 import { HISTORIES } from './restored-histories.ts';
 import { type Cut, type HistoryStep, RestoredWorld, type Transaction } from './restored-world.ts';
 
-/** Whether the client repeats its request after the restore, or only the jobs go on. */
+/** The actor after the restore: the client repeats its request, or only the jobs run. */
 type Next = 'repeated' | 'left';
 
 /**
- * Plays a history until its tables are lost, restores and recovers them, lets the jobs work, and repeats what was not answered.
+ * Runs a history until its tables are lost, restores and recovers them, runs the jobs, and repeats unanswered requests.
  *
- * @returns what does not end
+ * @returns the violations that remain
  */
 async function playRestored(history: readonly HistoryStep[], cut: Cut, next: Next): Promise<readonly string[]> {
   globalThis.spendCases?.(1);
@@ -42,7 +42,7 @@ async function playRestored(history: readonly HistoryStep[], cut: Cut, next: Nex
   return found;
 }
 
-/** Every choice of the rows but the whole transaction. */
+/** Returns every subset of the rows, except the complete transaction. */
 function choicesOf({ rows }: Transaction): readonly (readonly number[])[] {
   return Array.from({ length: 2 ** rows.length - 1 }, (_, bits) =>
     rows.flatMap((_row, place) => ((bits >> place) & 1 ? [place] : [])),
@@ -56,25 +56,28 @@ async function transactionsOf(history: readonly HistoryStep[]): Promise<readonly
 }
 
 describe('tables that were restored to a moment within a transaction', () => {
-  test.each(Object.entries(HISTORIES))('%s: all ends, whichever rows are there', async (_name, history) => {
-    const transactions = await transactionsOf(history);
-    const cases = transactions.flatMap((transaction, place) =>
-      choicesOf(transaction).flatMap((kept) =>
-        (['repeated', 'left'] as const).map((next) => ({ cut: { transaction: place, kept }, next })),
-      ),
-    );
-    const found: string[] = [];
-    for (const { cut, next } of sliceOf(cases, 37)) {
-      const rows = transactions[cut.transaction]?.rows ?? [];
-      const copied = rows.map((row, place) => (cut.kept.includes(place) ? row : `no ${row}`));
-      const failures = await playRestored(history, cut, next).catch((error: Error) => [String(error.stack)]);
-      found.push(...new Set(failures.map((what) => `${cut.transaction}: ${copied.join(', ')}, ${next}: ${what}`)));
-    }
-    expect(found).toEqual([]);
-  });
+  test.each(Object.entries(HISTORIES))(
+    '%s: all work ends, whichever rows the copy contains',
+    async (_name, history) => {
+      const transactions = await transactionsOf(history);
+      const cases = transactions.flatMap((transaction, place) =>
+        choicesOf(transaction).flatMap((kept) =>
+          (['repeated', 'left'] as const).map((next) => ({ cut: { transaction: place, kept }, next })),
+        ),
+      );
+      const found: string[] = [];
+      for (const { cut, next } of sliceOf(cases, 37)) {
+        const rows = transactions[cut.transaction]?.rows ?? [];
+        const copied = rows.map((row, place) => (cut.kept.includes(place) ? row : `no ${row}`));
+        const failures = await playRestored(history, cut, next).catch((error: Error) => [String(error.stack)]);
+        found.push(...new Set(failures.map((what) => `${cut.transaction}: ${copied.join(', ')}, ${next}: ${what}`)));
+      }
+      expect(found).toEqual([]);
+    },
+  );
 });
 
-/** Plays a history until its tables are lost. Of the transaction, the copy has only the rows of these names. */
+/** Runs a history until its tables are lost. Of the transaction, the copy contains only the rows with these names. */
 async function restored(history: keyof typeof HISTORIES, transaction: number, has: readonly string[]) {
   const steps = HISTORIES[history] ?? [];
   const rows = (await transactionsOf(steps))[transaction]?.rows ?? [];
@@ -90,7 +93,7 @@ describe('before the recovery', () => {
     ['a payment', 0, 'pay'],
     ['a refund', 2, 'ref'],
     ['an order', 0, 'ord'],
-  ])('a claim without what it began is left, and its key is answered 503: %s', async (history, transaction, row) => {
+  ])('a claim without its transition is left, and its key is answered 503: %s', async (history, transaction, row) => {
     const { world, last } = await restored(history, transaction, [row]);
     world.adopt();
     const sent = world.inside.sent.length;
@@ -101,15 +104,15 @@ describe('before the recovery', () => {
     expect(world.world.store.openClaims()).toBe(1);
   });
 
-  test('a look whose record has no transition is made again', async () => {
-    const { world } = await restored('a look at a payment', 2, ['inq']);
+  test('a read whose record has no transition is repeated', async () => {
+    const { world } = await restored('a read of a payment', 2, ['inq']);
     world.adopt();
     await world.work(10);
     expect(world.world.reported).toEqual([]);
     expect((await world.world.chain(world)).state.payment.status).toBe('succeeded');
   });
 
-  test('an orphan that is there again after its adoption is adopted again', async () => {
+  test('an adopted orphan that reappears is adopted again', async () => {
     const { world } = await restored('an orphaned callback, and its adoption', 3, ['ad_']);
     world.adopt();
     await world.work(10);
@@ -121,7 +124,7 @@ describe('before the recovery', () => {
     expect((await world.world.chain(world)).state.strayCharges.size).toBe(1);
   });
 
-  test('entries of queues whose payment was lost are closed by the jobs', async () => {
+  test('the jobs close queue entries whose payment was lost', async () => {
     const { world } = await restored('an orphaned callback, and its adoption', 3, ['ORPHAN']);
     world.adopt();
     const { store, clock } = world.world;
@@ -151,15 +154,18 @@ describe('the recovery', () => {
     ['an order', 0, 'ord', 'claim', 201],
     ['a correction', 2, 'cor', 'effect', 201],
     ['an approved correction', 3, 'apr', 'effect', 200],
-  ])('names the key of %s, whose request is then a first request', async (history, transaction, row, kind, status) => {
-    const { world, last } = await restored(history, transaction, [row]);
-    const lost = await world.recover();
-    expect(lost).toMatchObject([{ operationId: expect.stringMatching(`^${row}_`), kind }]);
-    expect(await last.act(world)).toMatchObject({ status });
-    expect(await world.recover()).toEqual([]);
-  });
+  ])(
+    'reports the key of %s, whose request is then a first request',
+    async (history, transaction, row, kind, status) => {
+      const { world, last } = await restored(history, transaction, [row]);
+      const lost = await world.recover();
+      expect(lost).toMatchObject([{ operationId: expect.stringMatching(`^${row}_`), kind }]);
+      expect(await last.act(world)).toMatchObject({ status });
+      expect(await world.recover()).toEqual([]);
+    },
+  );
 
-  test('lets an approval wait again whose effect is lost', async () => {
+  test('reopens an approval whose effect is lost', async () => {
     const { world, last } = await restored('an approved correction', 3, ['APPROVALS']);
     const lost = await world.recover();
     expect(lost).toMatchObject([{ operationId: expect.stringMatching(/^apr_/), kind: 'verdict' }]);
@@ -169,7 +175,7 @@ describe('the recovery', () => {
     expect(await world.recover()).toEqual([]);
   });
 
-  test('finds a refund that was made and whose claim is lost in the processor’s books', async () => {
+  test('finds an executed refund whose claim is lost in the processor’s books', async () => {
     const { world } = await restored('a refund', 3, []);
     const { store, processor } = world.world;
     const [refund] = processor.charges(world.paymentId).flatMap(({ refunds }) => refunds);
@@ -196,7 +202,7 @@ describe('the recovery', () => {
     expect(world.world.mailer.outbox).toEqual([]);
   });
 
-  test('names a chain of which a transition is missing', async () => {
+  test('reports a chain with a missing transition', async () => {
     const history = HISTORIES['a callback with several facts'] ?? [];
     const world = new RestoredWorld({ transaction: 2, kept: [0, 2] });
     for (const step of history) if (await world.do(step)) break;

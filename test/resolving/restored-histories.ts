@@ -9,7 +9,7 @@ import { callback, paymentIdFor } from '../payments/payment-fixtures.ts';
 import type { Reply } from '../world/api.ts';
 import type { HistoryStep, RestoredWorld } from './restored-world.ts';
 
-/** Histories that have every kind of transaction of the product. */
+/** Histories that contain every kind of transaction of the product. */
 
 const BEN = { headers: { Authorization: 'Bearer ok_benbenbenbenbenbenbenben00' } };
 const PAYMENT = paymentIdFor('pay', 'ten_desk');
@@ -28,13 +28,13 @@ const asOperator = (what: string, path: (world: RestoredWorld) => string, body: 
     return world.api.write(path(world), what, body(world.paymentId), as);
   });
 
-/** At the payment's charge, if there is one. */
+/** Acts on the payment's charge at the processor, if there is one. */
 const bank = (what: string, act: (inside: RestoredWorld['inside'], charge: string) => Promise<unknown>) =>
   happens(what, async (world) => {
     const [charge] = world.world.processor.charges(world.paymentId);
     if (charge !== undefined) await act(world.inside, charge.chargeId);
   });
-/** Of all charges. The processor delivers a callback again that was not taken. */
+/** Sends callbacks for all charges. The processor resends a callback that was not acknowledged. */
 const callbacks = (id: string) =>
   happens(`callbacks ${id}`, async ({ world, inside }) => {
     for (const { chargeId } of inside.all) await world.deliver(callback(`${id}-${chargeId}`, chargeId));
@@ -51,7 +51,7 @@ const inReview = [
   callbacks('evt_1'),
 ];
 
-/** As the relay publishes them, for the consumer of commissions. */
+/** Sends the payment's events to the commission consumer, as the relay publishes them. */
 const commissions = happens('the consumer of commissions', async ({ world }) => {
   const chain = await readChain(world.store, PAYMENT);
   for (const transition of chain?.transitions ?? []) {
@@ -76,8 +76,8 @@ export const HISTORIES: Readonly<Record<string, readonly HistoryStep[]>> = {
     of('refund', 'refunds', { amount: 300 }),
     works(5),
   ],
-  'a look at a payment': [pays({ source: 'tok_async' }), approved, works(5)],
-  'a look at a payment of a payer': [pays({ source: 'tok_action' }), approved, works(60)],
+  'a read of a payment': [pays({ source: 'tok_async' }), approved, works(5)],
+  'a read of a payment that waited for its payer': [pays({ source: 'tok_action' }), approved, works(60)],
   'a callback': [pays({ source: 'tok_async' }), approved, callbacks('evt_1')],
   'a callback with several facts': [
     pays({ source: 'tok_async' }),

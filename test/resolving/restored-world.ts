@@ -16,23 +16,23 @@ import { Api, type Reply } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
 
 const MINUTE_MS = 60_000;
-/** Functions are stopped while tables are restored. */
+/** Downtime of the functions while tables are restored. Milliseconds. */
 const STOPPED_MS = 10 * MINUTE_MS;
 
 /** One step of a history. */
 export interface HistoryStep {
   readonly what: string;
-  /** A keyed request is repeated by its client. @default it happens once */
+  /** A request with a key, which its client repeats. @default the step happens once */
   readonly isKeyed?: true;
   readonly act: (world: RestoredWorld) => Promise<Reply | undefined | void>;
 }
 
-/** A transaction of a history, as the tables that it writes and the kinds of their rows. */
+/** A transaction of a history, as its tables and the kinds of their rows. */
 export interface Transaction {
   readonly rows: readonly string[];
 }
 
-/** Which rows of which transaction a restored copy has. */
+/** A transaction, and those of its rows that a restored copy contains. */
 export interface Cut {
   readonly transaction: number;
   readonly kept: readonly number[];
@@ -44,12 +44,12 @@ const APPROVALS = { aboveMinor: { EUR: 5_000 }, lifetimeMs: 72 * 60 * MINUTE_MS 
 export class RestoredWorld {
   api: Api;
   readonly transactions: Transaction[] = [];
-  /** Payments that the comparison of the books named, or that the recovery could not read. */
+  /** Payments that the comparison reported, or that the recovery could not read. */
   readonly #named = new Set<string>();
-  /** Payments and orders whose keys the recovery named. */
+  /** Payments and orders whose keys the recovery reported. */
   readonly #lost = new Set<string>();
-  /** What raised an alarm. */
-  readonly #rung = new Set<string>();
+  /** Payments and orders that raised an alarm. */
+  readonly #alarmed = new Set<string>();
   readonly #made = new Map<string, Reply>();
 
   constructor(cut?: Cut) {
@@ -75,14 +75,14 @@ export class RestoredWorld {
     this.api.registerOperator('ok_benbenbenbenbenbenbenben00', { operator: 'Ben Example', role: 'approver' });
   }
 
-  /** The answer to an earlier step. */
+  /** Returns the answer to an earlier step. */
   made(what: string): Reply {
     const reply = this.#made.get(what);
-    if (reply === undefined) throw new Error(`${what} was not answered`);
+    if (reply === undefined) throw new Error(`the step ${what} has no answer`);
     return reply;
   }
 
-  /** The payment of the request under the key `pay`, whether it is answered or not. */
+  /** The payment of the request under the key `pay`, even without an answer. */
   get paymentId(): PaymentId {
     return paymentIdFor('pay', 'ten_desk');
   }
@@ -91,7 +91,7 @@ export class RestoredWorld {
     return this.api.store.database.isCut;
   }
 
-  /** @returns whether the tables were lost during the step */
+  /** Executes a step. @returns true if the tables were lost during the step */
   async do(step: HistoryStep): Promise<boolean> {
     this.world.clock.advance(1_000);
     const reply = await step.act(this).catch((error: unknown) => {
@@ -102,7 +102,7 @@ export class RestoredWorld {
     return false;
   }
 
-  /** Repeats a request until it is answered, as its client does. @returns what is wrong with its answers */
+  /** Repeats a request until it is answered, as its client does. @returns the violations in its answers */
   async repeat(step: HistoryStep): Promise<readonly string[]> {
     let reply = await step.act(this);
     for (let tries = 0; tries < 3 && reply !== undefined && reply !== null && reply.status >= 500; tries += 1) {
@@ -114,7 +114,7 @@ export class RestoredWorld {
     return reply.status < 500 ? [] : [`${step.what} is answered ${reply.status}`];
   }
 
-  /** The restored tables are adopted, and new processes begin. */
+  /** Adopts the restored tables, and starts new processes. */
   adopt(): void {
     this.world.store.database.resume();
     this.api = this.api.with();
@@ -124,7 +124,7 @@ export class RestoredWorld {
     this.world.clock.advance(STOPPED_MS);
   }
 
-  /** The functions stop, and the tables are restored, adopted and recovered. @returns the keys that were named */
+  /** Stops the functions, and restores, adopts and recovers the tables. @returns the reported keys */
   async recover(): Promise<readonly LostOperation[]> {
     this.adopt();
     const { store, clock, basics } = this.world;
@@ -142,7 +142,7 @@ export class RestoredWorld {
     return remnants.lost;
   }
 
-  /** The second half of the recovery. */
+  /** Runs the second half of the recovery. */
   rebuild(): ReturnType<typeof rebuildQueues> {
     const { store, basics } = this.world;
     const { client } = store.database;
@@ -163,10 +163,10 @@ export class RestoredWorld {
     );
   }
 
-  /** The jobs run every minute for so long. */
+  /** Runs the jobs for the given minutes, once in `everyMs`. */
   async work(minutes: number, everyMs = MINUTE_MS): Promise<void> {
     const { world } = this;
-    const alarm = (_what: unknown, about: string) => void this.#rung.add(about);
+    const alarm = (_what: unknown, about: string) => void this.#alarmed.add(about);
     for (let minute = 0; minute < minutes; minute += 1) {
       world.clock.advance(everyMs);
       await world.resolve({ alarm });
@@ -178,7 +178,7 @@ export class RestoredWorld {
     world.reported.push(...errors);
   }
 
-  /** What the jobs report when nothing new happens. */
+  /** Returns errors that the jobs report although nothing new happens. */
   async endless(): Promise<readonly string[]> {
     this.world.reported.length = 0;
     await this.work(3);
@@ -186,35 +186,35 @@ export class RestoredWorld {
     return this.world.reported.map((error) => `a job fails in every run: ${(error as Error).message}`);
   }
 
-  /** The comparisons of the next two days name what differs. */
+  /** Compares the books of two days, and stores the reported payments. */
   async compare(): Promise<void> {
     if (this.inside.all.length === 0) return;
     const comparing = new ReconcileHarness({}, this.world);
     for (const { paymentId } of await comparing.mismatches()) if (paymentId !== undefined) this.#named.add(paymentId);
   }
 
-  /** Where books and processor differ and nobody was told. */
+  /** Returns differences between books and processor that were not reported. */
   async differences(): Promise<readonly string[]> {
     const found: string[] = [];
     for (const charge of this.world.processor.inside.all) {
       const { paymentId, chargeId } = charge;
-      if (paymentId === undefined || this.#named.has(paymentId) || this.#rung.has(paymentId)) continue;
+      if (paymentId === undefined || this.#named.has(paymentId) || this.#alarmed.has(paymentId)) continue;
       const chain = await readChain(this.world.store, paymentId);
       if (chain === undefined) {
         if (charge.capturedMinor > 0 && !this.#lost.has(paymentId))
-          found.push(`${chargeId} has no payment, and nobody was told`);
+          found.push(`${chargeId} has no payment, which was not reported`);
         continue;
       }
-      if (!isAsPosted(charge, chain.state)) found.push(`${chargeId} is not as the chain says`);
+      if (!isAsPosted(charge, chain.state)) found.push(`${chargeId} differs from the chain`);
       if (charge.capturedMinor > 0 && moneyOf(chargeId, chain.state) === undefined)
-        found.push(`${chargeId} has money that is not in the books`);
+        found.push(`${chargeId} has money that is not posted`);
       const status = chain.state.payment.status;
       if (status === 'processing' && charge.status !== 'pending') found.push(`${paymentId} stays ${status}`);
     }
     return found;
   }
 
-  /** Operators' effects that were answered, and are not in the chain. */
+  /** Returns a violation if an operator's effect was answered but is not in the chain. */
   async unmade(): Promise<readonly string[]> {
     const effects = [...this.#made].filter(([what]) => /^(?:decision|correction|annotation|approval)$/.test(what));
     if (effects.length === 0) return [];
@@ -222,7 +222,7 @@ export class RestoredWorld {
     const { corrections, decisions, annotations } = chain?.state ?? {};
     const made = [corrections, decisions, annotations].reduce((sum, each) => sum + (each?.size ?? 0), 0);
     const isAnswered = effects.some(([, { status }]) => status === 200 || status === 201);
-    return isAnswered && made === 0 ? ['an effect is answered that was never made'] : [];
+    return isAnswered && made === 0 ? ['an effect was answered but never made'] : [];
   }
 
   left(): readonly string[] {

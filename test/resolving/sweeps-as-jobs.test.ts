@@ -32,7 +32,7 @@ test('a run of the resolver finishes and counts the items of all its queues', as
   expect((await harness.chain(crashed)).state.payment.status).toBe('succeeded');
 });
 
-test('a queue that cannot be read does not block the others', async () => {
+test('an unreadable queue does not block the others', async () => {
   const harness = new World();
   const work = {
     ...observedWork(harness.store, harness.clock, () => undefined),
@@ -43,7 +43,7 @@ test('a queue that cannot be read does not block the others', async () => {
   expect(harness.reported).toHaveLength(1);
 });
 
-test('items after the deadline are left, neither lost nor started', async () => {
+test('items after the deadline are neither lost nor started', async () => {
   const harness = new World();
   for (const name of ['a', 'b', 'c']) {
     const paymentId = paymentIdFor(name);

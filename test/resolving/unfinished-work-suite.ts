@@ -16,7 +16,7 @@ export interface UnfinishedWorkUnderTest {
   readonly work: UnfinishedWork;
 }
 
-/** The contract of every UnfinishedWork. */
+/** Describes the contract of every UnfinishedWork. */
 export function describeUnfinishedWork(name: string, make: () => Promise<UnfinishedWorkUnderTest>): void {
   let made = 0;
   let payments: PaymentStore;
@@ -40,7 +40,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
   ];
 
   describe(`the ${name} queues of unfinished work`, () => {
-    test('show a claim once its lease has ended, until it is completed', async () => {
+    test('show a claim from the end of its lease until it is completed', async () => {
       await claim();
       expect(await stale(leaseExpiresAtMs - 1)).toEqual([]);
       expect(await stale(leaseExpiresAtMs)).toEqual([openRecord(id)]);
@@ -48,7 +48,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await stale(leaseExpiresAtMs)).toEqual([]);
     });
 
-    test('show a released claim once its send window is over, also when the lease of a new owner ended before', async () => {
+    test('show a released claim from the end of its send window, even if a new owner’s lease ended before', async () => {
       await claim();
       await payments.release(chargeOperation(id), ownerToken('owner-a'));
       const windowEndMs = claimedAtMs + SEND_WINDOW_MS;
@@ -61,7 +61,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await stale(lease.leaseExpiresAtMs)).toMatchObject([{ owner: lease.owner, released: false }]);
     });
 
-    test('show a postponed claim from its time on, with its mark', async () => {
+    test('show a postponed claim from its new time on, with its mark', async () => {
       await claim();
       const next = { dueAtMs: leaseExpiresAtMs + 60_000, undecidable: true };
       await work.postponeClaim(openRecord(id), next);
@@ -87,7 +87,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await inquiries()).not.toContainEqual(inquiry);
     });
 
-    /** Queued by an effect, as callbacks and operators' decisions do. */
+    /** Queues an inquiry with an effect, as callbacks and operators' decisions do. */
     const queueInquiry = async (event: string, inquiry: Inquiry): Promise<Inquiry> => {
       const record = {
         operationId: callbackOperation(systemDigest, 'memory', `${inquiry.paymentId}-${event}`),
@@ -99,7 +99,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       return inquiry;
     };
 
-    test('keep the look for the payer when a look at the books is queued and closed', async () => {
+    test('keep the look-up for the payer if a read of the books is queued and closed', async () => {
       const asked = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
       const payer = await queueInquiry('payer', { ...asked, waitsFor: 'payer' });
       const books = await queueInquiry('decided', { ...asked, waitsFor: 'books' });
@@ -110,7 +110,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await inquiries()).toContainEqual(books);
     });
 
-    test('keep a look at the books that was queued again when the earlier one is closed late', async () => {
+    test('keep a read of the books that was queued again if the earlier one is closed late', async () => {
       const first: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs, waitsFor: 'books' };
       await queueInquiry('first', first);
       const second = await queueInquiry('second', { ...first, claimedAtMs: claimedAtMs + 1 });
@@ -121,7 +121,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
     const lookAt = (inquiry: Inquiry, dueAtMs: number, undecidable = false) =>
       work.postponeInquiry(inquiry, { dueAtMs, undecidable });
 
-    test('return what has been due for longest, and nothing that is not due, although few fit into a read', async () => {
+    test('return the longest due entries first, and no entry that is not due, in small pages', async () => {
       const ids = [4, 2, 7, 1, 6, 3, 5].map((dueAtMs) => [dueAtMs, paymentIdFor(`due-${made}-${dueAtMs}`)] as const);
       const asked = new Map<number, Inquiry>();
       for (const [dueAtMs, paymentId] of ids) {
@@ -137,7 +137,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       for (const inquiry of asked.values()) await work.closeInquiry(inquiry);
     });
 
-    test('list an unknown outcome apart from routine looks and from what waits for an operator', async () => {
+    test('list an unknown outcome separately from routine look-ups and from work that waits for an operator', async () => {
       const unknown = await queueInquiry('unknown', { operationId: chargeOperation(id), paymentId: id, claimedAtMs });
       const bank = {
         operationId: storedOperationId(`dp_${id}`),
@@ -158,14 +158,14 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await work.unknownOutcomes(ALL_DUE)).toContainEqual({ ...unknown, undecidable: false });
     });
 
-    test('have no inquiry of a commit that failed its condition', async () => {
+    test('have no inquiry of a commit whose condition failed', async () => {
       const inquiry: Inquiry = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
       const outcome = await payments.commit({ record: completedRecord(id), expects: 'open', inquiry });
       expect(outcome.kind).toBe('fenced');
       expect(await inquiries()).not.toContainEqual(inquiry);
     });
 
-    /** Found by one processor event. */
+    /** Queues a charge to return, found by one processor event. */
     const find = async (event: string, found: Partial<ChargeToReturn> = {}): Promise<ChargeToReturn> => {
       const charge: ChargeToReturn = {
         paymentId: id,
@@ -184,7 +184,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       return charge;
     };
 
-    test('show a charge to return with the effect that found it, until it is closed', async () => {
+    test('show a charge to return from the effect that found it until it is closed', async () => {
       await claim();
       const charge = await find('found');
       expect(await work.chargesToReturn(ALL_DUE)).toContainEqual(charge);
@@ -192,7 +192,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await work.chargesToReturn(ALL_DUE)).not.toContainEqual(charge);
     });
 
-    test('keep a hold that was queued again as a refund when the void is closed late', async () => {
+    test('keep a hold that was queued again for a refund if its void is closed late', async () => {
       await claim();
       const hold = await find('held', { by: 'void' });
       const money = await find('taken', { by: 'refund', foundAtMs: claimedAtMs + 1 });

@@ -12,7 +12,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 const TABLES = { idempotency: 'idempotency', ledger: 'ledger', registry: 'registry' };
 const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
 
-/** A client that returns these rows for one partition of the queue. */
+/** Returns a client that answers these rows for one partition of the queue. */
 function holding(partition: string, items: readonly Record<string, unknown>[]) {
   const client = documentClient();
   const send = async (command: unknown) => {
@@ -23,7 +23,7 @@ function holding(partition: string, items: readonly Record<string, unknown>[]) {
   return Object.assign(client, { send });
 }
 
-test('an orphan that cannot be parsed is reported, and does not block the others', async () => {
+test('an unreadable orphan is reported, and does not block the others', async () => {
   const event = {
     processorName: 'sandbox',
     mode: 'test' as const,
@@ -32,7 +32,7 @@ test('an orphan that cannot be parsed is reported, and does not block the others
     chargeId: 'ch_1',
   };
   const orphan = { operationId: 'op_1', event, reason: 'payment_unknown', receivedAtMs: 1 };
-  const client = holding('QUEUE_ORPHAN#0', [{ operationId: 'op_0', event: 'of a form to come' }, orphan]);
+  const client = holding('QUEUE_ORPHAN#0', [{ operationId: 'op_0', event: 'in an unknown format' }, orphan]);
   const reported: unknown[] = [];
   const store = new DynamoDbStore(client, TABLES, pacing);
   const orphanStore = new DynamoDbEffects(client, TABLES, pacing, store, (error) => reported.push(error));
@@ -40,7 +40,7 @@ test('an orphan that cannot be parsed is reported, and does not block the others
   expect(reported).toMatchObject([{ code: 'row_unreadable' }]);
 });
 
-test('a due webhook that cannot be parsed is reported, and does not block the others', async () => {
+test('an unreadable due webhook is reported, and does not block the others', async () => {
   const due = { task: { kind: 'replay', replayId: 'whr_1' }, sweepAtMs: 1 };
   const unreadable = { pk: 'OF_A_FORM_TO_COME#1', sweepAtMs: 1 };
   const client = holding('0', [unreadable, { pk: 'WEBHOOK_REPLAY#whr_1', sk: 'REPLAY', sweepAtMs: 1 }]);
@@ -50,9 +50,9 @@ test('a due webhook that cannot be parsed is reported, and does not block the ot
   expect(reported).toMatchObject([{ code: 'row_unreadable' }]);
 });
 
-test('an entry of a queue that cannot be parsed is listed as one that needs an operator', async () => {
+test('an unreadable queue entry is listed as waiting for an operator', async () => {
   const inquiry = { operationId: 'pay_1', paymentId: 'pay_1', claimedAtMs: 1 };
-  const client = holding('INQUIRY#3', [{ operationId: 'of a form to come' }, inquiry]);
+  const client = holding('INQUIRY#3', [{ operationId: 'in an unknown format' }, inquiry]);
   const entries = await new DynamoDbQueues(client, TABLES, pacing).page('inquiries', { limit: 9 });
   expect(entries.map(({ entry }) => entry)).toEqual([
     { needsOperator: true },
@@ -63,7 +63,7 @@ test('an entry of a queue that cannot be parsed is listed as one that needs an o
 test.each([
   ['returns', 'RETURN#3', { paymentId: 'pay_1', chargeId: 'ch_1', by: 'refund', foundAtMs: 1 }],
   ['holds', 'HOLD#3', { paymentId: 'pay_1', authorizedAtMs: 1 }],
-] as const)('an entry of %s that is marked is listed as one that needs an operator', async (queue, partition, row) => {
+] as const)('a marked entry of %s is listed as waiting for an operator', async (queue, partition, row) => {
   const client = holding(partition, [{ ...row, undecidable: true }, row]);
   const entries = await new DynamoDbQueues(client, TABLES, pacing).page(queue, { limit: 9 });
   expect(entries.map(({ entry }) => entry.needsOperator)).toEqual([true, false]);
