@@ -76,7 +76,7 @@ describe('an order', () => {
   });
 
   test('creates no credit without a referrer or for a too small amount', async () => {
-    const { referrer: _nobody, ...alone } = orderRequest('alone');
+    const { referrer: _referrer, ...alone } = orderRequest('alone');
     expect(answerOf(await harness.order(alone)).body).toMatchObject({ referral: 'none', referrer: null });
     const small = answerOf(await harness.order(orderRequest('small', { amountMinor: 19 })));
     expect([small.status, small.body['referral']]).toEqual([201, 'none']);
@@ -281,7 +281,7 @@ describe('late failures never undo an order', () => {
   });
 
   test('an unknown referrer is not credited, and the order stays fulfilled', async () => {
-    const request = orderRequest('nobody', { referrer: 'ref_nobody' });
+    const request = orderRequest('unknown-referrer', { referrer: 'ref_nobody' });
     expect(answerOf(await harness.order(request))).toMatchObject({ status: 201, body: { referral: 'failed' } });
     expect(harness.keptMinor(request)).toBe(2_000);
   });

@@ -15,7 +15,7 @@ import { World } from '../world/world.ts';
 import { BIGCOMMERCE_TOKEN, type BigCommerceDouble, LOCATION, serveBigCommerce } from './bigcommerce-double.ts';
 import { orderRequest } from './order-fixtures.ts';
 
-/** Staff notes tell the staff of a BigCommerce store which orders to ship. */
+/** The staff of a BigCommerce store ship orders by their staff notes. */
 
 let world: World;
 let server: BigCommerceDouble;

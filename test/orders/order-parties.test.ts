@@ -86,11 +86,11 @@ describe('the stock', () => {
   });
 
   test('a permanently refused release is dead-lettered, and a refused reservation is not', async () => {
-    await expect(parties.stock.release({ reservationId: 'rsv_nobody', items: [] }, LIMIT)).rejects.toMatchObject({
+    await expect(parties.stock.release({ reservationId: 'rsv_unknown', items: [] }, LIMIT)).rejects.toMatchObject({
       code: 'stock_refused',
     });
     expect(await deadLetters.take(10)).toMatchObject([
-      { deadLetter: { operation: 'reservation.release', payload: { reservationId: 'rsv_nobody' } } },
+      { deadLetter: { operation: 'reservation.release', payload: { reservationId: 'rsv_unknown' } } },
     ]);
     await expect(parties.stock.reserve({ ...reservation(), items: [] }, LIMIT)).rejects.toThrow(TerminalError);
     expect(await deadLetters.take(10)).toEqual([]);

@@ -268,7 +268,7 @@ describe('rivals', () => {
     expect(await harness.answered(request)).toEqual({ ...first, kind: 'replay' });
   });
 
-  test.each(['tok_declined', 'tok_nobody'])(
+  test.each(['tok_declined', 'tok_unknown'])(
     'a refusal is not stored if the owner’s record was deleted, because a rival may have sent (%s)',
     async (source) => {
       const request = paymentRequest('deleted-and-refused', { source });
@@ -351,7 +351,7 @@ describe('a charge without a result that only its owner knows', () => {
    * callback
    */
   const withAnotherCharge = async (source: string) => {
-    const request = paymentRequest(`beside-${source}`, { source });
+    const request = paymentRequest(`other-${source}`, { source });
     const { inside } = harness.processor;
     const store = harness.storeWithRival(async () => {
       const { paymentId } = request;
@@ -363,7 +363,7 @@ describe('a charge without a result that only its owner knows', () => {
     return own?.chargeId ?? 'none';
   };
   const statesOf = (source: string) =>
-    harness.processor.charges(paymentIdFor(`beside-${source}`)).map(({ status, refunds }) => [status, refunds.length]);
+    harness.processor.charges(paymentIdFor(`other-${source}`)).map(({ status, refunds }) => [status, refunds.length]);
 
   test.each(['tok_async', 'tok_action'])(
     'is looked up until it has a result, and late money of %s is returned',

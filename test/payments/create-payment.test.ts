@@ -57,7 +57,7 @@ describe('the answer to a payment request', () => {
   });
 
   test('is final if the processor calls the request invalid, because no money can have moved', async () => {
-    const request = paymentRequest('rejected', { source: 'tok_nobody' });
+    const request = paymentRequest('rejected', { source: 'tok_unknown' });
     expect((await harness.answered(request)).status).toBe(402);
     expect((await harness.answered(request)).kind).toBe('replay');
   });

@@ -238,7 +238,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
       });
 
       test('refuses an unknown source with 400 invalid_source', async () => {
-        const answer = await charge('tok_nobody');
+        const answer = await charge('tok_unknown');
         expect(answer.status).toBe(400);
         expect(errorIn(answer).code).toBe('invalid_source');
         expect(await listed()).toHaveLength(0);

@@ -76,10 +76,10 @@ export function describeProcessor(name: string, open: () => Promise<ProcessorUnd
     });
 
     test('returns a refused request as rejected with its reason, and the processor stores nothing', async () => {
-      const order = freshOrder({ source: 'tok_nobody' });
+      const order = freshOrder({ source: 'tok_unknown' });
       expect(await charge(order)).toEqual({
         kind: 'rejected',
-        failure: { code: 'invalid_source', message: 'There is no source tok_nobody.' },
+        failure: { code: 'invalid_source', message: 'There is no source tok_unknown.' },
       });
       expect(await find(order)).toEqual({ kind: 'absent' });
     });

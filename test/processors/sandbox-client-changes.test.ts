@@ -51,7 +51,7 @@ describe('the sandbox client', () => {
     await client.change(sentBack, LIMIT);
     const harness = sandboxHarness(sandbox.handler);
     await harness.post(`/charges/${chargeId}/refunds`, { amount: 200 });
-    await harness.post(`/charges/${chargeId}/refunds`, { amount: 300, metadata: { operation: 'somebody_else' } });
+    await harness.post(`/charges/${chargeId}/refunds`, { amount: 300, metadata: { operation: 'other_program' } });
     const charge = await createSandboxBooks({ url: server.url, clock: CLOCK }).readCharge(chargeId, LIMIT);
     expect(charge?.refunds.map(({ refundId }) => refundId)).toEqual([
       ours.operationId,
@@ -251,7 +251,7 @@ describe('the sandbox client classifies each answer to a change by its possible 
     });
   });
 
-  test('the look-up reads the charge, and finds the change whoever requested it', async () => {
+  test('the look-up reads the charge, and finds the change of any requester', async () => {
     answers(200, chargeWith({ ...captured, amount_captured: 450 }));
     expect(await find(capture)).toEqual({
       kind: 'applied',

@@ -8,7 +8,7 @@ const METHODS: Readonly<Record<string, string>> = {
   tok_declined: 'pm_card_visa_chargeDeclined',
   tok_action: 'pm_card_authenticationRequired',
   tok_async: 'pm_usBankAccount_success',
-  tok_nobody: 'tok_nobody',
+  tok_unknown: 'tok_unknown',
 };
 
 interface SourceTrouble {

@@ -20,7 +20,7 @@ import { TABLES } from '../world/tables.ts';
 
 const MINUTE_MS = 60_000;
 
-/** Runs the scheduled comparisons on the world's store, processor and clock, with direct access to the processor. */
+/** Runs the scheduled comparisons on a simulated store, processor and clock, with direct access to the processor. */
 export class ReconcileHarness extends Api {
   readonly changes: string[] = [];
   readonly counted: MismatchCounts[] = [];

@@ -200,7 +200,7 @@ test(
 );
 
 test(
-  'an orphaned callback is retried every minute despite many foreign ones, each of which needs few reads',
+  'an orphaned callback is retried every minute despite many foreign ones, which need few reads each',
   async () => {
     const orphan = (chargeId: string, receivedAtMs: number, isForeign = false) => {
       const operationId = callbackOperation(systemDigest, 'memory', chargeId);

@@ -109,7 +109,7 @@ describe('a stray charge with a dispute', () => {
   });
 
   test('is not returned if the callback of the dispute is lost', async () => {
-    const { request, charge } = await succeedsLate('unheard');
+    const { request, charge } = await succeedsLate('unreported');
     await sendCallback(charge);
     await harness.processor.inside.dispute(charge, 1000);
     await live(1);

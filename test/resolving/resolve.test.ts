@@ -286,7 +286,7 @@ describe('the resolver', () => {
   test.each(['tok_async', 'tok_action'])(
     'continues to look up another charge of a payment that a read shows without a result: %s',
     async (source) => {
-      const request = paymentRequest(`beside-${source}`, { source });
+      const request = paymentRequest(`other-${source}`, { source });
       const { paymentId } = request;
       const { inside } = harness.processor;
       const store = harness.storeWithRival(async () => {
