@@ -114,7 +114,7 @@ describe('payment requests over events', () => {
     expect(text).not.toMatch(/OP#(?!pay_)|KEY#|OPERATOR|"ORD#/);
   });
 
-  test('from queues are received one message at a time, with limited concurrency', () => {
+  test('are received one message at a time from queues, with limited concurrency', () => {
     const mappings = Object.values(
       service.findResources('AWS::Lambda::EventSourceMapping', {
         Properties: { FunctionName: { Ref: Match.stringLikeRegexp('^IntakeFunction') } },
@@ -130,7 +130,7 @@ describe('payment requests over events', () => {
       });
   });
 
-  test('from an Amazon MSK topic are read from its beginning, and no batch is discarded', () => {
+  test('are read from the start of an Amazon MSK topic, and no batch is discarded', () => {
     service.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       EventSourceArn: 'arn:aws:kafka:eu-west-1:111122223333:cluster/shop/1',
       Topics: ['payments'],
@@ -160,7 +160,7 @@ describe('payment requests over events', () => {
     ]);
   });
 
-  test('from self-managed brokers are read in the brokers’ network, with user name and password', async () => {
+  test('are read from self-managed brokers in the brokers’ network, with user name and password', async () => {
     const kafka = {
       brokers: ['b1.example:9093', 'b2.example:9093'],
       secret: SECRET,

@@ -70,14 +70,14 @@ describe('the bundles', () => {
     ]);
   });
 
-  test('of selected functions are identical to those of a full build', () => {
+  test('are identical whether all functions or only selected ones are built', () => {
     const one = bundled(['sandbox-processor']);
     expect(readdirSync(one)).toEqual(['sandbox-processor']);
     const [alone, among] = [one, first].map((each) => FileSystem.fingerprint(join(each, 'sandbox-processor')));
     expect(alone).toBe(among);
   });
 
-  test('of unchanged sources have an unchanged hash and are not deployed again', () => {
+  test('have an unchanged hash if their sources are unchanged, so that they are not deployed again', () => {
     const again = whole(FUNCTIONS, { slice: ['api-documents', 'callbacks', 'webhooks'] });
     const second = bundled(again);
     expect(readdirSync(second).sort()).toEqual(again);

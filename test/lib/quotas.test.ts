@@ -46,7 +46,7 @@ describe('the maximum number of senders on the bus', () => {
     expect(bytes).toBeLessThanOrEqual(8_192);
   });
 
-  test('from other accounts keep the policy of the bus within its quota, each with a statement for its own source', async () => {
+  test('keep the policy of the bus within its quota if they are other accounts, each with a statement for its own source', async () => {
     const service = present((await synthesize({ 'payonce:paymentRequests': given })).service);
     const policies = Object.values(service.findResources('AWS::Events::EventBusPolicy')) as {
       readonly Properties: { readonly StatementId: string; readonly Statement: unknown };
@@ -57,7 +57,7 @@ describe('the maximum number of senders on the bus', () => {
     for (let index = 15; index < 30; index += 1) expect(text).toContain(account(index));
   });
 
-  test('with long sources that start alike have separate statements', async () => {
+  test('have separate statements if their long sources start alike', async () => {
     const source = 'com.shop.payments.checkout.of-the-international-department.';
     const two = senders(2, (index) => ({ source: `${source}${index}`, account: account(0) }));
     const service = present((await synthesize({ 'payonce:paymentRequests': two })).service);
@@ -67,7 +67,7 @@ describe('the maximum number of senders on the bus', () => {
     expect(new Set(policies.map(({ Properties }) => Properties.StatementId)).size).toBe(2);
   });
 
-  test('from other accounts are refused if their sources would exceed the size of the bus policy', async () => {
+  test('are refused if they are other accounts and their sources exceed the size of the bus policy', async () => {
     const many = senders(50, (index) => ({ source: `shop-${index}`, account: account(index) }));
     await expect(synthesize({ 'payonce:paymentRequests': many })).rejects.toThrow(
       /payonce:paymentRequests has 50 sources of other accounts.*10240/,

@@ -322,7 +322,7 @@ test('every role has exactly one policy, which this test reads', () => {
 });
 
 describe('all other roles', () => {
-  test('of the service may access no table and no secret', () => {
+  test('may access no table and no secret, if they belong to the service', () => {
     const others = [...roles].filter(
       ([owner]) =>
         ![...ROLES, ...VIEWERS].some(([name]) => name === owner) &&
@@ -332,7 +332,7 @@ describe('all other roles', () => {
     expect(JSON.stringify(others)).not.toMatch(/dynamodb:|secretsmanager:/);
   });
 
-  test('of the sandbox may access only its own table, its signing secret and the secret of its callers', () => {
+  test('may access only the sandbox’s table, its signing secret and its callers’ secret, if they belong to the sandbox', () => {
     const reached = [...sandboxRoles.values()].flat().map(describeStatement);
     expect(reached.filter((line) => /dynamodb:|secretsmanager:/.test(line)).sort()).toEqual([
       'dynamodb:BatchGetItem, dynamodb:ConditionCheckItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query, dynamodb:UpdateItem on Books',

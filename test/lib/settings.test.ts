@@ -53,7 +53,7 @@ describe('settings', () => {
     });
   });
 
-  test('for retention name scopes, each with its hours', () => {
+  test('name scopes for retention, each with its hours', () => {
     expect(settingsOf({ 'payonce:retention': '{"payments":24,"membership":2}' }).retention).toEqual({
       payments: 24,
       membership: 2,
@@ -64,7 +64,7 @@ describe('settings', () => {
     expect(() => settingsOf({ 'payonce:retention': '{"Payments":24}' })).toThrow(/a lower-case name/);
   });
 
-  test('for retention keep records of events for longer than an event can be redelivered', () => {
+  test('keep records of events for longer than an event can be redelivered', () => {
     expect(settingsOf({ 'payonce:retention': { events: 672 } }).retention).toEqual({ events: 672 });
     expect(() => settingsOf({ 'payonce:retention': { events: 671 } })).toThrow(
       'payonce:retention keeps records of events for 671 hours, but an event can be redelivered for 672 hours ' +

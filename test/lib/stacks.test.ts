@@ -406,7 +406,7 @@ describe('every function', () => {
   test.each([
     ['service', service],
     ['sandbox', sandbox],
-  ])('of the %s runs Node 24 on arm64 with a log group that expires', (_name, template) => {
+  ])('runs Node 24 on arm64 in the %s, with a log group that expires', (_name, template) => {
     template.allResourcesProperties('AWS::Lambda::Function', {
       Runtime: 'nodejs24.x',
       Architectures: ['arm64'],

@@ -213,7 +213,7 @@ describe('the inventory of a BigCommerce store', () => {
       ['after the claim', diesAfterBegin, 0],
       ['between the send and the answer', diesBeforeSent, 1],
     ])(
-      'of a process that is killed %s: the order continues, an operator is asked, and the redrive writes one note',
+      'has one note after a process is killed %s: the order continues, an operator is asked, and the redrive writes the note',
       async (_when, dies, sent) => {
         await reserve();
         await expect(note(connect(dies(claims)))).rejects.toBeInstanceOf(Died);

@@ -143,7 +143,7 @@ describe('an order', () => {
     expect(answerOf(outcome).status).toBe(202);
   });
 
-  test('without a payment is canceled only after the last moment at which an owner could begin one', async () => {
+  test('is canceled without a payment only after the last moment at which an owner could begin one', async () => {
     const request = orderRequest('none');
     const unread = {
       ...harness.storeMethods(),
@@ -157,7 +157,7 @@ describe('an order', () => {
     expect(await harness.read(request)).toMatchObject({ status: 'canceled', failure: { code: 'not_attempted' } });
   });
 
-  test('without a retry before that moment is never charged', async () => {
+  test('is never charged if it is not retried before that moment', async () => {
     const request = orderRequest('left', { source: 'tok_unauthorized' });
     await expect(harness.order(request)).rejects.toMatchObject({ code: 'processor_unauthorized' });
     await harness.resolveFor(20);

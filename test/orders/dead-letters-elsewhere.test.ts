@@ -131,7 +131,7 @@ describe('in a deployment that replaced the sandbox by a real shop and a real ma
   });
 });
 
-test('in a deployment that replaced the real shop by the sandbox, no live-mode order shows its credit as given or its e-mail as sent', async () => {
+test('a deployment that replaced the real shop by the sandbox shows no live-mode order’s credit as given or e-mail as sent', async () => {
   world = new World({ mode: 'live' });
   deadLetters = new MemoryDeadLetterStore(world.clock);
   const request = { ...orderRequest('live-mode'), mode: 'live' as const };

@@ -371,7 +371,7 @@ describe('an order whose payment is refunded or disputed after the order was pai
     expect(await harness.typesOf(request)).not.toContain('order.completed');
   });
 
-  test('while the answers to its e-mail and its credit are lost, is canceled and no longer shows them as pending', async () => {
+  test('is canceled while the answers to its e-mail and its credit are lost, and no longer shows them as pending', async () => {
     const request = orderRequest('lost_answers');
     const lost = new AmbiguousError('injected_ambiguity', 'the answer is lost');
     const { mailer, referrals } = harness.tools;

@@ -95,7 +95,7 @@ describe('an order whose payment an operator has decided', () => {
   test.each([
     ['disputed', (chargeId: string) => harness.processor.inside.dispute(chargeId, 2_000)],
     ['refunded', (chargeId: string) => harness.processor.inside.refund(chargeId, 2_000)],
-  ])('while the processor is unavailable, delivers nothing for money that was %s before', async (_how, goesBack) => {
+  ])('is not delivered while the processor is unavailable if its money was %s before', async (_how, goesBack) => {
     const { request, chargeId } = await inReview('gone');
     await correctAmount(chargeId);
     await goesBack(chargeId);
@@ -147,7 +147,7 @@ describe('an order in review', () => {
     expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
   });
 
-  test('that was reopened is checked for thirty days from then', async () => {
+  test('is checked for thirty days from its reopening', async () => {
     const { request } = await inReview('again');
     await resolveDaily(32);
     const { store, clock } = harness;

@@ -308,7 +308,7 @@ describe('a reversal that fails later', () => {
     expect(later).toMatchObject({ draft: { order: { charge: { attempt: 1, by: 'refund' } } } });
   });
 
-  test('for the fifth time is left to an operator, and is not retried', () => {
+  test('is left to an operator after the fifth failure, and is not retried', () => {
     const { order, step, later } = after(canceled({ attempt: 5, by: 'refund' }));
     const inReview = { do: 'conclude', draft: { order: { status: 'needs_review' } } };
     expect([step, later]).toMatchObject([inReview, inReview]);

@@ -126,7 +126,7 @@ describe('personal data', () => {
     return found.flat();
   }
 
-  test('of a payment and an order is erased by command: no table contains the text, and the chains and amounts remain', async () => {
+  test('is erased from a payment and an order by command: no table contains the text, and the chains and amounts remain', async () => {
     const name = `Ada ${run}`;
     const body = { description: `For ${name}`, metadata: { customer: name }, source: 'tok_ok' };
     const paid = await api.pay({ key: `${run}-erased`, body });

@@ -150,7 +150,7 @@ describe('POST /v1/orders', () => {
     ['a fraction of a cent', { amount: 0.5 }, 'amount'],
     ['an amount above the currency’s maximum', { amount: 99_999_999_999, currency: 'JPY' }, 'amount'],
     ['an unknown currency', { currency: 'XXX' }, 'currency'],
-  ])('with %s is 400, names the field, and leaves the key unused', async (_what, body, param) => {
+  ])('is 400 with %s, names the field, and leaves the key unused', async (_what, body, param) => {
     expect(await api.order('k', body)).toMatchObject({ status: 400, body: { code: 'invalid_request', param } });
     expect((await api.order('k')).status).toBe(201);
   });
@@ -159,7 +159,7 @@ describe('POST /v1/orders', () => {
     ['an unknown field', { coupon: 'x' }, 'unknown_field', 'coupon'],
     ['an unknown field of an item', { items: [{ sku: 's', quantity: 1, price: 1 }] }, 'unknown_field', 'items.0.price'],
     ['a card number', { referrer: '4242424242424242' }, 'card_number_not_allowed', 'referrer'],
-  ])('with %s is 400', async (_what, body, code, param) => {
+  ])('is 400 with %s', async (_what, body, code, param) => {
     expect((await api.order('k', body)).body).toMatchObject({ code, param });
   });
 

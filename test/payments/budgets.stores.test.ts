@@ -274,7 +274,7 @@ describe('an event', () => {
         },
       ],
     ],
-  ])('that %s uses at most 9 write units', async (_what, steps) => {
+  ])('uses at most 9 write units if it %s', async (_what, steps) => {
     const reference = 'order-6736';
     const [first, both] = [
       await projected({ reference, steps: steps.slice(0, 1) }),

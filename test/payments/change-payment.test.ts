@@ -48,7 +48,7 @@ describe('a capture', () => {
     expect(harness.capturedAtProcessor(held)).toBe(captured);
   });
 
-  test('of another amount than requested puts the payment into review instead of failing', async () => {
+  test('goes into review if another amount than requested was captured', async () => {
     await harness.pay(held);
     const processor: typeof harness.processor = {
       ...harness.processor,
@@ -64,14 +64,14 @@ describe('a capture', () => {
     ]);
   });
 
-  test('above the authorized amount is refused, and its key stays usable', async () => {
+  test('is refused above the authorized amount, and its key stays usable', async () => {
     await harness.pay(held);
     const much = change(held, 'k', { kind: 'capture', amountMinor: 1001 });
     expect(await harness.change(much)).toEqual({ kind: 'refused', refusal: { kind: 'exceeds', leftMinor: 1000 } });
     expect(statusOf(await harness.change(change(held, 'k', { kind: 'capture' })))).toBe(200);
   });
 
-  test('of a payment that is not authorized is refused', async () => {
+  test('is refused for a payment that is not authorized', async () => {
     await harness.pay(taken);
     expect(await harness.change(change(taken, 'k', { kind: 'capture' }))).toEqual({
       kind: 'refused',
@@ -79,7 +79,7 @@ describe('a capture', () => {
     });
   });
 
-  test('and a concurrent cancellation have one winner', async () => {
+  test('has one winner if a cancellation is concurrent', async () => {
     await harness.pay(held);
     const outcomes = await Promise.all([
       harness.change(change(held, 'capture', { kind: 'capture' })),
@@ -119,7 +119,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('of the remaining amount takes effect, and further refunds are refused', async () => {
+  test('can take the remaining amount, and further refunds are refused', async () => {
     await harness.change(refund('a', 300));
     expect(bodyOf(await harness.change(refund('b')))).toMatchObject({ amount: 700 });
     expect(await harness.change(refund('c', 1))).toEqual({
@@ -128,14 +128,14 @@ describe('a refund', () => {
     });
   });
 
-  test('of 70 out of 100, requested twice concurrently, succeeds once, and its rival is refused with the remaining amount', async () => {
+  test('succeeds once if 70 of 100 are requested twice concurrently, and its rival is refused with the remaining amount', async () => {
     const outcomes = await Promise.all([harness.change(refund('a', 700)), harness.change(refund('b', 700))]);
     expect(new Set(outcomes.map(statusOf))).toEqual(new Set([201, 'refused']));
     expect(outcomes).toContainEqual({ kind: 'refused', refusal: { kind: 'exceeds', leftMinor: 300 } });
     expect(harness.refundedAtProcessor(taken)).toBe(700);
   });
 
-  test('with another body under the same key is refused, and the stored answer stays unchanged', async () => {
+  test('is refused with another body under the same key, and the stored answer stays unchanged', async () => {
     await harness.change(refund('k', 300));
     expect(await harness.change(refund('k', 301))).toEqual({ kind: 'payload_mismatch' });
   });
@@ -175,7 +175,7 @@ describe('a refund', () => {
     expect(await harness.change(refund('k', 300))).toMatchObject({ kind: 'replay', answer: { status: 202 } });
   });
 
-  test('that took effect after it was declared not attempted is posted, and raises an alarm', async () => {
+  test('is posted if it took effect after it was declared not attempted, and raises an alarm', async () => {
     const silent = {
       ...harness.processor,
       change: () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer')),
@@ -210,7 +210,7 @@ describe('a refund', () => {
     expect((await harness.typesOf(taken)).filter((type) => type === 'refund.completed')).toHaveLength(1);
   });
 
-  test('that was answered 202 keeps this answer under its key, even if its record is deleted', async () => {
+  test('keeps its 202 answer under its key, even if its record is deleted', async () => {
     await harness.processor.inside.failNextChange(1, 'tok_async'); // A bank transfer, which takes weeks.
     expect(statusOf(await harness.change(refund('k', 300)))).toBe(202);
     const { operationId } = refund('k');
@@ -229,7 +229,7 @@ describe('a refund', () => {
     expect((await harness.chain(taken)).state.payment.amountRefundedMinor).toBe(300);
   });
 
-  test('without its record is resumed by the same request only', async () => {
+  test('is resumed without its record by the same request only', async () => {
     await harness.dieAfterChange(refund('k', 300));
     harness.store.deleteRecord(refund('k').operationId);
     const reasoned = change(taken, 'k', { kind: 'refund', amountMinor: 300, reason: 'another' });
@@ -240,7 +240,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('without its record and its reason is compared without the reason', async () => {
+  test('is compared without the reason if its record and its reason are lost', async () => {
     const reasoned = (reason: string, amountMinor = 300) => change(taken, 'k', { kind: 'refund', amountMinor, reason });
     await harness.dieAfterChange(reasoned('Returned by Ada'));
     harness.store.deleteRecord(refund('k').operationId);
@@ -253,13 +253,13 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('without its record is not executed again under its key if it was answered', async () => {
+  test('is not executed again under its key after its answer, even without its record', async () => {
     await harness.change(refund('k', 300));
     harness.store.deleteRecord(refund('k').operationId);
     expect(await harness.change(refund('k', 300))).toMatchObject({ kind: 'key_expired' });
   });
 
-  test('without its record is only looked up after sixteen minutes, never sent', async () => {
+  test('is only looked up after sixteen minutes without its record, never sent', async () => {
     await harness.dieBeforeChange(refund('k', 300));
     harness.store.deleteRecord(refund('k').operationId);
     harness.clock.advance(16 * 60_000);
@@ -267,7 +267,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(0);
   });
 
-  test('without its record does not store a refusal by the processor', async () => {
+  test('does not store a refusal by the processor without its record', async () => {
     await harness.processor.inside.failNextChange(9, 'tok_declined');
     const deleting = {
       change: async (...call: Parameters<typeof harness.processor.change>) => {
@@ -350,7 +350,7 @@ describe('a refund', () => {
     expect(statusOf(await harness.change(refund('new', 300)))).toBe(201);
   });
 
-  test('of another tenant’s payment is not found', async () => {
+  test('is not found for another tenant’s payment', async () => {
     const foreign: ChangePayment = { ...refund('k', 1), tenantId: 'ten_other' as ChangePayment['tenantId'] };
     expect(await harness.change(foreign)).toEqual({ kind: 'not_found' });
     expect(await harness.change({ ...refund('k', 1), mode: 'live' })).toEqual({ kind: 'not_found' });

@@ -56,7 +56,7 @@ describe('a deploy that changes the processor while a claim is open', () => {
 });
 
 describe('a lost record', () => {
-  test('that its owner restores during a rival’s look-up lets the rival replay', async () => {
+  test('is restored by its owner during a rival’s look-up, and the rival replays', async () => {
     const request = paymentRequest('brought-back');
     const { promise: rivalLooks, resolve: looking } = Promise.withResolvers<void>();
     const { promise: ownerIsDone, resolve: done } = Promise.withResolvers<void>();

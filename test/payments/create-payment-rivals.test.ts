@@ -28,7 +28,7 @@ beforeEach(() => {
 
 describe('a crashed owner', () => {
   test.each([true, false])(
-    'that charged (%s): after the lease, the next owner determines the outcome',
+    'has charged or not (%s): after the lease, the next owner determines the outcome',
     async (charged) => {
       const request = paymentRequest(`died-${charged}`);
       await harness.claimThenDie(request, charged);
@@ -38,7 +38,7 @@ describe('a crashed owner', () => {
     },
   );
 
-  test('that charged at a processor without look-up: sending again with the same key determines the outcome', async () => {
+  test('is followed by an owner that sends again with the same key, if the processor has no look-up', async () => {
     harness = new World({ abilities: NO_LOOKUP });
     const request = paymentRequest('died-no-lookup');
     await harness.claimThenDie(request, true);
@@ -47,7 +47,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('whose client retries after sixteen minutes: the charge is looked up, never sent', async () => {
+  test('is followed by a look-up, never by a send, if its client retries after sixteen minutes', async () => {
     const request = paymentRequest('died-late');
     await harness.claimThenDie(request, false);
     harness.clock.advance(16 * MINUTE);
@@ -56,7 +56,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.charges(request.paymentId)).toEqual([]);
   });
 
-  test('whose client retries after an hour: the charge is proven absent, and reported as not attempted', async () => {
+  test('is reported as not attempted if its client retries after an hour and the charge is proven absent', async () => {
     const request = paymentRequest('died-absent');
     await harness.claimThenDie(request, false);
     harness.clock.advance(60 * MINUTE);
@@ -65,14 +65,14 @@ describe('a crashed owner', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.failed']);
   });
 
-  test('whose client retries after an hour: an existing charge is found', async () => {
+  test('leaves a charge that a retry after an hour finds', async () => {
     const request = paymentRequest('died-present');
     await harness.claimThenDie(request, true);
     harness.clock.advance(60 * MINUTE);
     expect((await harness.answered(request)).status).toBe(201);
   });
 
-  test('whose charge has no conclusive look-up: an operator decides', async () => {
+  test('leaves the decision to an operator if no look-up is conclusive', async () => {
     harness = new World({ abilities: NO_LOOKUP });
     const request = paymentRequest('died-undecidable');
     await harness.claimThenDie(request, true);
@@ -82,7 +82,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.sends(request.paymentId)).toBe(1);
   });
 
-  test('whose record was deleted: the payment itself is taken over', async () => {
+  test('is replaced by an owner of the payment itself if its record was deleted', async () => {
     const request = paymentRequest('died-deleted');
     await harness.claimThenDie(request, true);
     harness.store.deleteRecord(chargeOperation(request.paymentId));
@@ -90,7 +90,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('whose record was deleted, with a retry after sixteen minutes: the charge is looked up, never sent', async () => {
+  test('is followed by a look-up, never by a send, if its record was deleted and its client retries after sixteen minutes', async () => {
     const request = paymentRequest('died-deleted-late');
     await harness.claimThenDie(request, false);
     harness.store.deleteRecord(chargeOperation(request.paymentId));
@@ -99,7 +99,7 @@ describe('a crashed owner', () => {
     expect(harness.processor.charges(request.paymentId)).toEqual([]);
   });
 
-  test('whose payment has received an outcome: the answer is derived from it, without a call', async () => {
+  test('is answered from the payment’s outcome, if there is one, without a call', async () => {
     const request = paymentRequest('died-known');
     await harness.claimThenDie(request, false);
     const newest = (await harness.store.readPayment(request.paymentId))?.newest;
@@ -124,17 +124,14 @@ describe('a crashed owner', () => {
     ['description', { description: 'Three shirts' }],
     ['metadata', { metadata: { order: '6736' } }],
     ['return_url', { returnUrl: 'https://shop.example/other' }],
-  ])(
-    'whose record was deleted, retried with another %s: it is refused, and the same request is answered',
-    async (_field, changed) => {
-      const notes = { description: 'Two shirts', metadata: { order: '6735' }, reference: 'r-1' };
-      const request = paymentRequest('died-deleted-mismatch', notes);
-      await harness.claimThenDie(request, true);
-      harness.store.deleteRecord(chargeOperation(request.paymentId));
-      expect(await harness.pay({ ...request, ...changed })).toEqual({ kind: 'payload_mismatch' });
-      expect((await harness.answered(request)).status).toBe(201);
-    },
-  );
+  ])('is resumed without its record by the same request, and not by one with another %s', async (_field, changed) => {
+    const notes = { description: 'Two shirts', metadata: { order: '6735' }, reference: 'r-1' };
+    const request = paymentRequest('died-deleted-mismatch', notes);
+    await harness.claimThenDie(request, true);
+    harness.store.deleteRecord(chargeOperation(request.paymentId));
+    expect(await harness.pay({ ...request, ...changed })).toEqual({ kind: 'payload_mismatch' });
+    expect((await harness.answered(request)).status).toBe(201);
+  });
 });
 
 describe('a released claim', () => {
@@ -425,13 +422,13 @@ describe('a reference', () => {
     expect(await harness.pay(withReference('ref-2'))).toEqual({ kind: 'reference_used', paymentId: first.paymentId });
   });
 
-  test('of a payment in progress cannot be reused', async () => {
+  test('cannot be reused while its payment is in progress', async () => {
     const first = withReference('ref-3');
     await harness.claimThenDie(first, true);
     expect(await harness.pay(withReference('ref-4'))).toEqual({ kind: 'reference_used', paymentId: first.paymentId });
   });
 
-  test('of a failed payment can be reused by one payment', async () => {
+  test('can be reused by one payment after its payment has failed', async () => {
     await harness.answered(withReference('ref-5', 'tok_declined'));
     const second = withReference('ref-6');
     expect((await harness.answered(second)).status).toBe(201);

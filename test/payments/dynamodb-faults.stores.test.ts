@@ -181,7 +181,7 @@ describe('a read', () => {
     });
   });
 
-  test('of a missing table is not a retryable fault', async () => {
+  test('fails on a missing table without a retryable fault', async () => {
     const store = new DynamoDbStore(
       documentClient(dynamoDbClient()),
       { ...tables, idempotency: 'no-such-table' },

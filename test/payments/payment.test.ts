@@ -193,7 +193,7 @@ describe('a payment that has ended', () => {
     ['succeeded', false],
     ['processing', false],
     ['needs_review', false],
-  ] as const)('as %s frees its reference: %s', (status, free) => {
+  ] as const)('frees its reference if it is %s: %s', (status, free) => {
     const ended: Payment = { ...created, status };
     expect(freesReference(ended)).toBe(free);
   });
@@ -224,7 +224,7 @@ describe('another charge with the payment’s id', () => {
     expect(when({ kind: 'declined', chargeId: 'ch_9', failure: FAILURE }, given(foreign('authorized')))).toBe('review');
   });
 
-  test('in another currency is posted and returned in that currency', () => {
+  test('is posted and returned in its own currency', () => {
     const dollars: Fact = { ...foreign('captured'), currency: 'USD' } as Fact;
     const refund: Fact = {
       kind: 'refund',
@@ -303,7 +303,7 @@ describe('a fee', () => {
     return decision.kind === 'append' ? decision.draft.postings : [];
   };
 
-  test('in another currency is posted in that currency, with the money or later, and a changed fee by its difference', () => {
+  test('is posted in its own currency, with the money or later, and a changed fee by its difference', () => {
     const succeeded: Fact = { ...SUCCEEDED, feeMinor: 5, ...inDollars(64) };
     expect(legs(given(), succeeded).slice(2)).toEqual([
       ...transfer('fees', 'processor_clearing', 5, 'EUR'),
@@ -347,7 +347,7 @@ describe('a refund', () => {
     expect(given(SUCCEEDED, refund('succeeded')).payment.amountRefundedMinor).toBe(300);
   });
 
-  test('that fails days later returns the money, in its own transition', () => {
+  test('returns the money if it fails days later, in its own transition', () => {
     const state = given(SUCCEEDED, refund('succeeded'), refund('failed'));
     expect(state.payment.amountRefundedMinor).toBe(0);
     expect(when(refund('failed'), given(SUCCEEDED, refund('succeeded')))).toMatchObject({
@@ -357,7 +357,7 @@ describe('a refund', () => {
     expect(when(refund('succeeded'), state)).toBe('review');
   });
 
-  test('with the same amount as another is a second refund', () => {
+  test('is a second refund even if it has the same amount', () => {
     const second = refund('succeeded', { refundId: 're_2' });
     expect(given(SUCCEEDED, refund('succeeded'), second).payment.amountRefundedMinor).toBe(600);
   });
@@ -369,14 +369,14 @@ describe('a refund', () => {
     expect(when(refund('succeeded', changes), given(SUCCEEDED))).toBe('review');
   });
 
-  test('of more than earlier refunds have left is impossible', () => {
+  test('is impossible for more than earlier refunds have left', () => {
     const state = given(SUCCEEDED, refund('succeeded', { refundId: 're_0', amountMinor: 600 }));
     expect(when(refund('succeeded', { amountMinor: 401 }), state)).toBe('review');
     expect(when(refund('succeeded', { amountMinor: 400 }), state)).toMatchObject({ type: 'refund.completed' });
   });
 
   test.each(['not_attempted', 'decided_by_operator'])(
-    'that was abandoned (%s) is posted when the processor reports its success, and an operator is notified',
+    'is posted if the processor reports its success after it was abandoned (%s), and an operator is notified',
     (code) => {
       const givenUp = refund('failed', { failure: { code, message: 'no' } });
       const state = given(SUCCEEDED, refund('pending'), givenUp);
@@ -419,7 +419,7 @@ describe('a dispute', () => {
     expect(when(dispute('lost'), given(SUCCEEDED, dispute('open')))).toMatchObject({ postings: [] });
   });
 
-  test('that is lost and then won on appeal returns the money, and one that is won cannot be lost', () => {
+  test('returns the money if it is lost and then won on appeal, and cannot be lost after it is won', () => {
     const lost = given(SUCCEEDED, dispute('open'), dispute('lost'));
     expect(when(dispute('open'), lost)).toBe('nothing');
     expect(when(dispute('won'), lost)).toMatchObject({
@@ -435,7 +435,7 @@ describe('a dispute', () => {
     expect(when({ ...dispute('lost'), amountMinor: 900 } as Fact, state)).toBe('review');
   });
 
-  test('that is reported only at its end has the same effect', () => {
+  test('has the same effect if only its end is reported', () => {
     expect(when(dispute('lost'), given(SUCCEEDED))).toMatchObject({ type: 'dispute.closed', postings: TAKEN });
     expect(when(dispute('won'), given(SUCCEEDED))).toMatchObject({ type: 'dispute.closed', postings: [] });
     expect(when(dispute('open'), given(SUCCEEDED, dispute('lost')))).toBe('nothing');

@@ -253,7 +253,7 @@ describe('a path', () => {
     if (method !== 'HEAD') expect(reply.body).toMatchObject({ code: 'method_not_allowed' });
   });
 
-  test('with an encoded slash, a double encoding or dots matches no other path', async () => {
+  test('matches no other path with an encoded slash, a double encoding or dots', async () => {
     const { body } = await harness.pay('k-1');
     const id = String(body['id']);
 

@@ -34,7 +34,7 @@ describe('an amount', () => {
     ['an array', '[1000]'],
     ['beyond the maximum of the currency', '1000000000000'],
     ['the largest safe integer', '9007199254740991'],
-  ])('that is %s is refused, naming the field and the allowed values', async (_what, amount) => {
+  ])('is refused if it is %s, naming the field and the allowed values', async (_what, amount) => {
     const reply = await refusing().post(`{"amount":${amount},"currency":"EUR","source":"tok_ok"}`);
 
     expect(reply.status).toBe(400);
@@ -52,7 +52,7 @@ describe('an amount', () => {
   );
 
   test.each(['1000', '1e3', '1E+3', '1000.0', '10000e-1'])(
-    'of 1000 minor units may be written as %s',
+    'may be written as %s for 1000 minor units',
     async (amount) => {
       const reply = await harness.post(`{"amount":${amount},"currency":"EUR","source":"tok_ok"}`);
 
@@ -69,14 +69,14 @@ describe('an amount', () => {
     ['KWD', 999_999_999_999, 201],
     ['KWD', 1_000_000_000_000, 400],
     ['EUR', 1, 201],
-  ])('in %s of %d is answered %d', async (currency, amount, status) => {
+  ])('is judged by its currency: %s %d is answered %d', async (currency, amount, status) => {
     expect((await harness.pay(`k-${currency}-${amount}`, { currency, amount })).status).toBe(status);
   });
 
   test.each([
     ['JPY', '10.00'],
     ['KWD', '1.234'],
-  ])('in %s is not accepted in decimals: %s', async (currency, amount) => {
+  ])('is not accepted in decimals of %s: %s', async (currency, amount) => {
     const reply = await harness.post(`{"amount":${amount},"currency":"${currency}","source":"tok_ok"}`);
 
     // As JSON, 10.00 is the number 10, here ten yen.
@@ -120,7 +120,7 @@ describe('a field', () => {
     expect(reply.body['detail']).toMatch(/ must (?:not )?(?:be|have) /);
   });
 
-  test('of metadata with a too long name is repeated only in `param`', async () => {
+  test('is repeated only in `param` if it is a metadata name that is too long', async () => {
     const name = '<b>'.repeat(20);
     const reply = await refusing().post(
       JSON.stringify({ amount: 1000, currency: 'EUR', source: 'tok_ok', metadata: { [name]: '1' } }),
@@ -131,7 +131,7 @@ describe('a field', () => {
     });
   });
 
-  test('of metadata with an empty name is refused', async () => {
+  test('is refused if its metadata name is empty', async () => {
     expect((await refusing().pay('k-1', { metadata: { '': 'x' } })).body).toMatchObject({ code: 'invalid_request' });
   });
 
@@ -156,7 +156,7 @@ describe('a field', () => {
     'amount ',
     'constructor',
     'toString',
-  ])('that clients may not set is refused with its name: %s', async (field) => {
+  ])('is refused with its name if clients may not set it: %s', async (field) => {
     const reply = await refusing().pay('k-1', { [field]: 'x' });
 
     expect(reply.status).toBe(400);
@@ -194,7 +194,7 @@ describe('a body', () => {
     expect((await store.post('{"amount":1000,"amount":1000}')).body).toMatchObject({ code: 'invalid_json' });
   });
 
-  test('with thousands of short metadata keys is refused because of their number', async () => {
+  test('is refused with thousands of short metadata keys because of their number', async () => {
     const metadata = Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`k${index}`, '']));
 
     expect((await refusing().pay('k-1', { metadata })).body).toMatchObject({ status: 400, param: 'metadata' });
@@ -203,7 +203,7 @@ describe('a body', () => {
   test.each([
     ['a lone surrogate', '"\\ud800"'],
     ['NUL', '"\\u0000"'],
-  ])('with %s is refused', async (_what, literal) => {
+  ])('is refused with %s', async (_what, literal) => {
     const body = `{"amount":1000,"currency":"EUR","source":"tok_ok","description":${literal}}`;
 
     expect((await refusing().post(body)).body).toMatchObject({ status: 400, code: 'invalid_json' });
@@ -218,7 +218,7 @@ describe('a body', () => {
     expect(reply.headers).toMatchObject({ 'Content-Type': 'application/json', 'X-Content-Type-Options': 'nosniff' });
   });
 
-  test('with __proto__ is refused, and changes nothing', async () => {
+  test('is refused with __proto__, and changes nothing', async () => {
     const prototype = '{"__proto__":{"tenant_id":"x"},"amount":1000,"currency":"EUR","source":"tok_ok"}';
     const inMetadata = '{"metadata":{"__proto__":"x"},"amount":1000,"currency":"EUR","source":"tok_ok"}';
 
@@ -309,7 +309,7 @@ describe('a card number or a secret', () => {
 });
 
 describe('a query', () => {
-  test('with unknown parameters is refused', async () => {
+  test('is refused with unknown parameters', async () => {
     const reply = await harness.ask('POST', '/v1/payments?dry_run=true', {
       headers: { 'Content-Type': 'application/json', 'Idempotency-Key': 'k-1' },
       event: { body: '{"amount":1000,"currency":"EUR","source":"tok_ok"}' },
@@ -322,7 +322,7 @@ describe('a query', () => {
     });
   });
 
-  test('with an API key as a name or a value is refused without repeating it', async () => {
+  test('is refused with an API key as a name or a value, without repeating it', async () => {
     for (const query of [`${API_KEY}=1`, `api_key=${API_KEY}`]) {
       const reply = await harness.get(`/v1/payments/pay_${'a'.repeat(32)}?${query}`);
       expect(reply.status).toBe(400);
@@ -353,14 +353,14 @@ describe('a query', () => {
     'limit=0x10',
     'limit=1&limit=2',
     'limit=99999999',
-  ])('with %s is refused with the parameter’s name', async (query) => {
+  ])('is refused with %s, and the parameter is named', async (query) => {
     const reply = await harness.get(`/v1/payments/pay_${'a'.repeat(32)}/transitions?${query}`);
 
     expect(reply.body).toMatchObject({ status: 400, code: 'invalid_request', param: 'limit' });
   });
 
   test.each(['starting_after=-1', 'starting_after=1000000', 'starting_after=x', 'starting_after=%20'])(
-    'with %s is refused with the parameter’s name',
+    'is refused with %s, and the parameter is named',
     async (query) => {
       const reply = await harness.get(`/v1/payments/pay_${'a'.repeat(32)}/transitions?${query}`);
 

@@ -92,7 +92,7 @@ describe('a body', () => {
     ['cancel', { amount: 1 }, 'amount'],
     ['cancel', { reason: 'x' }, 'reason'],
     ['refunds', { payment: 'x' }, 'payment'],
-  ])('of %s with an unknown field is answered 400 with the field’s name: %j', async (step, body, param) => {
+  ])('is answered 400 for %s with an unknown field, which is named: %j', async (step, body, param) => {
     const reply = await harness.change(`${await held()}/${step}`, 'k', body);
     expect([reply.status, reply.body]).toMatchObject([400, { code: 'unknown_field', param }]);
   });
@@ -127,14 +127,14 @@ describe('a payment', () => {
     ['failed', failed, 'refunds', 'payment_not_refundable'],
     ['processing', waiting, 'refunds', 'payment_not_refundable'],
     ['requires_action', asking, 'refunds', 'payment_not_refundable'],
-  ])('that is %s (%j) is answered 409 to %s, with its status', async (status, body, step, code) => {
+  ])('is answered 409 in status %s (%j) on a request for %s, with its status', async (status, body, step, code) => {
     const reply = await harness.change(`${await paid(body)}/${step}`, 'k');
 
     expect([reply.status, reply.body]).toMatchObject([409, { code, payment_status: status }]);
     expect(harness.processor.inside.applied).toEqual([]);
   });
 
-  test('that was canceled can be neither captured, canceled nor refunded, and the refused key stays usable', async () => {
+  test('can be neither captured, canceled nor refunded after its cancellation, and the refused key stays usable', async () => {
     const id = await held();
     expect((await harness.change(`${id}/refunds`, 'k')).body).toMatchObject({ code: 'payment_not_refundable' });
     await harness.change(`${id}/cancel`, 'c');
@@ -252,7 +252,7 @@ describe('another method', () => {
   });
 
   test.each(['/v1/refunds', `/v1/payments/pay_${UNKNOWN}/void`, `/v1/payments/pay_${UNKNOWN}/refunds/x`])(
-    'on an unknown path is answered 404: %s',
+    'is answered 404 on an unknown path: %s',
     async (path) => {
       expect((await harness.ask('POST', path)).status).toBe(404);
     },

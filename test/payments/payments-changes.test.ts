@@ -62,7 +62,7 @@ function withoutRequestId({ status, body }: Reply) {
 }
 
 describe('a capture', () => {
-  test('without a body captures the full amount, and the payment shows it', async () => {
+  test('takes the full amount without a body, and the payment shows it', async () => {
     const id = await held();
     const reply = await harness.change(`${id}/capture`, 'k');
 
@@ -72,7 +72,7 @@ describe('a capture', () => {
     expect(await show(id)).toEqual(reply.body);
   });
 
-  test('of a partial amount captures that amount, which limits refunds', async () => {
+  test('takes a partial amount, which limits refunds', async () => {
     const id = await held();
     expect((await harness.change(`${id}/capture`, 'k', { amount: 400 })).body).toMatchObject({ amount_captured: 400 });
 
@@ -80,7 +80,7 @@ describe('a capture', () => {
     expect([much.status, much.body]).toMatchObject([409, { code: 'amount_exceeds_left', amount_left: 400 }]);
   });
 
-  test('above the authorized amount is answered 409 with that amount, and leaves the key unused', async () => {
+  test('is answered 409 above the authorized amount, which the answer contains, and leaves the key unused', async () => {
     const id = await held();
     const much = await harness.change(`${id}/capture`, 'k', { amount: 1001 });
 
@@ -107,7 +107,7 @@ describe('a cancellation', () => {
   test.each([
     ['its capture', { capture: 'manual' }],
     ['its payer', { source: 'tok_action' }],
-  ])('of a payment that waits for %s cancels it, and frees its reference', async (_what, body) => {
+  ])('cancels a payment that waits for %s, and frees its reference', async (_what, body) => {
     const id = await paid({ ...body, reference: 'order-1' });
     const reply = await harness.change(`${id}/cancel`, 'k');
 
@@ -137,7 +137,7 @@ describe('a cancellation', () => {
 });
 
 describe('a refund', () => {
-  test('without a body refunds the full amount, and the payment and its list show it', async () => {
+  test('returns the full amount without a body, and the payment and its list show it', async () => {
     const id = await paid();
     const reply = await harness.change(`${id}/refunds`, 'k');
 
@@ -160,7 +160,7 @@ describe('a refund', () => {
     ['EUR', 5000, 1],
     ['KWD', 5000, 1],
     ['KWD', 999_999_999_999, 999_999_999_998],
-  ])('of %s uses the currency’s minor units: %d, %d', async (currency, amount, part) => {
+  ])('uses the minor units of %s: %d, %d', async (currency, amount, part) => {
     const id = await paid({ currency, amount });
 
     expect((await harness.change(`${id}/refunds`, 'a', { amount: part })).body).toMatchObject({
@@ -172,7 +172,7 @@ describe('a refund', () => {
     expect(refundedAtProcessor(id)).toBe(amount);
   });
 
-  test('after other refunds, twenty in total, refunds at most the full amount', async () => {
+  test('returns at most the full amount in total, here in twenty refunds', async () => {
     const id = await paid();
     for (let n = 1; n <= 20; n += 1) {
       expect((await harness.change(`${id}/refunds`, `k-${n}`, { amount: 50 })).status).toBe(201);
@@ -187,7 +187,7 @@ describe('a refund', () => {
     expect(refundedAtProcessor(id)).toBe(1000);
   });
 
-  test('sent twenty times concurrently for a tenth each succeeds ten times, and callers that must retry get an answer later', async () => {
+  test('succeeds ten times if it is sent twenty times concurrently for a tenth each, and callers that must retry get an answer later', async () => {
     const id = await paid();
     const ask = (key: string): Promise<Reply> => harness.change(`${id}/refunds`, key, { amount: 100 });
     const settled: number[] = [];
@@ -207,7 +207,7 @@ describe('a refund', () => {
     expect(refundedAtProcessor(id)).toBe(1000);
   });
 
-  test('that was made at the processor is in the list, and counts', async () => {
+  test('is in the list and counts if it was made at the processor', async () => {
     const id = await paid();
     await harness.change(`${id}/refunds`, 'k', { amount: 300, reason: 'Returned' });
     await harness.processor.inside.refund(chargeOf(id), 200);
@@ -310,7 +310,7 @@ describe.each([
     expect((await ask('k')).status).toBeLessThan(300);
   });
 
-  test('under a key of another payment, or of the payment’s creation, is a separate request', async () => {
+  test('is a separate request under a key of another payment, or of the payment’s creation', async () => {
     const other = await (make === held ? held('other') : paid({}, 'other'));
     const replies = [await ask('pay'), await harness.change(`${other}/${step}`, 'pay')];
 
@@ -319,7 +319,7 @@ describe.each([
     expect(harness.processor.inside.applied.map(({ paymentId }) => paymentId)).toEqual([id, other]);
   });
 
-  test('of another tenant’s payment is answered 404, discloses nothing and has no effect', async () => {
+  test('is answered 404 for another tenant’s payment, discloses nothing and has no effect', async () => {
     harness.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
     harness.registerKey('sk_live_0123456789abcdefghijkl', { mode: 'live' });
     const before = await typesOf(id);

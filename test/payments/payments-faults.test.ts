@@ -90,7 +90,7 @@ describe('a bug', () => {
     ['an error', () => new Error('the card tok_secret of Mr Miller')],
     ['a fault that a retry cannot fix', () => new TerminalError('store_refused', 'no table Ledger-1')],
     ['a value that is not an error', () => 'text'],
-  ])('that throws %s is answered 500 without internal details', async (_what, thrown) => {
+  ])('is answered 500 without internal details if it throws %s', async (_what, thrown) => {
     const broken = apiWithClaim(async () => {
       throw thrown();
     });

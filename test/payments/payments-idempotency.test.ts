@@ -213,7 +213,7 @@ describe('a duplicate while the first request runs', () => {
     expect((await running).status).toBe(201);
   });
 
-  test('with Prefer: wait waits for the first request, and replays its answer', async () => {
+  test('waits for the first request with Prefer: wait, and replays its answer', async () => {
     const { first, asked, answer } = heldHarness();
     const running = first.pay('k-1');
     await asked;
@@ -239,7 +239,7 @@ describe('a duplicate while the first request runs', () => {
     expect(harness.processor.charges(String(rival.body['id']))).toHaveLength(1);
   });
 
-  test('with Prefer: wait is answered 409 if the first request takes longer', async () => {
+  test('is answered 409 with Prefer: wait if the first request takes longer', async () => {
     const { first, asked, answer } = heldHarness();
     const running = first.pay('k-1');
     await asked;
@@ -256,13 +256,13 @@ describe('a duplicate while the first request runs', () => {
 });
 
 describe('a repeated key', () => {
-  test('with another body and Prefer: wait is answered 422, as the documents describe', async () => {
+  test('is answered 422 with another body and Prefer: wait, as the documents describe', async () => {
     await harness.pay('k-1');
     const other = await harness.pay('k-1', { amount: 999 }, { headers: { prefer: 'wait=3' } });
     expect(other).toMatchObject({ status: 422, headers: { 'Preference-Applied': 'wait=3' } });
   });
 
-  test('with another body is answered 422, and the stored answer stays unchanged', async () => {
+  test('is answered 422 with another body, and the stored answer stays unchanged', async () => {
     const first = await harness.pay('k-1');
     const other = await harness.pay('k-1', { amount: 2000 });
 
@@ -273,7 +273,7 @@ describe('a repeated key', () => {
     expect(chargesOf(first)).toBe(1);
   });
 
-  test('with an explicit default counts as another body', async () => {
+  test('counts an explicit default as another body', async () => {
     await harness.pay('k-1');
 
     expect((await harness.pay('k-1', { capture: 'automatic' })).status).toBe(422);
@@ -292,7 +292,7 @@ describe('a repeated key', () => {
     expect(chargesOf(first)).toBe(1);
   });
 
-  test('of another tenant is a separate key, and neither tenant sees the other’s payment', async () => {
+  test('is a separate key for another tenant, and neither tenant sees the other’s payment', async () => {
     const theirKey = 'sk_test_zyxwvutsrqponmlkjihgfe';
     harness.registerKey(theirKey, { tenantId: tenantId('ten_other') });
     const asOther = { headers: { Authorization: `Bearer ${theirKey}` } };
@@ -305,7 +305,7 @@ describe('a repeated key', () => {
     expect(theirs.body).toMatchObject({ amount: 2000 });
   });
 
-  test('of another mode is a separate key', async () => {
+  test('is a separate key in another mode', async () => {
     const liveKey = 'sk_live_0123456789abcdefghijkl';
     const live = harness.with({ processor: createSandboxInProcess({ clock: harness.clock, mode: 'live' }) });
     live.registerKey(liveKey, { mode: 'live' });
@@ -325,7 +325,7 @@ describe('a repeated key', () => {
 });
 
 describe('a reference', () => {
-  test('in use is answered 409 with the payment that uses it, and nothing is charged', async () => {
+  test('is answered 409 while another payment uses it, with that payment’s id, and nothing is charged', async () => {
     const first = await harness.pay('k-1', { reference: 'order-1' });
     const second = await harness.pay('k-2', { reference: 'order-1' });
 

@@ -25,7 +25,7 @@ const partsOf = async (what: string) => dataOf(await harness.get(`/v1/payments/$
 const nowSeconds = () => harness.clock.nowMs() / 1000;
 
 describe('a refund', () => {
-  test('that was made at the processor can be read under its shown id, with the time of its recording', async () => {
+  test('can be read under its shown id if it was made at the processor, with the time of its recording', async () => {
     await harness.processor.inside.refund(chargeId, 200);
     await ledger.world.learn(id);
     const recorded = nowSeconds();
@@ -45,7 +45,7 @@ describe('a refund', () => {
     expect(await partsOf('refunds')).toMatchObject([{ status: 'failed', created: recorded }]);
   });
 
-  test('that returns a stray charge can also be read, in the currency of that charge', async () => {
+  test('can also be read if it returns a stray charge, in the currency of that charge', async () => {
     const operationId = `rtn_${id.slice('pay_'.length)}${'a'.repeat(26)}`;
     const stray = { chargeId: 'ch_9', amountMinor: 700, currency: 'USD' };
     await ledger.world.record(id, { kind: 'foreign_charge', status: 'captured', ...stray });

@@ -149,7 +149,7 @@ describe('a payment that no rule matches', () => {
     expect(swapped.inside.sent).toEqual([]);
   });
 
-  test('without any processor, the answer says so', async () => {
+  test('is refused without any processor, and the answer says so', async () => {
     const refused = await new Api({ store, processors: [], choose: routing([], []) }).pay('k');
     expect([refused.status, refused.body['code']]).toEqual([503, 'no_processor_configured']);
   });

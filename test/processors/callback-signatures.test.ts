@@ -228,7 +228,7 @@ describe('the sandbox header', () => {
     ['a time without end', `t=${'9'.repeat(400)},v1=${hex}`],
     ['no time', `v1=${hex}`],
     ['one digit less', `t=${NOW_S},v1=${hex.slice(1)}`],
-  ])('with %s is malformed', async (_what, value) => {
+  ])('is malformed with %s', async (_what, value) => {
     expect(await verdict('sandbox', { 'sandbox-signature': value })).toBe('malformed');
   });
 });
@@ -255,7 +255,7 @@ describe('the Stripe header', () => {
     ['an empty signature', `t=${NOW_S},v1=${hex},v1=`],
     ['no signature', `t=${NOW_S}`],
     ['no time', `v1=${hex}`],
-  ])('with %s is malformed', async (_what, value) => {
+  ])('is malformed with %s', async (_what, value) => {
     expect(await inHeader(value)).toBe('malformed');
   });
 
@@ -307,7 +307,7 @@ describe('the Standard Webhooks headers', () => {
     ['a time that starts with digits', { 'webhook-timestamp': `${NOW_S}x` }],
     ['a time with a fraction', { 'webhook-timestamp': `${NOW_S}.0` }],
     ['a space in the id', { 'webhook-id': `${MSG_ID} ` }],
-  ])('with %s are malformed', async (_what, changes) => {
+  ])('are malformed with %s', async (_what, changes) => {
     expect(await given(changes)).toBe('malformed');
   });
 

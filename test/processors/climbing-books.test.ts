@@ -52,7 +52,7 @@ describe('a read of Stripe by a job', () => {
     expect(asked).toEqual([0, 600, 2_700]);
   });
 
-  test('of a processor that is down for long causes one retry for every five reads, and ten more', async () => {
+  test('causes one retry for every five reads, and ten more, if the processor is down for long', async () => {
     const { books, asked } = booksAnswering({ status: 503 });
     for (let read = 0; read < 100; read += 1) await books.readCharge('pi_1', LIMIT).catch(() => undefined);
     expect(asked.length).toBeLessThanOrEqual(100 * 1.2 + 10);

@@ -59,7 +59,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       test.each([
         ['the whole', AMOUNT],
         ['a part', 500],
-      ])('of %s captures the amount, and the look-up returns the same outcome', async (_what, amountMinor) => {
+      ])('takes %s of the charge, and the look-up returns the same outcome', async (_what, amountMinor) => {
         const { chargeId, toChange, state } = await authorized();
         const order = toChange(captureOf(amountMinor));
         expect(await find(order)).toEqual({ kind: 'absent' });
@@ -80,7 +80,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect((await state()).captured).toBe(500);
       });
 
-      test('above the authorized amount is refused and captures nothing', async () => {
+      test('is refused above the authorized amount, and captures nothing', async () => {
         const { toChange, state } = await authorized();
         const order = toChange(captureOf(AMOUNT + 1));
         expect(await change(order)).toMatchObject({ kind: 'refused', failure: { code: 'amount_too_large' } });
@@ -88,7 +88,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect(await state()).toEqual({ status: 'authorized', captured: 0, refunds: [] });
       });
 
-      test('of a voided charge is refused', async () => {
+      test('is refused for a voided charge', async () => {
         const { toChange } = await authorized();
         await change(toChange(VOID));
         const order = toChange(captureOf(AMOUNT));
@@ -121,13 +121,13 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         },
       );
 
-      test('of a charge that the payer did not approve leaves no hold in its look-up', async () => {
+      test('leaves no hold in the look-up of a charge that the payer did not approve', async () => {
         const { order, chargeId, toChange } = await charged({ source: 'tok_action' });
         await change(toChange(VOID));
         expect(await subject.processor.findCharge(order, LIMIT)).toEqual({ kind: 'pending', chargeId });
       });
 
-      test('of a captured charge is refused', async () => {
+      test('is refused for a captured charge', async () => {
         const { toChange, state } = await charged();
         const order = toChange(VOID);
         expect(await change(order)).toMatchObject({ kind: 'refused', failure: { code: 'charge_not_voidable' } });
@@ -136,7 +136,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
       });
     });
 
-    test('and a concurrent capture: exactly one takes effect', async () => {
+    test('excludes a concurrent capture: exactly one takes effect', async () => {
       const { toChange } = await authorized();
       const outcomes = await Promise.all([change(toChange(captureOf(AMOUNT))), change(toChange(VOID))]);
       expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['applied', 'refused']);
@@ -164,7 +164,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect((await state()).refunds).toEqual([700]);
       });
 
-      test('of the same amount under another key is another refund', async () => {
+      test('is another refund under another key, even if the amount is the same', async () => {
         const { toChange, state } = await charged();
         const [one, other] = [toChange(refundOf(700)), toChange(refundOf(700))];
         await change(one);
@@ -175,7 +175,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect(await find(other)).toMatchObject({ facts: [{ refundId: other.operationId }] });
       });
 
-      test('above the remaining amount is refused, and its key may succeed later with a smaller amount', async () => {
+      test('is refused above the remaining amount, and its key may succeed later with a smaller amount', async () => {
         const { toChange, state } = await charged();
         await change(toChange(refundOf(1_400)));
         const order = toChange(refundOf(600));
@@ -189,7 +189,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect((await state()).refunds).toEqual([1_400, 599]);
       });
 
-      test('of a partial capture is limited to the captured amount', async () => {
+      test('is limited to the captured amount of a partial capture', async () => {
         const { toChange, state } = await authorized();
         await change(toChange(captureOf(500)));
         expect((await change(toChange(refundOf(501)))).kind).toBe('refused');
@@ -197,14 +197,14 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         expect((await state()).refunds).toEqual([500]);
       });
 
-      test('and a concurrent refund that together exceed the charge: exactly one takes effect', async () => {
+      test('excludes a concurrent refund if both exceed the charge: exactly one takes effect', async () => {
         const { toChange, state } = await charged();
         const outcomes = await Promise.all([change(toChange(refundOf(1_400))), change(toChange(refundOf(1_400)))]);
         expect(outcomes.map(({ kind }) => kind).toSorted()).toEqual(['applied', 'refused']);
         expect((await state()).refunds).toEqual([1_400]);
       });
 
-      test('of a charge without captured money is refused', async () => {
+      test('is refused for a charge without captured money', async () => {
         const { toChange } = await authorized();
         expect(await change(toChange(refundOf(1)))).toMatchObject({
           kind: 'refused',
@@ -212,7 +212,7 @@ export function describeChanges(name: string, open: () => Promise<ChangeableProc
         });
       });
 
-      test('of another amount under a known key is unknown, never refused, and refunds nothing', async () => {
+      test('is unknown with another amount under a known key, never refused, and refunds nothing', async () => {
         const { toChange, state } = await charged();
         const order = toChange(refundOf(700));
         await change(order);

@@ -92,7 +92,7 @@ describe('the sandbox client classifies each answer by its possible effect', () 
     });
   });
 
-  test.each(['test', 'live'] as const)('in %s mode, an answer of the other mode is ambiguous', async (mode) => {
+  test.each(['test', 'live'] as const)('an answer of the other mode is ambiguous in %s mode', async (mode) => {
     const access = { url: server.url, clock: CLOCK, mode };
     const [right, wrong] = [true, false].map((isRight) => ({
       ...chargeFor(order),

@@ -89,7 +89,7 @@ describe('a payment in each kind of currency', () => {
     },
   );
 
-  test('that Stripe cannot represent exactly is rejected before anything is sent, and so is a change of such an amount', async () => {
+  test('is rejected before anything is sent if Stripe cannot represent it exactly, and so is a change of such an amount', async () => {
     await using double = await serveStripe();
     const client = createStripeClient({
       apiKey: async () => DOUBLE_KEY,

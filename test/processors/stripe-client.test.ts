@@ -66,7 +66,7 @@ describe('a charge at Stripe', () => {
     });
   });
 
-  test('with manual capture is authorized, even after a capture or a void', async () => {
+  test('is authorized with manual capture, even after a capture or a void', async () => {
     const wanted = order({ capture: 'manual' });
     const outcome = await client.charge(wanted, LIMIT);
     expect(outcome).toMatchObject({ kind: 'authorized' });
@@ -75,7 +75,7 @@ describe('a charge at Stripe', () => {
     expect(await client.findCharge(wanted, LIMIT)).toEqual(outcome);
   });
 
-  test('that the payer must approve has an action URL if a return URL is configured', async () => {
+  test('has an action URL if the payer must approve and a return URL is configured', async () => {
     const returnUrl = 'https://shop.example/back';
     const withReturnUrl = clientAt(double.url, { clock: double.clock, returnUrl });
     const wanted = order({ source: 'pm_card_threeDSecure2Required' });
@@ -91,14 +91,14 @@ describe('a charge at Stripe', () => {
     });
   });
 
-  test('that the payer must approve returns to the payment’s own page, if it has one', async () => {
+  test('returns the payer to the payment’s own page, if the payment has one', async () => {
     const withReturnUrl = clientAt(double.url, { clock: double.clock, returnUrl: 'https://shop.example/default' });
     const returnUrl = 'https://shop.example/order-1';
     await withReturnUrl.charge({ ...order({ source: 'pm_card_threeDSecure2Required' }), returnUrl }, LIMIT);
     expect(double.calls[0]?.params).toMatchObject({ return_url: returnUrl });
   });
 
-  test('that the payer must approve is declined immediately without a return URL, and not left open', async () => {
+  test('is declined immediately if the payer must approve and there is no return URL, and is not left open', async () => {
     const wanted = order({ source: 'pm_card_threeDSecure2Required' });
     const outcome = await client.charge(wanted, LIMIT);
     expect(outcome).toMatchObject({
@@ -109,7 +109,7 @@ describe('a charge at Stripe', () => {
     expect(double.intentsOf(wanted.paymentId)).toMatchObject([{ status: 'requires_payment_method' }]);
   });
 
-  test('by an asynchronous payment method is pending, and is found with its later status', async () => {
+  test('is pending with an asynchronous payment method, and is found with its later status', async () => {
     const wanted = order({ source: 'pm_usBankAccount_success' });
     const outcome = await client.charge(wanted, LIMIT);
     expect(outcome).toMatchObject({ kind: 'pending' });
@@ -125,7 +125,7 @@ describe('a charge at Stripe', () => {
       'pm_card_visa_chargeDeclinedInsufficientFunds',
       { code: 'insufficient_funds', message: 'Your card has insufficient funds.' },
     ],
-  ])('with %s is declined with its reason, and found as declined', async (source, failure) => {
+  ])('is declined with %s and its reason, and found as declined', async (source, failure) => {
     const wanted = order({ source });
     const outcome = await client.charge(wanted, LIMIT);
     expect(outcome).toEqual({ kind: 'declined', chargeId: double.intentsOf(wanted.paymentId)[0]?.id, failure });
@@ -163,7 +163,7 @@ describe('a charge at Stripe', () => {
     expect(await client.charge(wanted, LIMIT)).toMatchObject({ kind: 'succeeded' });
   });
 
-  test('under a key in use is unknown, and is answered after the first request has ended', async () => {
+  test('is unknown under a key in use, and is answered after the first request has ended', async () => {
     const wanted = order();
     double.trouble(['held']);
     const first = client.charge(wanted, LIMIT);

@@ -120,7 +120,7 @@ describe('a fee that no callback reported', () => {
     expect(await harness.mismatches()).toEqual([]);
   });
 
-  test('on a dispute is a mismatch until it is posted', async () => {
+  test('is a mismatch on a dispute until it is posted', async () => {
     const payment = await harness.paid('k-1');
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.dispute(chargeId, 400);
@@ -172,7 +172,7 @@ describe('a correction', () => {
     { account: credit, direction: 'credit', amount },
   ];
 
-  test('of clearing counts, because it resolves a mismatch', async () => {
+  test('counts on clearing, because it resolves a mismatch', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.correct(harness.chargeOf(payment).chargeId, { amount_captured: 950 });
     expect(await harness.mismatches()).toMatchObject([{ processorMinor: 950, ledgerMinor: 1000 }]);
@@ -181,7 +181,7 @@ describe('a correction', () => {
     expect(await harness.mismatches()).toEqual([]);
   });
 
-  test('of other accounts does not resolve the mismatch of two charges that cancel each other out', async () => {
+  test('does not resolve, on other accounts, the mismatch of two charges that cancel each other out', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.dispute(harness.chargeOf(payment).chargeId, 1000);
     await harness.makeStrayCharge(payment, 1000);
@@ -191,7 +191,7 @@ describe('a correction', () => {
     expect(await harness.mismatches()).toMatchObject([{ kind: 'charges_differ' }]);
   });
 
-  test('of a fee counts against the fee at the processor', async () => {
+  test('counts against the processor’s fee if it posts a fee', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.correct(harness.chargeOf(payment).chargeId, { fee: 59 });
     await harness.correct('c-1', { payment, postings: legs('fees', 'processor_clearing', 59) });
@@ -202,7 +202,7 @@ describe('a correction', () => {
     expect(await harness.mismatches()).toMatchObject([{ processorMinor: 59, ledgerMinor: 118, kind: 'fees_differ' }]);
   });
 
-  test('of a fee does not count while the processor reports no fee, and neither does its reversal', async () => {
+  test('does not count if it posts a fee and the processor reports none, and neither does its reversal', async () => {
     const payment = await harness.paid('k-1');
     await harness.correct('c-1', { payment, postings: legs('fees', 'processor_clearing', 30) });
     await harness.correct('c-2', { payment, postings: legs('fees', 'corrections', 30) });

@@ -243,7 +243,7 @@ describe('a difference', () => {
     ]);
   });
 
-  test('of a changing payment raises no alarm, and is gone at the next comparison', async () => {
+  test('raises no alarm for a changing payment, and is gone at the next comparison', async () => {
     const payment = await harness.paid('k-1');
     await harness.inside.refund(harness.chargeOf(payment).chargeId, 400);
     await harness.recent();
@@ -255,7 +255,7 @@ describe('a difference', () => {
     expect(harness.counted.map(({ confirmed }) => confirmed)).toEqual([0, 0]);
   });
 
-  test('that changes at every comparison is never confirmed', async () => {
+  test('is never confirmed if it changes at every comparison', async () => {
     const payment = await harness.paid('k-1');
     const { chargeId } = harness.chargeOf(payment);
     for (const amount of [100, 200, 300]) {
@@ -314,7 +314,7 @@ describe('a difference', () => {
     expect(harness.changes).toHaveLength(4);
   });
 
-  test('by a charge with a wrong payment id is removed after the id is corrected', async () => {
+  test('is removed after a charge’s wrong payment id is corrected', async () => {
     const wrong = await harness.paid('k-1');
     const right = await harness.paid('k-2');
     const stray = await harness.makeStrayCharge(wrong, 700);
@@ -346,7 +346,7 @@ describe('a difference', () => {
     expect(harness.differences()).toMatchObject([{ status: 'suspected', subject: right }]);
   });
 
-  test('by a second charge of the same amount in a later hour is found in the list of that hour', async () => {
+  test('is found in the list of a later hour if that hour has a second charge of the same amount', async () => {
     const payment = await harness.paid('k-1');
     harness.wait(HOUR);
     await harness.recent();
@@ -359,7 +359,7 @@ describe('a difference', () => {
     ]);
   });
 
-  test('of money that only the processor has is found without an outcome', async () => {
+  test('is found without an outcome if only the processor has the money', async () => {
     const payment = await harness.paid('k-1', { source: 'tok_async' });
     harness.wait(2 * DAY);
     await harness.recent();
@@ -370,7 +370,7 @@ describe('a difference', () => {
     expect(harness.differences()).toMatchObject([{ mismatch: { kind: 'missing_in_ledger', processorMinor: 1000 } }]);
   });
 
-  test('of money that only the Ledger has is found by its outcome', async () => {
+  test('is found by its outcome if only the Ledger has the money', async () => {
     const payment = await harness.paid('k-1');
     const { processor } = harness;
     const empty: ProcessorBooks = {
@@ -386,7 +386,7 @@ describe('a difference', () => {
     ]);
   });
 
-  test('of a payment whose newest outcome has an earlier time, outside the window, is found by the previous outcome', async () => {
+  test('is found by the previous outcome if the payment’s newest outcome has an earlier time, outside the window', async () => {
     const payment = await harness.paid('k-1');
     const { chargeId } = harness.chargeOf(payment);
     harness.wait(-10);
@@ -467,7 +467,7 @@ describe('a charge without a payment', () => {
     expect(harness.differences()).toMatchObject([{ subject: payment, mismatch: { processorMinor: 1_700 } }]);
   });
 
-  test('that names a payment at another account is a mismatch of that payment there', async () => {
+  test('is a mismatch of a payment at another account if it names that payment', async () => {
     const payment = await harness.paid('k-1');
     const { processor } = harness;
     const other: ProcessorBooks = { ...processor, account: 'acct_other' };

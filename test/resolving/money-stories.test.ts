@@ -262,21 +262,24 @@ describe('a refund made at the processor whose metadata names an operation', () 
     return id;
   }
 
-  test.each(['another', 'this'])('that never began, of %s payment, is looked up until it ends', async (whose) => {
-    const { request, charge } = await paid('named');
-    const other = await paid('other');
-    const { operationId } = change(whose === 'this' ? request : other.request, 'never', { kind: 'refund' });
-    const id = await foreignRefund(charge, operationId);
-    await sendCallback(charge);
-    const { refunds } = (await harness.chain(request)).state;
-    expect([...refunds.keys()]).toEqual([whose === 'this' ? operationId : id]);
-    await harness.processor.inside.endRefund(id, 'failed');
-    await live(2);
-    expect(moneyOf(charge, (await harness.chain(request)).state)?.leftMinor).toBe(1000);
-    expect(await harness.store.inquiries()).toEqual([]);
-  });
+  test.each(['another', 'this'])(
+    'is looked up until it ends if the named operation, of %s payment, never began',
+    async (whose) => {
+      const { request, charge } = await paid('named');
+      const other = await paid('other');
+      const { operationId } = change(whose === 'this' ? request : other.request, 'never', { kind: 'refund' });
+      const id = await foreignRefund(charge, operationId);
+      await sendCallback(charge);
+      const { refunds } = (await harness.chain(request)).state;
+      expect([...refunds.keys()]).toEqual([whose === 'this' ? operationId : id]);
+      await harness.processor.inside.endRefund(id, 'failed');
+      await live(2);
+      expect(moneyOf(charge, (await harness.chain(request)).state)?.leftMinor).toBe(1000);
+      expect(await harness.store.inquiries()).toEqual([]);
+    },
+  );
 
-  test('of another refund of the same charge is recorded as a separate refund', async () => {
+  test('is recorded as a separate refund if another refund of the same charge has the operation', async () => {
     const { request, charge } = await paid('copied');
     const ours = change(request, 'ours', { kind: 'refund', amountMinor: 400 });
     await harness.change(ours);
@@ -499,7 +502,7 @@ describe('an operator’s decision about a payment', () => {
     return { request, charge };
   }
 
-  test('that it failed returns the money at the processor', async () => {
+  test('returns the money at the processor if it says "failed"', async () => {
     const { request } = await inReview('wrong');
     expect(await decide(request, {})).toMatchObject({ kind: 'first' });
     await live(1);
@@ -508,7 +511,7 @@ describe('an operator’s decision about a payment', () => {
     expect(await harness.store.inquiries()).toEqual([]);
   });
 
-  test('that it succeeded includes refunds made at the processor in the meantime', async () => {
+  test('includes refunds made at the processor in the meantime if it says "succeeded"', async () => {
     const { request, charge } = await inReview('refunded');
     await harness.processor.inside.refund(charge, 999);
     expect(await decide(request, { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });
@@ -564,28 +567,31 @@ describe('an operator’s decision about a payment', () => {
   test.each([
     ['capture', 'manual', { kind: 'capture', amountMinor: 1000 }],
     ['refund', 'automatic', { kind: 'refund', amountMinor: 1000 }],
-  ] as const)('that a %s succeeded raises an alarm if the books never show it', async (_what, capture, command) => {
-    const request = paymentRequest('never-done', { capture });
-    await harness.pay(request);
-    await harness.processor.inside.failNextChange(9, 'tok_timeout_not_charged');
-    const asked = change(request, 'never-done', command);
-    await harness.change(asked);
-    harness.clock.advance(2 * 60 * 60_000);
-    const decided = await decide(request, { outcome: 'succeeded', change: asked.operationId, override: true });
-    expect(decided).toMatchObject({ kind: 'first' });
-    const alarms: string[] = [];
-    const tools = { ...harness.tools, alarm: (what: string) => void alarms.push(what) };
-    await resolveInquiries(tools);
-    harness.clock.advance(60_000);
-    await resolveInquiries(tools);
-    expect(alarms).toHaveLength(1);
-    await harness.processor.inside.correct(harness.chargeOf(request), { status: 'voided', amount_captured: 0 });
-    harness.clock.advance(60_000);
-    await resolveInquiries(tools);
-    expect(alarms).toHaveLength(2);
-  });
+  ] as const)(
+    'raises an alarm if it says that a %s succeeded and the books never show it',
+    async (_what, capture, command) => {
+      const request = paymentRequest('never-done', { capture });
+      await harness.pay(request);
+      await harness.processor.inside.failNextChange(9, 'tok_timeout_not_charged');
+      const asked = change(request, 'never-done', command);
+      await harness.change(asked);
+      harness.clock.advance(2 * 60 * 60_000);
+      const decided = await decide(request, { outcome: 'succeeded', change: asked.operationId, override: true });
+      expect(decided).toMatchObject({ kind: 'first' });
+      const alarms: string[] = [];
+      const tools = { ...harness.tools, alarm: (what: string) => void alarms.push(what) };
+      await resolveInquiries(tools);
+      harness.clock.advance(60_000);
+      await resolveInquiries(tools);
+      expect(alarms).toHaveLength(1);
+      await harness.processor.inside.correct(harness.chargeOf(request), { status: 'voided', amount_captured: 0 });
+      harness.clock.advance(60_000);
+      await resolveInquiries(tools);
+      expect(alarms).toHaveLength(2);
+    },
+  );
 
-  test('that names a charge unknown to the processor raises an alarm', async () => {
+  test('raises an alarm if it names a charge unknown to the processor', async () => {
     const { request } = await inReview('unknown');
     await decide(request, { outcome: 'succeeded', chargeId: 'ch_nowhere', takenMinor: 1000, override: true });
     const alarms: string[] = [];

@@ -91,7 +91,7 @@ describe('a stray charge', () => {
     return { request, charge };
   }
 
-  test('that is only authorized is voided', async () => {
+  test('is voided if it is only authorized', async () => {
     const { request } = await lateHold();
     expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
     expect(harness.processor.charges(request.paymentId)[0]?.status).toBe('voided');
