@@ -297,22 +297,25 @@ describe('an order whose payment is refunded or disputed after the order was pai
   test.each([
     ['refunded', refunded],
     ['disputed', disputed],
-  ])('completed, then %s: sends neither the delayed e-mail nor the pending credit', async (_how, goesBack) => {
-    const request = orderRequest('delayed');
-    const first = await harness.order(request, { mailer: silentMailer, referrals: silentReferrals });
-    expect(first).toMatchObject({ answer: { status: 201 } });
-    await goesBack(request);
-    await harness.resolveFor(20);
-    expect(harness.mailer.outbox).toEqual([]);
-    expect(await harness.shop.credits(request.orderId)).toBe(0);
-    harness.clock.advance(3 * DAY_MINUTES * MINUTE_MS);
-    await harness.resolveFor(60);
-    expect(await harness.read(request)).toMatchObject({
-      email: { status: 'unknown' },
-      referral: { status: 'unknown' },
-    });
-    expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
-  });
+  ])(
+    'sends neither the delayed e-mail nor the pending credit if it is %s after its completion',
+    async (_how, goesBack) => {
+      const request = orderRequest('delayed');
+      const first = await harness.order(request, { mailer: silentMailer, referrals: silentReferrals });
+      expect(first).toMatchObject({ answer: { status: 201 } });
+      await goesBack(request);
+      await harness.resolveFor(20);
+      expect(harness.mailer.outbox).toEqual([]);
+      expect(await harness.shop.credits(request.orderId)).toBe(0);
+      harness.clock.advance(3 * DAY_MINUTES * MINUTE_MS);
+      await harness.resolveFor(60);
+      expect(await harness.read(request)).toMatchObject({
+        email: { status: 'unknown' },
+        referral: { status: 'unknown' },
+      });
+      expect(await harness.store.openOrders(ALL_DUE)).toEqual([]);
+    },
+  );
 
   test('sends the delayed e-mail and the credit after the dispute is won', async () => {
     const request = orderRequest('won_late');

@@ -37,9 +37,9 @@ interface Race {
 }
 
 const MINUTE_MS = 60_000;
-/** Two runs that finish the work, and one that finds nothing. */
+/** Two runs that finish the work, and one that finds nothing. Minutes. */
 const QUIET_MINUTES = 3;
-/** Time after which a charge is proven never to have begun. */
+/** Time after which a charge is proven never to have begun. Minutes. */
 const LEFT_MINUTES = 46;
 
 class OrderHistory {

@@ -31,7 +31,7 @@ async function expectBooksToAgree(request: CreatePayment): Promise<void> {
 describe('before each send, the processor’s books are read and recorded, so that', () => {
   const answerTo = async (asked: ChangePayment, changes: Parameters<World['change']>[1] = {}) => {
     const outcome = await harness.change(asked, changes);
-    if (outcome.kind !== 'first') throw new Error(`there is no answer but ${outcome.kind}`);
+    if (outcome.kind !== 'first') throw new Error(`expected an answer, got ${outcome.kind}`);
     return JSON.parse(outcome.answer.body) as object;
   };
 

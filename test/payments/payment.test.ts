@@ -285,7 +285,7 @@ describe('another charge with the payment’s id', () => {
 });
 
 describe('a fee', () => {
-  test('reported later is posted separately, and a changed fee by its difference', () => {
+  test('is posted separately if it is reported later, and a changed fee by its difference', () => {
     const fee = (feeMinor: number): Fact => ({ kind: 'fee', chargeId: MINE, feeMinor });
     expect(when(fee(59), given(SUCCEEDED))).toMatchObject({
       type: 'payment.fee_reported',

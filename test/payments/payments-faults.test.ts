@@ -24,8 +24,8 @@ const apiWithClaim = (claim: PaymentStore['claim']) => {
   return new Api({ store: failing, clock: harness.clock, processor: harness.processor });
 };
 
-describe('a processor that cannot be called', () => {
-  test('because its breaker is open is answered 503 before anything is claimed, and the key stays usable', async () => {
+describe('a request while the processor cannot be called', () => {
+  test('is answered 503 before anything is claimed if the breaker is open, and the key stays usable', async () => {
     await harness.processor.inside.goDown();
     const away = await harness.pay('k-1');
 
@@ -39,9 +39,9 @@ describe('a processor that cannot be called', () => {
   });
 
   test.each([
-    ['because its rate limit is reached', 'tok_rate_limited'],
-    ['because it rejects our credential', 'tok_unauthorized'],
-  ])('%s is answered 503 with Retry-After, stores nothing, and the key stays usable', async (_why, trouble) => {
+    ['the rate limit is reached', 'tok_rate_limited'],
+    ['the processor rejects our credential', 'tok_unauthorized'],
+  ])('is answered 503 with Retry-After if %s, stores nothing, and the key stays usable', async (_why, trouble) => {
     await harness.processor.inside.failNext(1, trouble);
     const away = await harness.pay('k-1');
 
@@ -55,7 +55,7 @@ describe('a processor that cannot be called', () => {
   });
 });
 
-describe('a store that refuses a write', () => {
+describe('a request while the store refuses a write', () => {
   test('is answered 503 with Retry-After', async () => {
     const away = await apiWithClaim(async () => {
       throw new RetryableError('store_unavailable', 'throttled', { retryAfterSeconds: 1.2 });
@@ -67,7 +67,7 @@ describe('a store that refuses a write', () => {
     expect((await harness.pay('k-1')).status).toBe(201);
   });
 
-  test('is answered 503 if it leaves the result unknown, and the same key determines the result', async () => {
+  test('is answered 503 if the result is unknown, and the same key determines the result', async () => {
     const away = apiWithClaim(async (claim) => {
       await harness.store.claim(claim);
       throw new AmbiguousError('store_ambiguous', 'no answer');

@@ -7,7 +7,7 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 const STRONG: Lookup = { kind: 'strong' };
 
-/** Returns the next step some minutes after the claim. By default, an owner that is gone may have sent something. */
+/** Returns the next step some minutes after the claim. By default, a crashed owner may have sent the request. */
 function at(minutes: number, changes: Partial<SettlementState> = {}) {
   return nextStep({
     nowMs: CLAIMED + minutes * MINUTE,
