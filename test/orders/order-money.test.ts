@@ -220,7 +220,7 @@ describe('a reversal', () => {
     await harness.order(request);
     const { chargeId } = chargeOf(request);
     harness.clock.advance((DAY_MINUTES - 1) * MINUTE_MS);
-    await harness.processor.inside.approve(chargeId); // approved at 23:59; the callback arrives a day later, and the processor has no look-up
+    await harness.processor.inside.approve(chargeId); // at 23:59; the callback arrives a day later
     const shut = { ...harness.processor, readCharge: () => Promise.reject(new RetryableError('processor_away', 'no')) };
     await harness.resolveFor(DAY_MINUTES, { books: [shut] });
     await deliver('evt_1', chargeId);

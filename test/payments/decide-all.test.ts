@@ -106,7 +106,7 @@ function wrongIn(seed: number): string | undefined {
     const heldMinor = charge.capturedMinor - goneMinor;
     const postedMinor = postedOf(charge, chain);
     if (postedMinor !== heldMinor) {
-      return `seed ${seed}, step ${step}: the processor holds ${heldMinor} of ${charge.chargeId}, but ${postedMinor} is posted`;
+      return `seed ${seed}, step ${step}: ${charge.chargeId} holds ${heldMinor}, but ${postedMinor} is posted`;
     }
   }
   return undefined;

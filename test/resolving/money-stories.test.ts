@@ -262,22 +262,19 @@ describe('a refund made at the processor whose metadata names an operation', () 
     return id;
   }
 
-  test.each(['another', 'this'])(
-    'is looked up until it ends if the named operation, of %s payment, never began',
-    async (whose) => {
-      const { request, charge } = await paid('named');
-      const other = await paid('other');
-      const { operationId } = change(whose === 'this' ? request : other.request, 'never', { kind: 'refund' });
-      const id = await foreignRefund(charge, operationId);
-      await sendCallback(charge);
-      const { refunds } = (await harness.chain(request)).state;
-      expect([...refunds.keys()]).toEqual([whose === 'this' ? operationId : id]);
-      await harness.processor.inside.endRefund(id, 'failed');
-      await live(2);
-      expect(moneyOf(charge, (await harness.chain(request)).state)?.leftMinor).toBe(1000);
-      expect(await harness.store.inquiries()).toEqual([]);
-    },
-  );
+  test.each(['another', 'this'])('is looked up if its operation, of %s payment, never began', async (whose) => {
+    const { request, charge } = await paid('named');
+    const other = await paid('other');
+    const { operationId } = change(whose === 'this' ? request : other.request, 'never', { kind: 'refund' });
+    const id = await foreignRefund(charge, operationId);
+    await sendCallback(charge);
+    const { refunds } = (await harness.chain(request)).state;
+    expect([...refunds.keys()]).toEqual([whose === 'this' ? operationId : id]);
+    await harness.processor.inside.endRefund(id, 'failed');
+    await live(2);
+    expect(moneyOf(charge, (await harness.chain(request)).state)?.leftMinor).toBe(1000);
+    expect(await harness.store.inquiries()).toEqual([]);
+  });
 
   test('is recorded as a separate refund if another refund of the same charge has the operation', async () => {
     const { request, charge } = await paid('copied');
@@ -567,29 +564,26 @@ describe('an operator’s decision about a payment', () => {
   test.each([
     ['capture', 'manual', { kind: 'capture', amountMinor: 1000 }],
     ['refund', 'automatic', { kind: 'refund', amountMinor: 1000 }],
-  ] as const)(
-    'raises an alarm if it says that a %s succeeded and the books never show it',
-    async (_what, capture, command) => {
-      const request = paymentRequest('never-done', { capture });
-      await harness.pay(request);
-      await harness.processor.inside.failNextChange(9, 'tok_timeout_not_charged');
-      const asked = change(request, 'never-done', command);
-      await harness.change(asked);
-      harness.clock.advance(2 * 60 * 60_000);
-      const decided = await decide(request, { outcome: 'succeeded', change: asked.operationId, override: true });
-      expect(decided).toMatchObject({ kind: 'first' });
-      const alarms: string[] = [];
-      const tools = { ...harness.tools, alarm: (what: string) => void alarms.push(what) };
-      await resolveInquiries(tools);
-      harness.clock.advance(60_000);
-      await resolveInquiries(tools);
-      expect(alarms).toHaveLength(1);
-      await harness.processor.inside.correct(harness.chargeOf(request), { status: 'voided', amount_captured: 0 });
-      harness.clock.advance(60_000);
-      await resolveInquiries(tools);
-      expect(alarms).toHaveLength(2);
-    },
-  );
+  ] as const)('raises an alarm for a %s that the books never show', async (_what, capture, command) => {
+    const request = paymentRequest('never-done', { capture });
+    await harness.pay(request);
+    await harness.processor.inside.failNextChange(9, 'tok_timeout_not_charged');
+    const asked = change(request, 'never-done', command);
+    await harness.change(asked);
+    harness.clock.advance(2 * 60 * 60_000);
+    const decided = await decide(request, { outcome: 'succeeded', change: asked.operationId, override: true });
+    expect(decided).toMatchObject({ kind: 'first' });
+    const alarms: string[] = [];
+    const tools = { ...harness.tools, alarm: (what: string) => void alarms.push(what) };
+    await resolveInquiries(tools);
+    harness.clock.advance(60_000);
+    await resolveInquiries(tools);
+    expect(alarms).toHaveLength(1);
+    await harness.processor.inside.correct(harness.chargeOf(request), { status: 'voided', amount_captured: 0 });
+    harness.clock.advance(60_000);
+    await resolveInquiries(tools);
+    expect(alarms).toHaveLength(2);
+  });
 
   test('raises an alarm if it names a charge unknown to the processor', async () => {
     const { request } = await inReview('unknown');
