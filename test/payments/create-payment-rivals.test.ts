@@ -153,7 +153,7 @@ describe('a released claim', () => {
         throw new TypeError('the answer cannot be parsed');
       },
     };
-    await expect(harness.pay(request, { processor: buggy })).rejects.toThrow('a bug');
+    await expect(harness.pay(request, { processor: buggy })).rejects.toThrow('the answer cannot be parsed');
     expect(await harness.store.readRecord(chargeOperation(request.paymentId))).toMatchObject({ released: false });
   });
 });
