@@ -23,7 +23,7 @@ import { EVENT_ID, IntakeSite } from '../intake/intake-site.ts';
 import { differsBy, lookSubject } from '../reconciliation/mismatch-fixtures.ts';
 import { Api, dataOf, type Reply, UNKNOWN_TENANT } from '../world/api.ts';
 
-/** Every route with every kind of caller. The rows are the routes themselves: a route without a row in REQUESTS fails. */
+/** Calls every route as every kind of caller. A route without a row in REQUESTS fails. */
 
 const TENANT_ROUTES = [
   ...PAYMENT_ROUTES,
@@ -43,11 +43,11 @@ const PAY = { amount: 1000, currency: 'EUR', source: 'tok_ok' };
 const ORDER = { ...PAY, items: [{ sku: 'sku_tea', quantity: 1 }], email: 'ada@example.com' };
 const ENDPOINT = { url: 'https://shop.co.uk/hooks', events: ['*'] };
 
-/** What another tenant gets: its own empty list, its own new object, or "not found". */
+/** How a route answers another tenant: with its own empty list, its own new object, or "not found". */
 type Kind = 'list' | 'creates' | 'object';
 type Row = readonly [kind: Kind, body?: Readonly<Record<string, unknown>> | undefined, query?: string];
 
-/** Requests that succeed for the owner of the ids, or are refused for another reason than access. */
+/** Requests that succeed for the owner of the ids, or that fail for a reason other than access. */
 const REQUESTS: Readonly<Record<string, Row>> = {
   'POST /v1/payments': ['creates', PAY],
   'GET /v1/payments': ['list'],
@@ -99,11 +99,11 @@ const REQUESTS: Readonly<Record<string, Row>> = {
   'POST /v1/webhook_endpoints/{id}/deliveries/{delivery}/resend': ['object'],
 };
 
-/** Bodies of the routes of operators; what they answer is tested elsewhere. */
+/** Request bodies of the operator routes. Other tests check their responses. */
 const OPERATOR_BODIES: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
-  'POST /v1/admin/corrections': { payment: 'pay_1', reason: 'Told by the bank', reverses: 2 },
-  'POST /v1/admin/payments/{id}/annotations': { reason: 'Told by the bank' },
-  'POST /v1/admin/payments/{id}/resolve': { outcome: 'failed', reason: 'Told by the bank' },
+  'POST /v1/admin/corrections': { payment: 'pay_1', reason: 'Reported by the bank', reverses: 2 },
+  'POST /v1/admin/payments/{id}/annotations': { reason: 'Reported by the bank' },
+  'POST /v1/admin/payments/{id}/resolve': { outcome: 'failed', reason: 'Reported by the bank' },
   'POST /v1/admin/approvals/{id}/approve': {},
   'POST /v1/admin/approvals/{id}/reject': {},
   'POST /v1/admin/jobs/{id}/runs': {},
@@ -128,17 +128,17 @@ const scoped = (scope: string) => `sk_test_${scope.replace(':', '_').padEnd(30, 
 const ofRole = (role: string) => `ok_${role.padEnd(30, 'x')}`;
 
 let api: Api;
-/** Ids of the desk, by the first part of their paths. */
+/** Ids of the desk's objects, by the name of their collection in the path. */
 let ids: Readonly<Record<string, string>>;
 let sent = 0;
-/** Rows that were written, without the counts of requests. */
+/** Rows written, without the request counters. */
 const written: string[] = [];
-/** Counts of requests that were written. */
+/** Request counters written. */
 const limited: string[] = [];
-/** The routes that changed something. */
+/** Routes that changed a row. */
 const changing = new Set<string>();
 
-/** A past of the desk with every kind of object. @returns its ids */
+/** Creates objects of every kind for the desk. @returns their ids */
 async function past(): Promise<Readonly<Record<string, string>>> {
   const payment = await api.paid('p-1');
   const held = await api.paid('p-2', { capture: 'manual' });
@@ -183,7 +183,7 @@ async function past(): Promise<Readonly<Record<string, string>>> {
     ledger: String(entry?.['id']),
     corrections: idOf(correction),
     annotations: idOf(annotation),
-    // No payment of this past needs a decision.
+    // None of these payments needs a decision, so this id does not exist.
     decisions: `dec_${'a'.repeat(32)}`,
     webhook_endpoints: endpoint,
     delivery: String(delivery?.['id']),
@@ -194,7 +194,7 @@ async function past(): Promise<Readonly<Record<string, string>>> {
   };
 }
 
-/** @param tenant what an operator asks for */
+/** @param tenant the tenant and mode that an operator names */
 function request(route: string, key: string | undefined, tenant?: string): Promise<Reply> {
   const [method = '', template = ''] = route.split(' ');
   const [, body = OPERATOR_BODIES[route], query = ''] = REQUESTS[route] ?? ['object' as const];
@@ -236,12 +236,12 @@ beforeAll(async () => {
   for (const role of ROLES) api.registerOperator(ofRole(role), { role, operator: role });
 });
 
-test('every route has a row, and every row a route', () => {
+test('every route has a row, and every row has a route', () => {
   expect(Object.entries(ids).filter(([, id]) => id === 'undefined' || id === '')).toEqual([]);
   expect(Object.keys(REQUESTS).toSorted((left, right) => left.localeCompare(right))).toEqual(
     TENANT_ROUTES.map(([route]) => route).toSorted((left, right) => left.localeCompare(right)),
   );
-  // A list of routes that this file does not know is described, too: the documents have exactly what is served.
+  // The documents list exactly the served routes, including every route that is missing from this file.
   const described = operations.filter(({ operationId }) => operationId !== 'receiveCallback');
   expect(new Set([...TENANT_ROUTES, ...OPERATOR_ROUTES].map(([route]) => route))).toEqual(
     new Set(described.map(({ method, path }) => `${method} ${path}`)),
@@ -251,13 +251,13 @@ test('every route has a row, and every row a route', () => {
 });
 
 describe.each(TENANT_ROUTES)('%s', (route, needed) => {
-  test('is closed without a key, with an ended or unknown key, and for every operator', async () => {
+  test('rejects a missing key, an expired, revoked or unknown key, and every operator', async () => {
     const { revoked, expired, unknown } = CALLERS;
     for (const key of [undefined, revoked, expired, unknown, ...ROLES.map(ofRole)])
       expect([key, ...codeOf(await request(route, key))]).toEqual([key, 401, 'unauthorized']);
   });
 
-  test(`is closed with every scope but ${needed}`, async () => {
+  test(`rejects every scope but ${needed}`, async () => {
     for (const scope of ALL_SCOPES.filter((each) => each !== needed))
       expect([scope, ...codeOf(await request(route, scoped(scope)))]).toEqual([scope, 403, 'insufficient_scope']);
   });
@@ -274,12 +274,12 @@ describe.each(TENANT_ROUTES)('%s', (route, needed) => {
   });
 });
 
-describe.each(TENANT_ROUTES)('%s, for operators who name a tenant', (route, scope, needed) => {
+describe.each(TENANT_ROUTES)('%s, called by an operator who names a tenant', (route, scope, needed) => {
   const [kind] = REQUESTS[route] ?? [];
 
-  test(`is open for ${needed ?? 'no role'} and the roles that include it, and for no API key`, async () => {
+  test(`accepts ${needed ?? 'no role'} and the roles that include it, and no API key`, async () => {
     for (const role of ROLES) {
-      // Of another tenant, so that nothing of the desk changes here.
+      // Names another tenant, so that nothing of the desk changes here.
       const reply = await request(route, ofRole(role), 'ten_other/test');
       if (needed === undefined) expect([role, ...codeOf(reply)]).toEqual([role, 401, 'unauthorized']);
       else if (!includesRole(role, needed)) expect([role, ...codeOf(reply)]).toEqual([role, 403, 'insufficient_role']);
@@ -298,7 +298,7 @@ describe.each(TENANT_ROUTES)('%s, for operators who name a tenant', (route, scop
   });
 });
 
-/** Refused here, because the payment is captured, and a replay of the endpoint is under way. */
+/** Refused here because the payment is captured and a replay of the endpoint is in progress. */
 const REFUSED: ReadonlySet<string> = new Set([
   'POST /v1/payments/{id}/capture',
   'POST /v1/payments/{id}/cancel',
@@ -307,8 +307,8 @@ const REFUSED: ReadonlySet<string> = new Set([
 
 const FOR_OPERATORS = TENANT_ROUTES.filter(([, , role]) => role !== undefined);
 
-describe.each(FOR_OPERATORS)('%s, for an operator who names the desk', (route, _scope, role = 'owner') => {
-  test('answers, counts against no limit, and what it changes names the operator', async () => {
+describe.each(FOR_OPERATORS)('%s, called by an operator who names the desk', (route, _scope, role = 'owner') => {
+  test('answers, counts against no limit, and records the operator in every change', async () => {
     const before = written.length;
     limited.length = 0;
     const { status } = await request(route, ofRole(role), 'ten_desk/test');
@@ -320,7 +320,7 @@ describe.each(FOR_OPERATORS)('%s, for an operator who names the desk', (route, _
   });
 });
 
-/** The routes of the deployment whose query or body can name a tenant, by the documents. */
+/** The routes whose query or body can name a tenant, according to the API documents. */
 const NAMING_A_TENANT = operations
   .filter(({ method, path }) => OPERATOR_ROUTES.some(([route]) => route === `${method} ${path}`))
   .flatMap(({ method, path, parameters, requestBody }) => {
@@ -330,14 +330,14 @@ const NAMING_A_TENANT = operations
   });
 
 describe('an unknown tenant', () => {
-  test.each(FOR_OPERATORS)('is 404 at %s, and nothing is written', async (route) => {
+  test.each(FOR_OPERATORS)('answers 404 at %s and writes nothing', async (route) => {
     const before = written.length;
     const reply = await request(route, ofRole('owner'), `${UNKNOWN_TENANT}/test`);
     expect([codeOf(reply), reply.body['param']]).toEqual([[404, 'not_found'], 'payonce-tenant']);
     expect(written.slice(before)).toEqual([]);
   });
 
-  test.each(NAMING_A_TENANT)('is 404 in the $where of $method $path, and nothing is written', async (operation) => {
+  test.each(NAMING_A_TENANT)('answers 404 in the $where of $method $path and writes nothing', async (operation) => {
     const { method, path, where } = operation;
     const before = written.length;
     const body = { ...OPERATOR_BODIES[`${method} ${path}`], tenant: UNKNOWN_TENANT };
@@ -345,7 +345,7 @@ describe('an unknown tenant', () => {
     const reply = await api.ask(method, `${path}${query}`, {
       headers: {
         Authorization: `Bearer ${ofRole('owner')}`,
-        'Idempotency-Key': `nobody-${(sent += 1)}`,
+        'Idempotency-Key': `unknown-${(sent += 1)}`,
         ...(where === 'body' ? { 'Content-Type': 'application/json' } : {}),
       },
       event: { body: where === 'body' ? JSON.stringify(body) : null },
@@ -354,7 +354,7 @@ describe('an unknown tenant', () => {
     expect(written.slice(before)).toEqual([]);
   });
 
-  test('is refused only to who may call the route', async () => {
+  test('is reported only to callers that may call the route', async () => {
     const codes = [];
     for (const role of [undefined, 'viewer'] as const)
       codes.push(codeOf(await request('POST /v1/exports', role && ofRole(role), `${UNKNOWN_TENANT}/test`)));
@@ -365,7 +365,7 @@ describe('an unknown tenant', () => {
   });
 });
 
-test('a key of an operator is not the key of the tenant, nor that of another operator', async () => {
+test('a key of an operator is neither the key of the tenant nor the key of another operator', async () => {
   const path = `/v1/webhook_endpoints/${ids['webhook_endpoints']}/rotate_secret`;
   api.registerOperator('ok_secondsecondsecondsecond', { role: 'owner', operator: 'second' });
   const rotate = (key: string, tenant: Readonly<Record<string, string>> = { 'Payonce-Tenant': 'ten_desk/test' }) =>
@@ -401,10 +401,10 @@ describe('an endpoint of another tenant', () => {
   });
 });
 
-// After all others, because it changes the objects of the desk, and deletes its endpoint last.
+// Runs after all other tests, because it changes the objects of the desk and deletes its endpoint last.
 const lastDeleted = TENANT_ROUTES.toSorted(([left], [right]) => isDeletion(left) - isDeletion(right));
-describe.each(lastDeleted)('%s, with the key of the desk', (route, needed) => {
-  test(`is open with ${needed} alone, and what it changes names the key`, async () => {
+describe.each(lastDeleted)('%s, called with the key of the desk', (route, needed) => {
+  test(`accepts ${needed} alone, and records the key in every change`, async () => {
     const before = written.length;
     const { status } = await request(route, scoped(needed));
     expect([401, 403]).not.toContain(status);
@@ -420,19 +420,19 @@ function isDeletion(route: string): number {
   return route.startsWith('DELETE ') ? 1 : 0;
 }
 
-test('every other route that changes something was seen to do so', () => {
+test('every other route that changes something has changed something in these tests', () => {
   const changes = TENANT_ROUTES.map(([route]) => route).filter((route) => !route.startsWith('GET '));
   expect(changes.filter((route) => !changing.has(route))).toEqual(changes.filter((route) => REFUSED.has(route)));
 });
 
 describe.each(OPERATOR_ROUTES)('%s', (route, needed) => {
-  test('is closed without a key, with an ended key, and for every tenant, whatever its scopes', async () => {
+  test('rejects a missing key, an expired key, and every tenant with any scope', async () => {
     const { revokedOperator, expiredOperator, otherTenant, otherMode } = CALLERS;
     const closed = [undefined, revokedOperator, expiredOperator, otherTenant, otherMode, ...ALL_SCOPES.map(scoped)];
     for (const key of closed) expect([key, ...codeOf(await request(route, key))]).toEqual([key, 401, 'unauthorized']);
   });
 
-  test(`is open for ${needed} and the roles that include it, and for no other`, async () => {
+  test(`accepts ${needed} and the roles that include it, and no other role`, async () => {
     for (const role of ROLES) {
       const reply = await request(route, ofRole(role));
       if (includesRole(role, needed))

@@ -2,12 +2,12 @@ import { operations } from '../api-docs/described-api.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 import { fc } from '../support/properties.ts';
 
-/** What a tenant has, as another one could know it. */
+/** The data of a tenant under attack, split by what the attacker knows. */
 export interface Victim {
   readonly tenantId: string;
-  /** Ids of its objects of every kind, and its words: references, e-mail addresses, idempotency keys. */
+  /** Known to the attacker: ids of objects of every kind, references, e-mail addresses, idempotency keys. */
   readonly known: readonly string[];
-  /** In what it stored, and in no request of the attacker. */
+  /** Secrets stored for the victim. No request of the attacker contains them. */
   readonly secrets: readonly string[];
 }
 
@@ -22,9 +22,10 @@ const METHODS = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT'] as const;
 const SCHEMES = ['Bearer', 'bearer', 'Basic', 'Token', ''] as const;
 
 /**
- * Requests of someone with a key of another tenant, who knows everything of the victim but its keys.
+ * Generates requests of an attacker with a key of another tenant, who knows everything about the victim except its
+ * keys.
  *
- * @param own ids of the attacker's objects, which stand beside those of the victim in one path
+ * @param own ids of the attacker's objects, used together with ids of the victim in one path
  */
 export function attacksOn(
   { tenantId, known }: Victim,
@@ -80,7 +81,7 @@ export function attacksOn(
           arbitrary: fc.tuple(fc.constantFrom(...SCHEMES), word).map(([scheme, each]) => `${scheme} ${each}`.trim()),
         },
       ),
-      // Keys that the victim has used, and others.
+      // Keys that the victim has used, and unused keys.
       'idempotency-key': fc.oneof(word, fc.uuid()),
       'content-type': fc.constant('application/json'),
       'x-tenant-id': word,
@@ -118,7 +119,7 @@ export function attacksOn(
     });
 }
 
-/** @returns what an answer shows of the victim, or that it is a fault; undefined when it is in order */
+/** @returns the secret of the victim that an answer shows, or its fault; undefined if the answer shows neither */
 export function shownBy(
   { status, text, headers }: Pick<ApiAnswer, 'status' | 'text' | 'headers'>,
   victim: Victim,

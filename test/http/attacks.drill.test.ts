@@ -9,16 +9,16 @@ import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 import { attacksOn, shownBy, type Victim } from './attacker.ts';
 
-/** Requests of a run. `PAYONCE_ATTACK_MINUTES` makes it go on for so long. */
+/** Number of requests of a run. If `PAYONCE_ATTACK_MINUTES` is set, the run lasts that many minutes. */
 const REQUESTS = whole(3_000, { slice: 100 });
 const MINUTES = Number(process.env['PAYONCE_ATTACK_MINUTES'] ?? 0);
-/** As `testTimeout` of Jest: it only ends a test that hangs. */
+/** Same as `testTimeout` of Jest. Ends only a test that hangs. */
 const HANGS_AFTER_MS = 900_000;
 const SEED = Number(process.env['PAYONCE_SEED'] ?? 1);
 const AT_ONCE = 4;
-const SECRET = 'Known to nobody else';
+const SECRET = 'Known only to the victim';
 
-/** What the victim's own reads return. */
+/** Routes of the victim's own reads. */
 const READS = [
   '/v1/payments',
   '/v1/orders',
@@ -45,7 +45,7 @@ const postWith =
       body: JSON.stringify(body),
     });
 
-/** A tenant with objects of every kind. */
+/** Creates a tenant with objects of every kind. */
 async function victim(): Promise<{ readonly seen: Victim; readonly read: () => Promise<readonly string[]> }> {
   const { tenantId, api } = await tenantNamed('Victim');
   const post = postWith(api);
@@ -94,7 +94,7 @@ async function victim(): Promise<{ readonly seen: Victim; readonly read: () => P
 }
 
 test(
-  'a tenant that knows all ids of another finds and changes nothing of it, and causes no fault',
+  'a tenant that knows all ids of another tenant finds and changes nothing of it, and causes no fault',
   async () => {
     const { seen, read } = await victim();
     const { api, apiKey } = await tenantNamed('Attacker');
@@ -121,7 +121,7 @@ test(
     expect(found).toEqual([]);
     expect(await read()).toEqual(before);
     expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 400, 401, 404]));
-    // It still pays for itself, under a key that the victim has used.
+    // The attacker can still pay under a key that the victim has used.
     expect((await api.pay({ key: 'v-pay', body: { reference: 'v-order-1' } })).status).toBe(201);
     if (MINUTES > 0) console.log(`${JSON.stringify(Object.fromEntries(statuses))} in ${MINUTES} minutes`);
   },

@@ -4,15 +4,15 @@ import { fc } from '../support/properties.ts';
 import { whole } from '../support/slice.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
 
-/** Requests that no client means: any route with a body, headers, a query and a path of any content. */
+/** Requests that no honest client sends: any route with arbitrary body, headers, query and path. */
 
-/** Part of every hostile text. No answer to a refused request may contain it. */
+/** Contained in every hostile text. The answer to a refused request must not contain it. */
 const CANARY = 'zqcanaryqz';
 const REQUESTS = whole(100_000, { slice: 2_000 });
-/** Requests on one world: its tables stay small. */
+/** Number of requests sent to one world, so that its tables stay small. */
 const PER_WORLD = 250;
 
-/** Bodies that each route takes, to which one thing is done. */
+/** Valid bodies of each route. A test changes one thing in them. */
 const BODIES: readonly Readonly<Record<string, unknown>>[] = [
   { amount: 1_000, currency: 'EUR', source: 'tok_ok', metadata: { order: '7' }, description: 'Shirts' },
   { amount: 1_000, currency: 'EUR', source: 'tok_ok', capture: 'manual', reference: 'order-7' },
@@ -31,7 +31,7 @@ const BODIES: readonly Readonly<Record<string, unknown>>[] = [
   {},
 ];
 
-/** Null, except once in `times`. */
+/** Generates null, except for one in `times` draws. */
 const seldom = <Value>(times: number, arbitrary: fc.Arbitrary<Value>): fc.Arbitrary<Value | null> =>
   fc.oneof({ weight: times - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
 
@@ -109,7 +109,7 @@ const request = fc.record({
       weight: 4,
       arbitrary: fc.constantFrom(...operations.filter(({ operationId }) => operationId !== 'receiveCallback')),
     },
-    // Otherwise, too few requests of the slice are accepted.
+    // Extra weight for creations; otherwise, too few requests of the slice are accepted.
     { weight: 1, arbitrary: fc.constantFrom(...operations.filter(({ operationId }) => CREATIONS.has(operationId))) },
   ),
   method: seldom(20, fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE')),
@@ -119,10 +119,10 @@ const request = fc.record({
   body,
 });
 
-/** The requests of one world. */
+/** Generates the requests sent to one world. */
 const sampleFrom = (seed: number) => fc.sample(request, { numRuns: PER_WORLD, seed });
 
-/** Refusals that store nothing. A declined payment is stored, with 402. */
+/** Status codes that store nothing. A declined payment (402) is stored. */
 const STORES_NOTHING = new Set([400, 401, 403, 404, 405, 413, 415, 422]);
 
 /** Rows that count requests. */
@@ -172,12 +172,12 @@ describe('100,000 hostile requests, or a slice of them', () => {
       statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1);
       if (reply.status >= 500 || api.faults.length > 0) throw new Error(`failed: ${described}`);
       if (!STORES_NOTHING.has(reply.status)) continue;
-      if (world.writes !== writes) throw new Error(`half done: ${described}`);
-      // `param` names the field that is at fault, if it is not sensitive.
+      if (world.writes !== writes) throw new Error(`stored by a refusal: ${described}`);
+      // `param` repeats the name of the invalid field, unless that name is sensitive.
       const { param: _param, ...rest } = reply.body;
       if (JSON.stringify([rest, reply.headers]).includes(CANARY)) throw new Error(`reflected: ${described}`);
     }
-    // The requests reach further than the first check.
+    // Requests get past the first check.
     expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 201, 400, 404, 405, 415]));
   }, 3_600_000);
 });

@@ -7,11 +7,14 @@ const read = (changes: Partial<GatewayEvent>) =>
   gatewayRequest({ ...gatewayEvent('GET', '/'), pathParameters: null, ...changes });
 
 describe('headers', () => {
-  test.each(['Idempotency-Key', 'idempotency-key', 'IDEMPOTENCY-KEY', 'iDeMpOtEnCy-KeY'])('are found as %s', (name) => {
-    expect(read({ headers: { [name]: 'k' }, multiValueHeaders: null }).header('idempotency-key')).toEqual(['k']);
-  });
+  test.each(['Idempotency-Key', 'idempotency-key', 'IDEMPOTENCY-KEY', 'iDeMpOtEnCy-KeY'])(
+    'are found when spelled %s',
+    (name) => {
+      expect(read({ headers: { [name]: 'k' }, multiValueHeaders: null }).header('idempotency-key')).toEqual(['k']);
+    },
+  );
 
-  test('are read from the map of single values, the map of all values, or both', () => {
+  test('are read from the map of single values, from the map of all values, or from both', () => {
     const single = { headers: { 'X-A': 'two' }, multiValueHeaders: {} };
     const multiple = { headers: {}, multiValueHeaders: { 'X-A': ['one', 'two'] } };
 
@@ -34,14 +37,14 @@ describe('headers', () => {
     expect(read({ headers: null, multiValueHeaders: null }).header('x-a')).toEqual([]);
   });
 
-  test('with the names of object prototype members are plain names', () => {
+  test('named like members of the object prototype are plain names', () => {
     expect(read({}).header('constructor')).toEqual([]);
     expect(read({ headers: JSON.parse('{"__proto__":"x"}') as Record<string, string> }).header('__proto__')).toEqual([
       'x',
     ]);
   });
 
-  test('are read without an error for any content of the maps', () => {
+  test('are read without an error, whatever the maps contain', () => {
     const name = fc.string();
     const maps = fc.tuple(
       fc.option(fc.dictionary(name, fc.option(fc.string(), { nil: undefined }))),
@@ -56,7 +59,7 @@ describe('headers', () => {
   });
 });
 
-describe('the root of the API', () => {
+describe('the root URL of the API', () => {
   test.each([
     ['/v1/payments', 'v1/payments'],
     ['/v1/payments/', 'v1/payments'],
@@ -64,11 +67,11 @@ describe('the root of the API', () => {
     ['/v1/payments/pay_a/capture', 'v1/payments/pay_a/capture'],
     ['/v1', 'v1'],
     ['/', ''],
-  ])('is found from %s, under each stage and base path', (path, proxy) => {
+  ])('is derived from %s, under each stage and base path', (path, proxy) => {
     const rootFrom = (event: Partial<GatewayEvent>, address: string) =>
       new URL(read({ resource: '/{proxy+}', pathParameters: { proxy }, ...event }).root, address).href;
 
-    // The path in the event lacks the stage, and has the base path of a custom domain.
+    // The path in the event lacks the stage and includes the base path of a custom domain.
     expect(rootFrom({ path }, `https://a.execute-api.example/live${path}`)).toBe('https://a.execute-api.example/live/');
     expect(rootFrom({ path }, `https://pay.example${path}`)).toBe('https://pay.example/');
     expect(rootFrom({ path: `/base${path}` }, `https://pay.example/base${path}`)).toBe('https://pay.example/base/');

@@ -19,7 +19,7 @@ function codeOf(result: ReturnType<typeof read>): string | undefined {
 }
 
 describe('a body', () => {
-  test('of the maximum size is read, and one byte more is refused', () => {
+  test('of the maximum size is read; one byte more is refused', () => {
     const padded = (bytes: number) => `{"a":1}${' '.repeat(bytes - 7)}`;
 
     expect(read(padded(MAX_BODY_BYTES)).kind).toBe('valid');
@@ -85,7 +85,7 @@ describe('a body', () => {
     expect(read('{"a":"\\ufffd"}').kind).toBe('valid');
   });
 
-  test('with a byte-order mark is refused, encoded or not', () => {
+  test('with a byte-order mark is refused, whether encoded or not', () => {
     expect(codeOf(readBytes('\ufeff{}'))).toBe('invalid_json');
     expect(codeOf(read('\ufeff{}'))).toBe('invalid_json');
   });

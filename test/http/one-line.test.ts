@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { type Node, operations } from '../api-docs/described-api.ts';
 import { Api } from '../world/api.ts';
 
-/** The last characters of the ranges and their first ones: controls, separators, and marks of direction. */
+/** The first and last character of each forbidden range: controls, separators, and direction marks. */
 const FORGING = Array.from(
   '\u0000\t\n\r\u001b\u001f\u007f\u0080\u0085\u009f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069',
 );
@@ -12,7 +12,7 @@ interface Text {
   readonly schema: Node;
 }
 
-/** The texts in a schema, and the names of its free fields. */
+/** Lists the texts in a schema, and the names of its free-form fields. */
 function textsIn(where: string, schema: Node): readonly Text[] {
   const {
     properties = {},
@@ -40,7 +40,10 @@ function textsIn(where: string, schema: Node): readonly Text[] {
   ];
 }
 
-/** Of paths, nothing is stored: a path that names nothing is 404. `Idempotency-Key` has a pattern, and `Prefer` no effect beyond its known words. */
+/**
+ * All texts in queries and bodies, and `Idempotency-Key`. Paths store nothing: an unknown path is 404. `Prefer` ignores
+ * unknown words.
+ */
 const TEXTS = operations.flatMap(({ operationId, parameters, requestBody }) => [
   ...parameters
     .filter((each) => each.in === 'query' || each.name === 'Idempotency-Key')
@@ -48,13 +51,13 @@ const TEXTS = operations.flatMap(({ operationId, parameters, requestBody }) => [
   ...(requestBody === undefined ? [] : textsIn(operationId, requestBody.content['application/json'].schema)),
 ]);
 
-/** Parsed by a rule that no pattern states, as the next tests show; and a processor's own event, which counts with its signature only. */
+/** Fields without a pattern: URLs are parsed (tested below), and a processor's event is protected by its signature. */
 const BY_RULE = /^create(?:Payment|Order)\.return_url$|^receiveCallback\./;
 
 /** The merchant's own data, which no header, e-mail or log contains. */
 const OF_LINES = /\.metadata\.values$/;
 
-/** Whether the documents allow a text with this character. */
+/** Returns whether the API documents allow a text with this character. */
 function takes({ schema }: Text, character: string): boolean {
   if ('enum' in schema || 'const' in schema || ['email', 'date'].includes(String(schema['format']))) return false;
   const { pattern = '' } = schema as { readonly pattern?: string };
@@ -62,8 +65,8 @@ function takes({ schema }: Text, character: string): boolean {
   return [character, `a${character}b`, `a${character}`, `${character}b`].some((text) => allowed.test(text));
 }
 
-describe('a field of one line', () => {
-  test('is every text that a request can contain, by the documents of the API', () => {
+describe('a single-line field', () => {
+  test('is every text of a request, according to the API documents', () => {
     const open = TEXTS.filter(
       (text) =>
         !BY_RULE.test(text.where) &&
@@ -109,7 +112,7 @@ describe('a field of one line', () => {
     ['/v1/webhook_endpoints', 'url', (text) => ({ ...ENDPOINT, url: `https://shop.example.com/${text}` })],
   ];
 
-  test('is not a value of the metadata: line breaks and tabs are stored unchanged, other control characters refused', async () => {
+  test('does not include metadata values: line breaks and tabs are stored unchanged, other control characters refused', async () => {
     const note = 'To the back door.\n\tRing twice,\r\nplease.';
     const stored = await post('/v1/payments', 'k-note', { ...PAYMENT, metadata: { note } });
     expect([stored.status, stored.body['metadata']]).toEqual([201, { note }]);
@@ -124,9 +127,9 @@ describe('a field of one line', () => {
     }
   });
 
-  test.each(BODIES)('of %s, %s, is refused by its name with such a character', async (path, param, bodyOf) => {
+  test.each(BODIES)('of %s, %s, is refused by name if it contains such a character', async (path, param, bodyOf) => {
     for (const [index, character] of FORGING.entries()) {
-      // JSON with U+0000 is refused as a whole.
+      // JSON with U+0000 is refused as a whole, without naming a field.
       const named = character === '\u0000' ? undefined : param;
       const answer = await post(path, `k-${index}`, bodyOf(`a${character}b`));
       expect({ character, status: answer.status, param: answer.body['param'] }).toEqual({

@@ -12,7 +12,7 @@ import { TABLES } from '../world/tables.ts';
 const OTHER = 'ok_zyxwvutsrqponmlkjihgfe';
 
 describe('an operator', () => {
-  test('does what the role includes, and no more', async () => {
+  test('may do what the role includes, and no more', async () => {
     const api = new Api();
     const payment = await api.paid('k');
     const statuses = [];
@@ -31,7 +31,7 @@ describe('an operator', () => {
     ]);
   });
 
-  test('is named, with the id of the key, by what the key did', async () => {
+  test('is recorded by name and key id in every action', async () => {
     const api = new Api();
     const payment = await api.paid('k');
     const made = await api.correct('c', { payment, reverses: 2 });
@@ -47,7 +47,7 @@ describe('an operator', () => {
     ]);
   });
 
-  test('whose key was revoked, has expired or is unknown is refused with one body', async () => {
+  test('with a revoked, expired or unknown key gets the same refusal body', async () => {
     const api = new Api();
     const nowMs = api.clock.nowMs();
     api.registerOperator('ok_revokedrevokedrevokedrev', { revokedAtMs: nowMs });
@@ -61,14 +61,14 @@ describe('an operator', () => {
     expect(bodies[0]).toMatchObject({ status: 401, code: 'unauthorized' });
   });
 
-  test('has no access to the data of tenants with the key', async () => {
+  test('cannot access tenant data with an operator key', async () => {
     const api = new Api();
     const payment = await api.paid('k');
     for (const path of ['/v1/payments', `/v1/payments/${payment}`, '/v1/balances', '/v1/events', '/v1/orders'])
       expect((await api.get(path, as(OPERATOR_KEY))).status).toBe(401);
   });
 
-  test('who sends a request again with another key of the same person gets the same answer', async () => {
+  test('gets the same answer for a repeated request under another key of the same person', async () => {
     const api = new Api();
     const payment = await api.paid('k');
     api.registerOperator(OTHER, { operator: 'Ada Example' });
@@ -79,7 +79,7 @@ describe('an operator', () => {
 });
 
 describe('a key', () => {
-  test('is listed and revoked by its id, once, and the activity log names the operator', async () => {
+  test('is listed, then revoked once by its id, and the activity log names the operator', async () => {
     const api = new Api();
     const id = await api.storeOperatorKey(OTHER, { operator: 'Bob Example', role: 'operator' });
     expect(dataOf(await api.get('/v1/admin/keys'))).toMatchObject([{ id, name: 'Bob Example', revoked: null }]);
@@ -100,7 +100,7 @@ describe('a key', () => {
     });
   });
 
-  test('of the last owner is not revoked: 409, also of two that are revoked at once', async () => {
+  test('of the last owner cannot be revoked (409), not even if the last two are revoked concurrently', async () => {
     const api = new Api();
     const owner = { operator: 'Ada Example', role: 'owner' } as const;
     const ids = [await api.storeOperatorKey(OTHER, owner), await api.storeOperatorKey(`${OTHER}2`, owner)];
@@ -120,7 +120,7 @@ describe('a key', () => {
     expect((await api.revoke(successor)).body).toMatchObject({ code: 'last_owner_key' });
   });
 
-  test('of a tenant is made once, shown once, and then works; a repeated request makes no other and shows none', async () => {
+  test('of a tenant is created once, shown once, and then works; a repeated request creates and shows none', async () => {
     const { api, tenant, body, made, id } = await keyOfTenant();
     const secret = String(made.body['secret']);
     expect([made.status, made.body]).toMatchObject([
@@ -139,11 +139,11 @@ describe('a key', () => {
       entropy: api.world.entropy,
     });
     expect((await api.with({ keys: stored }).get('/v1/payments', as(secret))).status).toBe(200);
-    const nobody = await api.write('/v1/admin/keys', 'other', { ...body, tenant: 'ten_nobody' });
-    expect(nobody.body).toMatchObject({ status: 404, code: 'not_found' });
+    const unknown = await api.write('/v1/admin/keys', 'other', { ...body, tenant: 'ten_none' });
+    expect(unknown.body).toMatchObject({ status: 404, code: 'not_found' });
   });
 
-  test('of a tenant is replaced once, also by requests at once', async () => {
+  test('of a tenant is replaced once, also by concurrent requests', async () => {
     const { api, tenant, id } = await keyOfTenant();
     const rolls = await Promise.all(['a', 'a', 'b', 'c'].map((key) => api.write(`/v1/admin/keys/${id}/roll`, key, {})));
     const [first, ...others] = rolls.filter(({ body }) => typeof body['secret'] === 'string');
@@ -155,7 +155,7 @@ describe('a key', () => {
     expect(keys.find((key) => key['id'] === id)).toMatchObject({ rolled_to: first?.body['id'] });
   });
 
-  test('of an operator is neither made nor replaced by the API, with which an owner could act as another person', async () => {
+  test('of an operator cannot be created or replaced over the API, so that no owner can impersonate another person', async () => {
     const api = new Api();
     const id = await api.storeOperatorKey(OTHER, { operator: 'Bob Example', role: 'approver' });
     expect((await api.write(`/v1/admin/keys/${id}/roll`, 'r', {})).status).toBe(404);
@@ -163,7 +163,7 @@ describe('a key', () => {
     expect((await api.write('/v1/admin/keys', 'k', body)).status).toBe(400);
   });
 
-  test('is listed in pages', async () => {
+  test('is listed page by page', async () => {
     const { api, tenant, body } = await keyOfTenant();
     for (const key of ['a', 'b', 'c', 'd']) await api.write('/v1/admin/keys', key, body);
     const first = await api.get(`/v1/admin/keys?tenant=${tenant}&limit=3`);
@@ -174,7 +174,7 @@ describe('a key', () => {
     expect([new Set(ids).size, ids]).toEqual([5, ids.toSorted()]);
   });
 
-  test('is listed also behind keys whose rows an operator deleted', async () => {
+  test('is listed also when the rows of preceding keys were deleted', async () => {
     const { api, tenant, body } = await keyOfTenant();
     for (const key of ['a', 'b', 'c', 'd']) await api.write('/v1/admin/keys', key, body);
     const keys = dataOf(await api.get(`/v1/admin/keys?tenant=${tenant}`)).map((key) => key['id'] as KeyId);

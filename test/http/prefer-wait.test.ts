@@ -19,7 +19,7 @@ describe('Prefer: wait', () => {
     ['wait=99999999999999999999', 8],
     ['wait=0', 0],
     ['wait=3, wait=7', 3],
-  ])('%s is %d seconds', (header, seconds) => {
+  ])('%s means %d seconds', (header, seconds) => {
     expect(preferredWaitSeconds([header])).toBe(seconds);
   });
 
@@ -34,7 +34,7 @@ describe('Prefer: wait', () => {
     'wait=5x',
     'foo="wait=5"',
     'foo="a, wait=5"',
-  ])('%j has no preference', (header) => {
+  ])('%j expresses no preference', (header) => {
     expect(preferredWaitSeconds([header])).toBeUndefined();
   });
 
@@ -43,7 +43,7 @@ describe('Prefer: wait', () => {
     expect(preferredWaitSeconds([])).toBeUndefined();
   });
 
-  test('is a whole number of seconds from 0 to 8 or undefined, for any header', () => {
+  test('is a whole number of seconds from 0 to 8, or undefined, for any header', () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: fc.constantFrom('wait', '=', '"', '5', ',', ';', ' ', '\\', '-') })),

@@ -4,7 +4,7 @@ import { IntakeSite } from '../intake/intake-site.ts';
 import { Api } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 
-/** A search for card numbers and secrets begins with the folding of its text. */
+/** Every search for card numbers and secrets begins by normalizing its text, so calls of `normalize` count searches. */
 let folding: jest.SpiedFunction<typeof String.prototype.normalize>;
 beforeEach(() => {
   folding = jest.spyOn(String.prototype, 'normalize');
@@ -13,7 +13,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** How often each of the marked texts of a request was searched, alone or in a longer text. */
+/** Counts how often each marked text of a request was searched, alone or in a longer text. */
 function searches(): readonly number[] {
   const searched = folding.mock.contexts.map(String);
   return MARKS.map((mark) => searched.filter((text) => text.includes(mark)).length);
@@ -30,25 +30,25 @@ describe('each text of a request is searched once for card numbers and secrets',
     ['refused by the schema', { ...BODY, amount: 0 }],
     ['refused for an unknown field', { ...BODY, unknown: 1 }],
     ['refused for a field of its metadata', { ...BODY, metadata: { mark_name: 'mark-value\u0007' } }],
-  ])('when it is %s', async (_how, body) => {
+  ])('of a request that is %s', async (_how, body) => {
     await new Api().pay('k-1', body);
     expect(searches()).toEqual([1, 1, 1, 1]);
   });
 
-  test('also a name that an answer repeats', async () => {
+  test('even if the text is a field name that the answer repeats', async () => {
     const { body } = await new Api().pay('k-1', { mark_name: 'mark-value' });
     expect(body).toMatchObject({ code: 'unknown_field', param: 'mark_name' });
     expect(searches()).toEqual([0, 1, 1, 0]);
   });
 
-  test('and the name and value of a query', async () => {
+  test('even if the text is the name or value of a query parameter', async () => {
     const { body } = await new Api().get('/v1/payments?mark_name=mark-value');
     expect(body).toMatchObject({ code: 'unknown_parameter', param: 'mark_name' });
     expect(searches()).toEqual([0, 1, 1, 0]);
   });
 });
 
-describe('names that are a card number together', () => {
+describe('field names that together form a card number', () => {
   const NAMED = { metadata: { 424242424242: { 4242: 'sk_live_0123456789' } } };
 
   test('are not repeated by an answer', async () => {
@@ -72,11 +72,11 @@ describe('each text of an event is searched once for card numbers and secrets', 
   test.each([
     ['charged', {}, {}],
     ['malformed', { amount: 0 }, {}],
-    ['of the wrong account', { account_to: 'ten_nobody' }, {}],
+    ['of the wrong account', { account_to: 'ten_none' }, {}],
     ['too old', { timestamp: '2020-01-01T00:00:00Z' }, {}],
-    ['tried again', {}, away],
+    ['delivered a second time', {}, away],
     ['failed', {}, broken],
-  ])('when it is %s, over every transport', async (_how, changes, charge) => {
+  ])('of an event that is %s, over every transport', async (_how, changes, charge) => {
     const site = new IntakeSite();
     const processor = { processor: { ...createSandboxInProcess({ clock: site.world.clock }), ...charge } };
     const sent = () => site.request({ ...NOTES, ...changes });
@@ -92,7 +92,7 @@ describe('each text of an event is searched once for card numbers and secrets', 
     }
   });
 
-  test('also when it is no JSON', async () => {
+  test('even if the event is not JSON', async () => {
     const site = new IntakeSite();
     await site.deliver(site.inQueue('{"mark-value"'));
     expect(site.parkedReasons).toEqual(['malformed']);

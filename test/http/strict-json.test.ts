@@ -8,7 +8,7 @@ const parsed = (text: string) => {
 };
 
 describe('strict JSON', () => {
-  test('is parsed as by JSON.parse, for every value that parsers interpret alike', () => {
+  test('is parsed as JSON.parse does, for every value that all parsers interpret alike', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 8, stringUnit: 'grapheme' }), fc.nat(3), (text, indent) => {
         const value: unknown = JSON.parse(text);
@@ -33,14 +33,14 @@ describe('strict JSON', () => {
     ['an object with equal values', '{"a":1,"a":1}'],
     ['an inner object', '{"b":[{"a":1,"a":1}]}'],
     ['two spellings of one key', '{"a":1,"\\u0061":2}'],
-    ['a key and the same key after an inner object', '{"a":{"b":1},"c":[],"a":2}'],
+    ['a key and an equal key after an inner object', '{"a":{"b":1},"c":[],"a":2}'],
     ['a key with white space before its colon', '{"a" :1,"a"\n:1}'],
   ])('refuses a repeated key in %s', (_where, text) => {
     expect(parsed(text)).toBe('An object has the same key twice.');
   });
 
   test.each(['{"a":{"a":1},"b":{"a":1}}', '[{"a":1},{"a":1}]', '{"a":"a","b":"a"}', '{"a":"\\"a\\":","b":1}'])(
-    'accepts one key in two objects, and a value equal to a key: %s',
+    'accepts equal keys in different objects, and a value equal to a key: %s',
     (text) => {
       expect(parsed(text)).toEqual(JSON.parse(text));
     },
@@ -77,7 +77,7 @@ describe('strict JSON', () => {
     ['a capital exponent with a sign', '1E+3', 1000],
     ['a fraction of zeros', '1000.000', 1000],
     ['a fraction', '10.5', 10.5],
-    ['a small one', '1e-7', 0.000_000_1],
+    ['a small fraction', '1e-7', 0.000_000_1],
   ])('accepts %s', (_what, literal, value) => {
     expect(parsed(literal)).toBe(value);
   });

@@ -5,7 +5,7 @@ import { as, dataOf } from '../world/api.ts';
 const PATH = '/v1/admin/limits';
 const RAISED = { mode: 'live', kind: 'payments', rate: 200, burst: 400 } as const;
 
-test('the limits of a tenant are those of the deployment until it has its own', async () => {
+test('a tenant has the limits of the deployment until it gets its own', async () => {
   const { api, tenant } = await keyOfTenant();
   const limits = async () => dataOf(await api.get(`${PATH}?tenant=${tenant}`));
   const deployed = [
@@ -27,7 +27,7 @@ test('the limits of a tenant are those of the deployment until it has its own', 
   expect(await limits()).toEqual([...ofMode('live'), ...ofMode('test')]);
 });
 
-test('a repeated change has the first answer, and neither undoes a later one nor is logged again', async () => {
+test('a repeated change returns the first answer, does not undo a later change, and is not logged again', async () => {
   const { api, tenant } = await keyOfTenant();
   const first = await api.write(PATH, 'first', { tenant, ...RAISED });
   await api.write(PATH, 'later', { tenant, ...RAISED, rate: 50 });
@@ -46,7 +46,7 @@ test('a repeated change has the first answer, and neither undoes a later one nor
   ]);
 });
 
-test('equal requests at once are one change', async () => {
+test('equal concurrent requests make one change', async () => {
   const { api, tenant } = await keyOfTenant();
   const sent = await Promise.all(['k', 'k', 'k'].map((key) => api.write(PATH, key, { tenant, ...RAISED })));
   expect(new Set(sent.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
@@ -54,7 +54,7 @@ test('equal requests at once are one change', async () => {
   expect(entries.filter(({ action }) => action === 'limit.changed')).toHaveLength(1);
 });
 
-test('a limit of another form, of no tenant or by another role than owner changes nothing', async () => {
+test('a malformed limit, an unknown tenant, or a role other than owner changes nothing', async () => {
   const { api, tenant } = await keyOfTenant();
   for (const [param, change] of [
     ['rate', { rate: 0 }],
@@ -69,12 +69,12 @@ test('a limit of another form, of no tenant or by another role than owner change
     const { body } = await api.write(PATH, 'k', { tenant, ...RAISED, ...change });
     expect([change, body]).toEqual([change, expect.objectContaining({ code: 'invalid_request', param })]);
   }
-  const nobody = await api.write(PATH, 'k', { tenant: 'ten_nobody', ...RAISED });
-  expect(nobody.body).toMatchObject({ status: 404, code: 'not_found' });
+  const unknown = await api.write(PATH, 'k', { tenant: 'ten_none', ...RAISED });
+  expect(unknown.body).toMatchObject({ status: 404, code: 'not_found' });
   const approver = 'ok_approverapproverapprover';
   api.registerOperator(approver, { operator: 'Ben Example', role: 'approver' });
   expect((await api.write(PATH, 'k', { tenant, ...RAISED }, as(approver))).status).toBe(403);
   expect(dataOf(await api.get(`${PATH}?tenant=${tenant}`, as(approver))).some((limit) => limit['is_own'])).toBe(false);
-  // Refusals are not recorded.
+  // Refusals are not stored.
   expect((await api.write(PATH, 'k', { tenant, ...RAISED })).status).toBe(200);
 });

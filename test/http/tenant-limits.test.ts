@@ -27,7 +27,7 @@ async function flood(requests: number): Promise<void> {
 }
 
 describe('a tenant beyond its limit', () => {
-  test('is answered 429 before anything is claimed, charged or stored, and the same key works later', async () => {
+  test('is answered 429 before anything is claimed, charged or stored; a later retry under the same key succeeds', async () => {
     await flood(LIMIT.burst);
     const before = JSON.stringify(api.store.database.items(TABLES.ledger));
 
@@ -46,7 +46,7 @@ describe('a tenant beyond its limit', () => {
     expect((await api.pay('k-refused', { reference: 'order-1' })).status).toBe(201);
   });
 
-  test('can read, and other tenants can pay', async () => {
+  test('can still read, and other tenants can pay', async () => {
     await flood(LIMIT.burst + 5);
 
     expect((await api.pay('k-1')).status).toBe(429);
@@ -54,7 +54,7 @@ describe('a tenant beyond its limit', () => {
     expect((await api.pay('k-1', {}, asOther)).status).toBe(201);
   });
 
-  test('is counted once for the alarm and once under its name', async () => {
+  test("is counted once for the alarm and once under the tenant's name", async () => {
     const written: string[] = [];
     const metrics: (typeof systemInstruments)['metrics'] = (service) => ({
       addMetric: () => undefined,
@@ -83,7 +83,7 @@ describe('a tenant beyond its limit', () => {
     expect(refused).toMatchObject({ status: 429, headers: { 'Ratelimit-Policy': '"admin";q=2;w=2' } });
   });
 
-  test('has a tenth of its limit for reads that ask the processor, and its other reads go on', async () => {
+  test('has a tenth of its limit for reads that query the processor; its other reads continue', async () => {
     let looks = 0;
     const readCharge = async () => {
       looks += 1;
@@ -110,14 +110,14 @@ describe('a tenant beyond its limit', () => {
   });
 });
 
-test('limits that cannot be read refuse no request, and the fault is logged', async () => {
+test('a request is admitted if the limits cannot be read, and the fault is logged', async () => {
   const away = async () => Promise.reject(new RetryableError('limits_unavailable', 'away'));
   const other = api.with({ limits: { admit: away, enterWait: away } });
   expect((await other.pay('k-1')).status).toBe(201);
   expect(other.faults).toHaveLength(1);
 });
 
-test('a request that finds no place to wait is answered at once, without Preference-Applied', async () => {
+test('a request that finds no free waiting slot is answered at once, without Preference-Applied', async () => {
   const asked = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
   const charge: Api['processor']['charge'] = async (...order) => {
