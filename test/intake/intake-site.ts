@@ -13,7 +13,7 @@ import { hashesUnder } from '../views/email-tools.ts';
 import { isAnyTenant, UNKNOWN_TENANT } from '../world/api.ts';
 import { World } from '../world/world.ts';
 
-/** A message in a queue of the double. */
+/** A message in a queue of the test double. */
 interface Queued {
   readonly body: string;
   readonly attributes: Readonly<Record<string, string>>;
@@ -25,10 +25,10 @@ export const EVENT_ID = '0b9c2f60-7d5a-4a7e-9a53-0d6f2f7c1e11';
 const QUEUE_OF_SHOP = 'arn:aws:sqs:eu-west-1:111122223333:requests-of-shop';
 const OWN_QUEUE = 'arn:aws:sqs:eu-west-1:111122223333:requests';
 
-/** The function that takes payment requests on a world, with its queues in memory. */
+/** Runs the function that takes payment requests on a simulated world, with its queues in memory. */
 export class IntakeSite<Of extends World = World> {
   readonly world: Of;
-  /** By the name of the queue. */
+  /** Messages by queue name. */
   readonly queues = { requests: [] as Queued[], parked: [] as Queued[] };
   readonly faults: unknown[] = [];
   readonly runs: Readonly<Record<string, unknown>>[] = [];
@@ -37,7 +37,7 @@ export class IntakeSite<Of extends World = World> {
   readonly acknowledged: string[] = [];
   /** @default each request is admitted */
   limits: Pick<TenantLimits, 'admit'> = { admit: async () => ({ kind: 'admitted' }) };
-  /** What SQS answers instead. */
+  /** Error that SQS answers with. @default SQS succeeds */
   outage: Error | undefined;
   #messages = 0;
 
@@ -45,7 +45,7 @@ export class IntakeSite<Of extends World = World> {
     this.world = world;
   }
 
-  /** One process of the function. */
+  /** Returns the handler of one process of the function. */
   process(changes: Partial<TransportTools> = {}) {
     const { world } = this;
     const sender = (name: string) => [name, SHOP] as const;
@@ -58,7 +58,7 @@ export class IntakeSite<Of extends World = World> {
         sender(senderName.topic('payments')),
         sender(senderName.subject('payments.shop')),
         [senderName.subject('payments.desk'), { ...SHOP, tenantId: tenantId('ten_desk') }],
-        [senderName.subject('payments.nobody'), { ...SHOP, tenantId: tenantId(UNKNOWN_TENANT) }],
+        [senderName.subject('payments.unknown'), { ...SHOP, tenantId: tenantId(UNKNOWN_TENANT) }],
         [senderName.subject('payments.other'), { ...SHOP, tenantId: tenantId('ten_other') }],
       ]),
       isTenant: isAnyTenant,
@@ -77,7 +77,7 @@ export class IntakeSite<Of extends World = World> {
     });
   }
 
-  /** A request for 10.00 EUR, sent now, unless `changes` says otherwise. */
+  /** Returns a request for 10.00 EUR, sent now, except for `changes`. */
   request(changes: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, unknown>> {
     return {
       event_id: EVENT_ID,
@@ -90,7 +90,7 @@ export class IntakeSite<Of extends World = World> {
     };
   }
 
-  /** As EventBridge sends it to the queue. */
+  /** Returns the queue message in which EventBridge delivers the event. */
   onBus(detail: unknown, changes: Readonly<Record<string, unknown>> = {}): SQSRecord {
     const time = new Date(this.world.clock.nowMs()).toISOString().replace(/\.\d+/, '');
     const about = { version: '0', id: 'x', account: '111122223333', region: 'eu-west-1', resources: [], time };
@@ -98,19 +98,22 @@ export class IntakeSite<Of extends World = World> {
     return this.record({ body: JSON.stringify({ ...envelope, ...changes }) });
   }
 
-  /** In the queue of the shop. */
+  /** Returns a message in the queue of the shop. */
   inQueue(body: string): SQSRecord {
     return { ...this.record({ body }), eventSourceARN: QUEUE_OF_SHOP };
   }
 
-  /** As the bridge of NATS sends it to the queue. */
+  /** Returns the queue message in which the NATS bridge delivers the event. */
   onSubject(payload: string | Uint8Array, subject = 'payments.shop'): SQSRecord {
     const isText = typeof payload === 'string';
     const body = isText ? payload : Buffer.from(payload).toString('base64') || '=';
     return this.record({ body, attributes: { subject, ...(isText ? {} : { encoding: 'base64' }) } });
   }
 
-  /** As Lambda delivers a batch of Kafka (AWS Lambda developer guide, "Using Lambda with Amazon MSK", example event). */
+  /**
+   * Returns a Kafka batch as Lambda delivers it (AWS Lambda developer guide, "Using Lambda with Amazon MSK", example
+   * event).
+   */
   inTopic(...values: readonly (string | undefined)[]): MSKEvent {
     const records = values.map((value, offset) => ({
       topic: 'payments',
@@ -153,7 +156,7 @@ export class IntakeSite<Of extends World = World> {
     };
   }
 
-  /** Invokes a process with messages of a queue. @returns the ids of those that come again */
+  /** Invokes a process with messages of a queue. @returns the ids of the messages to be redelivered */
   async deliver(records: SQSRecord | readonly SQSRecord[], changes: Partial<TransportTools> = {}) {
     const answer = await this.process(changes)({ Records: [records].flat() });
     return answer?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
@@ -180,7 +183,7 @@ export class IntakeSite<Of extends World = World> {
     return paymentOfEvent(systemDigest, owner, eventId);
   }
 
-  /** How many charges of the event took money, by the processor's list. */
+  /** Counts the charges of the event that took money, according to the processor. */
   charged(eventId = EVENT_ID, owner = SHOP): number {
     const charges = this.world.processor.charges(this.paymentOf(eventId, owner));
     return charges.filter(({ status }) => status === 'succeeded').length;
@@ -190,7 +193,7 @@ export class IntakeSite<Of extends World = World> {
     const send = async ({ input }: SendMessageCommand) => {
       if (this.outage !== undefined) throw this.outage;
       const { QueueUrl, MessageBody: body, MessageAttributes = {}, DelaySeconds = 0 } = input;
-      invariant(body !== undefined && body !== '', 'SQS refuses an empty body');
+      invariant(body !== undefined && body !== '', 'the message body is missing or empty, which SQS refuses');
       const attributes = Object.entries(MessageAttributes).map(
         ([name, { StringValue = '' }]) => [name, StringValue] as const,
       );

@@ -24,7 +24,7 @@ const missing = isProving ? missingForKafka() : 'npm run prove';
 if (isProving && missing !== undefined)
   console.warn(`Kafka is NOT proven on this machine: ${missing} is missing. The other transports are.`);
 
-/** How often a batch is delivered to a function that fails before the test fails. Lambda has no such limit by default. */
+/** Maximum deliveries of a batch to a failing function before the test fails. Lambda has no such limit by default. */
 const MAX_DELIVERIES = 20;
 
 const kafka = new Kafka();
@@ -48,9 +48,9 @@ async function parkedBodies(): Promise<readonly string[]> {
   return Messages.map(({ Body = '' }) => Body);
 }
 
-describe('a topic of a real broker of Kafka', () => {
+describe('a topic of a real Kafka broker', () => {
   (missing === undefined ? test : test.skip)(
-    'polled as Lambda polls it: each request is charged once, and poison does not stop its partition',
+    'polled as Lambda polls it, charges each request once, and a poison record does not stop its partition',
     async () => {
       await kafka.start();
       const ids = Array.from({ length: 8 }, () => crypto.randomUUID());
@@ -61,19 +61,20 @@ describe('a topic of a real broker of Kafka', () => {
         [0, poison],
         [0],
         [0, request(second)],
-        // Doubled in its partition, and in the other one in another order.
+        // Duplicated in its partition, and in the other partition in a different order.
         [0, request(first)],
         [1, request(third)],
         [1, request(second)],
         [1, request(first)],
         [0, request(third)],
         ...others.flatMap((id, index) => [[index % 2, request(id)] as const, [(index + 1) % 2, request(id)] as const]),
-        // Another amount under an id that was taken.
+        // A different amount under an id that was already accepted.
         [1, request(first, { amount: 999_999 })],
       ]);
       const FunctionName = await stackOutput('service', 'paymentRequestsFunction');
       const lambda = new LambdaClient(access);
-      // Lambda delivers a batch again when the function ends with an error, for example because a busy machine exceeds its timeout.
+      // Lambda redelivers a batch when the function ends with an error, for example because a busy machine exceeds its
+      // timeout.
       const deliver = async (event: SelfManagedKafkaEvent): Promise<void> => {
         const errors: string[] = [];
         while (errors.length < MAX_DELIVERIES) {
@@ -81,10 +82,10 @@ describe('a topic of a real broker of Kafka', () => {
           if (answer.FunctionError === undefined) return;
           errors.push(Buffer.from(answer.Payload ?? []).toString());
         }
-        throw new Error(`the function failed with each delivery of a batch: ${errors.join('\n')}`);
+        throw new Error(`the function failed on every delivery of the batch: ${errors.join('\n')}`);
       };
       const records = 9 + 2 * others.length + 1;
-      // The offset behind the last committed record of each partition.
+      // The offset after the last committed record of each partition.
       const committed: Record<string, number> = {};
       const seen = { deliveries: 0, repeated: 0 };
       const handled = new Set<string>();
@@ -98,7 +99,7 @@ describe('a topic of a real broker of Kafka', () => {
           handled.add(place);
         }
         if (deaths < 2) {
-          // The answer of the function is lost: its offsets are not committed, and its batch comes again.
+          // The function's answer is lost: its offsets are not committed, and its batch is redelivered.
           deaths += 1;
           await poller.kill();
           poller = kafka.poll('payonce', 4);

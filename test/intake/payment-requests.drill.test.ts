@@ -17,7 +17,7 @@ const sqs = new SQSClient(access);
 const api = new ApiClient(aws, aws.apiKey);
 const { store } = storesOn(aws.tables);
 
-/** The tenant of all senders of the local AWS. */
+/** The tenant of all senders on the local AWS. */
 const SHOP = { tenantId: tenantId('ten_local'), mode: 'test' } as const;
 const request = (event_id: string) => ({
   event_id,
@@ -34,7 +34,7 @@ const settled = (eventId: string) =>
     return newest?.payment.status === 'succeeded' ? newest : undefined;
   });
 
-/** A batch in AWS's form (AWS Lambda developer guide, "Using Lambda with Amazon MSK", example event). */
+/** Returns a batch in the format of AWS (AWS Lambda developer guide, "Using Lambda with Amazon MSK", example event). */
 const batch = (...values: readonly string[]): MSKEvent => ({
   eventSource: 'aws:kafka',
   eventSourceArn: 'arn:aws:kafka:us-east-1:000000000000:cluster/local/1',
@@ -63,8 +63,8 @@ beforeAll(async () => {
 const invoke = (event: MSKEvent) =>
   new LambdaClient(access).send(new InvokeCommand({ FunctionName: functionName, Payload: JSON.stringify(event) }));
 
-describe('an event that asks for a payment, on the deployed stack', () => {
-  test('is charged once, although it comes by the bus twice, by the bridge’s queue and by a topic', async () => {
+describe('an event that requests a payment, on the deployed stack', () => {
+  test('is charged once when delivered twice by the bus, once by the bridge’s queue and once by a topic', async () => {
     const eventId = crypto.randomUUID();
     const detail = JSON.stringify(request(eventId));
     const entry = {
@@ -82,7 +82,7 @@ describe('an event that asks for a payment, on the deployed stack', () => {
     expect(await api.charges(paymentOf(eventId))).toHaveLength(1);
   });
 
-  test('is charged once by a batch of Kafka that comes twice and in another order, with a poison record', async () => {
+  test('is charged once by a Kafka batch delivered twice, in a different order, with a poison record', async () => {
     const ids = [1, 2, 3].map(() => crypto.randomUUID());
     const poison = `poison ${ids[0]}`;
     const values = [poison, ...ids.map((id) => JSON.stringify(request(id)))];

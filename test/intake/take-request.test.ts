@@ -24,8 +24,8 @@ const json = (changes: Readonly<Record<string, unknown>> = {}) => JSON.stringify
 const chain = async () => readChain(site.world.store, site.paymentOf());
 const HOUR_MS = 3_600_000;
 
-describe('a payment that an event asks for', () => {
-  test('is charged once, however often and over whichever transports the event comes', async () => {
+describe('a payment requested by an event', () => {
+  test('is charged once, however often and over whichever transports the event arrives', async () => {
     const times = Array.from({ length: 5 }, (_, minutes) => {
       site.world.clock.advance(60_000 * Math.min(minutes, 1));
       return site.request();
@@ -35,7 +35,7 @@ describe('a payment that an event asks for', () => {
     await site.deliver(site.onBus(times[1]));
     await site.deliver(site.inQueue(third ?? ''));
     await site.process()(site.inTopic(fourth, second));
-    // The letters of a UUID have no case.
+    // UUIDs are case-insensitive.
     await site.deliver(site.onSubject((fifth ?? '').replace(EVENT_ID, EVENT_ID.toUpperCase())));
     expect(site.charged()).toBe(1);
     expect(site.batches).toEqual([
@@ -48,7 +48,7 @@ describe('a payment that an event asks for', () => {
     expect(site.queues).toEqual({ requests: [], parked: [] });
   });
 
-  test('has a record that is open after a failure and completed by a later delivery, with the time of its last change', async () => {
+  test('has an open record after a failure, which a later delivery completes, with the time of its last change', async () => {
     const { clock, store } = site.world;
     const record = () => store.readRecord(chargeOperation(site.paymentOf()));
     const api = new Api({}, site.world);
@@ -62,7 +62,7 @@ describe('a payment that an event asks for', () => {
     const seconds = (ms: number) => Math.floor(ms / 1000);
     expect(await shown()).toEqual(['not_found']);
     const beganMs = clock.nowMs() + 1_000;
-    const away = () => Promise.reject(new RetryableError('processor_unavailable', 'the processor is away'));
+    const away = () => Promise.reject(new RetryableError('processor_unavailable', 'the processor is unavailable'));
     clock.advance(1_000);
     const failing = { processor: { ...createSandboxInProcess({ clock }), charge: away } };
     await site.deliver(site.inQueue(json()), failing);
@@ -84,14 +84,14 @@ describe('a payment that an event asks for', () => {
       site.paymentOf(),
     ]);
 
-    // Long after, the record is deleted, and the payment tells.
+    // Long after, the record is deleted, and the payment itself shows the outcome.
     clock.advance(9 * 24 * HOUR_MS);
     const Key = { [IdempotencyTable.partitionKey]: `OP#${site.paymentOf()}` };
     await store.database.client.send(new DeleteCommand({ TableName: TABLES.idempotency, Key }));
     expect(await shown()).toEqual(['completed', null, site.paymentOf()]);
   });
 
-  test('is pending while its owner calls the processor', async () => {
+  test('is shown as pending while its owner calls the processor', async () => {
     const { clock } = site.world;
     const api = new Api({}, site.world);
     api.registerKey('sk_test_of_the_tenant_ten_shop', { tenantId: SHOP.tenantId });
@@ -119,17 +119,17 @@ describe('a payment that an event asks for', () => {
     expect(found?.newest.cause).toEqual({ by: 'event', eventId: EVENT_ID, sender: 'queue:shop' });
   });
 
-  test('has events that name the event that asked for it', async () => {
+  test('publishes events that name the requesting event', async () => {
     await site.deliver(site.inQueue(json()));
     const { newest, first } = (await chain()) ?? {};
-    if (newest === undefined || first === undefined) throw new Error('there is no payment');
+    if (newest === undefined || first === undefined) throw new Error('the payment does not exist');
     expect(eventOf(systemDigest, newest, detailsOf(first)).event).toMatchObject({
       type: 'payment.completed',
       causation_id: EVENT_ID,
     });
   });
 
-  test('that is declined is completed with its outcome, and is not tried again', async () => {
+  test('is completed with its outcome when declined, and is not retried', async () => {
     await site.deliver(site.inQueue(json({ account_from: 'tok_declined' })));
     await site.deliver(site.inQueue(json({ account_from: 'tok_declined' })));
     expect((await chain())?.newest.payment.status).toBe('failed');
@@ -137,7 +137,7 @@ describe('a payment that an event asks for', () => {
     expect(site.batches).toEqual([['done'], ['done_before']]);
   });
 
-  test('of one sender is another than the payment of another tenant with the same id', async () => {
+  test('of one sender differs from the payment of another tenant under the same id', async () => {
     const other = { ...SHOP, tenantId: tenantId('ten_other') };
     await site.deliver(site.onSubject(json()));
     await site.deliver(site.onSubject(json({ account_to: 'ten_other' }), 'payments.other'));
@@ -145,15 +145,15 @@ describe('a payment that an event asks for', () => {
   });
 });
 
-describe('an event that cannot be taken is parked with its reason, and acknowledged', () => {
+describe('an event that cannot be accepted is parked with its reason, and acknowledged', () => {
   const cases: readonly (readonly [string, Readonly<Record<string, unknown>>, string, string])[] = [
-    ['another amount under the same id', { amount: 1001 }, 'changed', 'another request was accepted'],
-    ['an account that is not its sender’s', { account_to: 'ten_other' }, 'wrong_account', 'account_to'],
-    ['a field that no request has', { tenant: 'ten_other' }, 'malformed', 'unknown_field: tenant'],
-    ['an id that is no UUID', { event_id: '17' }, 'malformed', 'event_id'],
-    ['an amount that is no whole number', { amount: 10.5 }, 'malformed', 'amount'],
+    ['a different amount under the same id', { amount: 1001 }, 'changed', 'another request was accepted'],
+    ['an account other than its sender’s', { account_to: 'ten_other' }, 'wrong_account', 'account_to'],
+    ['an unknown field', { tenant: 'ten_other' }, 'malformed', 'unknown_field: tenant'],
+    ['an id that is not a UUID', { event_id: '17' }, 'malformed', 'event_id'],
+    ['an amount that is not a whole number', { amount: 10.5 }, 'malformed', 'amount'],
     ['an amount beyond the limit of its currency', { amount: 99_999_999_999, currency: 'JPY' }, 'malformed', 'amount'],
-    ['a time that is none', { timestamp: 'yesterday' }, 'malformed', 'timestamp'],
+    ['a malformed time', { timestamp: 'yesterday' }, 'malformed', 'timestamp'],
   ];
   test.each(cases)('%s', async (_name, changes, reason, detail) => {
     await site.deliver(site.inQueue(json()));
@@ -166,18 +166,18 @@ describe('an event that cannot be taken is parked with its reason, and acknowled
   test('a sender whose tenant does not exist is parked over each transport, and nothing is charged', async () => {
     const isTenant = async () => false;
     const { record } = { record: json() };
-    const ofNobody = [site.onBus(site.request()), site.inQueue(record), site.onSubject(record)];
-    expect(await site.deliver(ofNobody, { isTenant })).toEqual([]);
+    const ofUnknown = [site.onBus(site.request()), site.inQueue(record), site.onSubject(record)];
+    expect(await site.deliver(ofUnknown, { isTenant })).toEqual([]);
     await site.process({ isTenant })(site.inTopic(record));
     expect(site.parkedReasons).toEqual(Array.from({ length: 4 }, () => 'unknown_tenant'));
     expect(site.queues.parked[0]?.attributes['detail']).toContain('ten_shop, which does not exist');
     expect([site.charged(), await chain()]).toEqual([0, undefined]);
-    // After the tenant was created, an operator redrives it.
+    // An operator redrives the event after the tenant was created.
     await site.deliver(site.inQueue(record));
     expect(site.charged()).toBe(1);
   });
 
-  test('an event that is no JSON, or no text, or empty, is kept as it came', async () => {
+  test('an event that is not JSON, not text, or empty is parked unchanged', async () => {
     const bytes = Uint8Array.of(0xff, 0x00, 0x7b);
     await site.deliver([site.inQueue('{"event_id":'), site.onSubject(bytes), site.onSubject(new Uint8Array())]);
     expect(site.parkedReasons).toEqual(['malformed', 'malformed', 'malformed']);
@@ -188,7 +188,7 @@ describe('an event that cannot be taken is parked with its reason, and acknowled
     ]);
   });
 
-  test('an event of a sender that the settings do not map', async () => {
+  test('an event of a sender without a mapping', async () => {
     await site.deliver([
       site.onSubject(json(), 'payments.stranger'),
       site.onBus(site.request(), { account: '999999999999' }),
@@ -203,7 +203,7 @@ describe('an event that cannot be taken is parked with its reason, and acknowled
     ['full-width digits', '\uff14\uff12'.repeat(8)],
     ['Arabic digits', '\u0664\u0662'.repeat(8)],
     ['escapes', String.raw`\u0034\u0032`.repeat(8)],
-  ])('a card number with %s in JSON that is not accepted is not kept', async (_form, number) => {
+  ])('a card number with %s is removed from invalid JSON', async (_form, number) => {
     const twice = json({ reference: number }).replace('{', '{"reference":"a",').replaceAll('\\\\u', '\\u');
     await site.deliver(site.onSubject(twice));
     expect(site.parkedReasons).toEqual(['malformed']);
@@ -213,7 +213,7 @@ describe('an event that cannot be taken is parked with its reason, and acknowled
   test.each([
     ['in a field', { account_from: '4242424242424242' }],
     ['in metadata', { metadata: { note: 'card 4242 4242 4242 4242' } }],
-  ])('a card number %s is in no queue and no table', async (_where, changes) => {
+  ])('a card number %s is stored in no queue and no table', async (_where, changes) => {
     await site.deliver([site.inQueue(json(changes)), site.onSubject(`not JSON ${json(changes)}`)]);
     await site.deliver(site.onSubject(json(changes).replace('4242', String.raw`42\u00342`), 'payments.stranger'));
     expect(site.parkedReasons).toEqual(['malformed', 'malformed', 'unknown_sender']);
@@ -221,7 +221,7 @@ describe('an event that cannot be taken is parked with its reason, and acknowled
     expect(await chain()).toBeUndefined();
   });
 
-  test('an event that is older than the setting, by its own time or that of the transport', async () => {
+  test('an event older than the setting, by its own time or by the time of the transport', async () => {
     const late = json();
     const record = site.inQueue(json({ timestamp: '2030-01-01T00:00:00+01:00' }));
     site.world.clock.advance(24 * HOUR_MS + 1);
@@ -239,8 +239,8 @@ describe('an event that cannot be taken is parked with its reason, and acknowled
   });
 });
 
-describe('an event that comes late', () => {
-  test('is no new one when it was taken in time, however old it is', async () => {
+describe('an event that arrives late', () => {
+  test('is recognized as a duplicate if it was first accepted in time, however old it is', async () => {
     const record = json();
     await site.deliver(site.inQueue(record));
     site.world.clock.advance(40 * 24 * HOUR_MS);
@@ -249,7 +249,7 @@ describe('an event that comes late', () => {
     expect(site.charged()).toBe(1);
   });
 
-  test('is redriven from where it was parked with its sender', async () => {
+  test('is redriven under the sender with which it was parked', async () => {
     await site.deliver(site.onSubject(json({ reference: 'order-1' })), {
       processor: 'no_processor_for_payment',
       choose: () => 'no_processor_for_payment',
@@ -262,7 +262,7 @@ describe('an event that comes late', () => {
 });
 
 describe('an event that must wait', () => {
-  test('beyond the limit of its tenant comes again, and never fails', async () => {
+  test('is redelivered, and never fails, while its tenant is over its limit', async () => {
     const asked: unknown[] = [];
     site.limits = {
       admit: async (bucket) => {
@@ -282,9 +282,9 @@ describe('an event that must wait', () => {
     expect(site.batches.flat()).toEqual(['busy', 'busy', 'done']);
   });
 
-  test('because another delivery holds it comes again when the lease has ended', async () => {
+  test('is redelivered after the lease ends when another delivery has claimed it', async () => {
     const { store } = site.world;
-    // The first owner dies after its claim.
+    // The first owner crashes after its claim.
     const dead = { ...site.world.tools.processor, charge: () => Promise.reject(new Error('the process died')) };
     await site.deliver(site.inQueue(json()), { processor: dead });
     expect(await store.readRecord(chargeOperation(site.paymentOf()))).toMatchObject({
@@ -306,7 +306,7 @@ describe('an id whose record has expired', () => {
     site.world.clock.advance(9 * 24 * HOUR_MS);
   });
 
-  test('is done, when it comes again as it was', async () => {
+  test('is done before when the same request is redelivered', async () => {
     await site.deliver(site.inQueue(json(terms)));
     expect([site.batches.at(-1), site.queues.parked, site.charged()]).toEqual([['done_before'], [], 1]);
   });
@@ -314,15 +314,16 @@ describe('an id whose record has expired', () => {
   test.each([
     ['amount', { ...terms, amount: 1001 }],
     ['metadata', { metadata: { order: '6736' } }],
-  ])('rings, when another request comes under it: another %s', async (_what, changes) => {
+  ])('raises an alarm when another request uses it: different %s', async (_what, changes) => {
     await site.deliver(site.inQueue(json(changes)));
     expect([site.parkedReasons, site.charged()]).toEqual([['changed'], 1]);
   });
 });
 
 describe('a payload that is too long', () => {
-  // A megabyte of digits takes seconds to search: a batch of them would end the function at each delivery, and stop its partition.
-  test('is parked with the part that is kept, and only that part is searched', async () => {
+  // Searching a megabyte of digits takes seconds: a batch of such payloads would time out at each delivery and stop its
+  // partition.
+  test('is parked truncated, and only the kept text is searched', async () => {
     const kept = 'x'.repeat(MAX_BODY_BYTES + 1);
     await site.process()(site.inTopic(`${kept} 4242 4242 4242 4242`, `4242 4242 4242 4242 ${kept}`));
     expect(site.parkedReasons).toEqual(['malformed', 'malformed']);
@@ -330,8 +331,8 @@ describe('a payload that is too long', () => {
   });
 });
 
-describe('a batch that came often', () => {
-  test('takes no message for which the function may not have the time, and has taken each within as many deliveries', async () => {
+describe('a batch that was redelivered often', () => {
+  test('processes only messages that fit in the remaining time, and at least one per delivery', async () => {
     const ids = ['a', 'b', 'c'].map((letter) => `0b9c2f60-7d5a-4a7e-9a53-0d6f2f7c1e1${letter}`);
     const sandbox = createSandboxInProcess({ clock: site.world.clock });
     // Each payment takes two seconds.
@@ -356,9 +357,9 @@ describe('a batch that came often', () => {
   });
 });
 
-describe('an event that failed because of the world', () => {
-  test('is delivered again and becomes completed', async () => {
-    const away = () => Promise.reject(new RetryableError('processor_unavailable', 'the processor is away'));
+describe('an event that failed for a reason outside the request', () => {
+  test('is redelivered and completed', async () => {
+    const away = () => Promise.reject(new RetryableError('processor_unavailable', 'the processor is unavailable'));
     const sandbox = createSandboxInProcess({ clock: site.world.clock });
     const first = site.inQueue(json());
     expect(await site.deliver(first, { processor: { ...sandbox, charge: away } })).toEqual([first.messageId]);
@@ -367,7 +368,7 @@ describe('an event that failed because of the world', () => {
     expect(site.charged()).toBe(1);
   });
 
-  test('in a program that fails each time, it is parked after the fifth failure', async () => {
+  test('is parked after the fifth failure when the code fails each time', async () => {
     const broken = { limits: { admit: () => Promise.reject(new Error('a bug')) } };
     expect(await site.deliver(site.inQueue(json()), broken)).toEqual([]);
     for (const failures of [1, 2, 3, 4]) {
@@ -381,7 +382,7 @@ describe('an event that failed because of the world', () => {
     expect(site.queues.parked[0]?.attributes).not.toHaveProperty('failures');
   });
 
-  test('deliveries to a throttled function and during an outage are no failures, and a sender cannot count any', async () => {
+  test('does not count deliveries to a throttled function or during an outage, nor a count set by its sender', async () => {
     const broken = { limits: { admit: () => Promise.reject(new Error('a bug')) } };
     const waited = {
       ...site.record({ body: json(), attributes: { failures: '4' } }, 100),
@@ -399,7 +400,7 @@ describe('an event that failed because of the world', () => {
     expect(site.queues).toMatchObject({ requests: [{}], parked: [] });
   });
 
-  test('keeps the number of its failures while it waits for the limit of its tenant', async () => {
+  test('keeps its number of failures while it waits for the limit of its tenant', async () => {
     const failed = site.record({ body: json(), attributes: { sender: 'queue:shop', failures: '3' } });
     await site.deliver(failed, {
       limits: { admit: async () => ({ kind: 'limited', limit: { rate: 1, burst: 1 }, retryAfterMs: 1_000 }) },
@@ -407,7 +408,7 @@ describe('an event that failed because of the world', () => {
     expect(site.queues.requests).toMatchObject([{ attributes: { failures: '3' } }]);
   });
 
-  test('whose request cannot be sent is parked by its own count, and holds no other of its batch', async () => {
+  test('whose request cannot be sent is parked by its own count, and does not block the rest of its batch', async () => {
     const ids = ['1', '2', '3', '4'].map((digit) => EVENT_ID.replace('0', digit));
     const [poison = ''] = ids;
     const { processor } = site.world;
@@ -430,7 +431,7 @@ describe('an event that failed because of the world', () => {
     expect(site.queues.parked).toMatchObject([{ attributes: { detail: 'processor_request_invalid' } }]);
   });
 
-  test('if it ends its process, it does not take the others of its batch to the dead letters', async () => {
+  test('that crashes its process does not send the rest of its batch to the dead letters', async () => {
     const ids = ['1', '2', '3', '4'].map((digit) => EVENT_ID.replace('0', digit));
     const killer = ids[2] ?? '';
     const left = new Set(ids);
@@ -459,16 +460,16 @@ describe('an event that failed because of the world', () => {
     expect(ids.map((id) => site.charged(id))).toEqual([1, 1, 0, 1]);
   });
 
-  test('is not acknowledged while it can neither be taken nor parked', async () => {
-    site.outage = new Error('SQS is away');
-    expect(await site.deliver(site.inQueue('no JSON'))).toHaveLength(1);
-    await expect(site.process()(site.inTopic('no JSON', json()))).rejects.toThrow('SQS is away');
+  test('is not acknowledged while it can neither be accepted nor parked', async () => {
+    site.outage = new Error('SQS is unavailable');
+    expect(await site.deliver(site.inQueue('not JSON'))).toHaveLength(1);
+    await expect(site.process()(site.inTopic('not JSON', json()))).rejects.toThrow('SQS is unavailable');
     expect(site.charged()).toBe(1);
   });
 });
 
-describe('a batch of Kafka', () => {
-  test('that comes twice and in another order charges each event once', async () => {
+describe('a Kafka batch', () => {
+  test('redelivered in a different order charges each event once', async () => {
     const ids = ['1', '2', '3'].map((digit) => EVENT_ID.replace('0', digit));
     const values = ids.map((event_id) => json({ event_id }));
     await site.process()(site.inTopic(...values));
@@ -476,13 +477,13 @@ describe('a batch of Kafka', () => {
     expect(ids.map((id) => site.charged(id))).toEqual([1, 1, 1]);
   });
 
-  test('parks a poison record and goes on behind it; a record without a value is one', async () => {
+  test('parks a poison record, or one without a value, and continues after it', async () => {
     await site.process()(site.inTopic('poison', undefined, json()));
     expect(site.parkedReasons).toEqual(['malformed', 'malformed']);
     expect(site.charged()).toBe(1);
   });
 
-  test('hands a record that cannot be taken now over to the queue, which brings it again', async () => {
+  test('hands a record that cannot be accepted now over to the queue, which redelivers it', async () => {
     const away = { admit: () => Promise.reject(new Error('a bug')) };
     await site.process({ limits: away })(site.inTopic(json()));
     expect(site.queues.requests).toMatchObject([{ attributes: { sender: 'topic:payments' } }]);

@@ -16,8 +16,8 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * Polls as Lambda does: a batch is written as a line of JSON, and its offsets are committed when the line "done" is read. Without it,
- * the next process of the group gets the batch again. It ends when its standard input does, because its parent has ended then.
+ * Polls as Lambda does: writes a batch as a line of JSON, and commits its offsets when it reads the line "done". Without that line,
+ * the next process of the group gets the batch again. Ends with its standard input, which its parent closes by exiting.
  *
  *   Poller produce <servers> <topic>           reads lines of "<partition> <base64>", and "done" after the last
  *   Poller poll <servers> <topic> <group> <records of a batch>
@@ -62,7 +62,7 @@ class Poller {
     // A killed process must not keep its partitions for long.
     properties.put("session.timeout.ms", "6000");
     properties.put("heartbeat.interval.ms", "1000");
-    // A batch may be delivered to the function many times, which has no time limit.
+    // A batch may be delivered to the function many times, so polling has no time limit.
     properties.put("max.poll.interval.ms", String.valueOf(Integer.MAX_VALUE));
     try (var consumer = new KafkaConsumer<>(properties, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {
       consumer.subscribe(List.of(args[2]));
@@ -76,13 +76,13 @@ class Poller {
         try {
           consumer.commitSync();
         } catch (CommitFailedException | RebalanceInProgressException late) {
-          // A slow machine missed heartbeats. The group gets the batch again.
+          // A slow machine missed heartbeats; the batch is redelivered to the group.
         }
       }
     }
   }
 
-  /** The fields of a record that the event of Lambda has. */
+  /** Returns the fields of a record that a Lambda event contains. */
   static String written(ConsumerRecord<byte[], byte[]> record) {
     var value = record.value() == null ? "" : ",\"value\":\"" + Base64.getEncoder().encodeToString(record.value()) + "\"";
     return String.format(

@@ -12,7 +12,7 @@ import { runKept, startKept } from '../../../local/kept-process.ts';
 import { runningProcesses, signalProcess } from '../../../local/processes.ts';
 import { until } from '../../support/until.ts';
 
-/** What is missing on this machine for a broker of Kafka; undefined when nothing is. */
+/** Returns the name of a missing program that a Kafka broker needs; undefined if all are installed. */
 export function missingForKafka(): string | undefined {
   const versions: Readonly<Record<string, readonly string[]>> = {
     'Java 17 or later': ['java', '--version'],
@@ -31,15 +31,15 @@ export function missingForKafka(): string | undefined {
 
 const TOPIC = 'payments';
 const POLLER = join(import.meta.dirname, 'Poller.java');
-/** Another program can take a port after it was found free and before the broker listens on it. */
+/** Another program may take the free port before the broker listens on it. */
 const MAX_STARTS = 5;
 
 /**
- * A real single node of Kafka, broker and controller in one (KRaft), with its jars from Maven. All of its processes end with the
- * process of the test.
+ * A real single-node Kafka, broker and controller in one (KRaft), with its jars from Maven. All of its processes end
+ * with the process of the test.
  */
 export class Kafka {
-  /** Made at its first use: where Kafka is missing, the tests are skipped and remove nothing. */
+  /** Created at the first use. Without Kafka the tests are skipped, so there is nothing to remove. */
   #made: string | undefined;
   #classpath = '';
   readonly #children = new Set<ChildProcess>();
@@ -61,13 +61,13 @@ export class Kafka {
       if (starts === MAX_STARTS) throw new Error(`the broker ended at each of ${MAX_STARTS} starts`);
   }
 
-  /** Runs a program to its end. */
+  /** Runs a program until it exits. */
   async #complete(...command: readonly string[]): Promise<void> {
     const { code, lines } = await runKept({ command, environment: process.env, directory: this.#directory });
     if (code !== 0) throw new Error(`${command[0]} ended with ${code}: ${lines.join('\n')}`);
   }
 
-  /** @returns whether the broker listens; it ends when another program has one of its ports */
+  /** @returns true if the broker listens; false if it ended because another program has one of its ports */
   async #startBroker(number: number): Promise<boolean> {
     this.#port = await freePort(0);
     const controller = await freePort(0);
@@ -129,16 +129,16 @@ export class Kafka {
   }
 
   #run(...args: readonly string[]): ChildProcess {
-    // Nothing is compiled before: Java runs a single source file.
+    // Java runs a single source file without compiling it first.
     const command = ['-Xmx128m', '-cp', this.#classpath, POLLER, ...args];
     const child = spawn('java', command, { stdio: ['pipe', 'pipe', 'inherit'] });
-    // A process that ended reports it by its exit.
+    // The exit event reports a process that has ended.
     child.stdin.on('error', () => undefined);
     this.#children.add(child);
     return child;
   }
 
-  /** Writes records in their order. A record without a value is a tombstone. */
+  /** Writes records in the given order. A record without a value is a tombstone. */
   async produce(records: readonly (readonly [partition: number, value?: string])[]): Promise<void> {
     const child = this.#run('produce', this.servers, TOPIC);
     const lines = records.map(([partition, value]) =>
@@ -149,7 +149,9 @@ export class Kafka {
     if (code !== 0) throw new Error(`the producer ended with ${code}`);
   }
 
-  /** A process of the group that polls. Kill it before it commits, and the next one gets the batch again. */
+  /**
+   * Starts a process of the group that polls. If it is killed before it commits, the next process gets the batch again.
+   */
   poll(group: string, mostRecords: number): Poller {
     return new Poller(this.#run('poll', this.servers, TOPIC, group, String(mostRecords)), this.servers);
   }
@@ -169,7 +171,10 @@ export class Poller {
     this.#lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   }
 
-  /** The next batch, as Lambda invokes a function with it (AWS Lambda developer guide, "Using Lambda with self-managed Apache Kafka"). */
+  /**
+   * Returns the next batch, as Lambda passes it to a function (AWS Lambda developer guide, "Using Lambda with
+   * self-managed Apache Kafka").
+   */
   async next(): Promise<SelfManagedKafkaEvent> {
     const line = await this.#lines.next();
     if (line.done === true) throw new Error('the poller has ended');
