@@ -23,7 +23,7 @@ interface HttpAnswer {
   readonly body: string;
 }
 
-/** Secrets Manager, as far as it is asked: over HTTP, so that the SDK's own client is the one that asks. */
+/** A local HTTP stand-in for Secrets Manager, so that the SDK's own client sends the requests. */
 const manager = {
   answer: (_secretId: string): HttpAnswer | Promise<HttpAnswer> => ({ status: 500, body: '{}' }),
   asked: [] as string[],
@@ -52,7 +52,7 @@ beforeAll(async () => {
   client = new SecretsManagerClient({
     endpoint: await listenOnLoopback(server),
     region: 'eu-central-1',
-    credentials: { accessKeyId: 'nobody', secretAccessKey: 'nothing' },
+    credentials: { accessKeyId: 'none', secretAccessKey: 'nothing' },
     maxAttempts: 1,
   });
 });
@@ -80,8 +80,8 @@ const everything = (value: unknown) => inspect(value, { depth: Infinity, showHid
 describe("a secret's text", () => {
   test.each([
     ['one secret', 'whsec_c2VjcmV0', ['whsec_c2VjcmV0']],
-    ['a secret that looks a little like JSON', '[secret', ['[secret']],
-    ['an object, whatever its names', '{"a":"one","AWSPENDING":"two","":"three"}', ['one', 'two', 'three']],
+    ['a secret that begins like JSON', '[secret', ['[secret']],
+    ['an object with any names', '{"a":"one","AWSPENDING":"two","":"three"}', ['one', 'two', 'three']],
   ])('may be %s', async (_what, held, expected) => {
     manager.holds(held);
 
@@ -103,7 +103,7 @@ describe("a secret's text", () => {
     ' ',
     'null',
     '4242424242',
-  ])('that is %j is an error, which names the secret and does not quote it', async (held) => {
+  ])('that is %j fails with an error that names the secret and does not quote it', async (held) => {
     manager.holds(held);
 
     const error = await rejection(secrets.active(ID));
@@ -115,14 +115,14 @@ describe("a secret's text", () => {
 
   test.each([
     ['empty', { SecretString: '' }],
-    ['no text but bytes', { SecretBinary: Buffer.from('bytes').toString('base64') }],
-  ])('that is %s is an error', async (_what, held) => {
+    ['bytes instead of text', { SecretBinary: Buffer.from('bytes').toString('base64') }],
+  ])('that is %s fails', async (_what, held) => {
     manager.answer = () => ({ status: 200, body: JSON.stringify(held) });
 
     expect(await rejection(secrets.active(ID))).toMatchObject({ code: 'secret_malformed' });
   });
 
-  test('that becomes malformed deactivates the old secrets, and is read again by the next caller', async () => {
+  test('that becomes malformed deactivates the old secrets, and the next caller reads it again', async () => {
     await secrets.active(ID);
     clock.advance(MINUTE);
     manager.holds('{"current":');
@@ -148,7 +148,7 @@ describe('Secrets Manager is called', () => {
     expect(manager.asked.filter((id) => id === 'another')).toHaveLength(10);
   });
 
-  test('as rarely as its reader allows, and at once when a signature is unknown', async () => {
+  test('as rarely as its reader allows, and immediately when a signature matches no known secret', async () => {
     const patient = new ActiveSecrets(client, clock, 12 * MINUTE);
     for (let passed = 0; passed < HOUR; passed += MINUTE) {
       await patient.active(ID);
@@ -200,7 +200,7 @@ describe('Secrets Manager is called', () => {
     expect(manager.asked).toHaveLength(6);
   });
 
-  test('again when the clock has jumped back, because the age of the known secrets is then unknown', async () => {
+  test('again after the clock has jumped back, because the age of the known secrets is then unknown', async () => {
     await secrets.active(ID);
     clock.advance(-5 * MINUTE);
     manager.holds('{"current":"second"}');
@@ -218,7 +218,7 @@ describe('while Secrets Manager fails', () => {
     [400, 'ResourceNotFoundException'],
     [400, 'ThrottlingException'],
   ])(
-    'with %i %s, a secret never read before is a retryable fault until Secrets Manager recovers',
+    'with %i %s, a secret never read before fails as retryable until Secrets Manager recovers',
     async (status, type) => {
       manager.fails(status, type);
 
@@ -231,7 +231,7 @@ describe('while Secrets Manager fails', () => {
     },
   );
 
-  test('known secrets are used until they are 15 minutes old, by both kinds of read', async () => {
+  test('known secrets are used until they are 15 minutes old, both by `active` and by `renewed`', async () => {
     await secrets.active(ID);
     manager.fails();
 
@@ -245,7 +245,7 @@ describe('while Secrets Manager fails', () => {
     expect(await rejection(secrets.renewed(ID))).toMatchObject({ code: 'secrets_unavailable' });
   });
 
-  test('a truncated answer leaves nothing of the secret in the error', async () => {
+  test('a truncated answer leaks nothing of the secret into the error', async () => {
     manager.answer = () => ({ status: 200, body: 'confidential {"SecretString":"confidential' });
 
     const error = await rejection(secrets.active(ID));
@@ -254,7 +254,7 @@ describe('while Secrets Manager fails', () => {
     expect(everything(error)).not.toContain('confid');
   });
 
-  test('all callers that wait for one answer get the same fault, and the next caller reads again', async () => {
+  test('all callers that wait for one answer get the same error, and the next caller reads again', async () => {
     manager.fails();
     const errors = await Promise.all([rejection(secrets.active(ID)), rejection(secrets.active(ID))]);
 
@@ -279,7 +279,7 @@ describe('a callback', () => {
     return result.kind === 'valid' ? 'valid' : result.reason;
   };
 
-  test('is accepted under both secrets during the overlap, and under the old one for at most a minute after it', async () => {
+  test('is accepted under both secrets during the overlap, and under the old secret for at most a minute after it', async () => {
     manager.holds('{"old":"first","new":"second"}');
     expect([await verdict('first'), await verdict('second'), await verdict('third')]).toEqual([
       'valid',
@@ -293,7 +293,7 @@ describe('a callback', () => {
     expect([await verdict('first'), await verdict('second')]).toEqual(['mismatch', 'valid']);
   });
 
-  test('is accepted at once under an added secret, although the old ones are cached', async () => {
+  test('is accepted immediately under an added secret, although the old secrets are cached', async () => {
     expect(await verdict('first')).toBe('valid');
     clock.advance(10 * SECOND);
     manager.holds('{"old":"first","new":"second"}');
@@ -332,7 +332,7 @@ describe('a callback', () => {
     expect(manager.asked).toHaveLength(1);
   });
 
-  test('is verified at the time of its arrival, however long the read of the secrets took', async () => {
+  test('is verified at the time of its arrival, however long reading the secrets took', async () => {
     const arrived = signedBy('first', 300);
     manager.answer = () => {
       clock.advance(5 * SECOND);

@@ -14,12 +14,15 @@ describe('currencies', () => {
     expect(isCurrency(code)).toBe(true);
   });
 
-  test.each(['eur', 'EURO', 'EU', '', 'XXX', 'XAU', 'XTS', 'DEM', 'toString', '978', 'ЕUR'])('%j is not', (code) => {
-    expect(isCurrency(code)).toBe(false);
-    expect(largestAmountMinor(code)).toBeUndefined();
-  });
+  test.each(['eur', 'EURO', 'EU', '', 'XXX', 'XAU', 'XTS', 'DEM', 'toString', '978', 'ЕUR'])(
+    '%j is unknown',
+    (code) => {
+      expect(isCurrency(code)).toBe(false);
+      expect(largestAmountMinor(code)).toBeUndefined();
+    },
+  );
 
-  test('all are three upper-case letters, each listed once', () => {
+  test('all codes are three upper-case letters, each listed once', () => {
     expect(CURRENCIES.filter((code) => !/^[A-Z]{3}$/.test(code))).toEqual([]);
     expect(new Set(CURRENCIES).size).toBe(CURRENCIES.length);
   });
@@ -28,18 +31,18 @@ describe('currencies', () => {
     ['no decimals', 'JPY', 9_999_999_999],
     ['two decimals', 'EUR', 999_999_999_999],
     ['three decimals', 'KWD', 999_999_999_999],
-  ])('the largest amount with %s', (_decimals, code, largest) => {
+  ])('the largest amount of a currency with %s', (_decimals, code, largest) => {
     expect(largestAmountMinor(code)).toBe(largest);
   });
 
-  test('nine thousand of the largest payments still sum to a safe integer', () => {
+  test('the sum of nine thousand of the largest payments is still a safe integer', () => {
     for (const code of CURRENCIES) {
       expect(Number.isSafeInteger((largestAmountMinor(code) ?? Number.NaN) * 9_000)).toBe(true);
     }
   });
 });
 
-describe('an amount that a person writes', () => {
+describe('an amount typed by a person', () => {
   test.each([
     ['6', 'EUR', 600],
     ['6.5', 'EUR', 650],
@@ -57,7 +60,7 @@ describe('an amount that a person writes', () => {
   const WRONG =
     "1e3|0x10|0b1|Infinity|NaN|1,000|1,5|1'000|1 000| 6|6 |6\n|+6|-6|.5|6.|6.000|6.0.0|007|00|٣|６|6€|90071992547409.92| |";
 
-  test.each([...WRONG.split('|'), '9'.repeat(400)])('%j is no amount in EUR', (text) => {
+  test.each([...WRONG.split('|'), '9'.repeat(400)])('%j is not an amount in EUR', (text) => {
     expect(parseAmount(text, 'EUR')).toBeUndefined();
   });
 
@@ -65,11 +68,11 @@ describe('an amount that a person writes', () => {
     ['6.0', 'JPY'],
     ['1.2345', 'KWD'],
     ['6', 'XXX'],
-  ])('%j is no amount in %s', (text, currency) => {
+  ])('%j is not an amount in %s', (text, currency) => {
     expect(parseAmount(text, currency)).toBeUndefined();
   });
 
-  test('is read back as it is shown, in all currencies', () => {
+  test('is parsed back to the same value from its displayed form, in all currencies', () => {
     const amount = fc.oneof(fc.maxSafeNat(), fc.nat({ max: 99_999 }));
     fc.assert(
       fc.property(fc.constantFrom(...CURRENCIES), amount, (currency, minor) => {

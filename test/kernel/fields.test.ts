@@ -10,13 +10,13 @@ const shown = shownField<Money>();
 const amount = shown(['amountMinor'], ({ amountMinor }) => amountMinor);
 const note = shown(['note'], ({ note: text }) => text);
 
-describe('an object of every field', () => {
+describe('everyField', () => {
   test('omits fields that are undefined', () => {
     expect(Object.keys(everyField<Money>({ amountMinor: 1, note: undefined }))).toEqual(['amountMinor']);
     expect(everyField<Money>({ amountMinor: 1, note: 'two' })).toEqual({ amountMinor: 1, note: 'two' });
   });
 
-  test('does not compile without a field, optional or not, nor with an undefined one that is required', () => {
+  test('does not compile without every field, even an optional one, or with a required field undefined', () => {
     // @ts-expect-error an optional field is missing
     everyField<Money>({ amountMinor: 1 });
     // @ts-expect-error a required field is missing
@@ -30,14 +30,14 @@ describe('an object of every field', () => {
 });
 
 describe('an API object', () => {
-  test('renders its fields in order, and omits those that are undefined', () => {
+  test('renders its fields in order, and omits undefined fields', () => {
     const { names, render } = apiObject<Money>()({ note, object: shown([], () => 'money'), amount });
     expect(names).toEqual(['note', 'object', 'amount']);
     expect(JSON.stringify(render({ amountMinor: 1, note: 'two' }))).toBe('{"note":"two","object":"money","amount":1}');
     expect(JSON.stringify(render({ amountMinor: 1 }))).toBe('{"object":"money","amount":1}');
   });
 
-  test('does not compile when a field of its type is not shown, optional or not', () => {
+  test('does not compile unless it shows every field of its type, even an optional one', () => {
     // @ts-expect-error an optional field is not shown
     apiObject<Money>()({ object: shown([], () => 'money'), amount });
     // @ts-expect-error a required field is not shown

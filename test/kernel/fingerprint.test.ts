@@ -13,7 +13,7 @@ function fingerprintOfText(text: string) {
 const compare = (left: string, right: string) => compareFingerprints(fingerprintOfText(left), fingerprintOfText(right));
 
 describe('the fingerprint of a request', () => {
-  test('is permanently defined by its version: the hash of the canonical form of RFC 8785', () => {
+  test('is permanently defined by its version: the hash of the RFC 8785 canonical form', () => {
     const { version, sha256 } = fingerprintOfText('{"source":"tok_ok","amount":1000,"currency":"EUR"}');
 
     expect(version).toBe(1);
@@ -39,8 +39,8 @@ describe('the fingerprint of a request', () => {
     ['a type', '{"a":1}', '{"a":"1"}'],
     ['a name', '{"a":1}', '{"b":1}'],
     ['the order of an array', '{"a":[1,2]}', '{"a":[2,1]}'],
-    ['null for nothing', '{"a":1,"b":null}', '{"a":1}'],
-    ['a default that is spelt out', '{"a":1,"capture":"automatic"}', '{"a":1}'],
+    ['null instead of an absent value', '{"a":1,"b":null}', '{"a":1}'],
+    ['an explicit default', '{"a":1,"capture":"automatic"}', '{"a":1}'],
     ['composed and decomposed letters', '{"a":"é"}', '{"a":"e\u0301"}'],
     ['a zero-width space', '{"a":"ab"}', '{"a":"a\u200bb"}'],
     ['case', '{"a":"x"}', '{"a":"X"}'],
@@ -64,7 +64,7 @@ describe('the fingerprint of a request', () => {
     );
   });
 
-  test('of another version is left to newer code', () => {
+  test('with an unknown version is left to newer code', () => {
     const mine = fingerprintOfText('{}');
 
     expect(compareFingerprints({ ...mine, version: 2 }, mine)).toBe('unknown_version');
@@ -86,7 +86,7 @@ const { object: jsonObject } = fc.letrec<{ value: Json; object: Record<string, J
 
 const SPACES = ['', ' ', '\n\t'];
 
-/** The same value written differently: keys turned round, blanks, escapes, exponents. */
+/** Writes the same value differently: reversed keys, white space, escapes, exponents. */
 function respelled(value: Json, next: () => number): string {
   const space = () => SPACES[next()] ?? '';
   if (typeof value === 'number') return next() === 0 ? String(value) : `${value}${next() === 0 ? '.0' : 'e0'}`;

@@ -26,7 +26,7 @@ import { fc } from '../support/properties.ts';
 function scope(changes: Partial<Omit<KeyScope, 'key'>> & { key?: string } = {}): KeyScope {
   const { key = 'k-1', ...rest } = changes;
   const parsed = parseIdempotencyKey([key]);
-  if (parsed.kind !== 'key') throw new Error(`${key} is no key`);
+  if (parsed.kind !== 'key') throw new Error(`${key} is not a valid key`);
   return { tenantId: tenantId('ten_a'), mode: 'test', method: 'POST', path: '/v1/payments', ...rest, key: parsed.key };
 }
 
@@ -34,7 +34,7 @@ const idOf = (changes: Parameters<typeof scope>[0] = {}) => derivePaymentId(syst
 
 describe('a derived payment id', () => {
   test('is permanently the same for the same request', () => {
-    // A golden value: a change of the derivation would charge again under keys that were used before it.
+    // A golden value: if the derivation changed, keys used before the change would charge again.
     expect(idOf()).toBe(idOf());
     expect(idOf()).toBe('pay_o3m55k7e6cb7nt4rxrbysucle6a5cigg');
   });
@@ -65,7 +65,7 @@ describe('a derived payment id', () => {
   });
 });
 
-/** The ids of each room. */
+/** The id functions of each folder under `lambdas`. */
 const ROOMS = {
   callbacks,
   events,
@@ -99,7 +99,7 @@ const made = {
   ...webhooks,
 };
 type Ids = typeof made;
-/** Every function that makes the id of an operation. */
+/** Every function that derives an operation id. */
 type Maker = {
   [Name in keyof Ids]: Ids[Name] extends (...args: never) => OperationId ? Name : never;
 }[keyof Ids];
@@ -135,7 +135,7 @@ const RECORDED = {
   webhookOperation: made.webhookOperation(DIGEST, scope()),
 } satisfies Partial<Record<Maker, OperationId>>;
 
-/** Operations that another row or the other party remembers. The text is not an id that a room makes. */
+/** Operations recorded elsewhere, with that place: another row or the other party. */
 const REMEMBERED_ELSEWHERE = {
   orderStepOperation: 'the party of the step',
   relayOperation: 'the Stream; an event may be published again',
@@ -148,18 +148,18 @@ const REMEMBERED_ELSEWHERE = {
   exportOperation: 'the row of the export',
   serviceOperation: 'a record in the table of a service of the team',
   changeIdOf: 'the id of a change that is made by one of the above',
-  storedOperationId: 'not made here',
+  storedOperationId: 'not derived in an ids.ts',
 } satisfies Record<Exclude<Maker, keyof typeof RECORDED>, string>;
-// A function that is in neither does not compile.
+// A function that is missing from both tables does not compile.
 void REMEMBERED_ELSEWHERE;
 
-test('every room with ids is in the table of operations', () => {
+test('every folder with an ids.ts is in the table of operations', () => {
   const files = globSync('lambdas/*/ids.ts').map((file) => file.split('/')[1]);
   expect(new Set(Object.keys(ROOMS))).toEqual(new Set(files));
 });
 
-describe('an operation with a record', () => {
-  // Policies grant access to records by these prefixes; a record with another one could be written by no deployed function.
+describe('an operation with a record in the Idempotency table', () => {
+  // Policies grant access to records by these prefixes; no deployed function could write a record with another prefix.
   test.each(Object.entries(RECORDED))('has a prefix that policies can grant: %s', (_name, id) => {
     expect(Object.values(OperationPrefix).filter((prefix) => id.startsWith(prefix))).toHaveLength(1);
   });
@@ -179,7 +179,7 @@ describe('base32', () => {
     ]);
   });
 
-  test('gives different text to different bytes', () => {
+  test('encodes different bytes as different text', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 24 }), fc.uint8Array({ maxLength: 24 }), (left, right) => {
         fc.pre(left.length === right.length && left.some((byte, index) => byte !== right[index]));

@@ -2,14 +2,14 @@ import { expect, test } from '@jest/globals';
 import { adversarialTexts, repeats } from '../support/adversarial-texts.ts';
 import { listedPatterns } from '../support/listed-patterns.ts';
 
-/** The longest body. Characters. */
+/** Length of the longest body. Characters. */
 const LONG = 32 * 1024;
 const SHORT = 1024;
-/** Longer than a linear search of a short text. Milliseconds. */
+/** Exceeds the time of a linear search of a short text. Milliseconds. */
 const SUSPECT_MS = 0.15;
-/** Longer than any search of a few dozen characters that is not exponential. Milliseconds. */
+/** Exceeds the time of any search of a few dozen characters unless it is exponential. Milliseconds. */
 const ENDLESS_MS = 5;
-/** A long text may take so long, if ten times plain text is less. Quadratic time is a second. Milliseconds. */
+/** Time always allowed for a long text. A quadratic search takes about a second. Milliseconds. */
 const FLOOR_MS = 20;
 const PLAIN = 'Two shirts and a hat for order 6735. ';
 
@@ -27,7 +27,7 @@ test.each([
   ['a suffix', /\/+$/],
   ['an overlap with its own beginning', /(?<![A-Za-z0-9])eyJ[\w-]{8,}\.eyJ/],
   ['an unclosed quote', /(?:"(?:[^"\\]|\\.)*"|[^,])+/g],
-  ['two ranges that meet', /^[^\n]*[^\n\s][^\n]*$/],
+  ['two adjacent overlapping ranges', /^[^\n]*[^\n\s][^\n]*$/],
   ['a high bound', /a{1,30000}b/],
   ['nested repetition', /^(?:a+)+$/],
   ['a lookbehind', /(?<=(?:^|,)[\s']*)(?==)/g],
@@ -35,7 +35,7 @@ test.each([
   expect(slowText(pattern, LONG / 8)).toBeDefined();
 });
 
-/** A text of the length on which the pattern takes more than ten times the CPU of plain text. */
+/** Returns a text of this length on which the pattern takes more than ten times the CPU time of plain text. */
 function slowText(given: RegExp, length: number): string | undefined {
   const pattern = forAll(given);
   const texts = adversarialTexts(pattern);
@@ -60,7 +60,10 @@ function forAll({ source, flags }: RegExp): RegExp {
   return new RegExp(source, flags.includes('g') ? flags : `${flags}g`);
 }
 
-/** CPU of one search for all matches. A time above the limit is measured again: the process may have done something else. */
+/**
+ * Measures the CPU time of one search for all matches; a time above the limit is measured again to exclude noise.
+ * Milliseconds.
+ */
 function leastMs(pattern: RegExp, text: string, limitMs: number): number {
   let least = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 3 && least > limitMs; attempt += 1) {

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { loadedOnce } from '../../lambdas/kernel/loaded-once.ts';
 
-test('a value is loaded once, and a failure is not kept', async () => {
+test('a value is loaded once, and a failure is not cached', async () => {
   let loads = 0;
   const load = loadedOnce(async () => {
     loads += 1;

@@ -14,22 +14,22 @@ const batchOf = (...agesMs: readonly number[]) => ({
 const count = (event: unknown): void =>
   countLongWaits({ clock: { nowMs: () => NOW_MS }, instruments: systemInstruments }, event);
 
-test('messages that have waited for half an hour are counted for one alarm over all functions', () => {
+test('messages that have waited for half an hour are counted for one alarm across all functions', () => {
   count(batchOf(0, 30 * MINUTE_MS, 6 * 60 * MINUTE_MS, 29 * MINUTE_MS));
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ service: 'alarms', messages_wait: 2 }]);
 });
 
 test.each([
-  ['messages that come in time', batchOf(0, 29 * MINUTE_MS)],
+  ['messages that arrive in time', batchOf(0, 29 * MINUTE_MS)],
   ['a batch of a Stream', { Records: [{ dynamodb: { ApproximateCreationDateTime: 1 } }] }],
   ['a request', { httpMethod: 'GET', headers: {} }],
   ['nothing', undefined],
-])('%s are not', (_what, event) => {
+])('%s are not counted', (_what, event) => {
   count(event);
   expect(lines).toEqual([]);
 });
 
-test('every wrapped function counts them before it handles them, because one can end its process', async () => {
+test('every wrapped function counts late messages before it handles them, because a message can crash its process', async () => {
   const work = { unit: 'a message', record: 'none' };
   const handler = await idempotently(work, async () => async (event: unknown): Promise<unknown> => {
     expect(lines).toHaveLength(1);

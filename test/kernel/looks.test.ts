@@ -9,7 +9,7 @@ const SINCE_MS = 1_767_225_600_000;
 const KINDS = ['answer', 'books', 'payer', 'bank', 'order', 'orphan', 'foreign'] as const;
 const look = (kind: LookSchedule['kind'], name = 'pay_a'): LookSchedule => ({ kind, name, sinceMs: SINCE_MS });
 
-/** The ages at which an entry is looked at by runs in each minute. */
+/** Returns the ages at which runs in every minute check an entry. Milliseconds. */
 function ages(schedule: LookSchedule, untilMs: number): readonly number[] {
   const found: number[] = [];
   for (let atMs = firstLookMs(schedule); atMs < SINCE_MS + untilMs; atMs = nextLookMs(schedule, atMs))
@@ -25,7 +25,7 @@ describe('an entry', () => {
     ['order', [60, 23 * 4, 24]],
     ['orphan', [60, 23 * 4, 24 * 4]],
   ] as const)(
-    'of the kind %s is looked at %j times in its first hour, in the rest of its first day and on its third',
+    'of the kind %s is checked %j times: in its first hour, the rest of its first day, and its third day',
     (kind, times) => {
       const all = ages(look(kind), 3 * DAY_MS);
       const within = (fromMs: number, toMs: number) => all.filter((age) => age >= fromMs && age < toMs).length;
@@ -33,15 +33,15 @@ describe('an entry', () => {
     },
   );
 
-  test('for which no client waits is looked at once a day in the end', () => {
+  test('for which no client waits is finally checked once a day', () => {
     expect(ages(look('payer'), 9 * DAY_MS).filter((age) => age >= 8 * DAY_MS)).toHaveLength(1);
   });
 
-  test('that is the callback of another program is looked at ten times in its day, at most', () => {
+  test('for a callback of another program is checked at most ten times in its day', () => {
     expect(ages(look('foreign'), DAY_MS).length).toBeLessThanOrEqual(10);
   });
 
-  test('is looked at within its interval, whenever a run comes', () => {
+  test('is checked within its interval, whenever a run takes place', () => {
     const times = fc.record({ kind: fc.constantFrom(...KINDS), name: fc.string(), ageMs: fc.nat(40 * DAY_MS) });
     fc.assert(
       fc.property(times, ({ kind, name, ageMs }) => {
@@ -55,7 +55,7 @@ describe('an entry', () => {
     );
   });
 
-  test('of the same age as many others is spread over the minutes: no minute has more than its share', () => {
+  test('of the same age as many others is spread over the minutes, so that no minute checks more than its share', () => {
     const names = Array.from({ length: 600 }, (_, each) => `pay_${each.toString(36).padStart(4, '0')}`);
     const minutes = new Map<number, number>();
     for (const name of names) {

@@ -5,7 +5,7 @@ import { IdempotencyRow, LedgerRow, RegistryRow, SortKey, ViewsRow } from '../..
 
 const ROOT = join(import.meta.dirname, '..', '..');
 const ROWS = join('lambdas', 'kernel', 'contract', 'rows.ts');
-/** As every prefix of a row is written: capitals, then `#`. A reference such as `#14` or `this.#name` is none. */
+/** The form of every row prefix: capitals, then `#`. Does not match a reference such as `#14` or `this.#name`. */
 const PREFIX = /(?<![A-Za-z0-9_])[A-Z][A-Z_]*#/;
 const COMMENT = /^\s*(?:\*|\/\*|\/\/)/;
 
@@ -15,7 +15,7 @@ const sources = ['lambdas', 'lib'].flatMap((folder) =>
     .map((name) => join(folder, name)),
 );
 
-/** `<file>:<line>` of each line of code that spells out a prefix. */
+/** Returns `<file>:<line>` of each line of code that spells out a prefix. */
 function spelledOut(file: string): readonly string[] {
   return readFileSync(join(ROOT, file), 'utf8')
     .split('\n')
@@ -23,14 +23,14 @@ function spelledOut(file: string): readonly string[] {
 }
 
 describe('the prefixes of rows', () => {
-  test('are defined in one file, for the stores and for the policies', () => {
+  test('are defined in one file, which the stores and the policies use', () => {
     expect(sources).toContain(ROWS);
     expect(sources.filter((file) => file !== ROWS).flatMap(spelledOut)).toEqual([]);
     expect(spelledOut(ROWS).length).toBeGreaterThan(20);
   });
 
   test.each(Object.entries({ IdempotencyRow, LedgerRow, RegistryRow, ViewsRow, SortKey }))(
-    'of %s each identify one kind: none is the beginning of another, so that a policy for one covers no other',
+    'of %s identify one kind each; no prefix starts with another, so that a policy covers only its own kind',
     (_table, rows) => {
       const prefixes: readonly string[] = Object.values(rows);
       const overlaps = prefixes.filter((one, index) =>

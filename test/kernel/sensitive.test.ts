@@ -4,7 +4,7 @@ import { findSensitive, redactSensitive } from '../../lambdas/kernel/sensitive.t
 import { fc } from '../support/properties.ts';
 import { whole } from '../support/slice.ts';
 
-/** Numbers that the card networks publish for tests. */
+/** Card numbers that the networks publish for tests. */
 const CARD_NUMBERS = [
   ['Visa', '4242424242424242'],
   ['Mastercard', '5555555555554444'],
@@ -21,7 +21,7 @@ const CARD_NUMBERS = [
   ['RuPay', '6074820000000009'],
 ] as const;
 
-/** How to write the digits of a number. */
+/** Ways to write the digits of a number. */
 const SPELLINGS: readonly (readonly [form: string, spell: (number: string) => string])[] = [
   ['nothing between', (number) => number],
   ...[
@@ -69,12 +69,12 @@ const SPELLINGS: readonly (readonly [form: string, spell: (number: string) => st
         .join(''),
   ],
   ['leading zeros', (number) => `0000${number}`],
-  ['its expiry right behind it', (number) => `${number}1229`],
-  ['its expiry and code right behind it', (number) => `${number}122029123`],
-  ['its expiry after a gap', (number) => `${grouped(number, 4, ' ')} 12/29 123`],
+  ['its expiry date right after it', (number) => `${number}1229`],
+  ['its expiry date and code right after it', (number) => `${number}122029123`],
+  ['its expiry date after a gap', (number) => `${grouped(number, 4, ' ')} 12/29 123`],
   ['a track of a magnetic stripe', (number) => `;${number}=29121010000012300000?`],
   ['brackets', (number) => `[${grouped(number, 4, '][')}]`],
-  ['letters at its sides', (number) => `card${number}x`],
+  ['letters next to it', (number) => `card${number}x`],
   ['words around it', (number) => `paid with ${number}, thanks`],
   ['another number before it', (number) => `order 12 ${grouped(number, 4, ' ')}`],
   ['a list before it', (number) => `12, 13, ${number}`],
@@ -91,7 +91,7 @@ function inScript(number: string, zero: string): string {
     .join('');
 }
 
-/** The check digit makes the sum of all digits a multiple of ten (ISO/IEC 7812-1, annex B). */
+/** Appends the check digit that makes the weighted sum a multiple of ten (ISO/IEC 7812-1, annex B). */
 function withCheckDigit(digits: string): string {
   const sum = Array.from(digits)
     .toReversed()
@@ -102,7 +102,7 @@ function withCheckDigit(digits: string): string {
   return digits + String((10 - (sum % 10)) % 10);
 }
 
-/** Numbers that networks no longer issue, or that only a wider range than they publish would hold. */
+/** Returns whether the finder leaves out a number: obsolete, or only in a range wider than the network publishes. */
 function isLeftOut(network: string, prefix: string, length: number): boolean {
   return (
     length < 14 ||
@@ -113,14 +113,14 @@ function isLeftOut(network: string, prefix: string, length: number): boolean {
   );
 }
 
-/** The last two digits of a parcel of USPS; the second is its check digit (Publication 199, MOD 10). */
+/** Returns the last two digits of a USPS parcel number; the second is its check digit (Publication 199, MOD 10). */
 function uspsEnd(before: string, last: string): string {
   const digits = `${before}${last.slice(0, 1)}0`;
   const sum = Array.from(digits).reduce((total, digit, index) => total + Number(digit) * (index % 2 === 0 ? 3 : 1), 0);
   return `${last.slice(0, 1)}${(10 - (sum % 10)) % 10}`;
 }
 
-/** A number of each range and length that the package knows. */
+/** Generates numbers of each network, range and length that the package knows. */
 const numberOfNetwork = fc
   .constantFrom(
     ...Object.values(creditCardType.types).flatMap((network) => {
@@ -147,7 +147,7 @@ describe('card numbers', () => {
     expect(missed.map(([form, spell]) => `${form}: ${spell(number)}`)).toEqual([]);
   });
 
-  test('of every network, range and length that is known are found in every spelling', () => {
+  test('of every known network, range and length are found in every spelling', () => {
     fc.assert(
       fc.property(numberOfNetwork, fc.constantFrom(...SPELLINGS), ({ number }, [, spell]) => {
         expect(findSensitive(spell(number))).toBe('card_number');
@@ -181,11 +181,11 @@ describe('card numbers', () => {
     expect(findSensitive(text)).toBeUndefined();
   });
 
-  test('are found in what only looks like an IBAN', () => {
+  test('are found in a text that only resembles an IBAN', () => {
     expect(findSensitive('DE84 4242 4242 4242 4242')).toBe('card_number');
   });
 
-  test('with any one digit changed are not found', () => {
+  test('are not found with any one digit changed', () => {
     fc.assert(
       fc.property(fc.nat(15), fc.integer({ min: 1, max: 9 }), (place, shift) => {
         const digits = '4242424242424242'.split('');
@@ -195,13 +195,13 @@ describe('card numbers', () => {
     );
   });
 
-  test('are seen in fewer than 1 of 10,000 harmless texts', () => {
+  test('are falsely found in fewer than 1 of 10,000 harmless texts', () => {
     const texts = fc.sample(harmless, { numRuns: 100_000, seed: 1 });
     const refused = texts.filter((text) => findSensitive(text) !== undefined);
     expect({ refused: refused.slice(0, 5), enough: refused.length < 10 }).toMatchObject({ enough: true });
   });
 
-  test.each(['0 ', '4 ', '0', '1234-'])('are searched in time that grows with the length of a text of %j', (unit) => {
+  test.each(['0 ', '4 ', '0', '1234-'])('are searched in linear time in a text of %j', (unit) => {
     expect(findSensitive(unit.repeat(50_000))).toBeUndefined();
   });
 });
@@ -210,7 +210,7 @@ const digits = (count: number) => fc.stringMatching(new RegExp(`^\\d{${count}}$`
 const date = fc
   .date({ min: new Date('2020-01-01'), max: new Date('2039-12-31'), noInvalidDate: true })
   .map((day) => day.toISOString().slice(0, 10));
-/** An article number of 13 digits with its check digit, from the prefixes of countries in which card numbers start alike. */
+/** Generates 13-digit article numbers with a check digit, from country prefixes that card numbers share. */
 const ean = fc
   .tuple(fc.constantFrom('40', '45', '50', '54', '59', '69', '76', '84', '30', '37'), digits(10))
   .map(([prefix, rest]) => {
@@ -221,7 +221,7 @@ const ean = fc
     return prefix + rest + String((10 - (sum % 10)) % 10);
   });
 
-/** What orders, notes and invoices contain. */
+/** Generates texts as in orders, notes and invoices. */
 const harmless = fc.oneof(
   fc.tuple(digits(8), date).map(([number, day]) => `Order ${number} of ${day}`),
   fc.tuple(digits(5), date).map(([number, day]) => `Invoice RE-2026-${number}, due ${day}`),
@@ -314,7 +314,7 @@ describe('redaction', () => {
     expect(left.map(([form]) => form)).toEqual([]);
   });
 
-  test('leaves nothing to find in any text with a secret or a card number', () => {
+  test('leaves no secret or card number in any text', () => {
     const sensitive = fc.constantFrom('sk_live_0123456789abcdef', '4242424242424242', '3782 822463 10005');
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme-ascii' }), sensitive, (around, secret) => {
@@ -333,21 +333,21 @@ describe('redaction', () => {
   });
 });
 
-describe('what hides a card number, or stands beside it', () => {
+describe('a card number in a disguise is found', () => {
   const NUMBER = '4242424242424242';
   test.each([
-    ['Hangul fillers, which cannot be seen and are letters', grouped(NUMBER, 4, '\u3164')],
+    ['invisible Hangul filler letters', grouped(NUMBER, 4, '\u3164')],
     ['half-width Hangul fillers', grouped(NUMBER, 1, '\uffa0')],
     ['Hangul choseong fillers', grouped(NUMBER, 1, '\u115f')],
     ['negative circled digits', Array.from(NUMBER, (digit) => String.fromCodePoint(0x2775 + Number(digit))).join('')],
     ['double circled digits', Array.from(NUMBER, (digit) => String.fromCodePoint(0x24f4 + Number(digit))).join('')],
-    ['a house number before it and a year behind it', `box 9310 ${NUMBER} 27`],
-    ['a word before it and its expiry behind it, in groups', `pin 9311 ${grouped(NUMBER, 4, ' ')} 12/27`],
+    ['a house number before it and a year after it', `box 9310 ${NUMBER} 27`],
+    ['a word before it and its expiry date after it, in groups', `pin 9311 ${grouped(NUMBER, 4, ' ')} 12/27`],
   ])('a card number with %s', (_form, text) => {
     expect(findSensitive(text)).toBe('card_number');
   });
 
-  test('the key of an operator', () => {
+  test('an operator key is found', () => {
     expect(findSensitive(`ok_${'Ab3-'.repeat(10)}Ab3`)).toBe('secret');
   });
 });

@@ -16,7 +16,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** A frame at the `throw` of a bundle. */
+/** Returns the stack frame of the `throw` in a bundle. */
 function frameIn(bundle: string): string {
   const column = readFileSync(bundle, 'utf8').indexOf('throw') + 1;
   return `    at charge (${pathToFileURL(bundle).href}:1:${column})`;
@@ -33,7 +33,7 @@ function bundled(): string {
   return outfile;
 }
 
-test('a fault is written with its place in the source', () => {
+test('an error is logged with its position in the source', () => {
   const fault = Object.assign(new Error('no 5'), { stack: `Error: no 5\n${frameIn(bundled())}` });
   standardTelemetry('payments', systemInstruments).fault('request', fault);
   const [line = ''] = lines;
@@ -42,9 +42,9 @@ test('a fault is written with its place in the source', () => {
 });
 
 test.each([
-  ['of a bundle without a map', '    at charge (file:///var/task/index.mjs:1:2345)'],
+  ['of a bundle without a source map', '    at charge (file:///var/task/index.mjs:1:2345)'],
   ['of Node', '    at run (node:internal/modules/esm/module_job:561:25)'],
-  ['of a place that no source has', `    at charge (${pathToFileURL('/index.mjs').href}:999999:1)`],
-])('a frame %s stays as it is', (_what, frame) => {
+  ['of a position that no source has', `    at charge (${pathToFileURL('/index.mjs').href}:999999:1)`],
+])('a frame %s is left unchanged', (_what, frame) => {
   expect(withSourcePlaces(`Error: no 5\n${frame}`)).toBe(`Error: no 5\n${frame}`);
 });

@@ -6,7 +6,7 @@ import { refuseBadTargets } from '../../lib/settings/job-targets.ts';
 import { readUrl } from '../../lib/settings/rules.ts';
 import { Api } from '../world/api.ts';
 
-/** Texts that the URL parser takes for an address, and a reader for another one or for none. */
+/** Texts that the URL parser accepts as a URL but a reader takes for another URL or for none. */
 const MISREAD = [
   String.raw`https:\\evil.co.uk`,
   String.raw`https:/\evil.co.uk`,
@@ -24,12 +24,12 @@ const MISREAD = [
   '//evil.co.uk',
 ];
 
-describe('an address that is read otherwise than it is written', () => {
-  test.each(MISREAD)('is none: %s', (text) => {
+describe('a URL that is parsed otherwise than it reads', () => {
+  test.each(MISREAD)('is rejected: %s', (text) => {
     expect(webUrl(text)).toBeUndefined();
   });
 
-  test('is refused in every field of a request, by its name', async () => {
+  test('is refused in every field of a request, naming the field', async () => {
     const api = new Api();
     for (const [index, text] of MISREAD.entries()) {
       const replies = [
@@ -57,6 +57,6 @@ test.each([
   'HTTPS://SHOP.co.uk/',
   'http://[::1]:3000/done',
   'https://bücher.example/ü',
-])('%s is an address', (text) => {
+])('%s is accepted', (text) => {
   expect(webUrl(text)?.href).toBe(new URL(text).href);
 });
