@@ -20,7 +20,7 @@ const byHand = (key: string, scheduledForMs?: number): AcceptRun => ({
 });
 
 describe('accepting a run', () => {
-  test('stores the run, enqueues it, and answers with its location', async () => {
+  test('stores the run, enqueues it, and returns its location', async () => {
     const world = new World();
     const outcome = await acceptRun(world.toolsOf(world.actor('a')), clocked(JOB, NOW));
 
@@ -29,7 +29,7 @@ describe('accepting a run', () => {
     expect(world.enqueued).toEqual([RUN_ID]);
   });
 
-  test('again returns the stored answer, and enqueues the run again until it has ended', async () => {
+  test('a second time returns the stored answer, and enqueues the run until it has ended', async () => {
     const world = new World();
     const accept = () => acceptRun(world.toolsOf(world.actor('a')), clocked(JOB, NOW));
     const first = await accept();
@@ -109,7 +109,7 @@ describe('accepting a run', () => {
     expect(world.store.allRuns()).toHaveLength(kind === 'first' ? 1 : 0);
   });
 
-  test('for a time that was recent enough at the first request is replayed when it no longer is', async () => {
+  test('for a time that has become too old is still replayed', async () => {
     const world = new World();
     await acceptRun(world.toolsOf(world.actor('a')), byHand('anna', NOW - 30 * DAY));
     world.clock.advance(DAY);
@@ -125,14 +125,14 @@ describe('accepting a run', () => {
   });
 });
 
-describe('accepting a run, with every fault at every point, and one repeated request', () => {
-  /** Read, read, accept, read, enqueue. */
+describe('accepting a run, with every fault at every call, and one repeated request', () => {
+  /** The calls: read, read, accept, read, enqueue. */
   const POINTS = 5;
   const plans = Array.from({ length: POINTS }, (_, index) => index + 1).flatMap((point) =>
     FAULT_KINDS.map((kind) => [point, kind] as const),
   );
 
-  test.each(plans)('point %i %s: one run, which reaches its worker', async (point, kind) => {
+  test.each(plans)('creates one run, which reaches its worker, with a fault at call %i: %s', async (point, kind) => {
     const world = new World({ plan: new FaultPlan([{ point, kind }]) });
     const first = await acceptRun(world.toolsOf(world.actor('a')), clocked(JOB, NOW)).catch(() => undefined);
     world.plan.active = false;

@@ -22,7 +22,7 @@ const operator = new ApiClient(aws, aws.operatorKey);
 const run = crypto.randomUUID().slice(0, 8);
 
 const MINUTE_MS = 60_000;
-/** The setting of the local stack: an event counts as lost after this time, in whole minutes. */
+/** The local stack's time after which an event counts as lost. Milliseconds. */
 const LOST_AFTER_MS = 20_000;
 
 const signalAll = (functionName: string, signal: NodeJS.Signals): number => {
@@ -33,7 +33,7 @@ const signalAll = (functionName: string, signal: NodeJS.Signals): number => {
 
 afterAll(() => switchRelay('Enabled'));
 
-/** The worker crashes in the middle of a page: the processor does not answer its list request. */
+/** Crashes the worker in the middle of a page, while the processor does not answer its list request. */
 async function killedComparison(): Promise<string> {
   await api.charges('pay_none');
   expect(signalAll(StackName.sandbox, 'SIGSTOP')).toBeGreaterThan(0);
@@ -47,12 +47,12 @@ async function killedComparison(): Promise<string> {
   }
 }
 
-/** Its process is killed after the charge, and its client never comes back. @returns its key */
+/** Kills the process of a payment after the charge; its client never retries. @returns the payment's key */
 async function abandonedPayment(): Promise<string> {
   return (await killedPayment(aws, { source: 'tok_timeout_charged' })).key;
 }
 
-/** Whether the answer of this key is stored. */
+/** Returns whether the answer of this key is stored. */
 async function isAnswered(key: string): Promise<boolean> {
   const { Item } = await documentClient(dynamoDbClient()).send(
     new GetCommand({
@@ -64,7 +64,7 @@ async function isAnswered(key: string): Promise<boolean> {
   return Item?.['status'] === 'COMPLETED';
 }
 
-/** A charge made at the processor without Payonce. @returns its id */
+/** Makes a charge at the processor without Payonce. @returns its id */
 async function chargeBehindOurBack(): Promise<unknown> {
   const answer = await askSandbox('/charges', {
     method: 'POST',
@@ -91,7 +91,7 @@ test('jobs finish open claims and publish lost events, although their own worker
   const paidAtMs = Date.now();
   const stray = await chargeBehindOurBack();
 
-  // By the schedule alone: no operator requests this run, and no client its answer.
+  // Only the schedule resolves this payment: no operator requests a run, and no client retries.
   await until(async () => ((await isAnswered(abandoned)) ? true : undefined));
   const late = await api.pay({ key: abandoned, body: { source: 'tok_timeout_charged' } });
   expect([late.status, late.json['status']]).toEqual([201, 'succeeded']);
@@ -99,7 +99,7 @@ test('jobs finish open claims and publish lost events, although their own worker
   expect(await api.charges(late.json['id'])).toHaveLength(1);
 
   await sleep(Math.max(0, Math.floor(paidAtMs / MINUTE_MS) * MINUTE_MS + MINUTE_MS + LOST_AFTER_MS - Date.now()));
-  // The schedule may have run the job already: without the relay, no other publishes.
+  // The schedule may have run the job already. Nothing else publishes events while the relay is disabled.
   await runJob(aws, 'republish-events');
   expect(await until(async () => nonEmpty(await eventsOf(silent.json['id'])))).toHaveLength(1);
 

@@ -10,7 +10,7 @@ import { Api } from '../world/api.ts';
 const T12 = '2026-03-01T12:00:00Z';
 const RUN_ID = `close-days:${T12}`;
 
-/** The API over real HTTP. */
+/** Serves the API over real HTTP. */
 const site = {
   harness: new Api(),
   asked: [] as { readonly path: string; readonly headers: IncomingMessage['headers']; readonly body: string }[],
@@ -101,7 +101,7 @@ describe('a schedule that fires', () => {
     [401, 'TerminalError', 'jobs_api_refused'],
     [200, 'TerminalError', 'jobs_api_refused'],
     [302, 'TerminalError', 'jobs_api_refused'],
-  ])('and is answered %i fails as %s after one call, and a redelivery calls again', async (status, name, code) => {
+  ])('and is answered %i fails as %s after one call, and calls again when redelivered', async (status, name, code) => {
     const fire = executor();
     site.respond = (response) => {
       response.writeHead(status, { location: '/elsewhere' }).end('{"code":"unauthorized","detail":"secret"}');
@@ -131,9 +131,9 @@ describe('a schedule that fires', () => {
 
   test('without a listening server fails', async () => {
     const gone = createServer();
-    const nobody = await listenOnLoopback(gone);
+    const absent = await listenOnLoopback(gone);
     await stopListening(gone);
-    const fire = executor(nobody);
+    const fire = executor(absent);
     await expect(fire({ job: 'close-days', scheduledTime: T12 })).rejects.toMatchObject({
       code: 'jobs_api_unreachable',
     });
@@ -141,7 +141,7 @@ describe('a schedule that fires', () => {
 
   test.each<readonly [string, unknown, string, string]>([
     [
-      'a name in the place of its time',
+      'a name instead of its time',
       { job: 'close-days', scheduledTime: '<aws.scheduler.scheduled-time>' },
       'firing_malformed',
       'scheduledTime "<aws.scheduler.scheduled-time>"',

@@ -3,13 +3,13 @@ import { GetQueueAttributesCommand, GetQueueUrlCommand, SQSClient } from '@aws-s
 import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
-/** A target, as its caller's environment has it. */
+/** A target, as configured in its caller's environment. */
 export interface DeployedTarget {
   readonly url: string;
   readonly secretId: string;
 }
 
-/** A schedule, as the API of EventBridge Scheduler shows it. */
+/** A schedule, as returned by the EventBridge Scheduler API. */
 interface DeployedSchedule {
   readonly Name: string;
   readonly Target: { readonly Arn: string; readonly RoleArn: string; readonly Input: string };
@@ -18,7 +18,7 @@ interface DeployedSchedule {
 const { awsEndpoint: endpoint, region } = localAws();
 const options = { endpoint, region, credentials: CREDENTIALS };
 
-/** The local scheduler reads the region and the account from the header, and no signature. */
+/** Calls the local scheduler, which reads region and account from the header and ignores the signature. */
 async function askScheduler(method: string, path: string, body?: object): Promise<unknown> {
   const scope = `${CREDENTIALS.accessKeyId}/20260101/${region}/scheduler/aws4_request`;
   const answer = await fetch(`${endpoint}/schedules${path}`, {
@@ -33,17 +33,17 @@ async function askScheduler(method: string, path: string, body?: object): Promis
   return answer.json();
 }
 
-/** The deployed schedule of a job. */
+/** Returns the deployed schedule of a job. */
 export async function scheduleOf(job: string): Promise<DeployedSchedule> {
   const { Schedules } = (await askScheduler('GET', '')) as { readonly Schedules: readonly { readonly Name: string }[] };
   const part = job.replaceAll('-', '');
   const found = Schedules.find(({ Name }) => Name.replaceAll('-', '').toLowerCase().includes(part));
   if (found === undefined)
-    throw new Error(`no schedule of ${job} among ${Schedules.map(({ Name }) => Name).join(', ')}`);
+    throw new Error(`no schedule of ${job}; found: ${Schedules.map(({ Name }) => Name).join(', ')}`);
   return (await askScheduler('GET', `/${found.Name}`)) as DeployedSchedule;
 }
 
-/** Copies of a schedule that fire once, all at one time. @param at UTC, as `2026-03-01T12:00:00` */
+/** Creates copies of a schedule that fire once, all at one time. @param at UTC, as `2026-03-01T12:00:00` */
 export async function fireAgain({ Target }: DeployedSchedule, names: readonly string[], at: string): Promise<void> {
   for (const name of names) {
     await askScheduler('POST', `/${name}`, {
@@ -55,7 +55,7 @@ export async function fireAgain({ Target }: DeployedSchedule, names: readonly st
   }
 }
 
-/** The first of the active values of a secret. */
+/** Returns the first active value of a secret. */
 export async function secretValue(secretId: string): Promise<string> {
   const { SecretString } = await new SecretsManagerClient(options).send(
     new GetSecretValueCommand({ SecretId: secretId }),

@@ -60,25 +60,28 @@ describe('a lost response', () => {
     expect(lock?.token).toBe(2);
   });
 
-  test.each(['ambiguous_applied', 'ambiguous_lost', 'throttle'] as const)('leaves a run saved: %s', async (kind) => {
-    const { run } = await accepted();
-    const store = faulty([{ point: 2, kind }]);
-    const lock = await store.lock(run.jobId, run.runId, LEASE);
-    if (lock === undefined) throw new Error('the lock is held');
-    const begun = begunPage(run, T0);
-    expect(await store.save(begun, lock, T0 + 300_000)).toBe(true);
-    expect(await store.readRun(run.jobId, run.runId)).toEqual(begun);
-  });
+  test.each(['ambiguous_applied', 'ambiguous_lost', 'throttle'] as const)(
+    'leaves a run saved after the fault %s',
+    async (kind) => {
+      const { run } = await accepted();
+      const store = faulty([{ point: 2, kind }]);
+      const lock = await store.lock(run.jobId, run.runId, LEASE);
+      if (lock === undefined) throw new Error('another run holds the lock');
+      const begun = begunPage(run, T0);
+      expect(await store.save(begun, lock, T0 + 300_000)).toBe(true);
+      expect(await store.readRun(run.jobId, run.runId)).toEqual(begun);
+    },
+  );
 
   test('leaves a run saved although another worker has locked it since', async () => {
     const { run } = await accepted();
     const store = storeOver();
     const lock = await store.lock(run.jobId, run.runId, LEASE);
-    if (lock === undefined) throw new Error('the lock is held');
+    if (lock === undefined) throw new Error('another run holds the lock');
     const begun = begunPage(run, T0);
     await store.save(begun, lock, T0 + 300_000);
     await store.lock(run.jobId, run.runId, LEASE);
-    // The state that a second attempt would find ten minutes later.
+    // Same state as in a second attempt ten minutes later.
     expect(await store.save(begun, lock, T0 + 300_000)).toBe(true);
     expect(await store.save({ ...begun, version: 3 }, lock, T0 + 300_000)).toBe(false);
   });
@@ -98,12 +101,12 @@ test('a transaction conflict is retried', async () => {
   );
   const store = storeOver(client);
   const lock = await store.lock(run.jobId, run.runId, LEASE);
-  if (lock === undefined) throw new Error('the lock is held');
+  if (lock === undefined) throw new Error('another run holds the lock');
   expect(await store.save(begunPage(run, T0), lock, T0)).toBe(true);
   expect(conflicts).toBe(0);
 });
 
-test('rows expire thirty days after their run ends, or after its acceptance if it never ends', async () => {
+test('rows expire thirty days after the end of their run, or after its acceptance if it never ends', async () => {
   const { run } = await accepted();
   const store = storeOver();
   const row = async (pk: string, sk: string) => {
@@ -120,7 +123,7 @@ test('rows expire thirty days after their run ends, or after its acceptance if i
     return found.map((each): unknown => each?.['expiresAt']);
   };
   const lock = await store.lock(run.jobId, run.runId, LEASE);
-  if (lock === undefined) throw new Error('the lock is held');
+  if (lock === undefined) throw new Error('another run holds the lock');
   const begun = begunPage(run, T0);
   await store.save(begun, lock, T0);
   expect(await expiries()).toEqual([Math.ceil(run.acceptedAtMs / 1000) + 30 * 86_400, undefined]);

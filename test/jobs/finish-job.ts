@@ -3,14 +3,14 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { RUN } from '../support/causes.ts';
 
 export interface FinishedJob extends JobCounts {
-  /** The names of its items, in the order in which they were done. */
+  /** Names of its items, in processing order. */
   readonly names: readonly string[];
   readonly pages: number;
 }
 
 const MAX_PAGES = 1_000;
 
-/** Works at a job to its end, as its worker does, page by page; every item twice when `doubled`, as after a crash. */
+/** Runs a job to its end page by page, as a worker does. With `doubled`, handles each item twice, as after a crash. */
 export async function finishJob(
   job: Job,
   scheduledForMs: number,
@@ -21,7 +21,7 @@ export async function finishJob(
   let cursor: string | undefined;
   for (let pages = 1; pages <= MAX_PAGES; pages += 1) {
     const page = await job.page(cursor, limit, { ...RUN, scheduledForMs });
-    invariant(page.items.length <= limit, 'a page has no more items than were asked for');
+    invariant(page.items.length <= limit, 'the page has more items than requested');
     for (const { thing, name } of page.items) {
       names.push(name);
       if (doubled) await job.handle(thing, { ...RUN, scheduledForMs, deadlineMs });
@@ -33,5 +33,5 @@ export async function finishJob(
     cursor = page.next;
     if (cursor === undefined) return { ...counts, names, pages };
   }
-  invariant(false, 'the job has no end');
+  invariant(false, 'the job does not end');
 }

@@ -39,7 +39,7 @@ const sign = () => signJobCredential(tools(), claims);
 const verify = (token: string, path = PATH) => verifyJobCredential(tools(), token, path);
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** A valid credential, except for the changes of a test. */
+/** Signs a valid credential with the changes of a test. */
 async function forged(
   change: (token: SignJWT, nowSeconds: number) => SignJWT,
   { secret = SECRET, header = {} }: { secret?: string; header?: Record<string, string> } = {},
@@ -98,7 +98,7 @@ describe('a credential', () => {
   });
 
   test.each<readonly [string, Parameters<typeof forged>]>([
-    ['by another issuer', [(token) => token.setIssuer('somebody')]],
+    ['by another issuer', [(token) => token.setIssuer('other')]],
     ['for every path', [(token) => token.setAudience('*')]],
     ['for a year', [(token, now) => token.setExpirationTime(now + 31_536_000)]],
     ['for a minute and a second', [(token, now) => token.setExpirationTime(now + 61)]],
@@ -107,7 +107,7 @@ describe('a credential', () => {
     ['with another algorithm', [(token) => token, { header: { alg: 'HS512' }, secret: SECRET.repeat(2) }]],
     ['with the same secret and another algorithm', [(token) => token, { header: { alg: 'HS384' } }]],
     ['with another secret', [(token) => token, { secret: SECRET.toLowerCase() }]],
-  ])('made %s is refused', async (_what, made) => {
+  ])('signed %s is refused', async (_what, made) => {
     expect(await verify(await forged(...made))).toEqual(refused);
   });
 
@@ -136,7 +136,7 @@ describe('a credential', () => {
     }
   });
 
-  test('with any one letter changed is refused', async () => {
+  test('with any single character changed is refused', async () => {
     const token = await sign();
     for (let index = 0; index < token.length; index += 7) {
       if (token[index] === '.') continue;
@@ -146,8 +146,8 @@ describe('a credential', () => {
   });
 });
 
-describe('the secret of credentials', () => {
-  test('signs with its first value, and a signature by any of its values is accepted', async () => {
+describe('the credential secret', () => {
+  test('signs with its first value, and verifies with each of its values', async () => {
     const before = await sign();
     active = ['new-new-new-new-new-new-new-new!', SECRET];
     const after = await sign();
@@ -171,7 +171,7 @@ describe('the secret of credentials', () => {
     expect(renewals).toBe(0);
   });
 
-  test('that cannot be read leads neither to acceptance nor to refusal', async () => {
+  test('that cannot be read causes neither acceptance nor refusal', async () => {
     const token = await sign();
     const unreadable = {
       ...tools(),

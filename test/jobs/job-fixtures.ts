@@ -16,18 +16,18 @@ import type { Actor } from '../support/fault-plan.ts';
 import { portWithFaults } from '../support/faulty-ports.ts';
 import type { World } from '../world/world.ts';
 
-/** May take ten minutes, and never overlaps. */
+/** A job that may take ten minutes and never overlaps. */
 export const JOB_ID = 'resolve' satisfies JobId;
 
-/** May take four hours. */
+/** A job that may take four hours. */
 export const LONG_JOB_ID = 'close-days' satisfies JobId;
 
-/** As the admin route accepts a run: one record for each. */
+/** Returns the record that the admin route stores when it accepts a run. */
 export function recordOf({ runId, acceptedAtMs }: JobRun): EffectRecord {
   return { operationId: `job_${runId}` as OperationId, owner: ownerToken('route'), recordedAtMs: acceptedAtMs };
 }
 
-/** Items `0` to `count - 1`, whose cursors are their numbers. */
+/** Returns a job with the items `0` to `count - 1`; the cursor of an item is its number. */
 export function countingJob(
   count: number,
   handle: (item: string, deadlineMs: number) => Promise<JobCounts> = async () => ONE_DONE,
@@ -49,7 +49,7 @@ export function countingJob(
   };
 }
 
-/** Remembers what it was told. */
+/** Returns an observer that stores all counts and errors. */
 export function recordingObserver(): JobObserver & {
   readonly counts: Record<string, number>;
   readonly reports: (readonly [string | undefined, unknown])[];
@@ -66,7 +66,7 @@ export function recordingObserver(): JobObserver & {
   };
 }
 
-/** A request by the schedule: the same however often. */
+/** Returns the schedule's request for a run; a repeated firing sends an equal request. */
 export function clocked(jobId: string, scheduledForMs: number): AcceptRun {
   return {
     operationId: clockedRunOperation(systemDigest, runIdOf(jobId, scheduledForMs)),
@@ -76,13 +76,13 @@ export function clocked(jobId: string, scheduledForMs: number): AcceptRun {
   };
 }
 
-/** The executor's tools; its calls reach a route that is a process of its own. */
+/** Returns the tools of an executor whose calls reach the route in a separate process. */
 export function executorTools(world: World, actor: Actor): RequestRunTools {
   const routes: RequestRunTools['routes'] = {
     ask: async ({ runId, scheduledForMs }) => {
       const [jobId = ''] = runId.split(':');
       const { kind } = await acceptRun(world.toolsOf(world.actor('route')), clocked(jobId, scheduledForMs));
-      invariant(kind === 'first' || kind === 'replay', `the route said ${kind}`);
+      invariant(kind === 'first' || kind === 'replay', `the route returned ${kind}`);
     },
   };
   return { ...world.toolsOf(actor), routes: portWithFaults(actor, routes, 'ask') };
@@ -92,8 +92,8 @@ export function executorTools(world: World, actor: Actor): RequestRunTools {
 export async function endRun({ clock, store: { jobRuns } }: World, run: JobRun): Promise<void> {
   const nowMs = clock.nowMs();
   const lock = await jobRuns.lock(run.jobId, run.runId, { nowMs, leaseExpiresAtMs: nowMs + 60_000 });
-  invariant(lock !== undefined, 'the lock is free');
+  invariant(lock !== undefined, 'another run holds the lock');
   const times = { startedAtMs: nowMs, endedAtMs: nowMs };
   const ended = { ...run, ...times, status: 'succeeded', version: run.version + 1 } as const;
-  invariant(await jobRuns.save(ended, lock, nowMs), 'there is no rival');
+  invariant(await jobRuns.save(ended, lock, nowMs), 'the run was not saved');
 }

@@ -7,28 +7,28 @@ import { cursorFirst, NaiveJobRuns } from './naive-job-runs.ts';
 
 interface History extends Omit<JobWorldOptions, 'store'> {
   readonly without?: ConstructorParameters<typeof NaiveJobRuns>[0];
-  /** How many ticks of the schedule there are, a minute apart; each fires twice. */
+  /** Number of ticks of the schedule, a minute apart. Each tick fires twice. */
   readonly runs: number;
 }
 
-/** A worker is paused before its call with this number, while all others continue. */
+/** Pauses a worker before its call with this number, while all others continue. */
 interface Pause {
   readonly rivalAt?: number;
-  /** The length of the pause. Milliseconds. */
+  /** Length of the pause. Milliseconds. */
   readonly heldMs?: number;
 }
 
 const MINUTE = 60_000;
-/** The largest clock skew in either direction. */
+/** Clock skews of the workers, up to the largest expected skew. Milliseconds. */
 const CLOCKS: readonly (readonly [string, readonly number[]])[] = [
   ['that are right', [0]],
-  ['that go ahead, then behind', [0, 5 * MINUTE, -5 * MINUTE]],
-  ['that go behind, then ahead', [-5 * MINUTE, 0, 5 * MINUTE]],
+  ['that are first fast, then slow', [0, 5 * MINUTE, -5 * MINUTE]],
+  ['that are first slow, then fast', [-5 * MINUTE, 0, 5 * MINUTE]],
 ];
-/** No pause; until its message is visible again; until after the end of its lease. */
+/** No pause; a pause until the message is visible again; a pause until after the end of the lease. Milliseconds. */
 const HELD_MS = [0, 101_000, 200_000];
 
-/** The share of the longest enumerations that `npm test` runs: one of this many. */
+/** `npm test` runs one of this many histories of the longest enumerations. */
 const ONE_OF = 73;
 
 async function runHistory(
@@ -51,7 +51,7 @@ async function runHistory(
   await world.drain();
   const calls = [...plan.calls];
   await world.judge(runs);
-  // Late messages find nothing to do.
+  // Messages that arrive late find nothing to do.
   const before = await Promise.all(runs.map((run) => world.runNow(run)));
   world.sendLate(runs);
   await world.drain();
@@ -64,14 +64,14 @@ function survey(history: History, faults: number, oneOf = 1, races: readonly Pau
   return surveyFaults<Pause>((planned, pause) => runHistory(history, planned, pause), { faults, races, oneOf });
 }
 
-/** Every call before which a worker can be paused, with and without faults. */
+/** Runs a history once for each call before which a worker can be paused, with and without faults. */
 async function held(history: History, faults: number, oneOf = 1): Promise<HistorySurvey> {
   const { calls } = await runHistory(history, []);
   const pauses = HELD_MS.map((heldMs) => ({ heldMs }));
   return survey(history, faults, oneOf, beforeEachCall(calls.length, pauses));
 }
 
-describe('two runs of five items each, over several workers, process each item once', () => {
+describe('two runs of five items, with several workers, process each item once', () => {
   test.each(CLOCKS)('with every single fault at every call, and clocks %s', async (_how, skews) => {
     for (const reordered of [false, true]) {
       const { histories, findings } = await survey({ runs: 2, items: 5, skews, reordered, doubled: 3 }, 1, 7);
@@ -80,13 +80,13 @@ describe('two runs of five items each, over several workers, process each item o
     }
   });
 
-  test.each(CLOCKS)('with a worker that is delayed before any of its calls, and clocks %s', async (_how, skews) => {
+  test.each(CLOCKS)('with a worker delayed before each of its calls, and clocks %s', async (_how, skews) => {
     const { histories, findings } = await held({ runs: 2, items: 5, skews, doubled: 2 }, 0);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(100);
   });
 
-  test('with all messages at once, each at its own worker', async () => {
+  test('with all messages at once, each handled by its own worker', async () => {
     for (const [, skews] of CLOCKS) {
       const world = new JobWorld({ items: 5, skews, doubled: 6 });
       const runs = [await world.fire(0), await world.fire(1)];
@@ -112,12 +112,12 @@ describe('one run of three items over two pages', () => {
 });
 
 /**
- * The first run takes more than eight of the ten minutes that either may; by a clock that is ahead, the second one has then
- * waited too long, and by one that is right it has not.
+ * The first run takes more than eight of its ten minutes. By a fast clock, the second run has then waited too long; by
+ * a right clock, it has not.
  */
 const PATIENCE: History = { runs: 2, items: 17, jobId: 'resolve', lastSkews: [121_000, 0, 0], mayGiveUp: true };
 
-test('a run that one worker gives up while another begins it either fails or succeeds, never both', async () => {
+test('a run that one worker gives up while another worker begins it either fails or succeeds, never both', async () => {
   const { histories, findings } = await held(PATIENCE, 0);
   expect(findings.slice(0, 3)).toEqual([]);
   expect(histories).toBeGreaterThan(100);
@@ -125,8 +125,8 @@ test('a run that one worker gives up while another begins it either fails or suc
 
 describe('the same histories detect', () => {
   test.each([
-    ['a save that does not look at the token', { without: 'token' }, 'a worker wrote that had been taken over'],
-    ['a lock that does not look at the lease', { without: 'lease' }, 'a lock was taken from a run that holds it'],
+    ['a save that does not check the token', { without: 'token' }, 'a worker wrote after it was taken over'],
+    ['a lock that does not check the lease', { without: 'lease' }, 'a lock was taken from the run that holds it'],
   ] as const)('%s', async (_what, fault, violation) => {
     const { findings } = await held({ runs: 2, items: 5, skews: [0], ...fault }, 0);
     expect(findings.flatMap(({ violations }) => violations)).toContain(violation);
@@ -134,7 +134,7 @@ describe('the same histories detect', () => {
 
   test('a save that does not check the version', async () => {
     const { findings } = await held({ ...PATIENCE, without: 'version' }, 0);
-    expect(findings.flatMap(({ violations }) => violations)).toContain('a run that had ended was changed');
+    expect(findings.flatMap(({ violations }) => violations)).toContain('a run was changed after its end');
   });
 
   test('a cursor that is saved before its items are processed', async () => {

@@ -24,10 +24,10 @@ describe('the row of a run', () => {
   });
 });
 
-test('a run is found only under its own id, not under that of another job with a name of equal length', async () => {
+test('a run is found only under its own id, not under the id of another job whose name has equal length', async () => {
   const run = acceptedRun('republish-events', T0, T0);
   const client = documentClient();
-  // Answers every call in the process, without a network.
+  // Answers every call inside the process, without a network.
   client.middlewareStack.add(() => async () => ({ output: { Item: runRow(run), $metadata: {} }, response: {} }), {
     step: 'initialize',
     priority: 'high',

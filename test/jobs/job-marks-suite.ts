@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { JobMarks } from '../../lambdas/jobs/use/job-marks.ts';
 
-/** The contract of every store of marks. */
+/** Tests the contract of every store of marks. */
 export function describeJobMarks(name: string, make: () => Promise<JobMarks>): void {
   let marks: JobMarks;
   let made = 0;
@@ -13,7 +13,7 @@ export function describeJobMarks(name: string, make: () => Promise<JobMarks>): v
   });
 
   describe(`the ${name} marks of jobs`, () => {
-    test('do not exist until they are set, and are set once', async () => {
+    test('do not exist before they are set, and are set once', async () => {
       expect(await marks.readMark(job)).toBeUndefined();
       expect(await marks.moveMark(job, undefined, '60000')).toBe(true);
       expect(await marks.moveMark(job, undefined, '120000')).toBe(false);

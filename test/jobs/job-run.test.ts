@@ -19,7 +19,7 @@ const MINUTE = 60_000;
 const fresh = acceptedRun('resolve', T0, T0 + 300);
 const NONE = { done: 0, left: 0, failed: 0 };
 
-/** The kind of each attempt when every worker crashes. */
+/** Returns the kind of each attempt when every worker crashes. */
 function deaths(run: JobRun, times: number): readonly string[] {
   const seen: string[] = [];
   let now = run;
@@ -83,7 +83,7 @@ describe('a run', () => {
   });
 });
 
-test('a worker that was taken over while it may have been alive does not count as dead', () => {
+test('does not count a worker as dead if it was taken over while it might have been alive', () => {
   const begun = begunPage(fresh, T0);
   expect(workerLivesMs(fresh, T0)).toBe(0);
   expect(workerLivesMs(begun, T0 + 30_000)).toBe(60_000);
@@ -94,8 +94,8 @@ test('a worker that was taken over while it may have been alive does not count a
   expect(run.attempts).toBe(1);
 });
 
-describe('a page that ends its workers', () => {
-  test('is tried twice as a whole, then three times item by item; then the item is skipped, and finally the run is given up', () => {
+describe('a page that crashes its workers', () => {
+  test('is tried twice whole and three times item by item; then the item is skipped, and at last the run is given up', () => {
     expect(deaths(fresh, 9)).toEqual([
       'whole_page',
       'whole_page',
@@ -109,7 +109,7 @@ describe('a page that ends its workers', () => {
     ]);
   });
 
-  test('is processed item by item as far as it may have reached, so that each worker holds one suspect item', () => {
+  test('is processed item by item as far as it may have reached, so that each worker processes one suspect item', () => {
     let run = dead(fresh, 3);
     for (let item = 1; item < 60; item += 1) {
       run = pageDone(run, { counts: { ...NONE, done: 1 }, items: 1, cursor: `${item}` }, T0);
@@ -119,7 +119,7 @@ describe('a page that ends its workers', () => {
     expect(deaths(run, 3)).toEqual(['one_item', 'one_item', 'pass_over']);
   });
 
-  test('is forgotten when all its items are processed', () => {
+  test('is no longer suspect after all its items are processed', () => {
     let run = dead(fresh, 3);
     for (let item = 1; item <= 100; item += 1) {
       run = begunPage(pageDone(run, { counts: { ...NONE, done: 1 }, items: 1, cursor: `${item}` }, T0), T0);

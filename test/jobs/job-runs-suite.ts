@@ -8,7 +8,7 @@ const T0 = Date.UTC(2026, 2, 1, 12);
 const MINUTE = 60_000;
 const LEASE = 2 * MINUTE;
 
-/** The contract of the store of runs, over DynamoDB in memory and over its API. */
+/** Tests the contract of the store of runs, over DynamoDB in memory and over its API. */
 export function describeJobRuns(name: string, make: () => Promise<JobRunStore>): void {
   let made = 0;
   let store: JobRunStore;
@@ -37,7 +37,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
     store.lock(jobId, runId, { nowMs, leaseExpiresAtMs: nowMs + LEASE });
   const locked = async (runId: JobRun['runId'], nowMs: number): Promise<JobLock> => {
     const taken = await lock(runId, nowMs);
-    if (taken === undefined) throw new Error('the lock is held');
+    if (taken === undefined) throw new Error('another run holds the lock');
     return taken;
   };
   const read = () => store.readRun(jobId, run.runId);
@@ -77,7 +77,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await store.readRun(jobId, others)).toBeUndefined();
     });
 
-    test('lists runs by pages, the newest scheduled time first', async () => {
+    test('lists runs page by page, the newest scheduled time first', async () => {
       for (const minute of [0, 2, 1, 3]) await accept(acceptedRun(jobId, T0 + minute * MINUTE, T0));
       const minutes = async (page: { limit: number; fromMs?: number; beforeMs?: number }) =>
         (await store.listRuns(jobId, page)).map(({ scheduledForMs }) => (scheduledForMs - T0) / MINUTE);
@@ -137,7 +137,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await read()).toEqual(failed);
     });
 
-    test('is refused to a worker of the same run that was taken over', async () => {
+    test('is refused to a worker of the same run after it was taken over', async () => {
       await accept(run);
       const stale = await locked(run.runId, T0);
       const begun = begunPage(run, T0);
@@ -173,7 +173,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await lock(other.runId, T0 + 2 * LEASE)).toBeDefined();
     });
 
-    test('releases the lock with the end of the run, and the next token is greater', async () => {
+    test('releases the lock at the end of the run, and the next token is greater', async () => {
       await accept(run);
       const held = await locked(run.runId, T0);
       const begun = begunPage(run, T0);
@@ -187,7 +187,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       const held = await locked(run.runId, T0);
       const begun = begunPage(run, T0);
       const saves = Array.from({ length: 6 }, (_, done) => store.save({ ...begun, done }, held, T0 + LEASE));
-      // One worker never saves concurrently. Of all other concurrent writes, one is applied.
+      // One worker never saves concurrently. Of all other concurrent writes, one succeeds.
       await Promise.all(saves);
       expect((await read())?.version).toBe(2);
     });

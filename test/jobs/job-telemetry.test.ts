@@ -27,7 +27,7 @@ test('each count is logged immediately under one service for all workers: by job
   ]);
 });
 
-test('the number of overdue jobs is reported also when it is zero, and a log line names them', () => {
+test('the number of overdue jobs is reported even if it is zero, and a log line names the jobs', () => {
   const { overdue } = jobTelemetry('upkeep-jobs', systemInstruments);
   overdue([]);
   overdue(['resolve', 'close-days']);

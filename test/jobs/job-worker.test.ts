@@ -70,7 +70,7 @@ test.each([
 
 test('a message that cannot be parked is redelivered', async () => {
   const { receive } = harness(undefined, async () => {
-    throw new Error('the queue is away');
+    throw new Error('the queue is unavailable');
   });
   expect(await receive('{}')).toEqual(['m0']);
 });

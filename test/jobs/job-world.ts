@@ -12,24 +12,24 @@ import { skewed } from '../support/simulated-clock.ts';
 import { World } from '../world/world.ts';
 import { countingJob, LONG_JOB_ID, recordingObserver, recordOf } from './job-fixtures.ts';
 
-/** A run whose page ends its workers needs eight. A queue has far more, for times in which no worker takes a message. */
+/** Maximum deliveries of a message. A run whose page crashes its workers needs eight; a real queue allows far more. */
 const MAX_RECEIVES = 12;
 
 export interface JobWorldOptions {
   readonly items: number;
-  /** @default one that may take four hours */
+  /** @default a job that may take four hours */
   readonly jobId?: JobId;
-  /** Whether a run may be given up, because it takes, or waits for, longer than it may. @default false */
+  /** Whether a run may be given up because it exceeds its time limit. @default false */
   readonly mayGiveUp?: boolean;
-  /** What each worker's clock is wrong by, in turn; milliseconds. @default right */
+  /** Clock skews of the workers, in turn. Milliseconds. @default no skew */
   readonly skews?: readonly number[];
-  /** The same, of those workers that get messages of the run that was fired last. @default as all others */
+  /** Clock skews of the workers that get messages of the run fired last. Milliseconds. @default `skews` */
   readonly lastSkews?: readonly number[];
-  /** Of the messages that are due, the last one comes first. @default false */
+  /** Delivers the last due message first. @default false */
   readonly reordered?: boolean;
-  /** So many of the messages that are sent first come twice. @default 0 */
+  /** Number of messages, from the first sent, that are delivered twice. @default 0 */
   readonly doubled?: number;
-  /** The engine's, or something that must be caught. */
+  /** The engine's store, or a faulty one that the histories must detect. */
   readonly store?: JobRunStore;
   readonly work?: typeof workRun;
 }
@@ -40,15 +40,15 @@ interface Message {
   readonly visibleAtMs: number;
 }
 
-/** Half a page's minute each, so that a page has two items. */
+/** Half of the one-minute page limit, so that a page has two items. */
 const ITEM_MS = 30_000;
-/** No history needs nearly as many. */
+/** Far above the number that any history needs. */
 const MAX_DELIVERIES = 400;
 
-/** Runs of a job, a queue that redelivers, workers that come and go, and the owner of what the items do. */
+/** Simulates the runs of a job, a queue that redelivers, workers that start and crash, and the effects of the items. */
 export class JobWorld extends World {
   readonly observer = recordingObserver();
-  /** By run and item: the owner knows what it has done. */
+  /** Effects recorded outside the store, keyed by run and item. */
   readonly effects = new Set<string>();
   readonly violations: string[] = [];
   readonly #options: JobWorldOptions;
@@ -69,7 +69,7 @@ export class JobWorld extends World {
     this.#doubled = options.doubled ?? 0;
   }
 
-  /** Twice, as a schedule may: one record, one run, two messages. @param minute which tick of the schedule */
+  /** Fires a tick of the schedule twice: one record, one run, two messages. @param minute number of the tick */
   async fire(minute: number): Promise<JobRun> {
     const nowMs = this.clock.nowMs();
     const run = acceptedRun(this.#jobId, nowMs + minute * 60_000, nowMs);
@@ -79,37 +79,37 @@ export class JobWorld extends World {
       await this.#runs.accept(record, run),
       await this.#runs.accept({ ...record, owner: ownerToken('again') }, run),
     ];
-    if (outcomes[1]?.kind !== 'recorded_before') this.violations.push('fired twice, accepted twice');
+    if (outcomes[1]?.kind !== 'recorded_before') this.violations.push('a run fired twice was accepted twice');
     for (const _ of outcomes) this.#send(run, nowMs + minute * 60_000);
     return run;
   }
 
-  /** Delivers until no message is left; time jumps to the next one. */
+  /** Delivers until no message is left; advances the time to the next message. */
   async drain(): Promise<void> {
     for (let delivery = 0; delivery < MAX_DELIVERIES; delivery += 1) {
       const message = this.#next();
       if (message === undefined) return;
       await this.receive(message);
     }
-    this.violations.push('it never ends');
+    this.violations.push('the queue never becomes empty');
     this.#queue = [];
   }
 
-  /** All that is due, to as many workers at once. */
+  /** Delivers all due messages concurrently, each to its own worker. */
   async drainSideBySide(): Promise<void> {
     for (let round = 0; round < MAX_DELIVERIES; round += 1) {
       if (this.#next() === undefined) return;
       const due = this.#queue.filter(({ visibleAtMs }) => visibleAtMs <= this.clock.nowMs());
       await Promise.all(due.map((message) => this.receive(message)));
     }
-    this.violations.push('it never ends');
+    this.violations.push('the queue never becomes empty');
     this.#queue = [];
   }
 
-  /** One worker, one message: hidden while the worker has it, gone when it is acknowledged. */
+  /** Delivers one message to one worker: hidden during the work, removed when acknowledged. */
   async receive(message: Message): Promise<void> {
     const { run, receives } = message;
-    if (receives >= MAX_RECEIVES) this.violations.push('a message ends among the dead letters');
+    if (receives >= MAX_RECEIVES) this.violations.push('a message became a dead letter');
     const visibleAtMs = this.clock.nowMs() + JOB_MESSAGE_HIDDEN_SECONDS * 1000;
     const hidden = { run, receives: receives + 1, visibleAtMs };
     this.#queue = this.#queue.map((each) => (each === message ? hidden : each));
@@ -120,7 +120,7 @@ export class JobWorld extends World {
     if ('result' in ended && !actor.crashed) this.#queue = this.#queue.filter((each) => each !== hidden);
   }
 
-  /** One more message of each run, when all is over. */
+  /** Sends one more message of each run after all work is done. */
   sendLate(runs: readonly JobRun[]): void {
     for (const run of runs) this.#send(run, this.clock.nowMs());
   }
@@ -129,7 +129,7 @@ export class JobWorld extends World {
     return (await this.#runs.readRun(run.jobId, run.runId)) ?? run;
   }
 
-  /** What must hold once all is quiet. */
+  /** Records a violation of each rule that must be true after all work is done. */
   async judge(runs: readonly JobRun[]): Promise<void> {
     const { items, mayGiveUp = false } = this.#options;
     for (const accepted of runs) {
@@ -137,10 +137,10 @@ export class JobWorld extends World {
       if (mayGiveUp && run.status === 'failed') continue;
       if (run.status !== 'succeeded') this.violations.push(`a run is ${run.status}: ${run.reason ?? ''}`);
       const counted = run.done + run.left + run.failed;
-      if (counted !== items) this.violations.push(`${counted} items are counted of ${items}`);
+      if (counted !== items) this.violations.push(`${counted} items were counted instead of ${items}`);
       const done = [...this.effects].filter((key) => key.startsWith(`${run.scheduledForMs} `)).length;
       if (done + run.failed < items) this.violations.push(`${items - done - run.failed} items were never done`);
-      if (run.skipped.length > 0) this.violations.push('an item that ends no worker was skipped');
+      if (run.skipped.length > 0) this.violations.push('an item that crashes no worker was skipped');
     }
   }
 
@@ -202,16 +202,16 @@ export class JobWorld extends World {
     return portWithFaults(actor, runs, 'readRun', 'lock', 'save');
   }
 
-  /** Keeps books of its own of who holds what. */
+  /** Acquires a lock, and checks it against a separate record of the holders. */
   async #lock(...[name, runId, times]: Parameters<JobRunStore['lock']>): Promise<JobLock | undefined> {
     const lock = await this.#runs.lock(name, runId, times);
     if (lock === undefined) return undefined;
-    // After the call: what was written before it has been noted by now.
+    // Read after the call, because a write before the call has been noted by now.
     const held = this.#held.get(name);
     if (held !== undefined && held.runId !== runId && held.leaseExpiresAtMs > times.nowMs) {
-      this.violations.push('a lock was taken from a run that holds it');
+      this.violations.push('a lock was taken from the run that holds it');
     }
-    if (lock.token <= (held?.token ?? 0)) this.violations.push('two takings have one token');
+    if (lock.token <= (held?.token ?? 0)) this.violations.push('two acquisitions have the same token');
     this.#held.set(name, lock);
     return lock;
   }
@@ -221,12 +221,13 @@ export class JobWorld extends World {
     const saved = await this.#runs.save(run, lock, leaseExpiresAtMs);
     if (!saved) return false;
     const held = this.#held.get(lock.name);
-    if (held?.token !== lock.token) this.violations.push('a worker wrote that had been taken over');
+    if (held?.token !== lock.token) this.violations.push('a worker wrote after it was taken over');
     else this.#held.set(lock.name, { ...held, leaseExpiresAtMs: isEnded(run) ? 0 : leaseExpiresAtMs });
     if (before !== undefined && isEnded(before) && outcomeOf(before) !== outcomeOf(run)) {
-      this.violations.push('a run that had ended was changed');
+      this.violations.push('a run was changed after its end');
     }
-    if (run.done + run.left + run.failed > this.#options.items) this.violations.push('more is counted than there is');
+    if (run.done + run.left + run.failed > this.#options.items)
+      this.violations.push('more items were counted than exist');
     this.#written.set(run.runId, run);
     return true;
   }

@@ -50,7 +50,7 @@ describe('a request for a run by the schedule', () => {
     expect(harness.world.enqueued).toEqual([RUN_ID]);
   });
 
-  test('is replayed byte for byte when it is repeated, and the run is enqueued again', async () => {
+  test('is replayed byte for byte when repeated, and the run is enqueued a second time', async () => {
     const first = await harness.fire(T12);
     harness.world.clock.advance(60_000);
     const again = await harness.fire(T12);
@@ -78,16 +78,16 @@ describe('a request for a run by the schedule', () => {
       'invalid_idempotency_key',
       undefined,
     ],
-    ['another key than its run', { key: 'mine' }, 400, 'invalid_idempotency_key', undefined],
+    ['a key other than its run', { key: 'mine' }, 400, 'invalid_idempotency_key', undefined],
     [
-      'another time than its run',
+      'a time other than its run’s',
       { body: { scheduled_for: 1_772_362_800 } },
       422,
       'idempotency_key_payload_mismatch',
       'scheduled_for',
     ],
     ['no time', { body: { scheduled_for: undefined } }, 400, 'invalid_request', 'scheduled_for'],
-  ])('with %s is refused, and nothing is kept', async (_what, changes, status, code, param) => {
+  ])('with %s is refused, and nothing is stored', async (_what, changes, status, code, param) => {
     const reply = await harness.fire(T12, changes);
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([status, code, param]);
     expect(runs()).toEqual([]);
@@ -112,11 +112,11 @@ describe('a request for a run by the schedule', () => {
     }
   });
 
-  test('is 503 when the queue does not accept the message, and succeeds when it is repeated', async () => {
+  test('is 503 when the queue does not accept the message, and succeeds when repeated', async () => {
     let broken = true;
     const tasks = {
       enqueue: async () => {
-        if (broken) throw new RetryableError('job_queue_unavailable', 'the queue is away');
+        if (broken) throw new RetryableError('job_queue_unavailable', 'the queue is unavailable');
       },
     };
     harness = new Api({ tasks });
@@ -134,7 +134,7 @@ async function credentialOf(from: Api): Promise<{ readonly headers: Readonly<Rec
 }
 
 describe('a request for a run by an operator', () => {
-  test('without a body is for the current second, and keeps it when it is repeated', async () => {
+  test('without a body is for the current second, and keeps that second when repeated', async () => {
     harness.world.clock.advance(1_500);
     const first = await harness.run('my-key');
     harness.world.clock.advance(60_000);
@@ -180,26 +180,26 @@ describe('a request for a run by an operator', () => {
   });
 
   test.each<readonly [string, Readonly<Record<string, unknown>>, string, string]>([
-    ['a time that is none', { scheduled_for: 'tomorrow' }, 'invalid_request', 'scheduled_for'],
+    ['a malformed time', { scheduled_for: 'tomorrow' }, 'invalid_request', 'scheduled_for'],
     ['a time as text', { scheduled_for: T12 }, 'invalid_request', 'scheduled_for'],
     ['milliseconds', { scheduled_for: 1_772_366_400_000 }, 'invalid_request', 'scheduled_for'],
     ['half a second', { scheduled_for: 1_772_366_400.5 }, 'invalid_request', 'scheduled_for'],
-    ['nothing for a time', { scheduled_for: null }, 'invalid_request', 'scheduled_for'],
-    ['a time to come', { scheduled_for: 1_772_367_060 }, 'invalid_request', 'scheduled_for'],
-    ['a time long ago', { scheduled_for: 1_769_688_000 }, 'invalid_request', 'scheduled_for'],
-    ['a field that is none', { at: T12 }, 'unknown_field', 'at'],
+    ['null as a time', { scheduled_for: null }, 'invalid_request', 'scheduled_for'],
+    ['a future time', { scheduled_for: 1_772_367_060 }, 'invalid_request', 'scheduled_for'],
+    ['a time too long ago', { scheduled_for: 1_769_688_000 }, 'invalid_request', 'scheduled_for'],
+    ['an unknown field', { at: T12 }, 'unknown_field', 'at'],
   ])('with %s is 400 with the field, and nothing is stored', async (_what, body, code, param) => {
     const reply = await harness.run('my-key', body);
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);
     expect(runs()).toEqual([]);
   });
 
-  test('needs a key', async () => {
+  test('needs an idempotency key', async () => {
     const reply = await harness.ask('POST', RUNS);
     expect([reply.status, reply.body['code']]).toEqual([400, 'missing_idempotency_key']);
   });
 
-  test('is not for a tenant, whatever the scopes of its key, not even to read', async () => {
+  test('is refused to tenants, whatever the scopes of their key, even for reading', async () => {
     const headers = { Authorization: `Bearer ${API_KEY}` };
     const replies = [
       await harness.run('my-key', undefined, { headers }),
@@ -211,7 +211,7 @@ describe('a request for a run by an operator', () => {
     expect(runs()).toEqual([]);
   });
 
-  test('needs the role operator: a viewer may only read', async () => {
+  test('needs the role operator; a viewer may only read', async () => {
     harness.registerOperator(OTHER_KEY, { role: 'viewer' });
     const headers = { Authorization: `Bearer ${OTHER_KEY}` };
     expect((await harness.get('/v1/admin/jobs', { headers })).status).toBe(200);
@@ -252,7 +252,7 @@ describe('the list of jobs', () => {
     expect(jobs.find(({ id }) => id === 'resolve')).toMatchObject({ time_zone: null, next_run: null });
   });
 
-  test('shows the last run of each, from which a rate continues', async () => {
+  test('shows the last run of each job, and counts the next run of a rate from it', async () => {
     const path = '/v1/admin/jobs/resolve/runs';
     for (const at of ['2026-03-01T11:58:30Z', '2026-03-01T11:57:30Z']) {
       await harness.run(at, { scheduled_for: unixSeconds(at) }, {}, path);
@@ -268,7 +268,7 @@ describe('the list of jobs', () => {
     const listed = {
       id: 'release-commission-locks',
       target: 'membership',
-      why: 'Releases commission locks whose time has come.',
+      why: 'Releases commissions at the end of their lock.',
       schedule: 'cron(20 * * * ? *)',
       every: 3_600,
       maxDuration: 1_800,
@@ -304,7 +304,7 @@ describe('the list of a job’s runs', () => {
     return [dataOf(reply).map(({ id }) => id), reply.body['has_more']];
   };
 
-  test('is newest first, by pages, without gaps or duplicates', async () => {
+  test('is newest first, page by page, without gaps or duplicates', async () => {
     for (const minute of [1, 3, 2, 4, 5]) await harness.run(`k-${minute}`, { scheduled_for: unixSeconds(at(minute)) });
     const id = (minute: number) => `close-days:${at(minute)}`;
 
@@ -319,13 +319,13 @@ describe('the list of a job’s runs', () => {
     expect(await ids(`?created_to=${to}&starting_after=${id(3)}`)).toEqual([[2, 1].map(id), false]);
   });
 
-  test('shows the result of each', async () => {
+  test('shows the result of each run', async () => {
     await harness.run('k-1', { scheduled_for: unixSeconds(at(1)) });
     const [run] = runs();
     if (run === undefined) throw new Error('no run was accepted');
     const nowMs = harness.world.clock.nowMs();
     const lock = await harness.store.jobRuns.lock(run.jobId, run.runId, { nowMs, leaseExpiresAtMs: nowMs + 1 });
-    if (lock === undefined) throw new Error('the lock is held');
+    if (lock === undefined) throw new Error('another run holds the lock');
     const ended = {
       ...run,
       status: 'failed',

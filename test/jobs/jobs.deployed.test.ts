@@ -48,9 +48,9 @@ afterAll(removeBundle);
 const nonEmpty = <Item>(items: readonly Item[]) => (items.length > 0 ? items : undefined);
 
 describe('jobs on the deployed stack', () => {
-  // The lease of the executor that crashed has to end.
+  // The lease of the crashed executor must end first.
   whole(test, { slice: test.skip })(
-    'run once when a time fires twice at once and the executor crashes in between',
+    'run once when one time fires twice concurrently and the executor crashes in between',
     async () => {
       const executor = await functionNamed('JobsExecutor');
       const at = `${new Date(Date.now() - MINUTE_MS).toISOString().slice(0, 16)}:07Z`;
@@ -58,7 +58,7 @@ describe('jobs on the deployed stack', () => {
       await sleep(50);
       signalAll(executor, 'SIGKILL');
       await Promise.all(firings);
-      // A firing that fails is repeated, as Lambda repeats it: on a busy machine the executor's call may take too long.
+      // A failed firing is repeated, as Lambda repeats it: on a busy machine the executor's call may time out.
       const fired = () =>
         until(async () => {
           const answer = await fire(executor, 'close-days', at);
@@ -73,7 +73,7 @@ describe('jobs on the deployed stack', () => {
     },
   );
 
-  test('of another service: a time that fires twice is one run there, and its locks are released once', async () => {
+  test('of another service: a time that fires twice makes one run there, which releases the locks once', async () => {
     const caller = await functionNamed('JobsTargetsCaller');
     const { Environment: { Variables = {} } = {} } = await lambda.send(
       new GetFunctionConfigurationCommand({ FunctionName: caller }),

@@ -9,7 +9,7 @@ import { emptyTables } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 import { LONG_JOB_ID } from './job-fixtures.ts';
 
-/** A store that leaves out one of the things that every write is conditioned on. */
+/** A store that omits one of the conditions of every write. */
 export class NaiveJobRuns extends DynamoDbJobRuns {
   readonly #without: 'token' | 'version' | 'lease';
   readonly #runs = new Map<RunId, JobRun>();
@@ -44,7 +44,7 @@ export class NaiveJobRuns extends DynamoDbJobRuns {
   }
 }
 
-/** Moves the cursor on, and only then does what is in front of it. */
+/** Saves the next cursor before it processes the items: the wrong order. */
 export const cursorFirst: typeof workRun = async ({ runs, tasks, jobs, clock }, { jobId, runId }) => {
   const job = jobs[LONG_JOB_ID];
   const run = await runs.readRun(jobId, runId);

@@ -16,7 +16,7 @@ const run = (jobId: string, agoMs: number, status: JobRun['status'], tookMs = 1_
   return { ...begun, status, ...(status === 'succeeded' ? { endedAtMs: NOW_MS - agoMs + tookMs } : {}) };
 };
 
-/** Runs as the store lists them: newest first, in a range of scheduled times. */
+/** Returns a store that lists these runs: newest first, in a range of scheduled times. */
 function storeOf(...runs: readonly JobRun[]) {
   return {
     listRuns: async (jobId: string, { limit, fromMs = 0, beforeMs = Number.POSITIVE_INFINITY }: RunsPage) =>
@@ -27,7 +27,7 @@ function storeOf(...runs: readonly JobRun[]) {
   };
 }
 
-/** The marks of jobs that are missed. */
+/** Returns a store with the times since which jobs have been missed. */
 function marksOf(marks: Readonly<Record<string, number>> = {}) {
   const kept = new Map(Object.entries(marks).map(([job, atMs]) => [`missed:${job}`, String(atMs)]));
   return {
@@ -41,18 +41,22 @@ function marksOf(marks: Readonly<Record<string, number>> = {}) {
 
 describe('a job', () => {
   test.each([
-    ['every minute, ten minutes long at most: after a quarter of an hour', { every: 60, maxDuration: 600 }, 900],
-    ['every hour, an hour long at most: after three hours', { every: 3_600 }, 3 * 3_600],
-    ['every night, four hours long at most: after 29 hours', NIGHTLY, 29 * 3_600],
-    ['on workdays: after a week-end and the usual hour', { every: 3 * 86_400 }, 74 * 3_600],
-  ])('is overdue when it is silent: %s', (_what, job, seconds) => {
+    ['every minute, at most ten minutes long: after 15 minutes', { every: 60, maxDuration: 600 }, 900],
+    ['every hour, at most an hour long: after three hours', { every: 3_600 }, 3 * 3_600],
+    ['every night, at most four hours long: after 29 hours', NIGHTLY, 29 * 3_600],
+    ['on workdays: after 74 hours, a weekend included', { every: 3 * 86_400 }, 74 * 3_600],
+  ])('is overdue without a successful run, if scheduled %s', (_what, job, seconds) => {
     expect(longestSilenceSeconds(job)).toBe(seconds);
   });
 
   test.each<[string, readonly JobRun[], readonly string[]]>([
     ['that succeeded in time is not overdue', [run('resolve', 14 * MINUTE_MS, 'succeeded')], []],
     ['that succeeded too long ago is overdue', [run('resolve', 16 * MINUTE_MS, 'succeeded')], ['resolve']],
-    ['that began long ago and ended in time is not', [run('resolve', 20 * MINUTE_MS, 'succeeded', 8 * MINUTE_MS)], []],
+    [
+      'that began long ago and ended in time is not overdue',
+      [run('resolve', 20 * MINUTE_MS, 'succeeded', 8 * MINUTE_MS)],
+      [],
+    ],
     [
       'whose runs fail is overdue',
       [run('resolve', MINUTE_MS, 'failed'), run('resolve', 16 * MINUTE_MS, 'failed'), run('resolve', 0, 'running')],
@@ -66,25 +70,28 @@ describe('a job', () => {
   test.each([
     ['of Payonce', [NIGHTLY], []],
     ['of another service', [], [NIGHTLY]],
-  ])('%s that never ran is not overdue before its first time, and then it is', async (_whose, own, listed) => {
-    const tools = { runs: storeOf(), marks: marksOf(), listed };
-    expect(await overdueJobs(tools, NOW_MS - 29 * HOUR_MS, own)).toEqual([]);
-    expect(await overdueJobs(tools, NOW_MS - MINUTE_MS, own)).toEqual([]);
-    expect(await overdueJobs(tools, NOW_MS, own)).toEqual(['close-days']);
-  });
+  ])(
+    '%s that never ran becomes overdue when its longest silence has passed since the first check',
+    async (_whose, own, listed) => {
+      const tools = { runs: storeOf(), marks: marksOf(), listed };
+      expect(await overdueJobs(tools, NOW_MS - 29 * HOUR_MS, own)).toEqual([]);
+      expect(await overdueJobs(tools, NOW_MS - MINUTE_MS, own)).toEqual([]);
+      expect(await overdueJobs(tools, NOW_MS, own)).toEqual(['close-days']);
+    },
+  );
 
   test('that was added to an old deployment is not overdue at once', async () => {
     const runs = storeOf(run(WATCHER, 48 * HOUR_MS, 'succeeded'));
     expect(await overdueJobs({ runs, marks: marksOf(), listed: [NIGHTLY] }, NOW_MS, [])).toEqual([]);
   });
 
-  test('that was silent for so long that its runs have expired is still overdue', async () => {
+  test('whose runs have expired after a long silence is still overdue', async () => {
     const marks = marksOf({ 'close-days': NOW_MS - 31 * 24 * HOUR_MS });
     expect(await overdueJobs({ runs: storeOf(), marks, listed: [] }, NOW_MS, [NIGHTLY])).toEqual(['close-days']);
   });
 });
 
-describe('the job that looks', () => {
+describe('the job that watches all jobs', () => {
   const context = (scheduledForMs: number) => ({ runId: `${WATCHER}:x` as const, scheduledForMs });
   const inner = { page: async () => ({ items: [] }), handle: async () => ({ done: 0, left: 0, failed: 0 }) };
 
@@ -93,7 +100,7 @@ describe('the job that looks', () => {
     // The times of `rate(1 minute)` count from the creation of the schedule.
     ['at second 43', 43_000],
     ['at the last second', 59_000],
-  ])('tells at the beginning of the run of every fifth minute, with times %s', async (_when, phaseMs) => {
+  ])('reports at the start of the run of every fifth minute, with times %s', async (_when, phaseMs) => {
     const reported: (readonly string[])[] = [];
     const tools = {
       runs: storeOf(...JOBS.map(({ id }) => run(id, MINUTE_MS, 'succeeded'))),
@@ -110,8 +117,8 @@ describe('the job that looks', () => {
     expect(reported).toEqual([[], []]);
   });
 
-  test('does its work when the runs cannot be read, and reports the error', async () => {
-    const error = new Error('the table is away');
+  test('does its own work when the runs cannot be read, and reports the error', async () => {
+    const error = new Error('the table is unavailable');
     const reported: unknown[] = [];
     const tools = {
       runs: { listRuns: () => Promise.reject(error) },

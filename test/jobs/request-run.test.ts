@@ -11,7 +11,7 @@ const RUN_ID = 'close-days:2026-03-01T12:00:00Z';
 
 function entry(): JobEntry {
   const found = jobEntry('close-days');
-  invariant(found !== undefined, 'there is such a job');
+  invariant(found !== undefined, 'the job does not exist');
   return found;
 }
 
@@ -56,8 +56,8 @@ describe('the executor', () => {
     expect(world.store.allRuns()).toHaveLength(2);
   });
 
-  test('throws what the route throws and remembers nothing, so that the firing is redelivered', async () => {
-    // Its second call is the route.
+  test('throws the error of the route and stores nothing, so that the firing is redelivered', async () => {
+    // The second call is the route.
     const world = new World({ plan: new FaultPlan([{ point: 2, kind: 'throttle' }]) });
     await expect(requestRun(executorTools(world, world.actor('a')), entry(), NOW)).rejects.toMatchObject({
       name: 'RetryableError',
@@ -67,14 +67,14 @@ describe('the executor', () => {
   });
 });
 
-describe('the executor, with every fault at every point, and fired once more', () => {
-  /** Its read, its call, the five of the route, its record. */
+describe('the executor, fired twice with every fault at every call', () => {
+  /** The calls: one read, the route's call, five calls inside the route, one record. */
   const POINTS = 8;
   const plans = Array.from({ length: POINTS }, (_, index) => index + 1).flatMap((point) =>
     FAULT_KINDS.map((kind) => [point, kind] as const),
   );
 
-  test.each(plans)('point %i %s: one run, which reaches its worker', async (point, kind) => {
+  test.each(plans)('starts one run, which reaches its worker, with a fault at call %i: %s', async (point, kind) => {
     const world = new World({ plan: new FaultPlan([{ point, kind }]) });
     await requestRun(executorTools(world, world.actor('a')), entry(), NOW).catch(() => undefined);
     world.plan.active = false;

@@ -13,10 +13,10 @@ export interface ShownRun {
 }
 
 /**
- * Requests a run of a job, as an operator does. A run is of a whole second. A run that was requested earlier in the same second
- * may have read too early, so the run of the next second is requested.
+ * Requests a run of a job, as an operator does. A run is identified by its second: a run requested earlier in the same
+ * second may have read too early, so this requests the run of the next second.
  *
- * @returns the address of the run
+ * @returns the path of the run
  */
 export async function startJob(aws: LocalAws, jobId: string): Promise<string> {
   const operator = new ApiClient(aws, aws.operatorKey);
@@ -36,7 +36,7 @@ export async function untilEnded(aws: LocalAws, location: string): Promise<Shown
   });
 }
 
-/** Has a job run now, and waits until that run has ended. */
+/** Runs a job now, and waits until that run has ended. */
 export async function runJob(aws: LocalAws, jobId: string): Promise<ShownRun> {
   return untilEnded(aws, await startJob(aws, jobId));
 }

@@ -41,7 +41,7 @@ describe('a schedule on the local AWS', () => {
 
   test.each([
     {
-      why: 'a rate counts from its creation, however late it is looked at',
+      why: 'a rate counts from its creation, however late the scheduler checks it',
       schedule: { ScheduleExpression: 'rate(1 minute)', CreationDate: '2026-03-01T12:00:10Z' },
       looks: ['12:01:09', '12:01:10', '12:01:11', '12:02:31', '12:09:00', '12:09:10'],
       fires: ['12:01:10', '12:02:10', '12:08:10', '12:09:10'],
@@ -54,19 +54,19 @@ describe('a schedule on the local AWS', () => {
       fires: ['12:06:10'],
     },
     {
-      why: 'a cron fires for its minute, once, however late it is looked at',
+      why: 'a cron fires for its minute, once, however late the scheduler checks it',
       schedule: { ScheduleExpression: 'cron(10 * * * ? *)', CreationDate: '2026-03-01T12:00:00Z' },
       looks: ['12:09:59', '12:10:07', '12:10:08', '12:59:00', '13:10:00', '19:45:00'],
       fires: ['12:10:00', '13:10:00', '19:10:00'],
     },
     {
-      why: 'a cron keeps the time of its zone, and leaves out an hour that the clocks skip',
+      why: 'a cron follows its time zone, and leaves out an hour that the clocks skip',
       schedule: {
         ScheduleExpression: 'cron(30 2 * * ? *)',
         ScheduleExpressionTimezone: 'Europe/Berlin',
         CreationDate: '2026-03-28T00:00:00Z',
       },
-      // 28 March is winter time; on 29 March the clocks go from two to three.
+      // 28 March is winter time; on 29 March the clocks change from two to three.
       looks: ['2026-03-28T01:29:59', '2026-03-28T01:30:00', '2026-03-29T12:00:00', '2026-03-30T00:30:00'],
       fires: ['2026-03-28T01:30:00', '2026-03-30T00:30:00'],
     },
@@ -85,7 +85,7 @@ describe('a schedule on the local AWS', () => {
 
 const full = (time: string): string => (time.includes('T') ? time : `2026-03-01T${time}`);
 
-/** Looks at one schedule at each of the times, and prints for which times it has fired. */
+/** Checks one schedule at each of the times, and prints the times for which it has fired. */
 const LOOKING = `
 import json, sys
 from datetime import datetime
@@ -108,7 +108,7 @@ async function firesOf(
   looks: readonly string[],
 ): Promise<unknown> {
   const given = JSON.stringify({ ...emulated, looks });
-  // Without leaving compiled files in the tree.
+  // `-B` keeps compiled files out of the tree.
   const { stdout } = await run(await ensurePython(), ['-B', '-c', LOOKING, given], { cwd: join(PROJECT, 'local') });
   return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
 }
@@ -125,7 +125,7 @@ function template(due: string): object {
           FlexibleTimeWindow: { Mode: 'OFF' },
           Target: {
             Arn: { 'Fn::GetAtt': ['Queue', 'Arn'] },
-            // The local scheduler delivers without looking at the role.
+            // The local scheduler delivers without checking the role.
             RoleArn: 'arn:aws:iam::000000000000:role/scheduler',
             Input: JSON.stringify({
               job: 'resolve',

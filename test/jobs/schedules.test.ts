@@ -7,7 +7,7 @@ function schedule(text: string, timeZone?: string): Schedule {
   return read.schedule;
 }
 
-/** The next times in a row, in UTC. */
+/** Returns the next times in a row, in UTC. */
 function times(text: string, from: string, count: number, timeZone?: string): readonly string[] {
   const read = schedule(text, timeZone);
   const found: string[] = [];
@@ -21,7 +21,7 @@ function times(text: string, from: string, count: number, timeZone?: string): re
   return found;
 }
 
-/** From the EventBridge Scheduler user guide, "Schedule types", and the calendar of 2026. */
+/** Sources: EventBridge Scheduler user guide, "Schedule types", and the calendar of 2026. */
 describe('a schedule', () => {
   test.each<readonly [string, readonly string[]]>([
     ['cron(15 2 * * ? *)', ['2026-01-01T02:15Z', '2026-01-02T02:15Z']],
@@ -43,7 +43,7 @@ describe('a schedule', () => {
     ['cron(0 0 29 2 ? *)', ['2028-02-29T00:00Z', '2032-02-29T00:00Z']],
     ['cron(0 0 2 1 ? 2026)', ['2026-01-02T00:00Z']],
     ['cron(0 0 1 1 ? 2028/2)', ['2028-01-01T00:00Z', '2030-01-01T00:00Z']],
-  ])('%s comes at the times that AWS says', (text, expected) => {
+  ])('%s fires at the times in the AWS documentation', (text, expected) => {
     expect(times(text, '2026-01-01T00:00:00Z', expected.length)).toEqual(expected);
   });
 
@@ -83,12 +83,12 @@ describe('a schedule', () => {
     ['cron(0 2 * * ? 2200)', 'must have as its year'],
     ['cron(0 2 30 2 ? *)', 'must match at least one time'],
     ['cron(0 2 30 FEB ? 2026)', 'must match at least one time'],
-  ])('%s is refused with what is allowed', (text, reason) => {
+  ])('%s is refused, and the error says what is allowed', (text, reason) => {
     expect(readSchedule(text)).toMatchObject({ kind: 'invalid', reason: expect.stringContaining(reason) });
   });
 });
 
-describe('on a day on which clocks are set forward', () => {
+describe('on a day when clocks are set forward', () => {
   test('a local time that does not exist is skipped', () => {
     expect(times('cron(30 2 * * ? *)', '2026-03-28T00:00:00Z', 3, 'Europe/Berlin')).toEqual([
       '2026-03-28T01:30Z',
@@ -96,7 +96,7 @@ describe('on a day on which clocks are set forward', () => {
       '2026-03-31T00:30Z',
     ]);
     expect(times('cron(30 2 * * ? *)', '2026-03-07T12:00:00Z', 1, 'America/New_York')).toEqual(['2026-03-09T06:30Z']);
-    // Half an hour only: from 02:00 to 02:30.
+    // A change of only half an hour: from 02:00 to 02:30.
     expect(times('cron(0,45 2 * * ? *)', '2026-10-02T16:00:00Z', 3, 'Australia/Lord_Howe')).toEqual([
       '2026-10-02T16:15Z',
       '2026-10-03T15:45Z',
@@ -104,7 +104,7 @@ describe('on a day on which clocks are set forward', () => {
     ]);
   });
 
-  test('the times around it fire once each', () => {
+  test('the times before and after the gap fire once each', () => {
     expect(times('cron(0/30 * * * ? *)', '2026-03-29T00:00:00Z', 4, 'Europe/Berlin')).toEqual([
       '2026-03-29T00:30Z',
       '2026-03-29T01:00Z',
@@ -113,12 +113,12 @@ describe('on a day on which clocks are set forward', () => {
     ]);
   });
 
-  test('a yearly time that falls into the gap waits for the next year', () => {
+  test('a yearly time inside the gap fires in the next year', () => {
     expect(times('cron(30 2 29 3 ? *)', '2026-03-01T00:00:00Z', 1, 'Europe/Berlin')).toEqual(['2027-03-29T00:30Z']);
   });
 });
 
-describe('on a day on which clocks are set back', () => {
+describe('on a day when clocks are set back', () => {
   test('a local time that occurs twice fires once', () => {
     expect(times('cron(30 2 * * ? *)', '2026-10-24T12:00:00Z', 2, 'Europe/Berlin')).toEqual([
       '2026-10-25T00:30Z',
@@ -131,7 +131,7 @@ describe('on a day on which clocks are set back', () => {
   });
 
   test.each(['2026-10-25T00:31:00Z', '2026-10-25T01:00:00Z', '2026-10-25T01:15:00Z', '2026-10-25T01:29:59Z'])(
-    'it counts as fired at %s, between the two occurrences',
+    'a local time that occurs twice has already fired at %s, between its two occurrences',
     (from) => {
       expect(times('cron(30 2 * * ? *)', from, 1, 'Europe/Berlin')).toEqual(['2026-10-26T01:30Z']);
     },
@@ -166,7 +166,7 @@ describe('a rate', () => {
     expect(next(at('2026-01-01T00:07:00Z'), at('2026-01-01T00:02:00Z'))).toBe('2026-01-01T00:12:00.000Z');
   });
 
-  test('is unknown before the first run', () => {
+  test('has no next time before the first run', () => {
     expect(next(at('2026-01-01T00:00:00Z'))).toBeUndefined();
   });
 

@@ -2,7 +2,7 @@ import type { Resolved } from '../../lambdas/resolving/use/resolve.ts';
 import { type ResolveAllTools, sweepsOf } from '../../lambdas/resolving/use/resolve-all.ts';
 import { BY_RUN } from '../support/causes.ts';
 
-/** One run over all queues, each after the other. */
+/** Sweeps all queues in one run, one after the other. */
 export async function sweepAll(tools: ResolveAllTools): Promise<Readonly<Record<string, Resolved>>> {
   const results: Record<string, Resolved> = {};
   const startedAtMs = tools.clock.nowMs();

@@ -1,11 +1,11 @@
 import type { Job, JobCounts } from '../../lambdas/jobs/use/job.ts';
 import { RUN } from '../support/causes.ts';
 
-/** More pages than a test ever needs. */
+/** Exceeds the pages of any test. */
 const MAX_PAGES = 10_000;
 const PAGE_MS = 60_000;
 
-/** Goes through a job as a worker does: page by page, and on past what went wrong. */
+/** Runs a job as a worker does: page by page, continuing after errors. */
 export async function sweepJob<Thing>(
   job: Job<Thing>,
   { nowMs, limit = 100 }: { readonly nowMs: number; readonly limit?: number },
@@ -31,5 +31,5 @@ export async function sweepJob<Thing>(
     if (page.next === undefined) return { ...counts, errors };
     cursor = page.next;
   }
-  throw new Error('the job has no end');
+  throw new Error('the job does not end');
 }

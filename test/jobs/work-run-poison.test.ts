@@ -9,7 +9,10 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
 import { countingJob, LONG_JOB_ID, recordingObserver, recordOf } from './job-fixtures.ts';
 
-/** Deliveries of the run's message until it has ended; a worker that does not come back has been killed, and its message comes again. */
+/**
+ * Delivers the run's message until the run has ended. A worker that does not return was killed, and its message is
+ * redelivered.
+ */
 async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
   readonly run: JobRun;
   readonly deaths: number;
@@ -44,10 +47,10 @@ async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
     const run = await runs.readRun(LONG_JOB_ID, accepted.runId);
     if (run !== undefined && run.endedAtMs !== undefined) return { run, deaths, counts: observer.counts };
   }
-  throw new Error('it never ends');
+  throw new Error('the run does not end');
 }
 
-test('an item that crashes every worker is skipped by name after five crashes, and all others are processed', async () => {
+test('an item that crashes every worker is skipped by name after five crashes, and all other items are processed', async () => {
   const done = new Set<string>();
   const { run, deaths, counts } = await deliver((die) =>
     countingJob(60, async (item) => {

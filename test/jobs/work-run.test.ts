@@ -29,7 +29,7 @@ class Bench {
     return run;
   }
 
-  /** @param sent the version of the message, and how often it was delivered @default the run's, once */
+  /** @param message version of the message and number of its deliveries @default the run's version, one delivery */
   async work(
     { runId }: Pick<JobRun, 'runId'>,
     message: { version?: number; receives?: number } = {},
@@ -50,7 +50,7 @@ class Bench {
 
   async read({ runId }: JobRun): Promise<JobRun> {
     const run = await this.runs.readRun(JOB_ID, runId);
-    if (run === undefined) throw new Error('the run is not there');
+    if (run === undefined) throw new Error('the run does not exist');
     return run;
   }
 
@@ -61,7 +61,7 @@ class Bench {
       results.push(await this.work(run));
       if (this.sent.splice(0).length === 0) return results;
     }
-    throw new Error('it never ends');
+    throw new Error('the queue never becomes empty');
   }
 }
 
@@ -81,7 +81,7 @@ describe('a run', () => {
     expect(await bench.drain(await bench.accept())).toEqual(['succeeded']);
   });
 
-  test('continues by messages, a hundred items each', async () => {
+  test('continues by messages, each for a hundred items', async () => {
     const bench = new Bench(countingJob(250));
     const run = await bench.accept();
     expect(await bench.drain(run)).toEqual(['continued', 'continued', 'succeeded']);
@@ -166,7 +166,7 @@ describe('a run', () => {
     expect(await bench.work(await bench.accept(1))).toBe('succeeded');
   });
 
-  test('of a job that is unknown to the worker is refused, so that its message is dead-lettered', async () => {
+  test('of a job that is unknown to the worker is refused, so that its message becomes a dead letter', async () => {
     const bench = new Bench(countingJob(1));
     const { runs, observer, clock } = bench;
     const tools = {
@@ -186,7 +186,7 @@ describe('a run', () => {
 });
 
 describe('two runs of one job', () => {
-  test('never run concurrently: the second waits, and continues when the first has ended', async () => {
+  test('never run concurrently: the second waits, and continues after the first has ended', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];
     expect(await bench.work(first)).toBe('continued');
@@ -215,7 +215,7 @@ describe('two runs of one job', () => {
     expect(await bench.work(second)).toBe('failed');
     expect(await bench.read(second)).toMatchObject({ status: 'failed', reason: 'lock_not_available' });
     expect(bench.observer.counts).toEqual({ job_failed: 1 });
-    // Which has cost the first one nothing.
+    // The failure of the second run has not affected the first.
     expect(await bench.work(first)).toBe('succeeded');
   });
 
@@ -250,7 +250,7 @@ test('a page that cannot be read is retried by its message, and finally fails it
   const run = await bench.accept();
   for (let time = 1; time <= 4; time += 1) {
     await expect(bench.work(run)).rejects.toThrow('not now');
-    // Shown again too early, it waits until that worker is provably gone.
+    // Redelivered too early, the message waits until the first worker has certainly ended.
     expect(await bench.work(run)).toBe('waiting');
     expect(bench.sent.pop()?.delaySeconds).toBe(90);
     bench.clock.advance(100_000);
@@ -259,8 +259,8 @@ test('a page that cannot be read is retried by its message, and finally fails it
   expect(await bench.read(run)).toMatchObject({ reason: 'page_unreadable: books_away', attempts: 3 });
 });
 
-describe('a message that was sent before the run went on', () => {
-  test('ends: the worker that went on has sent the next one', async () => {
+describe('a message older than the current page of its run', () => {
+  test('ends without work, because the worker of that page has sent the next message', async () => {
     const bench = new Bench(countingJob(250));
     const run = await bench.accept();
     expect(await bench.work(run)).toBe('continued');
@@ -268,7 +268,7 @@ describe('a message that was sent before the run went on', () => {
     expect(bench.sent).toHaveLength(1);
   });
 
-  test('sends the next one when it is delivered again, because its worker may have died before', async () => {
+  test('sends the next message when redelivered, because its worker may have crashed before sending', async () => {
     const bench = new Bench(countingJob(250));
     const run = await bench.accept();
     expect(await bench.work(run)).toBe('continued');
@@ -278,7 +278,7 @@ describe('a message that was sent before the run went on', () => {
     expect(await bench.drain(run)).toEqual(['continued', 'succeeded']);
   });
 
-  test('sends the next one when the page that it began was not ended, also after it was a dead letter', async () => {
+  test('sends the next message when its page was begun but not ended, also after it was a dead letter', async () => {
     const bench = new Bench(countingJob(1));
     const dying: Job = { ...bench.job, page: async () => Promise.reject(new RetryableError('books_away', 'not now')) };
     const run = await bench.accept();
@@ -288,7 +288,7 @@ describe('a message that was sent before the run went on', () => {
     expect(await bench.work(run)).toBe('succeeded');
   });
 
-  test('begins no page of a run that went on while it waited for the lock', async () => {
+  test('begins no page of a run that advanced while the message waited for the lock', async () => {
     const done: string[] = [];
     const bench = new Bench(countingJob(250, async (item) => (done.push(item), ONE_DONE)));
     const run = await bench.accept();
@@ -305,7 +305,7 @@ describe('a message that was sent before the run went on', () => {
     expect([done.length, bench.sent.length]).toEqual([100, 1]);
   });
 
-  test('does not wait for the lock: of many messages, one waits on', async () => {
+  test('does not wait for the lock: of many messages, one keeps waiting', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];
     await bench.work(first);
@@ -329,7 +329,7 @@ test('concurrent messages count as one attempt, and only the last worker continu
 });
 
 describe('a worker that was taken over', () => {
-  test('by a second worker of its run writes and sends nothing: the other one continues', async () => {
+  test('by a second worker of its run writes and sends nothing; the second worker continues', async () => {
     let rival: Promise<Worked> | undefined;
     const done: string[] = [];
     const bench: Bench = new Bench(
