@@ -30,14 +30,14 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** A payment, a run of a job, and a payment that only a callback of the processor completes. */
+/** Expects a payment, a job run, and a payment that only a callback completes to succeed. */
 async function expectWork(aws: LocalAws): Promise<void> {
   await expectSucceeded(aws, 'tok_ok', [201, 202]);
   expect(await runJob(aws, 'resolve')).toMatchObject({ status: 'succeeded' });
   await expectSucceeded(aws, 'tok_async', [202]);
 }
 
-/** A payment of an earlier start can still be changed: its processor is the same one. */
+/** Expects that a payment of an earlier start can still be refunded, because it has the same processor. */
 async function expectRefund(aws: LocalAws, payment: unknown): Promise<void> {
   const refunded = await new ApiClient(aws, aws.apiKey).send('POST', `/v1/payments/${String(payment)}/refunds`, {
     headers: { 'idempotency-key': crypto.randomUUID(), 'content-type': 'application/json' },
@@ -46,7 +46,7 @@ async function expectRefund(aws: LocalAws, payment: unknown): Promise<void> {
   expect([201, 202]).toContain(refunded.status);
 }
 
-/** On a machine that is too busy to ask the processor in time, the outcome of any payment is known later. */
+/** Expects a payment to succeed, at once or later: a busy machine may not call the processor in time. */
 async function expectSucceeded(aws: LocalAws, source: string, statuses: readonly number[]): Promise<void> {
   const api = new ApiClient(aws, aws.apiKey);
   const { status, json } = await api.pay({ key: crypto.randomUUID(), body: { source } });
@@ -57,7 +57,7 @@ async function expectSucceeded(aws: LocalAws, source: string, statuses: readonly
   });
 }
 
-test('a stack that starts again on another port pays, runs jobs, processes callbacks, and keeps and refunds its payments', async () => {
+test('a stack restarted on another port pays, runs jobs, processes callbacks, and keeps and refunds its payments', async () => {
   await start();
   const before = details();
   await expectWork(before);

@@ -57,11 +57,11 @@ async function stopArchiver(): Promise<void> {
 }
 
 /**
- * The drill of the runbook with the archive alone: the Ledger is lost while payments run, and no backup of it is there. Two deploys take
- * minutes, so only `npm run prove` makes them.
+ * The runbook drill with the archive alone: the Ledger is lost while payments run, and it has no backup. Two deploys
+ * take minutes, so only `npm run prove` runs this test.
  */
 whole(test, { slice: test.skip })(
-  'a Ledger that is lost while payments run is made from the archive, adopted and verified, and what the archive lacked is found in the processor’s books',
+  'a Ledger lost while payments run is rebuilt from the archive, adopted and verified, and the processor’s books show what the archive lacked',
   async () => {
     const before = await deployWith({});
     const { tenantId, apiKey, operatorKey } = before;
@@ -85,10 +85,10 @@ whole(test, { slice: test.skip })(
         async () => (await archive.chain(`PAY#${String(json['id'])}`, undefined)).rows.length >= 2 || undefined,
       );
 
-    // Records of keys must be older than the Ledger from the archive. The local AWS restores the rows as they are now.
+    // Idempotency records must be older than the Ledger from the archive. The local AWS restores the current rows.
     const to = String(Math.floor(Date.now() / 1000));
     const others = await command('tables', 'restore', '--only', 'idempotency,registry', '--to', to);
-    // The archive is behind when the table is lost.
+    // Makes the archive lag behind when the table is lost.
     await stopArchiver();
     const forgotten = await api.payUntilSucceeded({ key: 'forgotten' });
     const over = new AbortController();
@@ -118,7 +118,7 @@ whole(test, { slice: test.skip })(
     expect(after.tables.ledger).toBe(rebuilt);
     over.abort();
     await paying;
-    // All that the new Ledger has is in the archive.
+    // The archive has every row of the new Ledger.
     expect(await command('verify')).toMatchObject({ findings: [] });
     await command('tables', 'recover');
     await command('views', 'rebuild', '--state', join(directory, 'views.json'), '--settle', '60');
@@ -132,7 +132,7 @@ whole(test, { slice: test.skip })(
 
     const system = { ...local, ...after };
     await runJob(system, 'resolve');
-    // A run compares up to the last whole minute. The lost charges may be of the current one.
+    // A run compares up to the last full minute. The lost charges may belong to the current minute.
     await until(async () => minute(Date.now()) > minute(lostAtMs) || undefined);
     await runJob(system, 'reconcile-recent');
     const { Items = [] } = await documentClient(dynamoDbClient()).send(
@@ -142,7 +142,7 @@ whole(test, { slice: test.skip })(
     expect(mismatches).toContain(String(forgotten.json['id']));
     for (const agreed of [kept, held]) expect(mismatches).not.toContain(agreed.json['id']);
 
-    // Clients repeat their requests: each gets its payment, which was charged once.
+    // Clients repeat their requests; each gets its payment, which was charged once.
     for (const key of ['forgotten', ...asked]) {
       const { json } = await api.payUntilSucceeded({ key });
       expect(await charges(json['id'])).toHaveLength(1);

@@ -16,7 +16,7 @@ import { until } from '../support/until.ts';
 
 const ENVIRONMENT = 'under-way';
 const PAYERS = 3;
-/** The settings of the second deploy. They change functions, the API's stage, alarms, logs and routes. */
+/** Settings of the second deploy. They change functions, the API's stage, alarms, logs and routes. */
 const CHANGED = {
   'payonce:memoryMb': '640',
   'payonce:tenantRate': '90',
@@ -25,9 +25,12 @@ const CHANGED = {
   'payonce:alarmEmail': 'on-call@shop.example',
   'payonce:stripeAccount': 'acct_1',
 };
-/** What the functions are made of. */
+/** Sources of the functions. */
 const SOURCES = ['bin', 'lib', 'lambdas', 'sandbox', 'console', 'package.json', 'tsconfig.json'];
-/** The code of the next version: each transition and each answer to a new payment has a field that the first code does not know. */
+/**
+ * Code of the next version: adds a field, unknown to the first code, to each transition and to each answer to a new
+ * payment.
+ */
 const NEXT_CODE = [
   {
     file: 'lambdas/payments/store/items.ts',
@@ -41,7 +44,10 @@ const NEXT_CODE = [
   },
 ];
 
-/** It deploys all functions, and then waits in vain for a signal: CloudFormation rolls the service back. */
+/**
+ * Changes for a failing deploy: it deploys all functions, then waits for a signal that never arrives, and
+ * CloudFormation rolls the service back.
+ */
 const REFUSED = [
   { file: 'bin/app.ts', before: 'import { App }', after: 'import { App, CfnWaitCondition, CfnWaitConditionHandle }' },
   {
@@ -68,14 +74,14 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** A copy of the program with the next code. */
+/** Creates a copy of the program with the next code. */
 function nextApp(name: string, changes: typeof NEXT_CODE = []): Pick<CdkApp, 'command'> {
   const copy = join(directory, name);
   for (const source of SOURCES) cpSync(join(PROJECT, source), join(copy, source), { recursive: true });
   symlinkSync(join(PROJECT, 'node_modules'), join(copy, 'node_modules'));
   for (const { file, before, after } of [...NEXT_CODE, ...changes]) {
     const text = readFileSync(join(copy, file), 'utf8');
-    if (!text.includes(before)) throw new Error(`${file} has no line ${before}`);
+    if (!text.includes(before)) throw new Error(`${file} does not contain ${before}`);
     writeFileSync(join(copy, file), text.replace(before, after));
   }
   return { command: `${process.execPath} ${join(copy, 'bin', 'app.ts')}` };
@@ -90,14 +96,22 @@ async function deployWith(
   return connect(localAws(), outputs, { environment: ENVIRONMENT });
 }
 
-/** Each payment is looked at when the deploys have ended, which takes longer than paying. */
+/**
+ * Pause between the payments of one payer; each payment is checked after the deploys, which takes longer than paying.
+ * Milliseconds.
+ */
 const BETWEEN_PAYMENTS_MS = 2_000;
-/** How often a payer retries a request, at a second each. */
+/** Maximum retries of a request by a payer, one a second. */
 const MAX_RETRIES = 120;
-/** Answers that a retry heals. The emulator ends a function's processes when it is deployed (502). AWS lets them finish. */
+/**
+ * Answers after which a retry succeeds. The emulator ends a function's processes at a deploy (502); AWS lets them
+ * finish.
+ */
 const HEALED = /^50[23] |^409 idempotency_key_in_progress$/;
 
-/** What payers see who pay, read what they paid, and retry with the same key until they are answered. */
+/**
+ * Pays, reads the payments back, retries each request with the same key until it is answered, and records the answers.
+ */
 class Payers {
   readonly paid = new Map<string, ApiAnswer>();
   readonly unhealed: string[] = [];
@@ -126,7 +140,7 @@ class Payers {
     return result;
   }
 
-  /** Which code took payments, from one of them on. */
+  /** Returns the versions of the code that accepted payments, from the payment number `from` on. */
   versions(from = 0): ReadonlySet<unknown> {
     return new Set([...this.paid.values()].slice(from).map(({ json }) => json['made_by']));
   }
@@ -139,7 +153,7 @@ class Payers {
       if (!HEALED.test(seen)) this.unhealed.push(seen);
       await sleep(1_000);
     }
-    throw new Error(`a payer got no answer ${statuses.join(' or ')}`);
+    throw new Error(`no answer with status ${statuses.join(' or ')} after all retries`);
   }
 }
 
@@ -162,9 +176,9 @@ async function statusOfService(): Promise<string | undefined> {
   return (await stacks.send(new DescribeStacksCommand({ StackName }))).Stacks?.[0]?.StackStatus;
 }
 
-/** Four deploys from the command line take minutes, so only `npm run prove` makes them. */
+/** Four deploys from the command line take minutes, so only `npm run prove` runs this test. */
 whole(test, { slice: test.skip })(
-  'payments during a deploy that is rolled back, one of other settings and code, and one of the earlier code again, get only answers that a retry heals, and one charge each',
+  'a rolled-back deploy, a deploy of new settings and code, and a deploy back cause only retryable answers, and one charge per payment',
   async () => {
     const before = await deployWith({});
     const api = new ApiClient(before, before.apiKey);
@@ -172,7 +186,7 @@ whole(test, { slice: test.skip })(
     const refused = deployWith({}, nextApp('refused', REFUSED)).then(() => 'deployed', String);
     expect(await payers.during(refused)).toContain('cdk deploy failed');
     expect(await statusOfService()).toBe('UPDATE_ROLLBACK_COMPLETE');
-    // The next code took payments until it was rolled back.
+    // The next code accepted payments until it was rolled back.
     expect(payers.versions()).toEqual(new Set([undefined, 'next']));
     const rolledBack = await api.payUntilAnswered({ key: 'rolled-back' });
     expect(rolledBack.json).not.toHaveProperty('made_by');
@@ -185,7 +199,7 @@ whole(test, { slice: test.skip })(
     expect([back.tables, back.apiUrl]).toEqual([before.tables, before.apiUrl]);
 
     expect(payers.unhealed).toEqual([]);
-    // Both codes took payments, and each reads the rows of the other.
+    // Both versions accepted payments, and each reads the rows of the other version.
     expect(payers.versions(paidBefore)).toEqual(new Set([undefined, 'next']));
     for (const [key, { text, json }] of payers.paid) {
       const id = String(json['id']);
@@ -206,7 +220,7 @@ whole(test, { slice: test.skip })(
   },
 );
 
-/** The ids of all payments in the list, which the consumers of events write. */
+/** Returns the ids of all payments in the list, which an event consumer maintains. */
 async function listed(api: ApiClient): Promise<ReadonlySet<unknown>> {
   const ids = new Set<unknown>();
   for (let path: string | undefined = '/v1/payments?limit=100'; path !== undefined; ) {

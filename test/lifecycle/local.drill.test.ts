@@ -25,7 +25,7 @@ const command = (script: string, ...parameters: string[]) => [
 const local = (script: string, ...parameters: string[]) =>
   run(process.execPath, command(script, ...parameters), { cwd: PROJECT });
 const start = () => local('start.ts', '--detach', '--port', String(PORT));
-/** As an operator starts it, with its output. */
+/** Starts the stack in the foreground, as an operator does, and collects its output. */
 function startInForeground(...parameters: string[]) {
   const child = spawn(process.execPath, command('start.ts', '--port', String(PORT), ...parameters), {
     cwd: PROJECT,
@@ -44,13 +44,13 @@ function startInForeground(...parameters: string[]) {
 }
 
 function failed(said: string): never {
-  throw new Error(`it ended, having said: ${said}`);
+  throw new Error(`the program ended with the output: ${said}`);
 }
 
 const stop = () => local('stop.ts');
 const details = () => JSON.parse(readFileSync(join(directory, 'local.json'), 'utf8')) as LocalAws;
 
-/** The processes of this directory: the keeper, the emulator, the functions' workers, the CDK CLI. */
+/** Lists the processes of this directory: the keeper, the emulator, the functions' workers, the CDK CLI. */
 function survivors(): readonly string[] {
   const all = runningProcesses();
   const groups = new Set(all.filter(({ commandLine }) => commandLine.includes(directory)).map(({ group }) => group));
@@ -79,7 +79,7 @@ async function pay(
   return { status: answer.status, replayed: answer.headers.get('idempotency-replayed') };
 }
 
-/** How many payments are in the list, a view. */
+/** Returns the number of payments in the list, a view. */
 async function listed({ apiUrl, apiKey }: LocalAws): Promise<number> {
   const answer = await fetch(`${apiUrl}/v1/payments`, { headers: { authorization: `Bearer ${apiKey}` } });
   return ((await answer.json()) as { readonly data: readonly unknown[] }).data.length;
@@ -96,9 +96,9 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Each start finds what the one before it left, so the tests share a directory. */
+/** The tests share a directory: each start finds the state of the previous start. */
 describe('the local AWS', () => {
-  test('killed while it deploys, leaves nothing running', async () => {
+  test('leaves nothing running when killed during a deploy', async () => {
     const foreground = startInForeground('--deploy');
     await foreground.untilOutput('Deploy the stacks');
     expect(survivors()).not.toEqual([]);
@@ -106,16 +106,16 @@ describe('the local AWS', () => {
     expect(await untilGone()).toEqual([]);
   });
 
-  test('killed while it runs, leaves nothing running and nothing that prevents the next start', async () => {
+  test('leaves nothing running when killed, and nothing that prevents the next start', async () => {
     const foreground = startInForeground();
     await foreground.untilOutput('logs of the functions follow');
     const { apiKey } = details();
     expect(statSync(join(directory, 'local.json')).mode & 0o777).toBe(0o600);
     const paid = await pay(details());
-    // On a machine that is too busy to ask the processor twice in time, the outcome is known later.
+    // On a busy machine, two calls to the processor may time out; the outcome is then known later.
     expect([201, 202]).toContain(paid.status);
     expect(paid.replayed).toBeNull();
-    // The functions' logs, with the time and the function.
+    // Matches the functions' logs, with the time and the function.
     await foreground.untilOutput(/\d\d:\d\d:\d\d\.\d{3} {2}Payments {5}/);
     foreground.child.kill('SIGKILL');
     expect(await untilGone()).toEqual([]);
@@ -128,7 +128,7 @@ describe('the local AWS', () => {
     expect(await pay(details())).toEqual({ ...paid, replayed: 'true' });
   });
 
-  test('is detected as running, stops, and starts again with its keys and payments', async () => {
+  test('is detected as running, stops, and restarts with its keys and payments', async () => {
     await start();
     const aws = details();
     const { status } = await pay(aws);
@@ -147,7 +147,7 @@ describe('the local AWS', () => {
     await foreground.untilOutput('logs of the functions follow');
     expect(details().apiKey).toBe(aws.apiKey);
     expect(await pay(details())).toEqual({ status, replayed: 'true' });
-    // The relay reads the stream again, and the lists follow its events.
+    // After the restart, the relay reads the stream and the lists follow its events.
     const before = await listed(aws);
     expect((await pay(aws, 'after-the-restart')).replayed).toBeNull();
     expect((await pay(aws, 'after-the-restart')).status).toBeLessThan(300);

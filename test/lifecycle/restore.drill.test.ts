@@ -44,11 +44,12 @@ async function lose(TableName: string): Promise<void> {
 }
 
 /**
- * The drill of the runbook. The local AWS restores the rows as they are now, so the tables are restored at the moment that
- * counts, and traffic continues before the originals are lost. Two deploys take minutes, so only `npm run prove` makes them.
+ * The runbook drill for lost tables. The local AWS restores the current rows, so the tables are restored at the moment
+ * of the backup, and traffic continues before the originals are lost. Two deploys take minutes, so only `npm run prove`
+ * runs this test.
  */
 whole(test, { slice: test.skip })(
-  'after three tables were lost, processor, books and answers agree, and a lost payment is found in the processor’s books',
+  'after the loss of three tables, processor, books and answers agree, and a lost payment is found in the processor’s books',
   async () => {
     const before = await deployWith({});
     const { tenantId, apiKey, operatorKey } = before;
@@ -80,10 +81,10 @@ whole(test, { slice: test.skip })(
     const after = await deployWith(adopted, { tenantId, apiKey, operatorKey });
     expect(after.tables).toMatchObject({ ledger: `${before.tables.ledger}-r${to}`, views: before.tables.views });
     expect(after.apiKey).toBe(before.apiKey);
-    // The archive has what the restored Ledger lacks, and what was written since then is at the places of rows that were lost. No chain
-    // is broken.
+    // The archive has the rows that the restored Ledger lacks. Newer rows have taken the keys of lost rows. No chain is
+    // broken.
     const verified = await payonce(local, 'verify', '--environment', ENVIRONMENT, '--json');
-    // The sentence about the findings follows on the standard error.
+    // A sentence about the findings follows on standard error.
     const document = verified.said.slice(0, verified.said.lastIndexOf('}') + 1);
     const { findings } = JSON.parse(document) as {
       readonly findings: readonly { kind: string; chain: string }[];
@@ -102,7 +103,8 @@ whole(test, { slice: test.skip })(
     expect(await charges(retried.json['id'])).toHaveLength(1);
     expect((await api.send('GET', `/v1/payments/${String(forgotten.json['id'])}`)).status).toBe(404);
     const refunded = await api.send('POST', refunds, refund);
-    // A run of the resolver may have recorded the refund from the processor's books first. Then the key is spent.
+    // A run of the resolver may have recorded the refund from the processor's books first, so that the key is already
+    // used.
     if (refunded.status !== 201) expect(refunded.json).toMatchObject({ code: 'idempotency_key_expired' });
     const [charge] = await charges(kept.json['id']);
     expect(charge).toMatchObject({ amount_refunded: 400 });
@@ -112,7 +114,7 @@ whole(test, { slice: test.skip })(
     await api.payUntilSucceeded({ key: 'new' });
 
     await runJob({ ...local, ...after }, 'resolve');
-    // A run compares up to the last whole minute. The forgotten charge may be of the current one.
+    // A run compares up to the last full minute. The forgotten charge may belong to the current minute.
     await until(async () => (minute(Date.now()) > minute(forgottenByMs) ? true : undefined));
     await runJob({ ...local, ...after }, 'reconcile-recent');
     const { Items = [] } = await documentClient(dynamoDbClient()).send(

@@ -16,7 +16,7 @@ const key = deployKey() ?? '';
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Starts a local AWS of its own, uses it, and stops it. @returns the steps of its start */
+/** Starts a separate local AWS, uses it, and stops it. @returns the steps of its start */
 async function started(name: string, use: (aws: LocalAws) => Promise<void>): Promise<readonly string[]> {
   const steps: string[] = [];
   const { aws, emulator } = await startLocalAws({
@@ -40,8 +40,8 @@ async function expectPayment(aws: LocalAws): Promise<void> {
   expect(paid.headers.get('idempotency-replayed')).toBeNull();
 }
 
-test('a start that fails with a snapshot deploys and replaces it, and the next start uses the new one', async () => {
-  // Complete by its manifest, and without stacks.
+test('a start that fails with a snapshot deploys instead and replaces it, and the next start uses the new snapshot', async () => {
+  // Complete according to its manifest, but without stacks.
   const empty = join(directory, 'empty');
   mkdirSync(empty);
   writeFileSync(join(empty, 'payonce-deploy.json'), JSON.stringify({ key, stacks: {} }));
@@ -66,7 +66,7 @@ test('a start that fails with a snapshot deploys and replaces it, and the next s
   expect(readdirSync(folder)).toEqual([key]);
 });
 
-test('a snapshot of other stacks than those of its stamp is not used', async () => {
+test('a snapshot whose stacks differ from its stamp is not used', async () => {
   const state = join(directory, 'changed');
   cpSync(join(folder, key, 'files'), state, { recursive: true });
   writeFileSync(join(state, 'payonce-deploy.json'), JSON.stringify({ key, stacks: { PayonceData: 'another deploy' } }));
@@ -78,7 +78,7 @@ test('a snapshot of other stacks than those of its stamp is not used', async () 
   ]);
 });
 
-test('a stack that has just started charges once for fifty concurrent duplicates, and refuses the others with a reason', async () => {
+test('a stack that has just started charges once for fifty concurrent duplicates, and gives a reason for each refusal', async () => {
   await started('cold', async (aws) => {
     const api = new ApiClient(aws, aws.apiKey);
     const post = { key: 'cold-fifty' };
