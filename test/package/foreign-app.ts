@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 
 const PROJECT = resolve(import.meta.dirname, '..', '..');
 
-/** npm and bundlers would leave a cache in the temporary folder. */
+/** Otherwise npm and bundlers leave a cache in the temporary folder. */
 const ENVIRONMENT = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' };
 
 interface Ended {
@@ -15,10 +15,10 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** A project of somebody else, in a folder of its own. */
+/** A separate project that uses Payonce as a package. */
 export interface ForeignProject {
   readonly folder: string;
-  /** The package as it was packed, and as it was installed. */
+  /** Path of the packed package. */
   readonly tarball: string;
   readonly installed: string;
   write(path: string, text: string): void;
@@ -28,8 +28,8 @@ export interface ForeignProject {
 }
 
 /**
- * Packs Payonce, and installs the package as npm does. Nothing is loaded: the package has no dependency. The packages that a CDK app has
- * are those of this project.
+ * Packs Payonce, and installs the package as npm does. Downloads nothing, because the package has no dependency; the
+ * packages of a CDK app are linked from this project.
  */
 export async function foreignProject(has: readonly string[]): Promise<ForeignProject> {
   const folder = mkdtempSync(join(tmpdir(), 'payonce-foreign-'));
@@ -43,7 +43,7 @@ export async function foreignProject(has: readonly string[]): Promise<ForeignPro
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
   };
-  write('package.json', JSON.stringify({ name: 'somebody-else', private: true, type: 'module' }));
+  write('package.json', JSON.stringify({ name: 'other-project', private: true, type: 'module' }));
   const npm = ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', tarball];
   await promisify(execFile)('npm', npm, { cwd: folder, env: ENVIRONMENT });
   for (const name of has) {

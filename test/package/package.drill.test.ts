@@ -8,7 +8,7 @@ import { blocksOf } from '../support/documents.ts';
 import { synthesize } from '../support/synth.ts';
 import { foreignProject } from './foreign-app.ts';
 
-/** Measured 13.2 MB, of which most are source maps of the functions. */
+/** Maximum size of the package. Measured: 13.2 MB, mostly source maps of the functions. */
 const MAX_PACKED_BYTES = 13_600_000;
 
 const foreign = await foreignProject(['aws-cdk-lib', 'constructs', 'esbuild']);
@@ -38,7 +38,7 @@ test('the package has these files, and no source, test or file of the local AWS'
   expect(readdirSync(join(foreign.installed, 'functions')).toSorted()).toEqual(functions.toSorted());
 });
 
-test('the package is not larger than it was', () => {
+test('the package has not grown beyond its maximum size', () => {
   expect(statSync(foreign.tarball).size).toBeLessThan(MAX_PACKED_BYTES);
 });
 
@@ -57,14 +57,14 @@ test('the package has no dependencies, and each package that its types name is a
 });
 
 describe('doors', () => {
-  test.each(Object.entries(DOORS))('%s has its code with a source map, and its types', (door, source) => {
+  test.each(Object.entries(DOORS))('%s has code, a source map, and types', (door, source) => {
     const code = `dist/${basename(source)}.js`;
     expect(manifest.exports[door]).toEqual({ types: `./types/${source}.d.ts`, default: `./${code}` });
     for (const path of [code, `${code}.map`, `types/${source}.d.ts`])
       expect(existsSync(join(foreign.installed, path))).toBe(true);
   });
 
-  test('each is imported by its name', async () => {
+  test('are each importable by name', async () => {
     const doors = Object.keys(DOORS).map((door) => `payonce${door.slice(1)}`);
     foreign.write(
       'doors.mjs',
@@ -109,12 +109,12 @@ describe('constructs', () => {
     expect(named.toSorted()).toEqual(processorSettings(PROCESSORS).toSorted());
   });
 
-  test('the app of the README has two environments, and one beside them is what a clone deploys', async () => {
+  test('the README app has two environments, and an app with the id Default equals the deploy of a clone', async () => {
     const [app = '', points = ''] = blocksOf('README.md', 'In your own CDK app', 'ts');
     foreign.write('app.ts', `${app}new Payonce(app, 'Default', { sandbox: true });\n`);
     foreign.write('points.ts', points);
     const { code, stderr } = await foreign.run(['app.ts'], { CDK_OUTDIR: 'cdk.out', CDK_VALIDATION: 'false' });
-    // The bundler of points.ts reports on standard error.
+    // The bundler of points.ts writes to standard error.
     expect(code === 0 ? '' : stderr).toBe('');
     const names = readdirSync(join(foreign.folder, 'cdk.out')).filter((file) => file.endsWith('.template.json'));
     const byStack = (name: string) => {
@@ -122,7 +122,7 @@ describe('constructs', () => {
       return comparable(JSON.parse(readFileSync(join(foreign.folder, 'cdk.out', file), 'utf8')));
     };
     const clone = await synthesize();
-    // With the id Default, an app adopts what a clone has deployed: ids of mappings of queues contain the whole path.
+    // With the id Default, an app adopts the deployment of a clone: ids of queue mappings contain the whole path.
     for (const [name, stack] of Object.entries({ PayonceData: clone.data, PayonceService: clone.service }))
       expect(byStack(name)).toEqual(comparable(stack?.toJSON()));
     expect(byStack('PayonceSandbox')).toEqual(comparable(clone.sandbox?.toJSON()));
@@ -152,7 +152,7 @@ function typesOf(template: unknown): readonly string[] {
     .toSorted();
 }
 
-/** Without the code of the functions, which the templates of tests do not have, and the names of the deploys that contain its digests. */
+/** Removes the function code, which test templates lack, and the metadata, which contains digests of the code. */
 function comparable(template: unknown): unknown {
   return JSON.parse(JSON.stringify(template), (name, value: unknown) =>
     ['Code', 'Metadata', 'aws:cdk:path', 'aws:asset:path'].includes(name) ? undefined : value,
@@ -177,7 +177,7 @@ describe('the command line', () => {
     expect(JSON.parse(stdout)).toMatchObject({ region: 'us-east-1', lines: expect.anything() as unknown });
   });
 
-  test('says in one sentence that no local stack runs here', async () => {
+  test('reports in one sentence that no local stack is running here', async () => {
     const { code, stderr } = await payonce('tenants', 'list', '--local');
     expect(code).toBe(4);
     expect(stderr).toMatch(/^No local stack runs in .*payonce-foreign-.*\.payonce: .*\n$/);

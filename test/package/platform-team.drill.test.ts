@@ -26,7 +26,7 @@ import { type ForeignProject, foreignProject } from './foreign-app.ts';
 const SECTION = 'In your own CDK app';
 const ENVIRONMENTS = ['staging', 'production'] as const;
 type Environment = (typeof ENVIRONMENTS)[number];
-/** Pays with a card of 50.00 EUR, twice under the same operation, and prints what it was told. */
+/** Pays with a card of 50.00 EUR, twice under the same operation, and prints both answers. */
 const PAY = `
 import { createClient } from 'payonce/client';
 import { fileKeys } from 'payonce/file-keys';
@@ -46,7 +46,7 @@ afterAll(() => {
   foreign?.remove();
 });
 
-/** The section as somebody follows it: the package is installed, and the two files are written. */
+/** Follows the README section: installs the package and writes the two files. */
 async function follow(): Promise<ForeignProject> {
   const project = await foreignProject(['aws-cdk', 'aws-cdk-lib', 'constructs', 'esbuild', 'hono', 'standardwebhooks']);
   const [app = '', points = ''] = blocksOf('README.md', SECTION, 'ts');
@@ -91,7 +91,7 @@ async function deployAll({ folder }: ForeignProject): Promise<StackOutputs> {
   return JSON.parse(readFileSync(join(folder, 'out.json'), 'utf8')) as StackOutputs;
 }
 
-/** The value of the secret of a deployment with this name. */
+/** Returns the value of a deployment's secret with this name. */
 async function secretOf(environment: Environment, name: string): Promise<string> {
   const StackName = stackNameOf('data', environment);
   const { StackResources = [] } = await stacks.send(new DescribeStackResourcesCommand({ StackName }));
@@ -107,7 +107,7 @@ async function secretOf(environment: Environment, name: string): Promise<string>
   throw new Error(`${environment} has no secret ${name}`);
 }
 
-/** Starts the processor of an environment, with a card of 50.00 EUR. @returns its address and its books */
+/** Starts the processor of an environment, with a card of 50.00 EUR. @returns its URL and its database */
 async function startProcessor({ folder }: ForeignProject, environment: Environment, apiUrl: string) {
   const DATABASE = join(folder, `${environment}.db`);
   const free = createServer();
@@ -132,9 +132,9 @@ async function startProcessor({ folder }: ForeignProject, environment: Environme
   return { url: `http://127.0.0.1:${port}`, database };
 }
 
-/** Two deployments from the command line take minutes, so only `npm run prove` makes them. */
+/** Two deployments from the command line take minutes, so only `npm run prove` runs this test. */
 whole(test, { slice: test.skip })(
-  'a platform team follows the README: two environments in its own app, with its own processor and consumer, take a payment each',
+  'the README leads a platform team to two environments in its own app, each with its own processor and consumer, and each takes a payment',
   async () => {
     foreign = await follow();
     const outputs = await deployAll(foreign);
@@ -166,7 +166,7 @@ whole(test, { slice: test.skip })(
       const { database } = processor;
       expect(database.prepare('SELECT count(*) AS charges FROM charges').get()).toEqual({ charges: 1 });
       expect(database.prepare('SELECT balance FROM cards').get()).toEqual({ balance: 3_000 });
-      // The callbacks were taken: a wrong secret would leave them.
+      // Callbacks were accepted; with a wrong secret they would stay in the table.
       await until(async () => (database.prepare('SELECT 1 FROM callbacks').get() === undefined ? true : undefined));
 
       const { StackResources = [] } = await stacks.send(
