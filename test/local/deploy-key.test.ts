@@ -75,7 +75,7 @@ describe('the key of a deploy', () => {
   });
 
   test.each([...INPUTS.filter((path) => path !== 'node_modules/.package-lock.json'), ...PACKAGE_FILES])(
-    'changes when %s is gone or new',
+    'changes when %s is removed or added',
     (path) => {
       const before = deployKey(project);
       rmSync(join(project, path));
@@ -85,7 +85,7 @@ describe('the key of a deploy', () => {
     },
   );
 
-  test.each(PACKAGE_FILES)('changes with the size and the time of %s', (path) => {
+  test.each(PACKAGE_FILES)('changes with the size and the modification time of %s', (path) => {
     const before = deployKey(project);
     utimesSync(join(project, path), 1_000, 1_000);
     const touched = deployKey(project);

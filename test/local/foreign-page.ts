@@ -6,7 +6,7 @@ import type { RealBrowser } from '../client/browser.ts';
 import { until } from '../support/until.ts';
 import { LISTENERS } from './own-listeners.ts';
 
-/** A page of another site, and of another origin of the same site as 127.0.0.1, in a real browser. */
+/** Opens pages of another site, and of another origin on the same site as 127.0.0.1, in a real browser. */
 export class ForeignPage {
   readonly #server: Server;
   readonly #browser: RealBrowser;
@@ -29,7 +29,7 @@ export class ForeignPage {
     this.#server.closeAllConnections();
   }
 
-  /** @param host of the page: `localhost` is another site than 127.0.0.1 */
+  /** @param host host of the page: `localhost` is a different site than 127.0.0.1 */
   open(host: '127.0.0.1' | 'localhost'): Promise<Page> {
     return this.#browser.open(`http://${host}:${(this.#server.address() as AddressInfo).port}/`);
   }
@@ -50,7 +50,7 @@ export async function postForm(page: Page, url: string, body: string): Promise<n
   );
 }
 
-/** Embeds an address as an image: a GET without \`Origin\`. @returns the status of the response */
+/** Embeds a URL as an image: a GET without \`Origin\`. @returns the status of the response */
 export async function embed(page: Page, url: string): Promise<number> {
   return statusOf(
     page,
@@ -72,13 +72,13 @@ async function statusOf(
   return until(async () => found[0]);
 }
 
-/** What a script of the page can read of a response. */
+/** Returns the text of a response if a script of the page can read it. */
 export async function read(page: Page, url: string, headers: Record<string, string> = {}): Promise<string> {
   const call = `fetch(${JSON.stringify(url)}, { headers: ${JSON.stringify(headers)} })`;
   return page.evaluate<string>(`${call}.then((response) => response.text(), () => 'unreadable')`);
 }
 
-/** Every listener of Node that the repository has. */
+/** Starts every Node listener of the repository. */
 export async function ownListeners(): Promise<{ readonly urls: readonly string[]; readonly stop: () => void }> {
   const servers = await Promise.all(LISTENERS.map(([, start]) => start()));
   return {

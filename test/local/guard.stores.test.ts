@@ -23,7 +23,7 @@ interface Answered {
   readonly body: string;
 }
 
-/** With headers that `fetch` does not send. */
+/** Sends a request with headers that `fetch` does not send. */
 async function ask({ method = 'GET', path = FUNCTIONS, headers = {} }: Asked): Promise<Answered> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request({ host: '127.0.0.1', port, method, path, headers }, resolve).on('error', reject).end();
@@ -44,14 +44,14 @@ describe('the local AWS', () => {
     ],
     ['no key, to reset it', { method: 'POST', path: '/_ministack/reset' }, /access key id/],
     ['no key, to read queues', { path: '/_ministack/sqs/messages' }, /access key id/],
-    ['no key, to save it', { method: 'POST', path: '/_payonce/save' }, /access key id/],
+    ['no key, to save its state', { method: 'POST', path: '/_payonce/save' }, /access key id/],
     ['no key, to an API that does not exist', { path: '/restapis/a1/live/_user_request_/' }, /access key id/],
     ['a preflight', { method: 'OPTIONS', headers: { ...KEY, origin: 'https://evil.example' } }, /the header Origin/],
     ['a foreign origin', { headers: { ...KEY, origin: 'https://evil.example' } }, /the header Origin/],
     ['a hidden origin', { headers: { ...KEY, origin: 'null' } }, /the header Origin/],
     ['another port of this machine', { headers: { ...KEY, origin: 'http://127.0.0.1:1' } }, /the header Origin/],
-    ['a mark of another site', { headers: { ...KEY, 'sec-fetch-site': 'cross-site' } }, /the header Sec-Fetch-Site/],
-    ['a mark of another origin', { headers: { ...KEY, 'sec-fetch-site': 'same-site' } }, /the header Sec-Fetch-Site/],
+    ['a cross-site mark', { headers: { ...KEY, 'sec-fetch-site': 'cross-site' } }, /the header Sec-Fetch-Site/],
+    ['a cross-origin mark', { headers: { ...KEY, 'sec-fetch-site': 'same-site' } }, /the header Sec-Fetch-Site/],
     [
       'a link to a service',
       {
@@ -59,9 +59,13 @@ describe('the local AWS', () => {
       },
       /the header Sec-Fetch-Site/,
     ],
-    ['a name that is bound to loopback', { headers: { ...KEY, host: 'evil.example' } }, /the header Host/],
-    ['a name below localhost', { headers: { ...KEY, host: `bucket.localhost:${port}` } }, /the header Host/],
-    ['a host before another', { headers: { ...KEY, host: `127.0.0.1:${port}@evil.example` } }, /the header Host/],
+    ['a foreign host name that resolves to loopback', { headers: { ...KEY, host: 'evil.example' } }, /the header Host/],
+    ['a name under localhost', { headers: { ...KEY, host: `bucket.localhost:${port}` } }, /the header Host/],
+    [
+      'a host with user information in front',
+      { headers: { ...KEY, host: `127.0.0.1:${port}@evil.example` } },
+      /the header Host/,
+    ],
   ])('refuses %s, before any service', async (_what, asked, reason) => {
     expect(await ask(asked)).toMatchObject({ status: 403, body: expect.stringMatching(reason) });
   });
@@ -71,14 +75,14 @@ describe('the local AWS', () => {
     ['its name on loopback', { headers: { ...KEY, host: `localhost:${port}` } }],
     ['its own pages', { headers: { ...KEY, origin: awsEndpoint, 'sec-fetch-site': 'same-origin' } }],
     ['a request to save its state', { method: 'POST', path: '/_payonce/save', headers: KEY }],
-    ['an address that a person typed', { headers: { ...KEY, 'sec-fetch-site': 'none' } }],
-    ['a look at its health without a key', { path: '/_ministack/health' }],
+    ['a URL that a person typed', { headers: { ...KEY, 'sec-fetch-site': 'none' } }],
+    ['a health check without a key', { path: '/_ministack/health' }],
   ])('answers %s, without a header that lets other origins read it', async (_what, asked) => {
     const { status, names } = await ask(asked);
     expect([status, names.filter((name) => name.startsWith('access-control-'))]).toEqual([200, []]);
   });
 
-  test('takes the key of a session, which links to exports contain, for services alone', async () => {
+  test('accepts a session key, as in links to exports, for services only', async () => {
     const sts = credential(accessKeyId).replace('/lambda/', '/sts/');
     const { body } = await ask({
       path: '/?Action=GetSessionToken&Version=2011-06-15',
@@ -86,7 +90,7 @@ describe('the local AWS', () => {
     });
     const [, key = ''] = /<AccessKeyId>(\w+)</.exec(body) ?? [];
     const headers = { authorization: credential(key) };
-    // The service itself refuses it, by its policies.
+    // The service itself refuses the request, by its policies.
     expect((await ask({ headers })).body).toContain('MissingAuthenticationToken');
     for (const path of ['/_ministack/sqs/messages', '/_payonce/save', '/_localstack/health'])
       expect([path, await ask({ path, headers })]).toMatchObject([
@@ -95,7 +99,7 @@ describe('the local AWS', () => {
       ]);
   });
 
-  test('makes no function for the well-known key of an SDK', async () => {
+  test('creates no function for the well-known key of an SDK', async () => {
     const credentials = { accessKeyId: 'test', secretAccessKey: 'test' };
     const client = new LambdaClient({ endpoint: awsEndpoint, region: 'us-east-1', credentials, maxAttempts: 1 });
     const Code = { ZipFile: Buffer.from('') };
@@ -105,7 +109,7 @@ describe('the local AWS', () => {
     await expect(made).rejects.toMatchObject({ $metadata: { httpStatusCode: 403 } });
   });
 
-  test('goes on after malformed hosts and an aborted request', async () => {
+  test('continues after malformed hosts and an aborted request', async () => {
     for (const head of [
       `Host: a b`,
       `Host: ${HOST}\r\nHost: evil.example`,

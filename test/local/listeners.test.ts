@@ -16,7 +16,7 @@ describe.each(LISTENERS)('%s', (name, start, path) => {
     server.closeAllConnections();
   });
 
-  /** The status for a request as it is written. */
+  /** Sends a request exactly as written. @returns the status of the response */
   async function statusOf(head: readonly string[], body = ''): Promise<number> {
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined);
@@ -41,7 +41,7 @@ describe.each(LISTENERS)('%s', (name, start, path) => {
     }
   });
 
-  test('goes on after an aborted request, a malformed host, and a body that is too large', async () => {
+  test('continues after an aborted request, a malformed host, and a body that is too large', async () => {
     const aborted = connect(port, '127.0.0.1');
     aborted.on('error', () => undefined);
     aborted.write(`POST ${path} HTTP/1.1\r\n${host()}\r\nContent-Length: 100\r\n\r\n{`);

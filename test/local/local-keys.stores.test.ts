@@ -13,7 +13,7 @@ beforeAll(async () => {
   administration = new TenantAdministration(documentClient(dynamoDbClient()), tables, 'test');
 });
 
-test('a start keeps the keys of the run before, and replaces one that was rolled, revoked, or never stored', async () => {
+test('a start keeps the keys of the previous run, and replaces a key that was rolled, revoked, or never stored', async () => {
   const first = await tenantWithKeys(emulatedAws(), tables, undefined);
   expect(await tenantWithKeys(emulatedAws(), tables, first)).toEqual(first);
 

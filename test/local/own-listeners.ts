@@ -7,7 +7,7 @@ import { Lab } from '../../demo/lab/lab.ts';
 import { labServer } from '../../demo/lab/server.ts';
 import { listenerOf } from '../../examples/listener.ts';
 
-/** The listeners of Node. The emulator's is tested in guard.stores.test.ts. */
+/** The Node listeners of the repository. The emulator's listener is tested in guard.stores.test.ts. */
 export const LISTENERS: readonly [name: string, start: () => Promise<Server>, path: string][] = [
   ['the lab', serveLab, '/lab'],
   [
@@ -19,7 +19,7 @@ export const LISTENERS: readonly [name: string, start: () => Promise<Server>, pa
 ];
 
 async function serveLab(): Promise<Server> {
-  const runner = () => Promise.reject(new Error('no trouble is run'));
+  const runner = () => Promise.reject(new Error('a scenario was run'));
   const lab = new Lab({ scenarios: [], runner, consoleUrl: 'http://127.0.0.1:4566/console' });
   let serve: ReturnType<typeof labServer> | undefined;
   const server = createServer(listenerOf(async (request) => serve?.(request) ?? new Response()));

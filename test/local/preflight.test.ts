@@ -21,7 +21,7 @@ describe('Python', () => {
     expect(await findPython(machineWith({ 'py -3': 'Python 3.10.0' }))).toEqual(['py', '-3']);
   });
 
-  test('missing or too old gives one line with the remedy', async () => {
+  test('that is missing or too old gives one line with the remedy', async () => {
     await expect(findPython(machineWith({}))).rejects.toThrow(
       'The local AWS needs Python 3.10 or newer, and none was found: install it from python.org.',
     );
@@ -54,8 +54,8 @@ describe('a program of the project that fails', () => {
   test.each([
     ['throws while it is loaded', "throw new Error('No port is free.\\n    at code');"],
     ['throws later', "setTimeout(() => { throw new Error('No port is free.'); });"],
-    ['leaves a promise rejected', "void Promise.reject(new Error('No port is free.'));"],
-  ])('says one sentence when it %s', async (_, code) => {
+    ['rejects a promise', "void Promise.reject(new Error('No port is free.'));"],
+  ])('prints one sentence when it %s', async (_, code) => {
     const program = join(directory, 'program.ts');
     writeFileSync(program, code);
     await expect(run(process.execPath, [join(project, 'local', 'launch.mjs'), program])).rejects.toMatchObject({
@@ -67,7 +67,7 @@ describe('a program of the project that fails', () => {
 });
 
 describe('the port', () => {
-  test('is the preferred one if it is free, otherwise another', async () => {
+  test('is the preferred port if it is free, otherwise another port', async () => {
     const taken = createServer();
     const port = await new Promise<number>((resolve) => {
       taken.listen(0, '127.0.0.1', () => {
@@ -114,7 +114,7 @@ describe('a client of the emulator', () => {
 });
 
 describe('the printed curl line', () => {
-  test('makes a payment unchanged', () => {
+  test('makes a payment when copied unchanged', () => {
     const line = curlLine({ apiUrl: 'http://localhost:4566/live', apiKey: 'sk_test_x' });
     expect(line).toBe(
       "curl -i -X POST 'http://localhost:4566/live/v1/payments' -H 'Authorization: Bearer sk_test_x' " +

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { selfCheck } from '../../local/self-check.ts';
 
 const RUN = 'resolve:2026-11-28T09:41:09Z';
-/** The answers by request. */
+/** Answers by request. */
 let answers: Readonly<Record<string, readonly [status: number, body: object]>> = {};
 let server: Server;
 
@@ -29,7 +29,7 @@ const WELL: typeof answers = {
   [`GET /v1/admin/jobs/resolve/runs/${RUN}`]: [200, { id: RUN, status: 'succeeded' }],
 };
 
-test('a start whose payment, callback and job run work has nothing to say', async () => {
+test('a start with a working payment, callback and job run reports no problem', async () => {
   answers = WELL;
   expect(await check()).toEqual([]);
 });
@@ -63,7 +63,7 @@ test.each<[fault: string, change: typeof answers, sentences: readonly string[]]>
     },
     ['The payment pay_1 did not succeed: 500.', `The run ${RUN} did not succeed: 200 accepted.`],
   ],
-])('a start says so if %s', async (_fault, change, sentences) => {
+])('a start reports the problem if %s', async (_fault, change, sentences) => {
   answers = { ...WELL, ...change };
   expect(await check()).toEqual(sentences);
 });

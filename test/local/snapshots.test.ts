@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Snapshots } from '../../local/snapshots.ts';
 
-/** Larger than any process id. */
+/** Exceeds any process id. */
 const NO_PROCESS = 2 ** 30;
 let directory = '';
 let folder = '';
@@ -50,13 +50,13 @@ describe('a snapshot', () => {
     }
   });
 
-  test('is only of its own key', () => {
+  test('belongs to one key only', () => {
     snapshots.keep('key', state);
     expect(snapshots.restore('other', target)).toBe(false);
     expect(existsSync(target)).toBe(false);
   });
 
-  test('is readable by this user only, as it contains secrets of the stacks', () => {
+  test('is readable by this user only, because it contains secrets of the stacks', () => {
     snapshots.keep('key', state);
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
@@ -74,7 +74,7 @@ describe('a snapshot', () => {
     ['a byte was changed', () => writeFileSync(file('lambda.json'), '{"functions":2}')],
     ['a file grew', () => appendFileSync(file('lambda.json'), ' ')],
     ['a file is missing', () => rmSync(file('lambda.json'))],
-    ['a file is additional', () => writeFileSync(file('sqs.json'), '{}')],
+    ['there is an additional file', () => writeFileSync(file('sqs.json'), '{}')],
     ['all files are missing', () => rmSync(file(), { recursive: true })],
     ['the manifest is missing', () => rmSync(manifest())],
     ['the manifest was cut', () => truncateSync(manifest(), 20)],
@@ -82,7 +82,7 @@ describe('a snapshot', () => {
     ['the manifest is of another key', () => changeManifest({ key: 'other' })],
     ['the manifest is of another format', () => changeManifest({ format: 0 })],
     ['the manifest lists no files', () => changeManifest({ files: {} })],
-  ])('is deleted and made again when %s', (_damage, cause) => {
+  ])('is deleted and created anew when %s', (_damage, cause) => {
     snapshots.keep('key', state);
     cause();
     expect(snapshots.restore('key', target)).toBe(false);
@@ -102,7 +102,7 @@ describe('a snapshot', () => {
     expect(readdirSync(folder).sort()).toEqual(['key', `partial-${process.pid}-0000`]);
   });
 
-  test('that was half restored by a killed process is restored again', () => {
+  test('that a killed process left half restored is restored again', () => {
     mkdirSync(`${target}.partial`);
     writeFileSync(join(`${target}.partial`, 'sqs.json'), '{');
     snapshots.keep('key', state);
@@ -111,7 +111,7 @@ describe('a snapshot', () => {
     expect(existsSync(`${target}.partial`)).toBe(false);
   });
 
-  test('is dropped', () => {
+  test('can be dropped', () => {
     snapshots.keep('key', state);
     snapshots.drop('key');
     snapshots.drop('key');
@@ -119,7 +119,7 @@ describe('a snapshot', () => {
   });
 });
 
-test('only the three snapshots that were used last are kept', () => {
+test('only the three snapshots used last are kept', () => {
   ['a', 'b', 'c'].forEach((key, seconds) => {
     snapshots.keep(key, state);
     utimesSync(join(folder, key), 1_000 + seconds, 1_000 + seconds);

@@ -13,7 +13,7 @@ import { payonceProgram } from '../../cli/program.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { StateFile } from '../../local/state-file.ts';
 
-/** Larger than any process id. */
+/** Exceeds any process id. */
 const NO_PROCESS = 2 ** 30;
 const RUNNING: LocalAws = {
   awsEndpoint: 'http://127.0.0.1:1',
@@ -51,7 +51,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** A process with the given command line. */
+/** Starts a process with the given command line. @returns its process id */
 function processNamed(name: string): number {
   child = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)', name], { detached: true });
   return child.pid ?? 0;
@@ -66,7 +66,7 @@ describe('the state file of a local AWS', () => {
     expect(state.keys()).toEqual({ tenantId: 'ten_a', apiKey: 'sk_test_a', operatorKey: 'ok_b' });
   });
 
-  test('is readable by this user only, also when it replaces a readable file', () => {
+  test('is readable by this user only, even when it replaces a file that others can read', () => {
     writeFileSync(join(directory, 'local.json'), '{}', { mode: 0o644 });
     state.write(RUNNING);
     for (const name of ['local.json', 'keys.json']) expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
@@ -82,12 +82,12 @@ describe('the state file of a local AWS', () => {
     expect(await state.running()).toBeUndefined();
   });
 
-  test('is ignored when its address does not answer in time, and its processes still count as running', async () => {
+  test('is ignored when its URL does not answer in time, and its processes still count as running', async () => {
     state.write({ ...RUNNING, keeperPid: processNamed('keeper.ts') });
     expect([await state.running(0), state.isKept()]).toEqual([undefined, true]);
   });
 
-  test('is told as not answering by payonce --local, which names no second start', async () => {
+  test('is reported by payonce --local as not answering, without suggesting a second start', async () => {
     state.write({ ...RUNNING, keeperPid: processNamed('keeper.ts') });
     const began = Date.now();
     let looks = 0;
@@ -100,7 +100,7 @@ describe('the state file of a local AWS', () => {
     });
   });
 
-  test('is found when its address answers late', async () => {
+  test('is found when its URL answers late', async () => {
     const server = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -145,7 +145,7 @@ describe('a start', () => {
   });
 });
 
-test('a directory that cannot be created is reported, and not retried without end', async () => {
+test('a start that cannot create its directory reports that, and does not retry forever', async () => {
   const launch = join(import.meta.dirname, '..', '..', 'local', 'launch.mjs');
   const ended = await promisify(execFile)(
     process.execPath,
