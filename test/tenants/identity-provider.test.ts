@@ -7,7 +7,7 @@ import { byIdentityProvider } from '../../lambdas/tenants/identity-provider.ts';
 import type { IdentifyOperator } from '../../lambdas/tenants/operators.ts';
 import { Api } from '../world/api.ts';
 
-/** A certified OpenID Connect provider, in this process. */
+/** A certified OpenID Connect provider, inside this process. */
 
 const AUDIENCE = 'https://payonce.example';
 const OTHER_AUDIENCE = 'https://other.example';
@@ -34,11 +34,11 @@ function providerWith(keys: readonly JWK[]): Provider {
   });
   return new Provider(issuer, {
     jwks: { keys },
-    clients: ['viewer', 'operator', 'owner', 'nobody'].map(client),
+    clients: ['viewer', 'operator', 'owner', 'none'].map(client),
     clientBasedCORS: () => false,
     ttl: { ClientCredentials: 600 },
     extraTokenClaims: (_context: unknown, { clientId }: { readonly clientId: string }) => ({
-      roles: clientId === 'nobody' ? ['accountant'] : ['staff', clientId],
+      roles: clientId === 'none' ? ['accountant'] : ['staff', clientId],
       name: `Ada ${clientId}`,
     }),
     features: {
@@ -65,7 +65,7 @@ async function tokenOf(client: string, audience = AUDIENCE): Promise<string> {
   });
   const answer = (await response.json()) as { access_token?: string };
   const { access_token: token } = answer;
-  if (token === undefined) throw new Error(`no token: ${JSON.stringify(answer)}`);
+  if (token === undefined) throw new Error(`the provider returned no token: ${JSON.stringify(answer)}`);
   return token;
 }
 
@@ -103,18 +103,18 @@ describe('a token of the identity provider', () => {
     expect((await api.get('/v1/admin/jobs', await as('viewer'))).status).toBe(200);
     expect((await api.run('k', undefined, await as('viewer'))).body).toMatchObject({ code: 'insufficient_role' });
     expect((await api.run('k', undefined, await as('operator'))).status).toBe(202);
-    expect((await api.get('/v1/admin/jobs', await as('nobody'))).status).toBe(401);
+    expect((await api.get('/v1/admin/jobs', await as('none'))).status).toBe(401);
     expect((await api.get('/v1/payments', await as('owner'))).status).toBe(401);
   });
 
-  test('has the highest role that the settings give the values of the claim, and then no role by its name', async () => {
+  test('has the highest role that the settings map its claim values to, regardless of the names of the values', async () => {
     const settings = { issuer, audience: AUDIENCE, roleClaim: 'roles' };
     const mapped = byIdentityProvider(
       { ...settings, roles: { staff: 'viewer', operator: 'approver', accountant: 'viewer' } },
       systemClock,
     );
     const roleOf = async (client: string) => (await mapped(bearer(await tokenOf(client))))?.role;
-    expect(await Promise.all(['operator', 'owner', 'nobody'].map(roleOf))).toEqual(['approver', 'viewer', 'viewer']);
+    expect(await Promise.all(['operator', 'owner', 'none'].map(roleOf))).toEqual(['approver', 'viewer', 'viewer']);
     const named = byIdentityProvider({ ...settings, roles: { leads: 'owner' } }, systemClock);
     expect(await named(bearer(await tokenOf('owner')))).toBeUndefined();
   });
@@ -128,7 +128,7 @@ describe('a token of the identity provider', () => {
     expect(await identify(bearer(await tokenOf('owner', OTHER_AUDIENCE)))).toBeUndefined();
   });
 
-  test('is refused when it belongs to another issuer, unsigned, or signed with another key or with the public key as a secret', async () => {
+  test('is refused if it is unsigned, of another issuer, or signed with another key or with the public key as a secret', async () => {
     const payload = { roles: ['owner'] };
     const forged = (by = issuer) =>
       new SignJWT(payload).setIssuer(by).setAudience(AUDIENCE).setSubject('eve').setIssuedAt().setExpirationTime('5m');
@@ -166,7 +166,7 @@ describe('a token of the identity provider', () => {
       expect(await identify(bearer(await signed(type, 20, 86_400)))).toMatchObject({ role: 'owner' });
   });
 
-  test('that is not of the provider costs no request to it, and others one every five seconds while it is away', async () => {
+  test('that is not of the provider causes no request to it; others cause one every five seconds during an outage', async () => {
     const good = bearer(await tokenOf('owner'));
     const answering = server.listeners('request');
     let requests = 0;
@@ -211,7 +211,7 @@ describe('a token of the identity provider', () => {
     }
   });
 
-  test('is accepted with a new key of the provider, and refused with a key that was removed', async () => {
+  test('is accepted with a new key of the provider, and refused with a removed key', async () => {
     const before = await tokenOf('owner');
     expect(await identify(bearer(before))).toBeDefined();
     provider = providerWith([await key('second')]);
@@ -220,7 +220,7 @@ describe('a token of the identity provider', () => {
     provider = providerWith([first]);
   });
 
-  test('is verified for an hour by the known keys while the provider does not answer', async () => {
+  test('is verified with the known keys for an hour while the provider does not answer', async () => {
     const signed = async (by: JWK, kid: string) =>
       new SignJWT({ roles: ['viewer'] })
         .setIssuer(issuer)
@@ -245,7 +245,7 @@ describe('a token of the identity provider', () => {
       const [head = '', body = '', signature = ''] = token[0]?.split('.') ?? [];
       const altered = [head, body, signature.replace(/^./, (letter) => (letter === 'A' ? 'B' : 'A'))].join('.');
       expect(await known([altered])).toBeUndefined();
-      // A key that the process does not know may be a new one.
+      // An unknown key may be a new key of the provider.
       await expect(known(bearer(await signed(await key('new'), 'new')))).rejects.toThrow('does not answer');
       passedMs = 61 * 60_000;
       await expect(known(token)).rejects.toThrow('does not answer');
@@ -255,7 +255,7 @@ describe('a token of the identity provider', () => {
     }
   });
 
-  test('is 503 while the provider does not answer a process that knows no keys', async () => {
+  test('is 503 if the provider does not answer a process that knows no keys', async () => {
     const away = byIdentityProvider(
       { issuer: 'http://127.0.0.1:1', audience: AUDIENCE, roleClaim: 'roles' },
       systemClock,

@@ -7,8 +7,8 @@ import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
 import type { LimitRequest } from './limits.stores.test.ts';
 
 /**
- * A process that serves requests of one tenant as fast as it can, and prints how many of them were admitted. It says when it is ready,
- * begins with the first byte of standard input, and ends after its time when it was also refused once.
+ * Runs as a process that sends requests of one tenant at full speed, and prints how many were admitted. It prints
+ * `ready`, begins with the first byte of standard input, and ends after its time, but not before it was refused once.
  */
 const { table, bucket, limit, seconds } = JSON.parse(process.argv[2] ?? '') as LimitRequest;
 const client = new DynamoDBClient({ maxAttempts: 1 });
@@ -16,7 +16,7 @@ const limits = new TenantLimits(new DynamoDbLimits(documentClient(client), table
 console.log('ready');
 await once(process.stdin, 'data');
 process.stdin.destroy();
-/** Far beyond the tokens of the test: without a limit, nothing is refused. */
+/** Far above the tokens of the test, so that each request is decided by the tenant's limit. */
 const MAX_TENANTS = 10_000;
 const fromMs = Date.now();
 let admitted = 0;

@@ -21,7 +21,7 @@ function freshBucket(kind: Bucket['kind'] = 'payments'): Bucket {
 
 const count = (admitted: readonly Admitted[]) => admitted.filter(({ kind }) => kind === 'admitted').length;
 
-/** A client that waits before each call. */
+/** Returns a client that waits before each call. */
 function before(paused: () => Promise<void>, client: DynamoDBDocumentClient): DynamoDBDocumentClient {
   const send = async (...call: Parameters<typeof client.send>) => {
     await paused();
@@ -37,9 +37,9 @@ const LIMITS: readonly RateLimit[] = [
 ];
 
 /**
- * The limits of tenants on the DynamoDB API.
+ * Tests the limits of tenants on the DynamoDB API.
  *
- * @param limits of the test of many processes, which lasts `seconds` of simulated time
+ * @param limits limits of the test with many processes, which lasts `seconds` of simulated time
  */
 export function describeLimits(
   name: string,
@@ -54,7 +54,7 @@ export function describeLimits(
       subject = await open();
     });
 
-    /** A process with a clock of its own, and its calls counted. */
+    /** Simulates a process with its own clock, and counts its writes. */
     const process = (
       limit: RateLimit,
       { offsetMs = 0, paused = async () => undefined }: { offsetMs?: number; paused?: () => Promise<void> } = {},
@@ -68,7 +68,7 @@ export function describeLimits(
       return new TenantLimits({ take, takeWaitingPlace: store.takeWaitingPlace.bind(store) }, skewed(clock, offsetMs));
     };
 
-    test('admit the burst at once, then the rate, and say when to come back', async () => {
+    test('admit the burst at once, then the rate, and return when to retry', async () => {
       clock = new SimulatedClock();
       const bucket = freshBucket();
       const one = process({ rate: 5, burst: 10 });
@@ -82,7 +82,7 @@ export function describeLimits(
       expect((await one.admit(bucket)).kind).toBe('limited');
     });
 
-    test('of a kind and a mode leave the others as they are', async () => {
+    test('of one kind and mode do not affect other kinds and modes', async () => {
       clock = new SimulatedClock();
       const bucket = freshBucket();
       const one = process({ rate: 1, burst: 1 });
@@ -94,7 +94,7 @@ export function describeLimits(
     });
 
     test.each(limits)(
-      'admit at most rate × time + burst over twenty processes whose clocks differ: %j',
+      'admit at most rate × time + burst over twenty processes with different clocks: %j',
       async (limit) => {
         clock = new SimulatedClock();
         const bucket = freshBucket();
@@ -104,13 +104,13 @@ export function describeLimits(
         );
         let admitted = 0;
         for (let step = 0; step < seconds * 10; step += 1) {
-          // All ask at the same time, so that their writes interleave; more than the limit admits.
+          // All processes ask at the same time, so that their writes interleave, and for more than the limit admits.
           const asked = processes.flatMap((each) => [each.admit(bucket), each.admit(bucket)]);
           admitted += count(await Promise.all(asked));
           clock.advance(100);
         }
         expect(admitted).toBeLessThanOrEqual(limit.rate * (seconds + (2 * skewMs) / 1000) + limit.burst);
-        // What processes took and did not use: at most half.
+        // Processes reserved but did not use at most half.
         expect(admitted).toBeGreaterThanOrEqual((limit.rate * (seconds - 1) + limit.burst) / 2);
       },
     );
@@ -146,7 +146,7 @@ export function describeLimits(
       expect(writes).toBe(10);
     });
 
-    test('that are low cost a write for each request', async () => {
+    test('cost one write for each request if they are low', async () => {
       clock = new SimulatedClock();
       const bucket = freshBucket();
       const one = process({ rate: 5, burst: 100 });
@@ -155,7 +155,7 @@ export function describeLimits(
       expect(writes).toBe(5);
     });
 
-    test('are asked of the store once a second at most while requests are refused', async () => {
+    test('cost at most one write a second while requests are refused', async () => {
       clock = new SimulatedClock();
       const bucket = freshBucket();
       const one = process({ rate: 1, burst: 1 });
@@ -175,7 +175,7 @@ export function describeLimits(
       expect(await administration.list(bucket)).toEqual(LIMIT_KINDS.map((kind) => ({ kind })));
     });
 
-    test('of a tenant of its own replace those of the deployment within a second, and are taken away again', async () => {
+    test('set for one tenant replace the limits of the deployment within a second, and can be removed', async () => {
       clock = new SimulatedClock();
       const tenants = new TenantAdministration(subject.client, subject.tables, 'test');
       const bucket = { ...freshBucket(), tenantId: await tenants.createTenant('Shop') };
@@ -229,7 +229,7 @@ export function describeLimits(
       expect(again).toBeDefined();
       expect(await one.enterWait(owner, 8_000)).toBeUndefined();
 
-      // A request that died gives nothing back.
+      // A crashed request does not free its slot; the slot expires.
       clock.advance(8_000);
       expect(await one.enterWait(owner, 8_000)).toBeDefined();
       await again?.();

@@ -29,7 +29,7 @@ const find = (key: string) => registry.findByHash(createHash('sha256').update(ke
 const paymentsKey = (): Promise<string> =>
   administration.createApiKey({ name: 'Test', tenantId: shop, mode: 'test', scopes: ALL_SCOPES });
 
-test('a tenant is known as soon as it is created, and no other is', async () => {
+test('a tenant is known as soon as it is created, and an unknown id is not', async () => {
   const isTenant = knownTenants(client, table, { clock: systemClock, entropy: systemEntropy });
   const local = tenantId('ten_local');
   expect([await isTenant(shop), await isTenant(local)]).toEqual([true, false]);
@@ -66,7 +66,7 @@ describe('an API key', () => {
     expect(stored).not.toContain(key.slice('sk_test_'.length, -4));
   });
 
-  test('is found as revoked after its revocation, and cannot be revoked again', async () => {
+  test('is found as revoked after its revocation, and cannot be revoked a second time', async () => {
     const key = await paymentsKey();
     expect(await administration.revokeKey(idOfApiKey(key))).toBe(true);
     const record = await find(key);
@@ -117,7 +117,7 @@ describe('an API key', () => {
     expect(after?.expiresAtMs).toBeLessThanOrEqual(untilMs + lifetimeMs);
   });
 
-  test('that has ended or was rolled is not rolled, also by rolls at once, and a roll does not lengthen the life of a key', async () => {
+  test('that has ended or was rolled cannot be rolled, even by concurrent rolls, and a roll does not extend a key', async () => {
     const old = await administration.createApiKey({
       name: 'Web shop',
       tenantId: shop,
@@ -137,12 +137,12 @@ describe('an API key', () => {
     expect(await administration.summaryOf(idOfApiKey(successor))).toMatchObject({
       rolledTo: idOfApiKey(made[0] ?? ''),
     });
-    expect(await administration.rollKey(idOfApiKey('sk_test_nobody'), 0)).toBeUndefined();
+    expect(await administration.rollKey(idOfApiKey('sk_test_none'), 0)).toBeUndefined();
   });
 
   test('that does not exist is not revoked, and nothing is stored for it', async () => {
-    expect(await administration.revokeKey(idOfApiKey('sk_test_nobody'))).toBe(false);
-    expect(await find('sk_test_nobody')).toBeUndefined();
+    expect(await administration.revokeKey(idOfApiKey('sk_test_none'))).toBe(false);
+    expect(await find('sk_test_none')).toBeUndefined();
   });
 
   test('with an unreadable row is rejected', async () => {
@@ -163,11 +163,11 @@ describe('an API key', () => {
   });
 });
 
-describe('the key of an operator', () => {
+describe('an operator key', () => {
   const operators = () => new DynamoDbOperatorKeys(client, table, { clock: systemClock, entropy: systemEntropy });
   const findOperator = (key: string) => operators().findOperator(createHash('sha256').update(key).digest('hex'));
 
-  test('is found with its name and role, is rolled and revoked by its id, and is no key of a tenant', async () => {
+  test("is found with its name and role, is rolled and revoked by its id, and is not a tenant's key", async () => {
     const key = await administration.createOperatorKey({ operator: 'Ada Example', role: 'approver' });
     expect(key).toMatch(/^ok_[\w-]{43}$/);
     expect(await findOperator(key)).toEqual({ operator: 'Ada Example', role: 'approver' });
@@ -185,7 +185,7 @@ describe('the key of an operator', () => {
 });
 
 describe('a tenant', () => {
-  test('has a list of its own keys only, without the keys themselves', async () => {
+  test('has a list of its own keys only, without the secrets', async () => {
     const mine = await administration.createTenant('Mine');
     const other = await administration.createTenant('Mine');
     expect(mine).not.toBe(other);
@@ -196,7 +196,7 @@ describe('a tenant', () => {
     expect(JSON.stringify(listed)).not.toContain(key);
   });
 
-  test('must exist to get a key', async () => {
+  test('must exist before it gets a key', async () => {
     const stranger = tenantId(`ten_${'a'.repeat(16)}`);
     await expect(
       administration.createApiKey({ name: 'Test', tenantId: stranger, mode: 'test', scopes: ALL_SCOPES }),
