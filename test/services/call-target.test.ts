@@ -114,14 +114,14 @@ describe('a call of a target', () => {
     expect(await verify('membership')).toEqual({ kind: 'valid', runId: RUN_ID, scopes: ['membership:admin'] });
     expect(await verify('loyalty')).toEqual({ kind: 'refused' });
     expect(await verify('membership', '/v1/admin/other')).toEqual({ kind: 'refused' });
-    // Even a target that has the same secret by mistake refuses it.
+    // Even a target that has the same secret by mistake refuses the credential.
     const mistaken = { ...toolsOf('loyalty'), secrets: secretsOf('secret-of-membership') };
     expect(await verifyJobCredential(mistaken, token, `loyalty ${PATH}`)).toEqual({ kind: 'refused' });
-    // Payonce's own routes have a path without a target as their audience.
+    // Credentials for Payonce's own routes have a path without a target as their audience.
     expect(await verifyJobCredential(mistaken, token, PATH)).toEqual({ kind: 'refused' });
   });
 
-  test('that was accepted is not made again by a second message of the run', async () => {
+  test('that was accepted is not repeated for a second message of the run', async () => {
     expect(await call(CALL)).toBe('asked');
     expect(await call(CALL)).toBe('asked_before');
     expect(asked).toHaveLength(1);
@@ -136,7 +136,7 @@ describe('a call of a target', () => {
     [{ status: 429, headers: { 'retry-after': 'Sun, 01 Mar 2026 11:00:00 GMT' } }, 2.5, 5],
     [{ status: 429, headers: { 'retry-after': '120' } }, 120, 120],
     [{ status: 503, headers: { 'retry-after': 'Sun, 01 Mar 2026 12:01:00 GMT' } }, 60, 60],
-  ] as const)('answered %j is made again after %d to %d seconds', async (answer, atLeast, atMost) => {
+  ] as const)('answered %j is repeated after %d to %d seconds', async (answer, atLeast, atMost) => {
     answers = [answer];
     expect(await call(CALL)).toBe('waiting');
     const [next] = again;
@@ -148,14 +148,14 @@ describe('a call of a target', () => {
     expect(await call(next?.call ?? CALL)).toBe('asked');
   });
 
-  test('that a queue delivers before its time waits on', async () => {
+  test('that a queue delivers too early keeps waiting', async () => {
     const early = { ...CALL, tries: 1, notBeforeMs: nowMs + 1_200_000 };
     expect(await call(early)).toBe('waiting');
     expect(again).toEqual([{ call: early, delaySeconds: 1_200 }]);
     expect(asked).toEqual([]);
   });
 
-  test('without an answer is made again', async () => {
+  test('without an answer is repeated', async () => {
     expect(await call(CALL, { address: 'http://127.0.0.1:9' })).toBe('waiting');
     expect(again).toHaveLength(1);
   });
@@ -178,7 +178,7 @@ describe('a call of a target', () => {
     await expect(routes.ask(run, { timeoutMs: 1_000 })).rejects.toBeInstanceOf(fault);
   });
 
-  test('is missed when the next try would be after its window, and rings', async () => {
+  test('is missed when its window ends before the next attempt, and raises an alarm', async () => {
     answers = [{ status: 503 }, { status: 429, headers: { 'retry-after': '3000' } }];
     nowMs += (WINDOW_SECONDS - 1) * 1_000;
     expect(await call(CALL)).toBe('missed');
@@ -190,7 +190,7 @@ describe('a call of a target', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('is a run in the list: under way with the reason, and then accepted', async () => {
+  test('is shown as a run in the list: running with the reason, then succeeded', async () => {
     answers = [{ status: 503 }];
     await call(CALL);
     const run = { jobId: CALL.job, runId: RUN_ID, scheduledForMs: nowMs, startedAtMs: nowMs };
@@ -201,9 +201,9 @@ describe('a call of a target', () => {
     expect(await runs().of()).not.toHaveProperty('reason');
   });
 
-  test('whose message comes again after its window is not missed when the target accepted the run', async () => {
+  test('whose message is redelivered after its window is not missed if the target accepted the run', async () => {
     await call(CALL);
-    // Its row was lost with the function that was to write it.
+    // Simulates a crash of the function before it wrote the run's row.
     const { client } = api.world.store.database;
     await client.send(new DeleteCommand({ TableName: TABLES.registry, Key: runKey(CALL.job, RUN_ID) }));
     nowMs += (WINDOW_SECONDS + 60) * 1_000;
@@ -211,25 +211,25 @@ describe('a call of a target', () => {
     expect([missed, (await runs().of())?.status]).toEqual([[], 'succeeded']);
   });
 
-  test('that the target accepted is not missed when that cannot be recorded before the end of its window', async () => {
+  test('that the target accepted is not missed, even if this cannot be recorded before its window ends', async () => {
     const { consumed } = api.world.store;
     const records: ConsumerEffects = {
       readEffect: (id) => consumed.readEffect(id),
       recordOnce: async () => {
-        throw new RetryableError('throttled', 'The table throttles.');
+        throw new RetryableError('throttled', 'The table is throttled.');
       },
     };
     nowMs += (WINDOW_SECONDS - 1) * 1_000;
-    const called = await call(CALL, { records }).catch(() => 'comes again' as const);
+    const called = await call(CALL, { records }).catch(() => 'redelivered' as const);
     expect(asked).toHaveLength(1);
     expect([called, missed, (await runs().of())?.status]).not.toEqual(['missed', expect.anything(), 'failed']);
-    // Its message comes again when the table takes writes again.
+    // The message is redelivered after the table accepts writes again.
     nowMs += 60_000;
     await call(CALL);
     expect([missed, (await runs().of())?.status]).toEqual([[], 'succeeded']);
   });
 
-  test('that the target refused does not ring when it accepted the run for another message', async () => {
+  test('that the target refused raises no alarm if the target accepted the run for another message', async () => {
     answers = [{ status: 422 }];
     const run = { ...acceptedRun(CALL.job, nowMs, nowMs), status: 'succeeded' as const, endedAtMs: nowMs };
     expect(await runs().note(run)).toBe(true);
@@ -238,7 +238,7 @@ describe('a call of a target', () => {
     expect(missed).toEqual([]);
   });
 
-  test.each([301, 400, 401, 403, 404, 410, 422])('answered %d is missed at once', async (status) => {
+  test.each([301, 400, 401, 403, 404, 410, 422])('answered %d is missed immediately', async (status) => {
     answers = [{ status, headers: { location: url } }];
     expect(await call(CALL)).toBe('missed');
     expect(missed).toEqual([{ ...CALL, reason: `target_answered_${status}` }]);
@@ -246,7 +246,7 @@ describe('a call of a target', () => {
     expect([asked.length, again.length]).toEqual([1, 0]);
   });
 
-  test('to an address that is not public is missed, and not made', async () => {
+  test('to an address that is not public is missed without being made', async () => {
     expect(await call(CALL, { allowLoopback: false })).toBe('missed');
     expect(missed[0]?.reason).toBe('target_address_not_allowed');
     expect(asked).toEqual([]);

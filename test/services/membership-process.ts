@@ -8,9 +8,10 @@ import { membership } from '../../examples/membership/membership.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 
 /*
- * The example as a process that waits at one point for its test. It tells each transaction on standard output:
- * `part ok`, `commit refused`. At the point of `PAUSE`, `<before|after> <transaction> <number>`, it says `paused` and goes on
- * with the line `go on` of standard input. With `CLOCK=simulated`, its time passes with lines such as `pass 400`, in milliseconds.
+ * Runs the example as a process that can pause at one point. It prints each transaction on standard output, such as
+ * `part ok` or `commit refused`. At the point `PAUSE`, `<before|after> <transaction> <number>`, it prints `paused`, and
+ * continues after the line `continue` on standard input. With `CLOCK=simulated`, time passes only by lines such as
+ * `pass 400`. Milliseconds.
  */
 
 const { TABLE = '', SECRET = '', LEASE = '25', PAUSE = '', CLOCK = '' } = process.env;
@@ -26,14 +27,14 @@ lines.on('line', (line) => {
 async function pauseAt(point: string): Promise<void> {
   if (point !== PAUSE) return;
   say('paused');
-  await new Promise<void>((resolve) => lines.on('line', (line) => (line === 'go on' ? resolve() : undefined)));
+  await new Promise<void>((resolve) => lines.on('line', (line) => (line === 'continue' ? resolve() : undefined)));
 }
 
 interface Transaction {
   readonly TransactItems?: readonly { readonly Put?: { readonly Item?: { readonly status?: unknown } } }[];
 }
 
-/** The step of the protocol that a transaction is. */
+/** Returns the step of the protocol that a transaction performs. */
 function stepOf({ TransactItems: items = [] }: Transaction): string {
   const status = items[0]?.Put?.Item?.status;
   if (status !== undefined) return JSON.stringify(status).includes('INPROGRESS') ? 'claim' : 'commit';

@@ -15,15 +15,15 @@ export interface MembershipSettings {
   readonly table: string;
   /** The secret of the target. */
   readonly secret: string;
-  /** The point at which it waits (membership-process.ts). @default none */
+  /** The point at which the process pauses (membership-process.ts). @default none */
   readonly pause?: string;
   /** @default 25 */
   readonly leaseSeconds?: number;
-  /** Its time passes only when its test says so. @default the clock of the machine */
+  /** Makes time pass only when the test sends it. @default the clock of the machine */
   readonly clock?: 'simulated';
 }
 
-/** The example of docs/services.md in a process of its own, on a free port. */
+/** Starts the example of docs/services.md in a separate process, on a free port. */
 export async function startMembership({ table, secret, pause = '', leaseSeconds = 25, clock }: MembershipSettings) {
   const child = spawn(process.execPath, [bundle()], {
     cwd: PROJECT,
@@ -55,7 +55,7 @@ export async function startMembership({ table, secret, pause = '', leaseSeconds 
 
 let bundled: string | undefined;
 
-/** The program as one file, which starts with a third of the work. */
+/** Bundles the program into one file, which starts in a third of the time. */
 function bundle(): string {
   if (bundled !== undefined) return bundled;
   bundled = join(mkdtempSync(join(tmpdir(), 'payonce-membership-')), 'process.mjs');
@@ -71,12 +71,12 @@ function bundle(): string {
   return bundled;
 }
 
-/** For the end of a file. */
+/** Deletes the bundle. Call it after all tests of a file. */
 export function removeBundle(): void {
   if (bundled !== undefined) rmSync(dirname(bundled), { recursive: true });
 }
 
-/** For the end of each test. */
+/** Ends the started processes. Call it after each test. */
 export function endMemberships(): void {
   for (const child of begun.splice(0)) child.kill('SIGKILL');
 }

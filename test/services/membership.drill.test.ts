@@ -26,7 +26,7 @@ const BODY = { scheduled_for: 1_772_328_000 };
 afterEach(endMemberships);
 afterAll(removeBundle);
 
-/** The service, and a caller with the credential of a run. */
+/** Starts the service. @returns the service, and a caller with the credential of a run */
 async function start(settings: Omit<MembershipSettings, 'secret'>) {
   const service = await startMembership({ ...settings, secret: SECRET });
   return {
@@ -55,7 +55,7 @@ async function sign(audience: string, runId: string, secret = SECRET): Promise<s
   return signJobCredential(tools, { path: audience, runId, scopes: ['membership:admin'] });
 }
 
-/** The answer of the call that finds the lease of an earlier owner over. */
+/** Calls the service until the lease of the earlier owner has ended. @returns the answer of that call */
 async function answerAfterLease(service: Awaited<ReturnType<typeof start>>) {
   return until(async () => {
     const answer = await service.call();
@@ -69,7 +69,7 @@ async function withLocks(count: number): Promise<string> {
   return table;
 }
 
-/** The function that calls targets, with the queues and the secrets of the local AWS. */
+/** Creates the function that calls targets, with the queues and the secrets of the local AWS. */
 async function targetCaller(name: string, url: string) {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   const own = { endpoint, region, credentials: CREDENTIALS };
@@ -108,7 +108,7 @@ async function targetCaller(name: string, url: string) {
   const receive = async (QueueUrl: string, WaitTimeSeconds: number) =>
     (await sqs.send(new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds }))).Messages ?? [];
   return {
-    /** As the schedule does. */
+    /** Fires as the schedule does. */
     fire: (scheduledTime: string) => {
       const call = { target: 'membership', job: 'release-commission-locks', scheduledTime };
       return sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: JSON.stringify(call) }));
@@ -122,7 +122,7 @@ async function targetCaller(name: string, url: string) {
         await sqs.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle: message?.ReceiptHandle }));
       return answer;
     },
-    /** The list of runs, newest first. */
+    /** Returns the list of runs, newest first. */
     runs: async () => {
       const pacing = { clock: systemPlatform().clock, entropy: systemPlatform().entropy };
       const tables = { idempotency, ledger: idempotency, registry };
@@ -136,8 +136,8 @@ async function targetCaller(name: string, url: string) {
   };
 }
 
-describe('the membership service, in a process of its own', () => {
-  test('releases each lock once, and a second call of the run is a no-op with the same answer', async () => {
+describe('the membership service in a separate process', () => {
+  test('releases each lock once, and a repeated call of the run changes nothing and gets the same answer', async () => {
     const table = await withLocks(45);
     const service = await start({ table });
     const first = await service.call();
@@ -149,7 +149,7 @@ describe('the membership service, in a process of its own', () => {
     expect(await effectsIn(table)).toMatchObject({ credits: 45, sum: 450, runs: 1 });
   });
 
-  test('a job releases the locks through the queue, and a doubled message and a second call of its run change nothing', async () => {
+  test('a job releases the locks through the queue; a duplicate message and a repeated call of its run change nothing', async () => {
     const table = await withLocks(25);
     const service = await start({ table });
     const scheduledTime = new Date().toISOString().replace(/\.\d+Z/, 'Z');
@@ -159,12 +159,12 @@ describe('the membership service, in a process of its own', () => {
     await first.fire(scheduledTime);
     expect([await first.work(), await first.work()]).toEqual([taken, taken]);
     await addLocks(table, 1);
-    // Another caller that does not know that the run was accepted calls again.
+    // Another caller, which does not know that the run was accepted, repeats the call.
     const second = await targetCaller('second', service.url);
     await second.fire(scheduledTime);
     expect(await second.work()).toEqual(taken);
     expect(await effectsIn(table)).toEqual({ credits: 25, sum: 250, locked: 1, runs: 1 });
-    // A time that is long over is not called for: it is kept for an operator.
+    // A time far in the past is not called; it is kept for an operator.
     await second.fire('2026-03-01T01:20:00Z');
     expect(await second.work()).toEqual(taken);
     expect(await second.missed()).toEqual([expect.objectContaining({ reason: 'window_ended' })]);
@@ -175,7 +175,7 @@ describe('the membership service, in a process of its own', () => {
     ]);
   });
 
-  test('refuses a credential of another target, and a body that is not the one of the key', async () => {
+  test('refuses a credential of another target, and a body other than the first body of the key', async () => {
     const table = await withLocks(1);
     const service = await start({ table });
     expect(await service.call({ target: 'loyalty' })).toMatchObject({ status: 401 });
@@ -191,12 +191,12 @@ describe('the membership service, in a process of its own', () => {
     const first = service.call();
     await service.untilOutput(/paused\n/);
     expect(await service.call()).toMatchObject({ status: 409, body: { code: 'idempotency_key_in_progress' } });
-    service.child.stdin.write('go on\n');
+    service.child.stdin.write('continue\n');
     expect(await first).toMatchObject({ status: 200, body: { released: 1 } });
   });
 
   test.each(['after claim 1', 'before part 1', 'after part 1', 'before commit 1', 'after commit 1'])(
-    'killed %s: after its lease, the next call goes on, and each lock is released once',
+    'killed %s: the next call after its lease completes the work, and each lock is released once',
     async (pause) => {
       const table = await withLocks(25);
       const killed = await start({ table, pause, leaseSeconds: 1 });
@@ -220,30 +220,30 @@ describe('the membership service, in a process of its own', () => {
       await service.untilOutput(new RegExp(`(renewal ok\\n[^]*){${renewals}}`));
     }
     expect(await service.call()).toMatchObject({ status: 409 });
-    service.child.stdin.write('go on\n');
+    service.child.stdin.write('continue\n');
     expect(await first).toMatchObject({ status: 200 });
     expect(await effectsIn(table)).toMatchObject({ credits: 1, runs: 1 });
   });
 
   test.each(['before part 2', 'before commit 1'])(
-    'a process that is stopped %s for longer than its lease, and continued, writes nothing more',
+    'a process that is stopped %s for longer than its lease writes nothing after it continues',
     async (pause) => {
       const table = await withLocks(25);
       const stopped = await start({ table, pause, leaseSeconds: 1 });
       const first = stopped.call();
       await stopped.untilOutput(/paused\n/);
       stopped.child.kill('SIGSTOP');
-      stopped.child.stdin.write('go on\n');
+      stopped.child.stdin.write('continue\n');
       const taken = await answerAfterLease(await start({ table }));
       expect(taken).toMatchObject({ status: 200 });
       const before = stopped.said().length;
       stopped.child.kill('SIGCONT');
       const late = await first;
-      // It answers with what the rival stored, or asks its caller to come again.
+      // The process answers with the rival's stored answer, or asks its caller to retry.
       expect([200, 409]).toContain(late.status);
       if (late.status === 200) expect(late.body).toEqual(taken.body);
       expect(stopped.said().slice(before)).toMatch(/(part|commit) refused/);
-      // A renewal may be among its words: the table can have taken it before the stop, and its answer waited.
+      // A renewal may appear: the table may have accepted it before the stop, while its response was pending.
       expect(stopped.said().slice(before)).not.toMatch(/(claim|part|commit) ok\n/);
       expect(await effectsIn(table)).toEqual({ credits: 25, sum: 250, locked: 0, runs: 1 });
     },

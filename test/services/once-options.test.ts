@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { createOnce } from '../../lambdas/services/once.ts';
 
-const client = { send: () => Promise.reject(new Error('not called')) };
+const client = { send: () => Promise.reject(new Error('a call was sent')) };
 
-test('records of events that expire while an event can come again are refused', () => {
+test('records of events that expire while the event can still be redelivered are refused', () => {
   const made = (events: number) => () =>
     createOnce({ table: 'points', client: client as never, retentionHours: { events } });
   expect(made(671)).toThrow('retentionHours.events 671 must be at least 672');

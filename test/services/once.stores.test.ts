@@ -31,7 +31,7 @@ async function totalOf(pk: string): Promise<number> {
   return Number(Item?.['points'] ?? 0);
 }
 
-/** A route that adds to a row and answers with a status. */
+/** Creates a route that adds to a row and answers with a status. */
 function routeOf(pk: string, statuses: readonly number[] = [201]) {
   const left = [...statuses];
   const app = new Hono<{ Variables: OnceVariables }>();
@@ -60,7 +60,7 @@ describe('a route of a service', () => {
     expect(await totalOf('bad')).toBe(0);
   });
 
-  test('takes effect once, and replays its answer with its headers to a body with another order of fields', async () => {
+  test('takes effect once, and replays its answer and headers for a body with the fields in another order', async () => {
     const post = routeOf('once');
     const first = await post({ 'idempotency-key': 'k1' });
     const second = await post({ 'idempotency-key': '"k1"' }, '{"b":2, "a":1}');
@@ -73,13 +73,14 @@ describe('a route of a service', () => {
     expect(await totalOf('once')).toBe(1);
   });
 
-  test('that fails while its lease is being renewed is free for the next request', async () => {
+  test('that fails during a renewal of its lease is free for the next request', async () => {
     const client = documentClient(dynamoDbClient());
     const send = client.send.bind(client) as (command: unknown) => Promise<unknown>;
     let renewals = 0;
     const released = Promise.withResolvers<void>();
     const renewed = Promise.withResolvers<void>();
-    // A renewal is a transaction with one update. Only a service that does not wait for it releases the claim before it is sent.
+    // A renewal is a transaction with one update. It is delayed until the claim is released, which a correct service
+    // prevents by waiting for it.
     const late = async (command: unknown): Promise<unknown> => {
       const items = command instanceof TransactWriteCommand ? (command.input.TransactItems ?? []) : [];
       if (items.length !== 1 || items[0]?.Update === undefined || renewals++ > 0)
@@ -93,7 +94,7 @@ describe('a route of a service', () => {
     let runs = 0;
     app.post('/slow', slow.idempotent({ scope: 'slow' }), async (c) => {
       runs += 1;
-      // The first part of the work is written while the handler already answers that it failed.
+      // The first part of the work is written while the handler already reports a failure.
       if (runs === 1)
         void c
           .get('effect')
@@ -108,7 +109,7 @@ describe('a route of a service', () => {
     expect([runs, renewals]).toEqual([2, 1]);
   });
 
-  test('keeps the keys of its callers apart', async () => {
+  test('separates the keys of its callers', async () => {
     const post = routeOf('callers');
     for (const caller of ['a', 'b']) {
       expect(
@@ -130,7 +131,7 @@ describe('a route of a service', () => {
     },
   );
 
-  test('whose write has a condition that does not hold writes nothing, and runs again with the next request', async () => {
+  test('writes nothing if a condition of its write fails, and runs again with the next request', async () => {
     const app = new Hono<{ Variables: OnceVariables }>();
     let version = 1;
     app.post('/row', once.idempotent({ scope: 'change-row' }), (c) => {
@@ -243,7 +244,7 @@ describe('a consumer of a service', () => {
     expect(await totalOf('orders')).toBe(2);
   });
 
-  test('decides again when a row has changed', async () => {
+  test('decides a second time when a row has changed', async () => {
     const client = documentClient(dynamoDbClient());
     let reads = 0;
     const handle = once.createEventHandler({

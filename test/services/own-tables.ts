@@ -4,7 +4,7 @@ import { PutCommand, QueryCommand, ScanCommand } from '@aws-sdk/lib-dynamodb';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { dynamoDbClient } from '../support/local-aws.ts';
 
-/** A table as the example describes it. */
+/** Creates a table as the example describes it. */
 export async function ownTable(): Promise<string> {
   const name = `membership-${randomUUID()}`;
   await dynamoDbClient().send(
@@ -41,7 +41,9 @@ export async function addLocks(table: string, count: number): Promise<void> {
   }
 }
 
-/** What the service did: the number of credits, their sum, the locks that are left, and the counted runs. */
+/**
+ * Returns the effects of the service: the number of credits, their sum, the locks that remain, and the counted runs.
+ */
 export async function effectsIn(table: string) {
   const client = documentClient(dynamoDbClient());
   const { Items = [] } = await client.send(new ScanCommand({ TableName: table, ConsistentRead: true }));
