@@ -25,9 +25,9 @@ const T0 = Date.UTC(2026, 2, 1, 12);
 let clock: SimulatedClock;
 let store: Stores;
 let processor: SandboxInProcess;
-/** Every pause of the waiting request. */
+/** Durations of the waiting request's pauses. Milliseconds. */
 let pauses: number[];
-/** The events while the waiting request sleeps. */
+/** Runs while the waiting request sleeps. */
 let whileWaiting: () => Promise<void>;
 
 beforeEach(() => {
@@ -66,7 +66,10 @@ const waiting = (seconds: number, changes: Partial<CreatePaymentTools> = {}, ask
   );
 };
 
-/** The first request has claimed and waits for the processor, which answers on release. */
+/**
+ * Starts a first request that has claimed and waits for the processor. @returns a function that lets the processor
+ * answer
+ */
 async function firstAtProcessor(): Promise<{ finish: () => Promise<CreatePaymentOutcome> }> {
   const asked = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
@@ -104,7 +107,7 @@ describe('a duplicate that prefers to wait', () => {
     expect(processor.sends(OPERATION)).toBe(1);
   });
 
-  test('is answered "in progress" at the end of its waiting time, not later', async () => {
+  test('is answered "in progress" exactly at the end of its waiting time', async () => {
     const first = await firstAtProcessor();
 
     const outcome = await waiting(8);
@@ -115,7 +118,7 @@ describe('a duplicate that prefers to wait', () => {
     await first.finish();
   });
 
-  test('takes over when the lease of the first request ends meanwhile: one charge', async () => {
+  test('takes over when the lease of the first request ends during the wait, and charges once', async () => {
     const first = await firstAtProcessor();
     clock.advance(20_000);
 
@@ -151,7 +154,7 @@ describe('a duplicate that prefers to wait', () => {
     await first.finish();
   });
 
-  test('does not wait without a given time', async () => {
+  test('does not wait unless it names a time', async () => {
     const first = await firstAtProcessor();
 
     expect((await waiting(0)).kind).toBe('in_progress');
@@ -159,7 +162,7 @@ describe('a duplicate that prefers to wait', () => {
     await first.finish();
   });
 
-  test('ends even on a clock that stands still', async () => {
+  test('ends even if the clock does not advance', async () => {
     const first = await firstAtProcessor();
     let slept = 0;
     const still: Clock = {

@@ -30,14 +30,14 @@ class Harness {
     );
   }
 
-  /** Time passes, and expired records are removed. */
+  /** Advances the time, and removes expired records. */
   pass(ms: number): void {
     this.clock.advance(ms);
     this.stores.database.deleteExpired();
   }
 }
 
-/** Writes a different row each time, and counts the rows. */
+/** Creates a consumer that writes a different row each time, so that rows count the effects. */
 function counting(handler: string, changes: Partial<Consumer<PaymentEvent>> = {}) {
   let written = 0;
   const handle = inOurTables<PaymentEvent>(async () => {
@@ -56,7 +56,7 @@ describe('an event', () => {
     expect(harness.stores.allRows()).toHaveLength(1);
   });
 
-  test('takes effect at each of its consumers, regardless of its result at the others', async () => {
+  test('takes effect at each of its consumers, regardless of its result at other consumers', async () => {
     const harness = new Harness();
     const failing = outside<PaymentEvent>(async () => {
       throw new Error('the vendor is down');
@@ -90,7 +90,7 @@ describe('a business key', () => {
     expect(harness.stores.allRows()).toHaveLength(1);
   });
 
-  test('is needed for longer protection: without one, an event whose record may have expired is refused', async () => {
+  test('is needed for longer protection: without a business key, an event whose record may have expired is refused', async () => {
     const harness = new Harness();
     const event = { ...EVENT, occurredAtMs: harness.clock.nowMs() };
     const consumer = counting('commission');
@@ -133,7 +133,7 @@ describe('an effect in Payonce’s own tables', () => {
   });
   const entry = (name: string): ConsumerWrite => ({ kind: 'put', row: { ...HEAD, sort: name }, attributes: { name } });
 
-  test('omits obsolete writes, and applies the others', async () => {
+  test('omits obsolete writes, and applies the other writes', async () => {
     const harness = new Harness();
     const handle = (sequence: number) =>
       inOurTables<PaymentEvent>(async () => [head(sequence, 'skip'), entry(`${sequence}`)]);
@@ -153,7 +153,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect(await harness.consume({ handler: 'older', handle: handle(3) })).toEqual({ kind: 'done_before' });
   });
 
-  test('is not built when it is already done, and counts as done when a rival is faster', async () => {
+  test('is not computed if it is already done, and counts as done if a rival is faster', async () => {
     const harness = new Harness();
     const rival = counting('entries');
     let asked = 0;
@@ -167,7 +167,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect([asked, harness.stores.allRows().length]).toEqual([1, 1]);
   });
 
-  test('is built again when one of two failed conditions requires it', async () => {
+  test('is computed a second time if one of two failed conditions requires it', async () => {
     const harness = new Harness();
     const other = { ...head(5), row: { ...HEAD, sort: 'other' } };
     const before = inOurTables<PaymentEvent>(async () => [head(5), other]);
@@ -181,13 +181,13 @@ describe('an effect in Payonce’s own tables', () => {
     expect(asked).toBe(2);
   });
 
-  test('is built again from the current rows when a condition failed', async () => {
+  test('is computed from the current rows a second time after a condition failed', async () => {
     const harness = new Harness();
     await harness.consume({ handler: 'before', handle: inOurTables<PaymentEvent>(async () => [head(5)]) });
     let asked = 0;
     const handle = inOurTables<PaymentEvent>(async () => {
       asked += 1;
-      // The first time it has read before its rival wrote.
+      // The first read takes place before the rival's write.
       return [head(asked === 1 ? 5 : 6)];
     });
     expect(await harness.consume({ handler: 'after', handle })).toEqual({ kind: 'done' });
@@ -195,7 +195,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect(harness.stores.row(HEAD)).toEqual({ sequence: 6 });
   });
 
-  test('is given up for now after eight rivals, and nothing is recorded', async () => {
+  test('fails with contention after eight rivals, and nothing is recorded', async () => {
     const harness = new Harness();
     await harness.consume({ handler: 'before', handle: inOurTables<PaymentEvent>(async () => [head(5)]) });
     const handle = inOurTables<PaymentEvent>(async () => [head(1)]);
@@ -203,7 +203,7 @@ describe('an effect in Payonce’s own tables', () => {
     expect(harness.stores.consumptions()).toHaveLength(1);
   });
 
-  test('may be empty, and exceeding the size of a transaction is a bug', async () => {
+  test('may be empty, but throws if it exceeds the size of a transaction', async () => {
     const harness = new Harness();
     expect(await harness.consume({ handler: 'none', handle: inOurTables<PaymentEvent>(async () => []) })).toEqual({
       kind: 'done',
@@ -213,7 +213,7 @@ describe('an effect in Payonce’s own tables', () => {
   });
 });
 
-describe('an effect outside', () => {
+describe('an effect outside Payonce', () => {
   const recording = (behave: (attempt: number) => Promise<void>) => {
     const calls: OutsideCall[] = [];
     const handle = outside<PaymentEvent>(async (_event, call) => {
@@ -252,7 +252,7 @@ describe('an effect outside', () => {
     expect(calls).toHaveLength(2);
   });
 
-  test('of a fenced owner that resumes late is not completed by it', async () => {
+  test('is not completed by a fenced owner that resumes late', async () => {
     const harness = new Harness();
     let finish: () => void = () => undefined;
     const { consumer } = recording((attempt) =>

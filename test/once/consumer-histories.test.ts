@@ -20,10 +20,13 @@ import {
 const EVENT = paidEvent();
 /** Deliveries before the queue moves a message to its dead-letter queue. */
 const MAX_DELIVERIES = 5;
-/** No rival, and one before each call of the first delivery and the next one. */
+/** No rival, and a rival before each call of the first two deliveries. */
 const RACES = [{ rivalAt: undefined }, ...beforeEachCall(4, [{}])];
 
-/** Deliveries with injected faults until one is acknowledged, then a redelivery; a rival before one of the calls. */
+/**
+ * Delivers with injected faults until a delivery is acknowledged, then redelivers; a rival delivers before one of the
+ * calls.
+ */
 async function runHistory(how: Consume, faults: readonly PlannedFault[], rivalAt?: number): Promise<HistoryRun> {
   const world = new ConsumerWorld();
   const plan = new FaultPlan(faults);
@@ -43,7 +46,7 @@ async function runHistory(how: Consume, faults: readonly PlannedFault[], rivalAt
     if (!acknowledged) await once(`delivery ${delivery}`);
   }
   await once('after all');
-  if (!acknowledged) violations.push('it is never taken in');
+  if (!acknowledged) violations.push('the event is never acknowledged');
   return { calls, violations };
 }
 
@@ -73,8 +76,8 @@ describe.each([
 describe.each([
   ['in our tables', inTables],
   ['outside', outsideOf],
-] as const)('a Stream that is read from the beginning again', (where, how) => {
-  test(`has no second effect at a consumer ${where}, although every event is published again`, async () => {
+] as const)('a Stream that is read a second time from the beginning', (where, how) => {
+  test(`has no second effect at a consumer ${where}, although every event is published a second time`, async () => {
     const relay = new RelayHarness(chains(4));
     const world = new ConsumerWorld();
     for (const reading of ['first', 'second', 'third']) {
@@ -92,7 +95,7 @@ describe.each([
   ['in our tables', naiveInTables],
   ['outside', naiveOutside],
 ] as const)('a consumer that checks and then acts %s', (_where, how) => {
-  test('takes effect twice when the same event is delivered twice at once', async () => {
+  test('takes effect twice when the same event is delivered twice concurrently', async () => {
     const world = new ConsumerWorld();
     const plan = new FaultPlan();
     await Promise.all(['one', 'two'].map((name) => deliver(how, name, plan, EVENT, world)));

@@ -30,19 +30,19 @@ beforeAll(async () => {
   tables = await createTables('consumer-histories');
 });
 
-/** Concurrent histories. They share no item. */
+/** Number of concurrent histories. They share no item. */
 const AT_ONCE = 8;
 
 /**
- * DynamoDB as the processes of one history see it, one after the other: every call of the SDK can have a fault. One client for
- * all of them, because to make one takes longer than to use it.
+ * Returns the records over DynamoDB as the processes of one history see them, one after the other, with faults at every
+ * SDK call. All processes share one client, because creating a client takes longer than using it.
  */
 function faultyRecords(): (actor: Actor) => DynamoDbConsumerRecords {
   const { awsEndpoint: endpoint } = emulatedAws();
   const { requestHandler } = dynamoDbClient().config;
   let living: Actor | undefined;
   const call: Actor['call'] = (label, voice, apply) => {
-    invariant(living !== undefined, 'a process calls');
+    invariant(living !== undefined, 'no process is running');
     return living.call(label, voice, apply);
   };
   const client = clientOf({ call }, { endpoint, region: 'us-east-1', credentials: CREDENTIALS, requestHandler });
@@ -75,7 +75,10 @@ async function runHistory(how: Consume, faults: readonly PlannedFault[]): Promis
   const once = async (name: string): Promise<void> => {
     acknowledged = (await deliver(how, name, plan, event, world)).acknowledged || acknowledged;
   };
-  /** Effects do not go away: it is enough to count them when one must be there, and in the end. */
+  /**
+   * Counts the effects and records violations. Effects are permanent, so it is enough to count when one must exist, and
+   * at the end.
+   */
   const count = async (): Promise<void> => {
     const { rows, calls } = await world.effects(event);
     if (rows + calls > 1) violations.push(`I5: ${rows + calls} effects`);
@@ -88,7 +91,7 @@ async function runHistory(how: Consume, faults: readonly PlannedFault[]): Promis
   if (!acknowledged) await once('third');
   await once('after all');
   await count();
-  if (!acknowledged) violations.push('it is never taken in');
+  if (!acknowledged) violations.push('the event is never acknowledged');
   return { calls, violations };
 }
 

@@ -20,7 +20,7 @@ const T0 = Date.UTC(2026, 2, 1, 12);
 const ANNA = ownerToken('owner-a');
 const BERT = ownerToken('owner-b');
 
-/** The contract of the store of consumers' records, over DynamoDB in memory and over its API. */
+/** Tests the contract of the store of consumers' records, over DynamoDB in memory and over its API. */
 export function describeConsumerRecords(name: string, make: () => Promise<ConsumerRecordsUnderTest>): void {
   let made = 0;
   let records: ConsumerRecordsUnderTest['records'];
@@ -80,7 +80,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(await row(home)).toMatchObject({ n: winner });
     });
 
-    test('write nothing when a condition fails, and name it', async () => {
+    test('write nothing when a condition fails, and return the index of the failed write', async () => {
       await records.recordOnce(record(), [put(5)]);
       const away: RowKey = { ...home, sort: 'away' };
       const writes: readonly ConsumerWrite[] = [
@@ -96,13 +96,13 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
     });
 
     test.each([
-      ['older than what is put', { kind: 'older', attribute: 'n', than: 6 }, true],
-      ['as old as what is put', { kind: 'older', attribute: 'n', than: 5 }, false],
-      ['newer than what is put', { kind: 'older', attribute: 'n', than: 4 }, false],
-      ['what was read', { kind: 'equals', attribute: 'n', value: 5 }, true],
-      ['no longer what was read', { kind: 'equals', attribute: 'n', value: 4 }, false],
+      ['older than the new row', { kind: 'older', attribute: 'n', than: 6 }, true],
+      ['as old as the new row', { kind: 'older', attribute: 'n', than: 5 }, false],
+      ['newer than the new row', { kind: 'older', attribute: 'n', than: 4 }, false],
+      ['equal to the read value', { kind: 'equals', attribute: 'n', value: 5 }, true],
+      ['no longer equal to the read value', { kind: 'equals', attribute: 'n', value: 4 }, false],
       ['there', { kind: 'absent' }, false],
-    ] as const)('judge a row that is %s', async (_what, when, holds) => {
+    ] as const)('check whether a row is %s', async (_what, when, holds) => {
       await records.recordOnce(record(), [put(5)]);
       const outcome = await records.recordOnce(record({ operationId: other() }), [put(9, { when })]);
       expect(outcome).toEqual(holds ? { kind: 'recorded' } : { kind: 'refused', writes: [0] });
@@ -125,9 +125,9 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
     test.each([
       ['older', 6, 'a', true],
       ['as old', 5, 'a', false],
-      ['of another thing', 6, 'b', false],
+      ['of another owner', 6, 'b', false],
     ])(
-      'judge a row that is %s by its number and the attribute that it belongs to',
+      'compare the number of a row that is %s only if the row has the expected attribute',
       async (_what, than, value, holds) => {
         const when = { kind: 'older', attribute: 'n', than, of: { attribute: 'thing', value } } as const;
         const first: ConsumerWrite = { kind: 'put', row: home, attributes: { n: 5, thing: 'a' }, when };
@@ -145,7 +145,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
     });
   });
 
-  describe(`the ${name} records of consumers: effects outside`, () => {
+  describe(`the ${name} records of consumers: effects outside Payonce`, () => {
     test('are claimed by one of many concurrent consumers', async () => {
       const claims = await Promise.all(
         Array.from({ length: 12 }, (_, index) => records.claim(pending({ owner: ownerToken(`owner-${index}`) }))),
@@ -185,7 +185,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(await records.claim(pending({ owner: BERT, attempt: 2 }), found)).toEqual({ kind: 'claimed' });
     });
 
-    test('neither fail nor complete a claim that another owner holds', async () => {
+    test('can neither fail nor complete a claim that another owner holds', async () => {
       await records.claim(pending());
       const takeover = pending({ owner: BERT, attempt: 2 });
       await records.claim(takeover, pending());

@@ -20,21 +20,21 @@ type Records = ConsumerEffects & ConsumerClaims;
 export const RECORD_CALLS = ['readEffect', 'recordOnce', 'claim', 'complete', 'fail'] as const;
 
 export interface StoredRecords {
-  /** As one process sees them. */
+  /** Returns the records as one process sees them. */
   readonly recordsFor: (actor: Actor) => Records;
-  /** How many entries an event has, counted where they are. */
+  /** Counts the rows of an event in the store itself. */
   readonly rowsOf: (eventId: string) => Promise<number>;
 }
 
-/** How an event is consumed by one process: the engine's way, or something that must be caught. */
+/** How one process consumes an event: the engine's way, or a faulty way that the histories must detect. */
 export type Consume = (actor: Actor, event: PaymentEvent, world: ConsumerWorld) => Promise<Consumed>;
 
 /** Visibility timeout of an unacknowledged message, longer than a lease. Milliseconds. */
 const VISIBILITY_MS = 180_000;
 
-/** Consumers, the records of what they did, and something outside that counts what was asked of it. */
+/** Simulates consumers, their records, and an outside system that counts the calls. */
 export class ConsumerWorld extends World {
-  /** What took effect outside, by the key that it was asked under: a key that is known has no second effect. */
+  /** Effects outside, by the key of the call. A repeated key has no second effect. */
   readonly outside = new Map<string, string>();
   readonly #stored: StoredRecords | undefined;
   #written = 0;
@@ -44,7 +44,7 @@ export class ConsumerWorld extends World {
     this.#stored = stored;
   }
 
-  /** A row that is another one each time: nothing but the record keeps it from being written twice. */
+  /** Returns a different row each time, so that only the record prevents a second write. */
   entry({ event }: PaymentEvent): ConsumerWrite {
     this.#written += 1;
     const row = { table: 'views', partition: `TEST#${event.id}`, sort: `E#${this.#written}` } as const;
@@ -63,7 +63,7 @@ export class ConsumerWorld extends World {
     return { records, runner: idempotentRunner, clock, entropy, digest: systemDigest };
   }
 
-  /** How often the event took effect, in our tables and outside. */
+  /** Counts how often the event took effect, in our tables and outside. */
   async effects({ event }: PaymentEvent): Promise<{ readonly rows: number; readonly calls: number }> {
     const calls = [...this.outside.values()].filter((id) => id === event.id).length;
     const memory = () => this.store.allRows().filter((row) => row['event'] === event.id).length;
@@ -71,20 +71,20 @@ export class ConsumerWorld extends World {
   }
 }
 
-/** The ledger's entries, for example. */
+/** Consumes with an effect in our tables, such as the ledger's entries. */
 export const inTables: Consume = (actor, event, world) => {
   const handle = inOurTables<PaymentEvent>(async (each) => [world.entry(each)]);
   return consumeEvent(world.consumeTools(actor), { handler: 'entries', handle }, event);
 };
 
-/** A letter, for example. */
+/** Consumes with an effect outside, such as an e-mail. */
 export const outsideOf: Consume = (actor, event, world) => {
   const handle = outside<PaymentEvent>((each, { operationId }) => world.callOutside(actor, operationId, each));
   const consumer: Consumer<PaymentEvent> = { handler: 'letters', handle };
   return consumeEvent(world.consumeTools(actor), consumer, event);
 };
 
-/** Checks, then acts, then remembers: three calls. */
+/** Checks, then acts, then records, in three calls: the faulty way. */
 export const naiveInTables: Consume = async (actor, event, world) => {
   const { records } = world.consumeTools(actor);
   const operationId = systemOperation(`naive:${event.event.id}`);
@@ -95,7 +95,7 @@ export const naiveInTables: Consume = async (actor, event, world) => {
   return { kind: 'done' };
 };
 
-/** Calls with a key of its own making each time. */
+/** Calls outside with a new key each time: the faulty way. */
 export const naiveOutside: Consume = async (actor, event, world) => {
   const { records } = world.consumeTools(actor);
   const operationId = systemOperation(`naive:${event.event.id}`);
@@ -108,7 +108,7 @@ export const naiveOutside: Consume = async (actor, event, world) => {
 
 const systemOperation = (text: string) => `con_${text}` as Parameters<ConsumerEffects['readEffect']>[0];
 
-/** A completed payment's event. */
+/** Returns the event of a completed payment. */
 export function paidEvent(key = 'consumer'): PaymentEvent {
   const first = pendingTransition(paymentIdFor(key));
   return eventOf(systemDigest, outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' }), detailsOf(first));
@@ -118,7 +118,7 @@ interface Delivery {
   readonly acknowledged: boolean;
 }
 
-/** One delivery to a process of its own; what is not acknowledged comes again when the queue shows it again. */
+/** Delivers an event to a new process. An unacknowledged event may be redelivered after the visibility timeout. */
 export async function deliver(
   how: Consume,
   name: string,
@@ -131,7 +131,7 @@ export async function deliver(
     const { kind } = await how(actor, event, world);
     if (!actor.crashed && kind !== 'busy') return { acknowledged: true };
   } catch {
-    // On any error the message is not acknowledged.
+    // A message is not acknowledged after any error.
   }
   world.clock.advance(VISIBILITY_MS);
   return { acknowledged: false };

@@ -37,7 +37,7 @@ const fingerprintOf = (text: string) => ({ version: 1, sha256: systemDigest.sha2
 const paymentId = paymentIdFor('toy');
 const key = { operationId: chargeOperation(paymentId), paymentId, fingerprint: fingerprintOf('body') };
 
-/** One record, one pending transition, and the operation on them. */
+/** An operation with one record and one pending transition. */
 class World {
   readonly clock = new SimulatedClock();
   readonly notes = { takenOver: false, fenced: false };
@@ -119,7 +119,7 @@ class World {
 }
 
 const answerOf = (body: string) => ({ status: 201, headers: {}, body });
-const unready = new RetryableError('circuit_open', 'the processor is not called');
+const unready = new RetryableError('circuit_open', 'the breaker is open');
 const open = { check: () => Promise.reject(unready) };
 
 let world: World;
@@ -155,7 +155,7 @@ describe('a stale claim', () => {
     expect(world.calls).toEqual([]);
   });
 
-  test('that a rival takes over before the commit is answered by the rival, and the facts of the call are recorded', async () => {
+  test("that a rival takes over before the commit returns the rival's state, and the facts of the call are recorded", async () => {
     const outcome = await world.run({
       call: async () => {
         world.clock.advance(LEASE);
@@ -168,14 +168,14 @@ describe('a stale claim', () => {
     expect(world.notes.fenced).toBe(true);
   });
 
-  test('whose next owner is also late is in progress', async () => {
+  test('whose next owner has also exceeded its lease is in progress', async () => {
     const stale = world.rival(0);
     const outcome = await world.run({ commit: async () => ({ kind: 'fenced', record: stale }) });
     expect(outcome).toEqual({ kind: 'in_progress', leaseExpiresAtMs: stale.leaseExpiresAtMs });
   });
 });
 
-test('a claim shows the latest of its earlier owners', () => {
+test('a claim lists its latest earlier owners', () => {
   let record = world.rival(0);
   const owners = [];
   for (let nowMs = 1; nowMs <= 7; nowMs += 1) {
@@ -186,7 +186,7 @@ test('a claim shows the latest of its earlier owners', () => {
 });
 
 describe('a claim whose record is lost', () => {
-  test('while its owner works stores no refusal, because a rival may have sent since', async () => {
+  test('stores no refusal if the record is lost during the work, because a rival may have sent since', async () => {
     const commits: string[] = [];
     const refused = (isRefusal: boolean) =>
       world.run({
@@ -237,7 +237,7 @@ describe('a claim whose record is lost', () => {
 
   test.each([
     ['its operation is answered', { isAnswered: true, isSameRequest: () => true }, 'expired'],
-    ['another request asks', { isAnswered: false, isSameRequest: () => false }, 'payload_mismatch'],
+    ['the request is a different one', { isAnswered: false, isSameRequest: () => false }, 'payload_mismatch'],
   ])('is not claimed again when %s', async (_case, lost, kind) => {
     await world.crash();
     world.record = undefined;
@@ -245,7 +245,7 @@ describe('a claim whose record is lost', () => {
     expect([outcome.kind, world.record, world.calls]).toEqual([kind, undefined, []]);
   });
 
-  test('twice ends as contention, and the facts of the call are recorded', async () => {
+  test('ends as contention when lost twice, and the facts of the call are recorded', async () => {
     const expected: string[] = [];
     const commit: Toy['commit'] = async (_record, expects) => {
       expected.push(expects);
@@ -257,7 +257,7 @@ describe('a claim whose record is lost', () => {
 });
 
 describe('the commit', () => {
-  test('is decided again after each rival without another call, and ends as contention after eight', async () => {
+  test('is decided again after each rival without another call, and ends as contention after eight rivals', async () => {
     let rivals = 7;
     const commit: Toy['commit'] = async (record) => {
       if (rivals > 0) {
@@ -284,22 +284,22 @@ describe('the commit', () => {
 });
 
 describe('a call that fails', () => {
-  test('before anything was sent releases the claim, and the next attempt sends at once', async () => {
+  test('before anything was sent releases the claim, and the next attempt sends immediately', async () => {
     await expect(world.run({ call: () => Promise.reject(unready) })).rejects.toBe(unready);
     expect(world.record).toMatchObject({ released: true, leaseExpiresAtMs: 0 });
     await world.run();
     expect(world.calls).toMatchObject([{ sent: 'nothing', subject: 'read' }]);
   });
 
-  test('throws its own error when the release fails too', async () => {
-    const store = { ...world.tools.store, release: () => Promise.reject(new Error('the store is away')) };
+  test('throws its own error even if the release also fails', async () => {
+    const store = { ...world.tools.store, release: () => Promise.reject(new Error('the store is unavailable')) };
     await expect(world.run({ call: () => Promise.reject(unready) }, { store })).rejects.toBe(unready);
   });
 
   test.each([
-    ['proves it', unready, true],
-    ['does not', undefined, false],
-  ])('is classified by its operation, if possible: one that %s', async (_case, proof, released) => {
+    ['proves that nothing was sent', unready, true],
+    ['does not prove it', undefined, false],
+  ])('is classified by its operation, if that %s', async (_case, proof, released) => {
     const error = proof === undefined ? unready : new AmbiguousError('timeout', 'no answer');
     const failing = world.run({ call: () => Promise.reject(error), unsent: () => proof });
     await expect(failing).rejects.toBe(proof ?? error);
@@ -308,19 +308,19 @@ describe('a call that fails', () => {
 });
 
 describe('a stored answer', () => {
-  test('is replayed from the store, then from the process; another request is refused from both', async () => {
+  test('is replayed from the store, then from the process cache; both refuse another request', async () => {
     await world.run();
     const replays = new ProcessReplayCache();
     const other = { key: { ...key, fingerprint: fingerprintOf('other') } };
     expect(await world.run(other, { replays: new ProcessReplayCache() })).toEqual({ kind: 'payload_mismatch' });
     expect(await world.run({}, { replays })).toMatchObject({ kind: 'replay', source: 'store' });
-    const never = { claim: () => Promise.reject(new Error('a warm replay claims nothing')) };
+    const never = { claim: () => Promise.reject(new Error('a warm replay made a claim')) };
     expect(await world.run(never, { replays })).toMatchObject({ kind: 'replay', source: 'cache' });
     expect(await world.run({ ...other, ...never }, { replays })).toEqual({ kind: 'payload_mismatch' });
     expect(world.reads).toBe(0);
   });
 
-  test('is kept for the hours of its scope, by setting', async () => {
+  test('is kept for the configured hours of its scope', async () => {
     const random = { ...countingEntropy(), fraction: () => 0.5 };
     await world.run({}, { entropy: random, retention: { payments: 24, events: 700 } });
     const { expiresAtSeconds } = world.record as CompletedRecord;
@@ -348,7 +348,7 @@ describe('while the breaker is open', () => {
   test.each([
     ['waits while the system that it has called is not ready', { ...open, checkBegun: open.check }, unready.code],
     ['continues when the system that it has called is ready', { ...open, checkBegun: ready }, 'first'],
-    ['continues when it looks at no system', open, 'first'],
+    ['continues when its breaker checks no system', open, 'first'],
   ])('an operation that has begun %s', async (_what, breaker, expected) => {
     await world.crash();
     world.clock.advance(LEASE);
@@ -373,7 +373,7 @@ describe('while the breaker is open', () => {
   });
 });
 
-describe('an effect that is committed only', () => {
+describe('an effect with a commit but no claim', () => {
   const commit = (write: (round: number) => Written<number, string>) =>
     commitOnce<number, string>(idempotentRunner, {
       operationId: key.operationId,
@@ -420,11 +420,11 @@ describe('a call that no client waits for', () => {
   };
 
   test.each<[string, Consumption | undefined, string]>([
-    ['is under way', { ...stale, status: 'pending', leaseExpiresAtMs: Number.MAX_SAFE_INTEGER }, 'busy'],
+    ['is in progress', { ...stale, status: 'pending', leaseExpiresAtMs: Number.MAX_SAFE_INTEGER }, 'busy'],
     ['has failed', { ...stale, attempt: 2 }, 'busy'],
-    ['is gone', undefined, 'busy'],
+    ['no longer exists', undefined, 'busy'],
     ['is completed', { status: 'completed', record: effect }, 'done_before'],
-  ])('is not made when a rival has claimed it first and %s', async (_case, found, kind) => {
+  ])('is not made when a rival has claimed it first and the claim %s', async (_case, found, kind) => {
     const calls: OutsideCall[] = [];
     const claim: ConsumerClaims['claim'] = async (_pending, replaces) => ({
       kind: 'refused',
@@ -434,9 +434,9 @@ describe('a call that no client waits for', () => {
     expect([outcome, calls]).toEqual([{ kind }, []]);
   });
 
-  test('throws its own error when its failure cannot be recorded', async () => {
+  test('throws its own error if its failure cannot be recorded', async () => {
     const error = new Error('the vendor is down');
-    const fail = () => Promise.reject(new Error('the store is away'));
+    const fail = () => Promise.reject(new Error('the store is unavailable'));
     await expect(complete({ fail }, () => Promise.reject(error))).rejects.toBe(error);
   });
 });

@@ -7,10 +7,10 @@ const LONGEST = 'k'.repeat(128);
 describe('the Idempotency-Key header', () => {
   test.each([
     ['raw', ['8e03978e'], '8e03978e'],
-    ['a quoted string, as in the draft of the IETF', ['"8e03978e"'], '8e03978e'],
-    ['with white space around', ['  8e03978e\t'], '8e03978e'],
+    ['a quoted string, as in the IETF draft', ['"8e03978e"'], '8e03978e'],
+    ['with white space around it', ['  8e03978e\t'], '8e03978e'],
     ['with escapes inside the quotes', ['"a\\"b\\\\c"'], 'a"b\\c'],
-    ['twice the same, once quoted', ['8e03978e', '"8e03978e"'], '8e03978e'],
+    ['given twice, once quoted', ['8e03978e', '"8e03978e"'], '8e03978e'],
     ['the shortest', ['k'], 'k'],
     ['the longest', [LONGEST], LONGEST],
     ['a quote in the middle', ['a"b'], 'a"b'],
@@ -38,7 +38,7 @@ describe('the Idempotency-Key header', () => {
     ['with a control character', ['a\u0000b']],
     ['with DEL', ['a\u007f']],
     ['with an open quote', ['"abc']],
-    ['with something after the quote', ['"abc"d']],
+    ['with something after the closing quote', ['"abc"d']],
     ['with an unknown escape', ['"a\\n"']],
   ])('is invalid %s', (_form, values) => {
     expect(parseIdempotencyKey(values).kind).toBe('invalid');
@@ -51,10 +51,13 @@ describe('the Idempotency-Key header', () => {
     ['k-😀', 'its character 3 is U+1F600'],
     ['a\u0000b', 'its character 2 is U+0000'],
     [`${LONGEST}k`, 'it has 129'],
-  ])('is refused with the characters that a key has, and the first that it must not have: %j', (value, which) => {
-    const reason = `a key is 1 to 128 visible ASCII characters, ! to ~ without spaces, and ${which}`;
-    expect(parseIdempotencyKey([value])).toEqual({ kind: 'invalid', reason });
-  });
+  ])(
+    'is refused with the allowed characters and the first forbidden character or the excess length: %j',
+    (value, which) => {
+      const reason = `a key is 1 to 128 visible ASCII characters, ! to ~ without spaces, and ${which}`;
+      expect(parseIdempotencyKey([value])).toEqual({ kind: 'invalid', reason });
+    },
+  );
 
   test('is parsed without an exception for any content, and yields only visible ASCII', () => {
     fc.assert(
@@ -76,7 +79,7 @@ describe('the Idempotency-Key header', () => {
     );
   });
 
-  test('never repeats the key in the error about an invalid one', () => {
+  test('is never repeated in the error about an invalid key', () => {
     const parsed = parseIdempotencyKey(['my secret order']);
 
     expect(JSON.stringify(parsed)).not.toContain('secret');

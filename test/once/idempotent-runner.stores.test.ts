@@ -56,7 +56,7 @@ describe('a fault', () => {
     expect(fault.name).not.toMatch(/^Idempotency/);
   });
 
-  test('is reported once: no step is repeated without the operation', async () => {
+  test('is thrown once, and no step is retried by itself', async () => {
     for (const step of ['claim', 'execute', 'commit'] as const) {
       for (const fault of FAULTS) {
         let runs = 0;
@@ -73,7 +73,7 @@ describe('a fault', () => {
   test('of the execution releases the claim; a fault of the claim or the commit does not', async () => {
     const released: string[] = [];
     const [fault] = FAULTS;
-    if (fault === undefined) throw new Error('there are faults');
+    if (fault === undefined) throw new Error('the list of faults is empty');
     for (const step of ['claim', 'execute', 'commit'] as const) {
       await thrownBy({
         [step]: throwing(fault),
@@ -95,7 +95,7 @@ test('an outcome is returned, never thrown: refused, replayed or done', async ()
   expect(await idempotentRunner.run(OPERATION, steps())).toBe('done');
 });
 
-test('Powertools repeats a function that throws an error of that name, so the names must differ', async () => {
+test('Powertools retries a function that throws an error with one of its own names, so our names must differ', async () => {
   let runs = 0;
   const handler = makeIdempotent(
     async (_key: string, _context: unknown) => {
@@ -113,7 +113,7 @@ describe('with POWERTOOLS_IDEMPOTENCY_DISABLED set', () => {
     delete process.env[POWERTOOLS_IDEMPOTENCY_DISABLED];
   });
 
-  test('the stock layer runs its handler without idempotency: twice', async () => {
+  test('the stock layer runs its handler twice, without idempotency', async () => {
     process.env[POWERTOOLS_IDEMPOTENCY_DISABLED] = 'true';
     let runs = 0;
     const handler = makeIdempotent(
@@ -127,7 +127,7 @@ describe('with POWERTOOLS_IDEMPOTENCY_DISABLED set', () => {
     expect(runs).toBe(2);
   });
 
-  test('no function is built, for any value', () => {
+  test('no function can be built, for any value', () => {
     for (const value of ['true', '1', 'false', '']) {
       process.env[POWERTOOLS_IDEMPOTENCY_DISABLED] = value;
       const build = () => idempotently({ unit: 'a request', record: 'its record' }, () => 'a handler');
@@ -135,7 +135,7 @@ describe('with POWERTOOLS_IDEMPOTENCY_DISABLED set', () => {
     }
   });
 
-  test('a payment that holds no claim charges nothing', async () => {
+  test('a payment without a claim charges nothing', async () => {
     process.env[POWERTOOLS_IDEMPOTENCY_DISABLED] = 'true';
     const request = paymentRequest('runner-disabled');
     const world = engineWorld(tables, new FaultPlan());

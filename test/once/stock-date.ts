@@ -1,6 +1,6 @@
 import { jest } from '@jest/globals';
 
-/** Only `Date` is ours to set; timers and the rest stay real, for the SDK's sake. */
+/** Fakes only `Date`. Timers and the rest stay real, because the SDK needs them. */
 export function fakeDate(): void {
   jest.useFakeTimers({
     doNotFake: [

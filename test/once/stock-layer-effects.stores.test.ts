@@ -28,7 +28,7 @@ afterEach(() => {
 
 const faultAt = (point: number, kind: FaultKind): FaultPlan => new FaultPlan([{ point, kind }]);
 
-/** The first attempt is held before its charge, its lease ends, and a rival does the whole payment meanwhile. */
+/** Holds the first attempt before its charge until its lease has ended and a rival has made the complete payment. */
 async function withRivalInTheMiddle(world: PaymentWorld, plan: FaultPlan, charge: number) {
   let rivalSaw: Awaited<ReturnType<PaymentWorld['attempt']>> | undefined;
   plan.holdAt(charge, async () => {
@@ -36,7 +36,7 @@ async function withRivalInTheMiddle(world: PaymentWorld, plan: FaultPlan, charge
     rivalSaw = await world.attempt('rival', request);
   });
   const firstSaw = await world.attempt('first', request);
-  if (rivalSaw === undefined) throw new Error('the rival never came');
+  if (rivalSaw === undefined) throw new Error('the rival was not run');
   return { firstSaw, rivalSaw };
 }
 
@@ -59,7 +59,7 @@ describe('a crash between the effect and the saving of its result', () => {
     expect(await world.violations(request)).toContain('I2: 2 sets of postings');
   });
 
-  test('is impossible in Payonce: result and effect are one transaction, and the retry finishes it', async () => {
+  test('is impossible in Payonce: result and effect are one transaction, and the retry completes it', async () => {
     const world = engineWorld(tables, faultAt(ENGINE_CALLS.commit, 'crash_before'));
     await world.attempt('first', request);
     world.clock.advance(BEYOND_LEASE_MS);
@@ -78,7 +78,7 @@ describe('an owner that resumes after its lease has ended and a rival has finish
     expect(await world.violations(request)).toContain('I3: 2 different answers');
   });
 
-  test("is fenced in Payonce, and answers with the winner's answer", async () => {
+  test("is fenced in Payonce, and returns the winner's answer", async () => {
     const plan = new FaultPlan();
     const world = engineWorld(tables, plan);
     const { firstSaw, rivalSaw } = await withRivalInTheMiddle(world, plan, ENGINE_CALLS.charge);
@@ -89,7 +89,7 @@ describe('an owner that resumes after its lease has ended and a rival has finish
     expect(await world.violations(request)).toEqual([]);
   });
 
-  test("deletes the winner's record when it fails in the stock layer, so that the key charges again", async () => {
+  test("deletes the winner's record in the stock layer when it fails, so that the key charges a second time", async () => {
     const plan = faultAt(STOCK_CALLS.charge, 'throttle');
     const world = stockWorld(tables, plan);
     const { rivalSaw } = await withRivalInTheMiddle(world, plan, STOCK_CALLS.charge);
@@ -109,7 +109,7 @@ describe('an owner that resumes after its lease has ended and a rival has finish
   });
 });
 
-describe('a declined payment that is sent again with its key', () => {
+describe('a declined payment that is retried with its key', () => {
   test('becomes an approval with the stock layer, which deletes the record of the failure', async () => {
     const world = stockWorld(tables, new FaultPlan());
     await world.processor.inside.failNext(1, 'tok_declined');
@@ -141,7 +141,7 @@ describe('a process that crashes when no remaining time is configured', () => {
     expect(world.taken(request)).toBe(0);
   });
 
-  test('leaves a lease in Payonce that ends in seconds: it belongs to the claim, not to the invocation', async () => {
+  test('has a lease in Payonce that ends within seconds, because it belongs to the claim and not to the invocation', async () => {
     const world = engineWorld(tables, faultAt(ENGINE_CALLS.charge, 'crash_before'));
     await world.attempt('first', request);
     world.clock.advance(BEYOND_LEASE_MS);
@@ -150,7 +150,7 @@ describe('a process that crashes when no remaining time is configured', () => {
   });
 });
 
-describe('a claim that is written and whose response is lost', () => {
+describe('a claim that is written but whose response is lost', () => {
   test('locks out its own owner with the stock layer, although no process runs', async () => {
     const world = stockWorld(tables, faultAt(STOCK_CALLS.claim, 'ambiguous_applied'));
     expect((await world.attempt('first', request)).kind).toBe('unanswered');
@@ -158,7 +158,7 @@ describe('a claim that is written and whose response is lost', () => {
     expect(world.taken(request)).toBe(0);
   });
 
-  test('is recognized in Payonce as its own, and the same attempt continues', async () => {
+  test('is recognized in Payonce by its owner, and the same attempt continues', async () => {
     const world = engineWorld(tables, faultAt(ENGINE_CALLS.claim, 'ambiguous_applied'));
     expect(answerOf(await world.attempt('first', request)).status).toBe(201);
     expect(await world.violations(request)).toEqual([]);

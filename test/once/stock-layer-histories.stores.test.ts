@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => {
   jest.useRealTimers();
 });
-/** Before the calls of the engine's first attempt: claim, charge, commit. */
+/** A rival before each call of the engine's first attempt: claim, charge, commit. */
 const RACES = everyRace(3);
 
 function stock(options: Pick<StockWorldOptions, 'processorKey' | 'remainingTimeMs'> = {}) {
@@ -28,7 +28,7 @@ function stock(options: Pick<StockWorldOptions, 'processorKey' | 'remainingTimeM
   return paymentStory(make);
 }
 
-// Every history is needed to tell which guarantees break.
+// Every history is needed to show which guarantees break.
 whole(describe, { slice: describe.skip })(
   'the stock DynamoDB layer of Powertools, in the histories that the engine survives, breaks',
   () => {
@@ -37,12 +37,12 @@ whole(describe, { slice: describe.skip })(
       expect(found).toMatchObject({ histories: 1, findings: [] });
     });
 
-    test('charges, postings and answers by one fault, without a rival', async () => {
+    test('the guarantees of charges, postings and answers by one fault, without a rival', async () => {
       const found = await surveyFaults(stock(), { faults: 1, races: [{}] });
       expect(brokenPromises(found)).toEqual(['I1', 'I2', 'I4']);
     });
 
-    test('charges, postings and answers, when the processor gets a new key for every attempt', async () => {
+    test('the guarantees of charges, postings and answers, if the processor gets a new key for every attempt', async () => {
       expect(brokenPromises(await surveyFaults(stock(), { faults: 1, races: RACES }))).toEqual([
         'I1',
         'I2',
@@ -51,12 +51,12 @@ whole(describe, { slice: describe.skip })(
       ]);
     });
 
-    test('postings, even when the processor gets the same key every time', async () => {
+    test('the guarantee of postings, even if the processor gets the same key every time', async () => {
       const found = await surveyFaults(stock({ processorKey: 'same' }), { faults: 1, races: RACES });
       expect(brokenPromises(found)).toEqual(['I2', 'I4']);
     });
 
-    test('the guarantee of an answer, when it does not know the remaining time of its invocation', async () => {
+    test('the guarantee of an answer, if it does not know the remaining time of its invocation', async () => {
       const warn = jest.spyOn(console, 'warn').mockImplementation(() => undefined);
       const found = await surveyFaults(stock({ remainingTimeMs: 0 }), { faults: 1, races: [{}] });
       warn.mockRestore();

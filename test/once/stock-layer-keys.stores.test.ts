@@ -11,14 +11,14 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Api, type Reply } from '../world/api.ts';
 import { lambdaContext, stockLayer } from './stock-payment.ts';
 
-/** An order as it comes in over HTTP. */
+/** An order as received over HTTP. */
 interface HttpEvent {
   readonly headers: Readonly<Record<string, string>>;
   body: { order: string; currency?: string };
 }
 
 let tables: Awaited<ReturnType<typeof createTables>>;
-/** What was paid for, each time that it was. */
+/** The orders that were charged, one entry per charge. */
 let charged: string[] = [];
 beforeAll(async () => {
   tables = await createTables('stock-keys');
@@ -36,7 +36,7 @@ const charge = async (order: string): Promise<string> => {
   return `paid for ${order}`;
 };
 
-/** A handler inside its own stock layer. */
+/** Wraps a handler in a stock layer that it shares with no other handler. */
 function stockHandler(eventKeyJmesPath: string, pay = async (event: HttpEvent) => charge(event.body.order)) {
   const handler = makeIdempotent(async (event: HttpEvent, _context: unknown) => pay(event), {
     persistenceStore: stockLayer(dynamoDbClient(), tables),
@@ -45,7 +45,7 @@ function stockHandler(eventKeyJmesPath: string, pay = async (event: HttpEvent) =
   return (event: HttpEvent) => handler(event, lambdaContext(30_000));
 }
 
-/** A merchant's request, twice the same. */
+/** Sends a merchant's request twice. */
 const twice = async (handler: (event: HttpEvent) => Promise<string>, event: HttpEvent): Promise<void> => {
   await handler(structuredClone(event));
   await handler(structuredClone(event));
@@ -54,23 +54,23 @@ const twice = async (handler: (event: HttpEvent) => Promise<string>, event: Http
 describe('the stock layer with a key from a header', () => {
   const path = 'headers."Idempotency-Key"';
 
-  test('runs once while the header has the exact name of the path', async () => {
+  test('runs once if the header has the exact name of the path', async () => {
     await twice(stockHandler(path), { headers: { 'Idempotency-Key': 'k-1' }, body: { order: 'shirt' } });
     expect(charged).toEqual(['shirt']);
   });
 
-  test('skips idempotency when the header has another case', async () => {
+  test('skips idempotency if the header has another case', async () => {
     await twice(stockHandler(path), { headers: { 'idempotency-key': 'k-2' }, body: { order: 'shirt' } });
     expect(charged).toEqual(['shirt', 'shirt']);
   });
 
-  test('skips idempotency when there is no header', async () => {
+  test('skips idempotency if there is no header', async () => {
     await twice(stockHandler(path), { headers: {}, body: { order: 'shirt' } });
     expect(charged).toEqual(['shirt', 'shirt']);
   });
 });
 
-/** The payments API on the DynamoDB API. */
+/** Returns the payments API on the DynamoDB API. */
 function onDynamoDb(): Api {
   const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
   return new Api({ store: new DynamoDbStore(documentClient(dynamoDbClient()), tables, pacing) });
@@ -94,7 +94,7 @@ describe('the payments API with a key from a header', () => {
     expect(harness.processor.charges(String(first.body['id']))).toHaveLength(1);
   });
 
-  test('refuses a request whose key is absent or empty: it never runs without one', async () => {
+  test('refuses a request whose key is absent or empty, so that nothing runs without a key', async () => {
     const harness = onDynamoDb();
     const replies = await Promise.all(
       [{}, { 'idempotency-key': '' }, { 'idempotency-key': ' ' }, { 'idempotency-key': '""' }].map((headers) =>
@@ -108,7 +108,7 @@ describe('the payments API with a key from a header', () => {
 });
 
 describe('two payers whose keys have empty or equal parts', () => {
-  test('get one answer from the stock layer when all parts are empty: one payment is missing', async () => {
+  test('get one answer from the stock layer if all parts are empty, so that one payment is missing', async () => {
     const handler = stockHandler('[headers.tenant, headers.key]');
     await handler({ headers: {}, body: { order: 'shirt' } });
     expect(await handler({ headers: {}, body: { order: 'piano' } })).toBe('paid for shirt');
@@ -137,19 +137,19 @@ describe('a handler that changes its event', () => {
     return charge(event.body.order);
   };
 
-  test('saves its answer under another key with the stock layer, so that the key charges again', async () => {
+  test('saves its answer under another key with the stock layer, so that the key charges a second time', async () => {
     const handler = makeIdempotent(async (event: HttpEvent, _context: unknown) => withDefault(event), {
       persistenceStore: stockLayer(dynamoDbClient(), tables),
       config: new IdempotencyConfig({ eventKeyJmesPath: 'body' }),
     });
     const event = { headers: {}, body: { order: 'mutated' } };
-    // Its time is as good as over: the lease has ended when the retry comes.
+    // With no remaining time, the lease has ended when the retry arrives.
     await handler(structuredClone(event), lambdaContext(-1));
     await handler(structuredClone(event), lambdaContext(-1));
     expect(charged).toEqual(['mutated', 'mutated']);
   });
 
-  test('has no effect in Payonce: the key is derived before, and only the key is wrapped', async () => {
+  test('has no effect in Payonce: the key is derived first, and only the key is passed to the wrapper', async () => {
     const books = new Map<OperationId, string>();
     const event: HttpEvent = { headers: {}, body: { order: 'mutated' } };
     const operationId = storedOperationId('op-mutated');
@@ -163,8 +163,8 @@ describe('a handler that changes its event', () => {
   });
 });
 
-describe('two operations with settings of their own', () => {
-  test('share the settings of the first when they share a stock layer, so a payment is lost', async () => {
+describe('two operations with different settings', () => {
+  test('share the settings of the first if they share a stock layer, so that a payment is lost', async () => {
     const layer = stockLayer(dynamoDbClient(), tables);
     const context = lambdaContext(30_000);
     const quote = makeIdempotent(async (_event: HttpEvent, _context: unknown) => 'a quote', {
@@ -181,7 +181,7 @@ describe('two operations with settings of their own', () => {
     expect(charged).toEqual([]);
   });
 
-  test('share nothing in Payonce, even concurrently: every run creates its own layer', async () => {
+  test('share nothing in Payonce, even concurrently, because every run creates its own layer', async () => {
     const books = new Map<OperationId, string>();
     const run = (name: string) => {
       const operationId = storedOperationId(`op-${name}`);
@@ -199,7 +199,7 @@ describe('two operations with settings of their own', () => {
   });
 });
 
-/** The least that an operation needs: answers by operation, claimed by their absence. */
+/** Returns the minimal steps of an operation: answers by operation id, without a record of the claim. */
 function bookkeeping(
   operationId: OperationId,
   books: Map<OperationId, string>,

@@ -15,16 +15,16 @@ import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import type { Seen } from '../payments/payment-story.ts';
 
-/** Seven days, as the engine keeps a payment's answer. */
+/** Seven days, the engine's retention of a payment's answer. Seconds. */
 const RETENTION_SECONDS = 7 * 24 * 60 * 60;
 
 export interface StockTools {
   readonly client: DynamoDBClient;
   readonly tables: StoreTables;
   readonly processor: Pick<Processor, 'charge'>;
-  /** What Lambda says is left of the invocation; the stock layer's lease. Milliseconds. */
+  /** Remaining time of the invocation according to Lambda, and lease of the stock layer. Milliseconds. */
   readonly remainingTimeMs: number;
-  /** @default `fresh`: a new key at the processor for every attempt, as people do */
+  /** @default `fresh`: a new processor key for every attempt, a common mistake */
   readonly processorKey?: 'fresh' | 'same';
 }
 
@@ -32,12 +32,12 @@ class CardDeclined extends Error {
   override readonly name = 'CardDeclined';
 }
 
-/** The stock layer on a table whose partition key is called `pk`. */
+/** Creates the stock layer on a table whose partition key is called `pk`. */
 export function stockLayer(client: DynamoDBClient, tables: Pick<StoreTables, 'idempotency'>): DynamoDBPersistenceLayer {
   return new DynamoDBPersistenceLayer({ tableName: tables.idempotency, keyAttr: 'pk', awsSdkV3Client: client });
 }
 
-/** The part of Lambda's context that the stock layer looks at. */
+/** Returns the part of Lambda's context that the stock layer reads. */
 export function lambdaContext(remainingTimeMs: number): Pick<Context, 'getRemainingTimeInMillis'> {
   return { getRemainingTimeInMillis: () => remainingTimeMs };
 }
@@ -45,8 +45,8 @@ export function lambdaContext(remainingTimeMs: number): Pick<Context, 'getRemain
 let attempts = 0;
 
 /**
- * The payment handler that the documentation of Powertools leads to, with every setting at its safest: charge, post to
- * the ledger, return; the layer saves what was returned, in a write of its own.
+ * Pays with a handler as the Powertools documentation recommends it, with the safest settings: charge, post to the
+ * ledger, return. The layer saves the returned result in a separate write.
  */
 export async function payWithStockLayer(tools: StockTools, request: CreatePayment): Promise<Seen> {
   const handler = makeIdempotent(async (event: CreatePayment, _context: unknown) => payOnce(tools, event), {

@@ -12,14 +12,14 @@ import { payWithStockLayer, type StockTools } from './stock-payment.ts';
 export interface StockWorldOptions {
   readonly plan: FaultPlan;
   readonly tables: StoreTables;
-  /** The stock layer reads `Date` itself: the world moves it along with its clock. */
+  /** Sets `Date`, which the stock layer reads itself, together with the simulated clock. */
   readonly setDate: (nowMs: number) => void;
-  /** @default as long as the function may run */
+  /** @default the maximum time of the function */
   readonly remainingTimeMs?: number;
   readonly processorKey?: StockTools['processorKey'];
 }
 
-/** Processes that run the ordinary handler inside the stock DynamoDB layer of Powertools. */
+/** Simulates processes that run the ordinary handler inside the stock DynamoDB layer of Powertools. */
 export class StockPowertoolsWorld extends PaymentWorld {
   readonly #options: StockWorldOptions;
 

@@ -8,11 +8,11 @@ import type { FaultPlan } from '../support/fault-plan.ts';
 import { storesOn } from '../support/local-aws.ts';
 import { StockPowertoolsWorld, type StockWorldOptions } from './stock-powertools-world.ts';
 
-/** The calls of an undisturbed first attempt, by number: what a plan of faults names. */
+/** Numbers of the calls of a first attempt without faults, for fault plans. */
 export const STOCK_CALLS = { claim: 1, charge: 2, post: 3, save: 4 } as const;
 export const ENGINE_CALLS = { claim: 1, charge: 2, commit: 3 } as const;
 
-/** The stock layer's world; `Date` must be faked, see `stock-date.ts`. */
+/** Creates a simulation with the stock layer. `Date` must be faked, see `stock-date.ts`. */
 export function stockWorld(
   tables: StoreTables,
   plan: FaultPlan,
@@ -21,12 +21,12 @@ export function stockWorld(
   return new StockPowertoolsWorld({ plan, tables, setDate: (nowMs) => jest.setSystemTime(nowMs), ...options });
 }
 
-/** The engine in the same treatment: faults strike the calls of its SDK. */
+/** Creates the same simulation with the engine. Faults strike the calls of its SDK. */
 export function engineWorld(tables: LocalAws['tables'], plan: FaultPlan): PaymentWorld {
   return new PaymentWorld({ plan, ...storesOn(tables) });
 }
 
-/** The answer that the client was given; there must be one. */
+/** Returns the answer to the client, which must exist. */
 export function answerOf(seen: Seen): Answer {
   invariant(seen.kind === 'answered', `the client was not answered: ${JSON.stringify(seen)}`);
   return seen.answer;

@@ -17,13 +17,13 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
 
-/** The variables of a Lambda environment with active tracing. */
+/** Environment variables of a Lambda function with active tracing. */
 const TRACE = '_X_AMZN_TRACE_ID';
 const DAEMON = 'AWS_XRAY_DAEMON_ADDRESS';
 const ROOT = '1-67891233-abcdef012345678912345678';
 const SEGMENT = '53995c3f42cd8ad8';
 
-/** The X-Ray daemon: what it receives over UDP. */
+/** Plays the X-Ray daemon, and collects the data that it receives over UDP. */
 const daemon = createSocket('udp4');
 const datagrams: string[] = [];
 daemon.on('message', (bytes) => void datagrams.push(bytes.toString('utf8')));
@@ -42,7 +42,7 @@ afterAll(() => {
 
 beforeEach(() => {
   datagrams.splice(0);
-  // Also after a test that failed before it could restore it.
+  // Restores the variable even after a test that failed before it could do so.
   process.env[DAEMON] = `127.0.0.1:${daemon.address().port}`;
   process.env[TRACE] = `Root=${ROOT};Parent=${SEGMENT};Sampled=1;Lineage=1:2`;
 });
@@ -81,23 +81,25 @@ describe('the spans', () => {
     expect(new Set(spans.map(({ id }) => id)).size).toBe(3);
   });
 
-  test('of its event are those of the consumer', async () => {
+  test("of the payment's event are the spans of the consumer", async () => {
     const chain = await store.listTransitions(request.paymentId, { afterSequence: 0, limit: 10 });
     const [event] = eventsOf(systemDigest, chain);
-    if (event === undefined) throw new Error('the payment has an event');
+    if (event === undefined) throw new Error('the payment has no event');
     await projectEvent(tools, event);
     expect((await received(3)).map(({ name }) => name)).toEqual(['claim', 'call', 'commit']);
   });
 
-  test('of a step that fails have a fault, and the error and the release reach the caller', async () => {
+  test('of a failing step have a fault, and the error and the release reach the caller', async () => {
     const released: number[] = [];
     const steps = {
       claim: async () => ({ kind: 'claimed', held: 1 }) as const,
-      execute: () => Promise.reject(new Error('the processor is away')),
+      execute: () => Promise.reject(new Error('the processor is unavailable')),
       commit: async () => 'never',
       release: async (held: number) => void released.push(held),
     };
-    await expect(runner.run(storedOperationId(request.paymentId), steps)).rejects.toThrow('the processor is away');
+    await expect(runner.run(storedOperationId(request.paymentId), steps)).rejects.toThrow(
+      'the processor is unavailable',
+    );
     const expected = [
       ['claim', undefined],
       ['call', true],
@@ -116,7 +118,7 @@ describe('the spans', () => {
     expect(datagrams).toEqual([]);
   });
 
-  test('of an execution that is not sampled are not sent', async () => {
+  test('of an execution without sampling are not sent', async () => {
     process.env[TRACE] = `Root=${ROOT};Parent=${SEGMENT};Sampled=0`;
     expect(await createPayment(tools, typicalPayment('unsampled'))).toMatchObject({ kind: 'first' });
     process.env[TRACE] = `Root=${ROOT};Parent=${SEGMENT};Sampled=1`;
