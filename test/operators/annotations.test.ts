@@ -15,14 +15,14 @@ beforeEach(async () => {
 });
 
 const list = async (path: string) => dataOf(await api.get(path));
-/** What money the API shows of a payment. */
+/** Returns everything that the API shows about a payment's money. */
 async function money(of: string = payment): Promise<unknown> {
   const { annotations: _count, ...shown } = (await api.get(`/v1/payments/${of}`)).body;
   return [shown, await list(`/v1/ledger/entries?payment=${of}`), await list('/v1/balances')];
 }
 
 describe('an annotation', () => {
-  test('is shown with the payment, its transition and the operator’s act, and changes no money', async () => {
+  test('is shown with the payment, its transition and the operator’s action, and changes no money', async () => {
     const before = await money();
 
     const made = await api.annotate(payment, 'a-1', { annotates: 2 });
@@ -63,7 +63,7 @@ describe('an annotation', () => {
     expect(firstBrokenLink(systemDigest, chain?.transitions ?? [])).toBeUndefined();
   });
 
-  test('is made once for a key, and replayed byte for byte; another reason under the key is 422', async () => {
+  test('is created once for a key, and replayed byte for byte; another reason under the key is 422', async () => {
     const first = await api.annotate(payment, 'a-1');
     const again = await api.annotate(payment, 'a-1');
 
@@ -76,7 +76,7 @@ describe('an annotation', () => {
   });
 
   test.each([
-    ['a transition that is not there', { annotates: 3 }, 400, 'annotates'],
+    ['a transition that does not exist', { annotates: 3 }, 400, 'annotates'],
     ['no reason', { reason: '' }, 400, 'reason'],
     ['an unknown field', { amount: 1 }, 400, 'amount'],
   ])('of %s is refused, and nothing is written', async (_name, body, status, param) => {
@@ -87,7 +87,7 @@ describe('an annotation', () => {
     expect((await api.annotate(`pay_${'a'.repeat(32)}`, 'a-1')).status).toBe(404);
   });
 
-  test('stays while the payment goes on, and hinders nothing: each change ends as without it', async () => {
+  test('affects nothing while the payment continues: each change ends as it would without annotations', async () => {
     const run = async (annotated: boolean): Promise<unknown> => {
       api = new Api();
       let made = 0;

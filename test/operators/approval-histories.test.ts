@@ -20,13 +20,13 @@ const CARL = person('Carl Example');
 
 type Verdict = typeof approve;
 
-/** A rival acts right before a call of the first verdict. */
+/** Acts of a rival, immediately before a call of the first verdict. */
 const RIVALS: Readonly<Record<string, Rival>> = {
   'the approval of another person': (history) => history.give('rival', approve, CARL),
   'the rejection of another person': (history) => history.give('rival', reject, CARL),
-  'the approval of the person who asked': (history) => history.give('rival', approve, OPERATOR),
+  'the approval of the requester': (history) => history.give('rival', approve, OPERATOR),
   'the expiry': async ({ world }) => world.clock.advance(LIFETIME_MS),
-  'another correction, which reverses the same': (history) => history.correct('rival', 'other', false),
+  'another correction that reverses the same transition': (history) => history.correct('rival', 'other', false),
 };
 type Rival = (history: History) => Promise<unknown>;
 
@@ -40,7 +40,7 @@ class History {
     this.world = new World({ plan: new FaultPlan(faults) });
   }
 
-  /** One request of Ada's for a correction. @param waits whether it is above the limit */
+  /** Requests a correction as Ada. @param waits whether the amount is above the limit and needs approval */
   correct(name: string, key: string, waits = true) {
     const { digest } = this.world.tools;
     return this.world.process(name, async (actor) => {
@@ -86,7 +86,7 @@ class History {
       const own = made.filter(({ subject }) => subject?.kind === 'correction' && subject.correctionId === operationId);
       if (own.length > 1) found.push('I2: the correction was made twice');
       if ((end?.verdict === 'approved') !== (own.length === 1)) found.push('I4: the approval and the Ledger differ');
-      if (end?.by.name === askedBy.name) found.push('the person who asked has decided');
+      if (end?.by.name === askedBy.name) found.push('the requester has decided');
     }
     if (approvals.length > 1) found.push('I2: one request has two approvals');
     if (made.length > 1) found.push('I2: one set was reversed twice');
@@ -98,7 +98,9 @@ class History {
 
 const LIMIT = { aboveMinor: { '*': 0 }, lifetimeMs: LIFETIME_MS };
 
-/** The request and its retry, a verdict with a rival, its retry, and one without faults. */
+/**
+ * Runs a request and its retry, a verdict with a rival, the verdict's retry, and a request and verdict without faults.
+ */
 async function runHistory(
   faults: readonly PlannedFault[],
   verdict: Verdict,
@@ -123,9 +125,9 @@ async function runHistory(
   await look('after its retry');
   const calls = world.plan.calm();
   await history.correct('calm', 'k');
-  await look('after the calm request');
+  await look('after the fault-free request');
   await history.give('calm', verdict, BEN);
-  await look('in quiet');
+  await look('at the end');
   const [approval] = await history.find();
   if (approval === undefined) violations.push('I7: the request has no approval');
   return { calls, violations };
@@ -152,7 +154,7 @@ describe('a request that waits for a second person takes effect once, or not at 
   );
 });
 
-test('the survey finds an approval that takes effect apart from its end', async () => {
+test('the survey detects an approval whose effect is written separately from its end', async () => {
   const apart: Verdict = async (tools, verdict) => {
     const { effects } = tools;
     const split = {

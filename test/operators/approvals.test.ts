@@ -38,7 +38,7 @@ const added = (amount: number) => ({
 });
 
 describe('a correction above the limit', () => {
-  test('waits: it is answered with what it would do, and posts nothing', async () => {
+  test('waits: the answer shows its effect, and nothing is posted', async () => {
     const asked = await ask();
     expect([asked.status, asked.body]).toEqual([
       202,
@@ -74,7 +74,7 @@ describe('a correction above the limit', () => {
     expect(dataOf(await api.get('/v1/admin/approvals'))).toEqual([asked.body]);
   });
 
-  test('is made once by the approval of another person, and both are named', async () => {
+  test('is made once by the approval of another person, and both persons are named', async () => {
     const asked = await ask();
     const approved = await api.approve(idOf(asked), BEN);
     expect([approved.status, approved.body]).toMatchObject([
@@ -115,7 +115,7 @@ describe('a correction above the limit', () => {
     ]);
   });
 
-  test('has the same answer under the same key, before and after it is approved', async () => {
+  test('has the same answer under the same key, before and after approval', async () => {
     const asked = await ask();
     const again = await ask();
     expect([again.status, again.text, again.headers['Idempotency-Replayed']]).toEqual([202, asked.text, 'true']);
@@ -127,7 +127,7 @@ describe('a correction above the limit', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('is never approved or rejected by the person who asked, whatever the key', async () => {
+  test('cannot be approved or rejected by the requester, whatever the key', async () => {
     api.registerOperator('ok_adaadaadaadaadaadaada0000', { operator: ' ada example', role: 'owner' });
     const id = idOf(await ask());
     for (const own of [{}, as('ok_adaadaadaadaadaadaada0000')]) {
@@ -163,7 +163,7 @@ describe('a correction above the limit', () => {
     expect(entry).toMatchObject({ action: 'approval.rejected', details: { asked_by: 'Ada Example' } });
   });
 
-  test('expires, and is not approved in the last minute, so that none is approved after it was shown as expired', async () => {
+  test('expires, and cannot be approved in the last minute, so that nothing shown as expired is approved later', async () => {
     const id = idOf(await ask());
     api.clock.advance(72 * HOUR_MS - 60_001);
     const late = idOf(await ask('c-2', added(1001)));
@@ -178,7 +178,7 @@ describe('a correction above the limit', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('is judged again when it is approved', async () => {
+  test('is checked again at its approval', async () => {
     const first = idOf(await ask('c-1'));
     const second = idOf(await ask('c-2'));
     await api.approve(first, BEN);
@@ -192,7 +192,7 @@ describe('a correction above the limit', () => {
     expect((await api.reject(outdated, BEN)).status).toBe(200);
   });
 
-  test('whose reason was erased with the payment is not approved any more, and shows none', async () => {
+  test('whose reason was erased with the payment can no longer be approved, and shows no reason', async () => {
     const asked = await ask();
     const shown = { reason: null, details_erased: true };
     const { store, clock } = api;
@@ -215,7 +215,7 @@ describe('a correction above the limit', () => {
 });
 
 describe('the limit', () => {
-  test('applies to what is above it, and to all corrections of a payment together', async () => {
+  test('applies to amounts above it, and to all corrections of a payment together', async () => {
     const needsApproval = async (body: ReturnType<typeof added>) =>
       (await ask('dry', { ...body, dry_run: true })).body['needs_approval'];
     expect([await needsApproval(added(1000)), await needsApproval(added(1001))]).toEqual([false, true]);
@@ -241,7 +241,7 @@ describe('the limit', () => {
     [{ EUR: 5000 }, 202, 900],
     [{ EUR: 0, USD: 900 }, 201, undefined],
   ])(
-    '%j is that of the currency of the postings: one in 9.00 USD of a payment in EUR is answered %s',
+    '%j is the limit of the postings’ currency: a correction of 9.00 USD of a EUR payment is answered %s',
     async (aboveMinor, status, amount) => {
       const stray = { kind: 'foreign_charge', status: 'captured', chargeId: 'ch_9', currency: 'USD' } as const;
       await api.world.record(payment, { ...stray, amountMinor: 900 });
@@ -259,7 +259,7 @@ describe('the limit', () => {
     },
   );
 
-  test('of all corrections together counts each currency by itself', async () => {
+  test('of all corrections together counts each currency separately', async () => {
     const stray = { kind: 'foreign_charge', status: 'captured', chargeId: 'ch_9', currency: 'USD' } as const;
     await api.world.record(payment, { ...stray, amountMinor: 900 });
     const other = api.with({ approvals: { ...APPROVALS, aboveMinor: { EUR: 1000, USD: 1000 } } });
@@ -268,7 +268,7 @@ describe('the limit', () => {
     expect((await other.correct('c-3', added(1))).body).toMatchObject({ amount: 1001, currency: 'EUR' });
   });
 
-  test('applies to decisions, also to one that posts nothing, and the processor’s books are then looked at', async () => {
+  test('also applies to decisions, even without postings; the processor’s books are then checked', async () => {
     const reviewed = await ChangedPayment.of({ source: 'tok_async', amount: 1500 });
     await reviewed.inside.correct(reviewed.chargeId, { status: 'succeeded', amount_captured: 600 });
     await reviewed.learn();
@@ -298,9 +298,9 @@ describe('the limit', () => {
   });
 });
 
-test('a second verdict is refused by the row of the approval, even if the record of the first were lost', async () => {
+test('a second verdict is refused by the row of the approval, even if the record of the first verdict is lost', async () => {
   const approval = await api.store.readApproval(idOf(await ask()));
-  invariant(approval !== undefined, 'the request waits');
+  invariant(approval !== undefined, 'the approval does not exist');
   const outcomes = [];
   for (const owner of ['first', 'second']) {
     const atMs = api.clock.nowMs();

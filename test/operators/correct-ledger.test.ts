@@ -52,7 +52,7 @@ const run = (
     },
   );
 
-/** A store that calls `act`, at most `times` times, immediately before the write. */
+/** Returns a store that calls `act`, at most `times` times, immediately before the write. */
 function storeWithRival(act: () => Promise<unknown>, times = 1): ApprovingStore {
   const { store } = harness;
   let acted = 0;
@@ -74,7 +74,7 @@ function storeWithRival(act: () => Promise<unknown>, times = 1): ApprovingStore 
 
 const chain = async () => {
   const found = await readChain(harness.store, payment);
-  if (found === undefined) throw new Error('the payment is there');
+  if (found === undefined) throw new Error('the payment does not exist');
   return found;
 };
 const types = async () => (await chain()).transitions.map(({ type }) => type);
@@ -91,7 +91,7 @@ describe('one key', () => {
     expect(await types()).toEqual(['payment.created', 'payment.completed', 'ledger.corrected']);
   });
 
-  test('twice at once makes one correction, and both requests get the same answer', async () => {
+  test('used twice concurrently makes one correction, and both requests get the same answer', async () => {
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => run('a')));
 
     expect(outcomes.filter(({ kind }) => kind === 'first')).toHaveLength(1);
@@ -115,7 +115,7 @@ describe('one key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('whose rival writes between the two reads replays the rival’s correction, too', async () => {
+  test('whose rival writes between the two reads also replays the rival’s correction', async () => {
     const { store } = harness;
     let rival: Promise<CorrectLedgerOutcome> | undefined;
     const overtaken: ApprovingStore = {
@@ -134,7 +134,7 @@ describe('one key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('is not lost when the result of the write is unknown: a repeated request replays it', async () => {
+  test('is not lost when the result of the write is unknown: a repeated request replays the correction', async () => {
     const { store } = harness;
     const silent: ApprovingStore = {
       ...storeWithRival(async () => undefined),
@@ -156,7 +156,7 @@ describe('one key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('is refused after its term, and changes nothing; its key corrects no other payment', async () => {
+  test('is refused after its retention and changes nothing, not even for another payment', async () => {
     await run('a');
     harness.clock.advance(29 * DAY_MS);
     expect((await run('a')).kind).toBe('replay');
@@ -169,7 +169,7 @@ describe('one key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('is refused and never repeated when its record is gone', async () => {
+  test('is refused, and its correction is not repeated, if its record is lost', async () => {
     await run('a');
     harness.store.deleteRecord(storedOperationId('cor_a'));
     expect(await run('a')).toEqual({ kind: 'key_expired', paymentId: payment });
@@ -192,7 +192,7 @@ const recorded = () => {
 };
 
 describe('the activity log', () => {
-  test('has each correction once, with its payment and its operator, and none that was refused', async () => {
+  test('has each correction once, with its payment and its operator, and no refused correction', async () => {
     expect(await run('r', { change: { kind: 'reverse', sequence: 9 } })).toEqual({ kind: 'nothing_to_reverse' });
     const change = { kind: 'post' as const, legs: [] };
     await Promise.all([run('a', { change }), run('a', { change }), run('b', { change })]);
@@ -217,14 +217,14 @@ describe('the activity log', () => {
 });
 
 describe('two keys', () => {
-  test('that reverse the same set concurrently: one wins, the other gets its id', async () => {
+  test('that reverse the same set concurrently make one correction; the other request gets its id', async () => {
     const outcomes = await Promise.all([run('a'), run('b')]);
 
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['already_reversed', 'first']);
     expect(await types()).toHaveLength(3);
   });
 
-  test('that reverse the same set, one right before the write of the other: the second decides again', async () => {
+  test('that reverse the same set, one immediately before the write of the other, make the second decide again', async () => {
     const late = await run(
       'b',
       {},
@@ -256,7 +256,7 @@ describe('two keys', () => {
     expect(firstBrokenLink(systemDigest, transitions)).toBeUndefined();
   });
 
-  test('in endless contention: after eight rounds the caller must retry, and nothing is written', async () => {
+  test('in endless contention get a retryable error after eight rounds, and nothing is written', async () => {
     let rivals = 0;
     const change = { kind: 'post' as const, legs: [] };
     const crowded = storeWithRival(() => {
@@ -281,7 +281,7 @@ describe('a correction', () => {
 
   test.each([
     ['that does not exist', { payment: `pay_${'a'.repeat(32)}` }],
-    ['with an id of no such form', { payment: 'pay_1' }],
+    ['with a malformed id', { payment: 'pay_1' }],
   ])('of a payment %s is not found, and writes nothing', async (_whose, changes) => {
     expect(await run('a', changes)).toEqual({ kind: 'not_found' });
     expect(await types()).toHaveLength(2);

@@ -30,7 +30,7 @@ const requestOf = (correctionId: string, change: Change): CorrectionRequest => (
   change,
 });
 
-/** Created, then taken with a fee: transition 2 has four postings. */
+/** Returns the transitions of a payment that succeeded with a fee. Transition 2 has four postings. */
 function taken(): readonly Transition[] {
   const created = pendingTransition(paymentIdFor('correction'));
   return withFact([created], { kind: 'succeeded', chargeId: 'ch_1', feeMinor: 59 });
@@ -55,7 +55,7 @@ const decisionOn = (chain: readonly Transition[], id: string, change: Change): C
   decideCorrection(requestOf(id, change), chainOf(chain));
 
 describe('a correction', () => {
-  test('that reverses a set posts all of it with debits and credits exchanged', () => {
+  test('that reverses a set posts the complete set with debits and credits exchanged', () => {
     const chain = corrected(taken(), 'cor_1', reverse(2));
 
     expect(newestOf(chain)).toMatchObject({
@@ -116,7 +116,7 @@ describe('a correction', () => {
     expect(decisionOn(taken(), 'cor_1', reverse(sequence))).toEqual({ kind: 'nothing_to_reverse' });
   });
 
-  test('cannot reverse a set twice, and names the correction that did', () => {
+  test('cannot reverse a set twice, and names the correction that reversed it', () => {
     const once = corrected(taken(), 'cor_1', reverse(2));
 
     expect(decisionOn(once, 'cor_2', reverse(2))).toEqual({ kind: 'already_reversed', correctionId: 'cor_1' });
@@ -140,7 +140,7 @@ describe('a correction', () => {
     expect(decisionOn(taken(), 'cor_1', change)).toEqual({ kind: 'unbalanced', byMinor });
   });
 
-  test('that is in the chain is never made again, even for another request', () => {
+  test('that is in the chain is never made a second time, even for another request', () => {
     const once = corrected(taken(), 'cor_1', reverse(2));
 
     expect(decisionOn(once, 'cor_1', reverse(2))).toEqual({ kind: 'made_before' });
@@ -219,7 +219,7 @@ describe('for any facts and any corrections', () => {
     );
   });
 
-  test('no correction changes the payment, and no set is undone twice', () => {
+  test('no correction changes the payment, and no set is reversed twice', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
         let chain: readonly Transition[] = [pendingTransition(paymentIdFor('any'))];

@@ -18,7 +18,7 @@ let harness: World;
 const entropy = countingEntropy();
 const request = paymentRequest('decided', { source: 'tok_async' });
 
-/** A payment whose captured amount differs from the requested amount. */
+/** Creates a payment whose captured amount differs from the requested amount. */
 beforeEach(async () => {
   harness = new World();
   await harness.pay(request);
@@ -60,7 +60,7 @@ describe('an operator’s decision', () => {
     });
   });
 
-  test('is refused after its term, and when its record is gone: the chain holds it', async () => {
+  test('is not repeated after its retention or if its record is lost, because the chain contains it', async () => {
     await decide('a');
     const before = await harness.chain(request);
     harness.clock.advance(34 * 24 * 60 * 60 * 1000);
@@ -70,7 +70,7 @@ describe('an operator’s decision', () => {
     expect(await harness.chain(request)).toEqual(before);
   });
 
-  test('that it succeeded posts the captured amount, which it must name, and never the requested one', async () => {
+  test('that the payment succeeded posts the captured amount, which it must name, and never the requested amount', async () => {
     expect(await decide('a', { outcome: 'succeeded' })).toEqual({ kind: 'amount_unnamed' });
     expect(await decide('a', { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });
     const { newest } = await harness.chain(request);
@@ -79,7 +79,7 @@ describe('an operator’s decision', () => {
       { account: 'merchant_payable', direction: 'credit', amountMinor: 999 },
     ]);
     expect(newest.payment).toMatchObject({ status: 'succeeded', amountCapturedMinor: 999 });
-    // The processor's books say the same: there is nothing left to contradict.
+    // The processor's books agree, so there is no contradiction.
     expect(await harness.deliver(callback('evt_2', harness.chargeOf(request)))).toMatchObject({ contradictions: [] });
   });
 
@@ -96,13 +96,13 @@ describe('an operator’s decision', () => {
     }
   });
 
-  test('is limited to payments in review', async () => {
+  test('is refused unless the payment is in review', async () => {
     await decide('a');
     expect(await decide('b')).toEqual({ kind: 'not_in_review', status: 'failed' });
     expect(await decide('c', { payment: 'pay_nowhere' })).toEqual({ kind: 'not_found' });
   });
 
-  test('concurrent with another: one counts', async () => {
+  test('takes effect once if two are concurrent', async () => {
     const outcomes = await Promise.all([decide('a'), decide('b', { outcome: 'succeeded', takenMinor: 999 })]);
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['first', 'not_in_review']);
   });
@@ -117,7 +117,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
   const DAY = 86_400_000;
   const unanswered = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
 
-  /** A change at a processor that did not answer and has no look-up. */
+  /** Makes a change at a processor that does not answer and has no look-up. */
   async function undecided(kind: 'capture' | 'cancel' | 'refund'): Promise<OperationId> {
     const payment = paymentRequest(`blind-${kind}`, { capture: kind === 'refund' ? 'automatic' : 'manual' });
     await harness.pay(payment);
@@ -143,7 +143,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
     return chain?.newest;
   };
 
-  test('is requested by the resolver after the send window, and not before', async () => {
+  test('is accepted after the send window and a day, and not before', async () => {
     const operationId = await undecided('refund');
     const processor = { ...harness.processor, abilities: BLIND, change: unanswered };
     const resolve = () => resolveInquiries({ ...harness.tools, processor });
@@ -187,7 +187,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
     expect(await settle(operationId, 'failed', 'c')).toEqual({ kind: 'change_ended' });
   });
 
-  test('must name a change of that payment', async () => {
+  test('must name a change of its payment', async () => {
     const operationId = await undecided('refund');
     harness.clock.advance(DAY);
     expect(await decide('a', { change: operationId })).toEqual({ kind: 'change_not_found' });

@@ -9,7 +9,7 @@ const SAID = { reason: 'Seen on the bank statement of 3 March' };
 const TWO_HOURS_MS = 2 * 3_600_000;
 
 const refuse = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));
-/** A process that cannot read the books. */
+/** Returns the API of a process that cannot read the processor's books. */
 const away = ({ ledger }: ChangedPayment): Api =>
   ledger.with({ books: [{ ...ledger.processor, readCharge: refuse, chargesOfPayment: refuse }] });
 
@@ -20,7 +20,7 @@ function decide(api: Api, { id }: ChangedPayment, body: object, key = 'd'): Prom
 const typesOf = async ({ ledger, id }: ChangedPayment) =>
   dataOf(await ledger.get(`/v1/payments/${id}/transitions`)).map(({ type }) => type);
 
-/** The same refusal by the decision and by its dry run, and nothing is stored. */
+/** Expects the same refusal of the decision and of its dry run, and that nothing is stored. */
 async function isRefused(payment: ChangedPayment, body: object, refusal: object, api = payment.ledger): Promise<void> {
   const before = await typesOf(payment);
   for (const dry of [{ dry_run: true }, {}])
@@ -29,7 +29,7 @@ async function isRefused(payment: ChangedPayment, body: object, refusal: object,
 }
 
 describe('a decision that a payment succeeded', () => {
-  test('is refused with another amount than the processor captured; the same key then decides with that amount', async () => {
+  test('is refused if its amount differs from the captured amount; the same key then decides with the captured amount', async () => {
     const payment = await inReview();
     await isRefused(
       payment,
@@ -63,7 +63,7 @@ describe('a decision that a payment succeeded', () => {
     await isRefused(payment, asked, { code: 'charge_unknown_at_processor' });
   });
 
-  test('is made with another charge of the payment that the processor captured', async () => {
+  test('is accepted with another charge of the payment that the processor captured', async () => {
     const payment = await inReview();
     const named = { paymentId: payment.id, operationId: storedOperationId('by-hand') };
     const { chargeId } = await payment.inside.charge({ ...named, amountMinor: 1000 });
@@ -86,7 +86,7 @@ describe('a decision that a payment succeeded', () => {
 });
 
 describe('a decision that a payment failed', () => {
-  test('claims no charge and no amount, so it needs no books', async () => {
+  test('names no charge and no amount, and needs no books', async () => {
     const payment = await inReview();
     const named = await decide(payment.ledger, payment, { outcome: 'failed', charge_id: payment.chargeId });
     expect(named.body).toMatchObject({ status: 400, param: 'charge_id' });
@@ -101,7 +101,7 @@ const REFUND: Change = ['refunds', { amount: 400 }, 'automatic'];
 const CAPTURE: Change = ['capture', { amount: 400 }, 'manual'];
 const CANCEL: Change = ['cancel', {}, 'manual'];
 
-/** A change whose request was lost on its way to the processor, and which the resolver could not settle. */
+/** Makes a change whose request was lost on its way to the processor, and which the resolver could not settle. */
 async function undecided([step, body, capture]: Change) {
   const payment = await ChangedPayment.of({ capture });
   const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
@@ -114,7 +114,7 @@ async function undecided([step, body, capture]: Change) {
   return { payment, change };
 }
 
-/** What the processor, or another user of its account, has done since. */
+/** Possible changes at the processor since the request. */
 const AT_THE_PROCESSOR = {
   nothing: async () => undefined,
   refunded: ({ inside, chargeId }: ChangedPayment, change: string) => refundAs(inside, chargeId, change, 'succeeded'),
@@ -161,7 +161,7 @@ describe('a decision about a change', () => {
     [CANCEL, 'captured', 'failed', undefined],
     [CANCEL, 'voided', 'succeeded', undefined],
     [CANCEL, 'voided', 'failed', 0],
-  ])('%j, with the processor having %s, as %s', async (asked, did, outcome, shown) => {
+  ])('%j is compared with the processor’s state (%s) when decided as %s', async (asked, did, outcome, shown) => {
     const { payment, change } = await undecided(asked);
     await AT_THE_PROCESSOR[did](payment, change);
     const about = { change, outcome };
@@ -174,7 +174,7 @@ describe('a decision about a change', () => {
 
 describe('books that cannot be read', () => {
   test.each<readonly [string, (payment: ChangedPayment) => Api]>([
-    ['while the processor is away', away],
+    ['while the processor is unavailable', away],
     [
       'of a processor without a look-up',
       ({ ledger }) => {
@@ -184,7 +184,7 @@ describe('books that cannot be read', () => {
       },
     ],
     [
-      'because no request for them can be made',
+      'because no valid request can be sent',
       ({ ledger }) => {
         const readCharge = () => Promise.reject(new TerminalError('processor_request_invalid', 'nothing was sent'));
         return ledger.with({ books: [{ ...ledger.processor, readCharge }] });
@@ -193,7 +193,7 @@ describe('books that cannot be read', () => {
     ['of another account', ({ ledger }) => ledger.with({ books: [{ ...ledger.processor, account: 'other' }] })],
     ['of the other mode', ({ ledger }) => ledger.with({ books: [{ ...ledger.processor, mode: 'live' }] })],
   ])(
-    '%s refuse a decision unless it has an override, which the chain, the log and the timeline show',
+    '%s make a decision fail unless it has an override, which the chain, the log and the timeline show',
     async (_which, blind) => {
       const payment = await inReview();
       const desk = blind(payment);
@@ -210,13 +210,13 @@ describe('books that cannot be read', () => {
     },
   );
 
-  test('are the only ones that an override is for', async () => {
+  test('are required for an override', async () => {
     const payment = await inReview();
     const asked = { outcome: 'succeeded', amount: 600, override: true };
     await isRefused(payment, asked, { status: 409, code: 'override_not_allowed', param: 'override' });
   });
 
-  test('let a change be decided with an override, which the timeline shows once', async () => {
+  test('allow deciding a change with an override, which the timeline shows once', async () => {
     const { payment, change } = await undecided(REFUND);
     const asked = { outcome: 'failed', change };
     await isRefused(payment, asked, { code: 'processor_books_unreadable' }, away(payment));
@@ -238,7 +238,7 @@ describe('a decision above the limit', () => {
     return desk;
   }
 
-  test('is compared again when a second person approves it, and stays open if it is refused', async () => {
+  test('is compared again when a second person approves it, and stays open if the approval is refused', async () => {
     const payment = await inReview();
     const desk = apiOf(payment);
     const asked = await decide(desk, payment, { outcome: 'succeeded', amount: 600 });
@@ -250,7 +250,7 @@ describe('a decision above the limit', () => {
     expect((await approve()).body).toMatchObject({ status: 'approved' });
   });
 
-  test('waits with an override, too, and is refused when the books can be read again', async () => {
+  test('also waits with an override, and its approval is refused when the books are readable again', async () => {
     const payment = await inReview();
     const { processor } = payment.ledger;
     const blind = apiOf(payment, { books: [{ ...processor, readCharge: refuse }] });

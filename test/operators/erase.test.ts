@@ -97,23 +97,23 @@ function open() {
     );
   };
   const processed = new ProjectedEvents(views);
-  /** Publishes the outcomes of a payment, each with the details as they are now, and projects them. */
+  /** Publishes the outcomes of a payment with their current details, and projects them. */
   const publish = async (paymentId: PaymentId): Promise<readonly PaymentEvent[]> => {
     const chain = await readChain(store, paymentId);
-    invariant(chain !== undefined, 'a payment to publish exists');
+    invariant(chain !== undefined, 'the payment to publish does not exist');
     const outcomes = chain.transitions.filter(({ type }) => isOutcome(type));
     const events = outcomes.map((transition) => eventOf(systemDigest, transition, detailsOf(chain.first)));
     for (const event of events) await projectEvent({ views, runner: idempotentRunner }, event);
     return events;
   };
   const effects = new DynamoDbApprovals(client, TABLES, pacing, store);
-  /** Records what became known of a payment. */
+  /** Records facts about a payment. */
   const learn = async (paymentId: PaymentId, facts: readonly Fact[]): Promise<void> => {
     for (const fact of facts) {
       const chain = await readChain(store, paymentId);
-      invariant(chain !== undefined, 'a payment to learn of exists');
+      invariant(chain !== undefined, 'the payment does not exist');
       const decision = decide(fact, chain.state);
-      invariant(decision.kind === 'append', 'each fact must cause a transition');
+      invariant(decision.kind === 'append', 'the fact causes no transition');
       const occasion = { occurredAtMs: clock.nowMs(), cause: BY_OPERATOR };
       const transition = nextTransition(systemDigest, chain.newest, decision.draft, occasion);
       const operationId = storedOperationId(`evt_${transition.sequence}`);
@@ -144,7 +144,7 @@ function open() {
 describe('a payment', () => {
   const request = paymentRequest('p', notes);
 
-  test('is erased: its text is in no table, its chain is whole, and its amounts are there', async () => {
+  test('is erased: no table has its text, its chain is whole, and its amounts remain', async () => {
     const { store, processed, tools, erase, everything, publish } = world;
     const first = await createPayment(tools, { ...request, capture: 'manual' });
     await changePayment(tools, change(request, 'c', { kind: 'capture' }));
@@ -181,7 +181,7 @@ describe('a payment', () => {
     });
   });
 
-  test('has reasons that are erased with it, of refunds, corrections and annotations', async () => {
+  test('is erased together with the reasons of its refunds, corrections and annotations', async () => {
     const { store, tools, everything, client, effects } = world;
     const desk = { ...tools, effects, digest: systemDigest };
     await createPayment(tools, paymentRequest('p'));
@@ -213,7 +213,7 @@ describe('a payment', () => {
       expect(bodyOf(first ?? {})).toContain(TEXT);
       expect(bodyOf(again ?? {})).toBe(bodyOf(first ?? {}));
     }
-    // Of all tables, only the details rows have the text.
+    // Only the details rows have the text.
     const { Items = [] } = await client.send(new ScanCommand({ TableName: TABLES.registry }));
     const holders = Items.filter((item) => JSON.stringify(item).includes(TEXT)).map(({ pk }) => String(pk));
     expect(holders).toEqual(Array(3).fill(`DETAILS#${request.paymentId}`));
@@ -241,7 +241,7 @@ describe('a payment', () => {
       expect(JSON.parse(bodyOf(again))).toMatchObject({ reason: null, details_erased: true });
   });
 
-  test('leaves nothing that confirms a guess of its text, once the answers to its requests have expired', async () => {
+  test('leaves nothing that confirms a guess of its text after the answers to its requests have expired', async () => {
     const { tools, clock, database, everything } = world;
     await createPayment(tools, request);
     const reason = `Returned by ${TEXT}`;
@@ -249,7 +249,7 @@ describe('a payment', () => {
     await changePayment(tools, refund);
     await world.publish(request.paymentId);
     expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'erased' });
-    // The amount and the token are in the chain, so that only the text would have to be guessed.
+    // The chain has the amount and the token, so that an attacker would have to guess only the text.
     const guesses = [request.fingerprint, refund.fingerprint].map(({ sha256 }) => hex(sha256));
     const { Items: ledger } = await world.client.send(new ScanCommand({ TableName: TABLES.ledger }));
     const inLedger = JSON.stringify(ledger, (_key, each: unknown) => (each instanceof Uint8Array ? hex(each) : each));
@@ -259,7 +259,7 @@ describe('a payment', () => {
     for (const guess of guesses) expect(await everything()).not.toContain(guess);
   });
 
-  test('erased by two operators at once has one entry', async () => {
+  test('erased by two operators at once has one log entry', async () => {
     await createPayment(world.tools, request);
     await world.publish(request.paymentId);
     const both = await Promise.all([1, 2].map(() => erasePayment(world, request.paymentId)));
@@ -274,7 +274,7 @@ describe('a payment', () => {
     expect(await world.everything()).toContain(TEXT);
   });
 
-  test('is not erased before its success was published, which the receipt and the commission are made from', async () => {
+  test('is not erased before the publication of its success, on which the receipt and the commission depend', async () => {
     await createPayment(world.tools, request);
     expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'unpublished' });
     expect(await world.everything()).toContain(TEXT);
@@ -288,10 +288,10 @@ describe('a payment', () => {
     ['it is authorized', { capture: 'manual' }, [AUTHORIZED], { kind: 'unfinished', status: 'requires_capture' }],
     ['it is in review', {}, [{ ...PAID, capturedMinor: 999 }], { kind: 'unfinished', status: 'needs_review' }],
     ['it failed', {}, [DECLINED], { kind: 'erased' }],
-    ['it failed, and money came late', {}, [DECLINED, PAID], { kind: 'erased' }],
+    ['it failed, and money arrived late', {}, [DECLINED, PAID], { kind: 'erased' }],
     ['it succeeded, unpublished', {}, [PAID], { kind: 'unpublished' }],
     ['it was refunded, unpublished', {}, [PAID, REFUNDED], { kind: 'unpublished' }],
-  ])('erased while %s', async (_moment, changes, facts, outcome) => {
+  ])('returns the right outcome when erased while %s', async (_moment, changes, facts, outcome) => {
     await createPayment(world.tools, { ...request, source: 'tok_async', ...changes });
     await world.learn(request.paymentId, facts);
     expect(await erasePayment(world, request.paymentId)).toEqual(outcome);
@@ -304,79 +304,82 @@ describe('a payment', () => {
     expect(firstBrokenLink(systemDigest, chain?.transitions ?? [])).toBeUndefined();
   });
 
-  // What happens before and after the erasure, and what each consumer makes of the events of both times.
+  // Facts before and after the erasure, and the results of each consumer of all events.
   test.each<[string, readonly Fact[], readonly Fact[], { readonly receipts: number; readonly commission: unknown }]>([
     ['nothing', [], [], { receipts: 0, commission: ['released', 100] }],
     [
-      'a refund in part, then another',
+      'a partial refund, then another refund',
       [REFUNDED],
       [refunded('re_2', 300)],
       { receipts: 0, commission: ['released', 30] },
     ],
-    ['a whole refund afterwards', [], [refunded('re_2', 1000)], { receipts: 0, commission: ['canceled', 0] }],
+    ['nothing, then a full refund', [], [refunded('re_2', 1000)], { receipts: 0, commission: ['canceled', 0] }],
     [
-      'a refund that failed afterwards',
+      'a refund, then its failure',
       [REFUNDED],
       [refunded('re_1', 400, true)],
       { receipts: 0, commission: ['released', 100] },
     ],
     [
-      'a dispute that is lost afterwards',
+      'an open dispute, then its loss',
       [disputed('open')],
       [disputed('lost')],
       { receipts: 0, commission: ['canceled', 0] },
     ],
     [
-      'a stray charge afterwards',
+      'nothing, then a stray charge',
       [],
       [{ kind: 'succeeded', chargeId: 'ch_2' }],
       { receipts: 0, commission: ['released', 100] },
     ],
-  ])('erased between %s: consumers', async (_what, before, after, expected) => {
-    const { tools, records, clock, client, store } = world;
-    const metadata = { affiliate: 'aff_7', order: 'o1', receipt_email: 'ada.lovelace@example.com' };
-    await createPayment(tools, { ...request, metadata, source: 'tok_async' });
-    await world.learn(request.paymentId, [PAID, ...before]);
-    const old = await world.publish(request.paymentId);
-    expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'erased' });
-    await world.learn(request.paymentId, after);
-    // Also as republished after an outage.
-    const late = await world.publish(request.paymentId);
-    expect(JSON.stringify(late)).not.toMatch(/aff_7|ada\.lovelace/);
-    const mailer = new MemoryMailer();
-    const unsent = (payment: string, why: string) => invariant(false, `${payment} ${why}`);
-    const consumer = { ...tools, records, mailer, unsent, payments: store };
-    for (const detail of [...late, ...old]) {
-      const read = readEvent(nameOfEvent(detail.event), JSON.parse(JSON.stringify(detail)));
-      invariant(read.kind === 'event', 'an event of a payment is readable');
-      const event = read.event as PaymentEventOf;
-      await keepCommission(consumer, event);
-      if (event.event.type === 'payment.completed') await sendReceipt(consumer, event);
-    }
-    clock.advance(31 * 24 * 60 * 60_000);
-    const unreadable = (error: unknown): never => {
-      throw error;
-    };
-    const book = new DynamoDbCommissions({
-      client,
-      table: TABLES.registry,
-      pacing: { clock, entropy: tools.entropy },
-      unreadable,
-    });
-    await sweepJob(releaseCommissionsJob({ ...consumer, book }), { nowMs: clock.nowMs() });
-    const row = await book.readCommission({ ...request, affiliate: 'aff_7', orderId: 'o1' });
-    expect({ receipts: mailer.outbox.length, commission: [row?.status, row?.amountMinor] }).toEqual(expected);
-    expect(await world.everything()).not.toContain('ada.lovelace');
-  });
+  ])(
+    'keeps the effects of its consumers correct when erased in the middle of: %s',
+    async (_what, before, after, expected) => {
+      const { tools, records, clock, client, store } = world;
+      const metadata = { affiliate: 'aff_7', order: 'o1', receipt_email: 'ada.lovelace@example.com' };
+      await createPayment(tools, { ...request, metadata, source: 'tok_async' });
+      await world.learn(request.paymentId, [PAID, ...before]);
+      const old = await world.publish(request.paymentId);
+      expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'erased' });
+      await world.learn(request.paymentId, after);
+      // Events may also be published again after an outage.
+      const late = await world.publish(request.paymentId);
+      expect(JSON.stringify(late)).not.toMatch(/aff_7|ada\.lovelace/);
+      const mailer = new MemoryMailer();
+      const unsent = (payment: string, why: string) => invariant(false, `${payment} ${why}`);
+      const consumer = { ...tools, records, mailer, unsent, payments: store };
+      for (const detail of [...late, ...old]) {
+        const read = readEvent(nameOfEvent(detail.event), JSON.parse(JSON.stringify(detail)));
+        invariant(read.kind === 'event', 'the event is unreadable');
+        const event = read.event as PaymentEventOf;
+        await keepCommission(consumer, event);
+        if (event.event.type === 'payment.completed') await sendReceipt(consumer, event);
+      }
+      clock.advance(31 * 24 * 60 * 60_000);
+      const unreadable = (error: unknown): never => {
+        throw error;
+      };
+      const book = new DynamoDbCommissions({
+        client,
+        table: TABLES.registry,
+        pacing: { clock, entropy: tools.entropy },
+        unreadable,
+      });
+      await sweepJob(releaseCommissionsJob({ ...consumer, book }), { nowMs: clock.nowMs() });
+      const row = await book.readCommission({ ...request, affiliate: 'aff_7', orderId: 'o1' });
+      expect({ receipts: mailer.outbox.length, commission: [row?.status, row?.amountMinor] }).toEqual(expected);
+      expect(await world.everything()).not.toContain('ada.lovelace');
+    },
+  );
 
-  test('whose refund is under way is erased, and the refund ends once', async () => {
+  test('can be erased during a refund, which then ends once', async () => {
     const { tools, store } = world;
     await createPayment(tools, request);
     await world.publish(request.paymentId);
     const command = { kind: 'refund', amountMinor: 300, reason: `Returned by ${TEXT}` } as const;
     const refund = change(request, 'r', command);
-    const gone = { ...tools.processor, change: () => Promise.reject(new Error('the process is gone')) };
-    await expect(changePayment({ ...tools, processor: gone }, refund)).rejects.toThrow('the process is gone');
+    const gone = { ...tools.processor, change: () => Promise.reject(new Error('the process crashed')) };
+    await expect(changePayment({ ...tools, processor: gone }, refund)).rejects.toThrow('the process crashed');
     expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'erased' });
     expect(await world.everything()).not.toContain(TEXT);
     world.clock.advance(60_000);
@@ -397,7 +400,7 @@ describe('a payment', () => {
   });
 });
 
-test('an order is not erased before its answer is stored, which has its address', async () => {
+test('an order is not erased before its answer, which contains its address, is stored', async () => {
   const { orders, tools, erase, everything } = world;
   const request = orderRequest('unanswered', { email: 'ada.lovelace@example.com' });
   await createOrder(tools, request);
@@ -406,7 +409,7 @@ test('an order is not erased before its answer is stored, which has its address'
   expect(await everything()).toContain('ada.lovelace');
 });
 
-test('an order is erased once it is settled: its addresses are in no table, and its chain is whole', async () => {
+test('a settled order is erased: no table has its addresses, and its chain is whole', async () => {
   const { store, orders, tools, erase, everything } = world;
   const request = orderRequest('tea', { email: 'ada.lovelace@example.com', referrer: 'charles.babbage' });
   await createOrder(tools, request);

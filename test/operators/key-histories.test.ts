@@ -27,7 +27,7 @@ class History {
   readonly clock = new SimulatedClock();
   readonly database = emptyTables(this.clock);
   readonly answers: { readonly request: string; readonly body: Readonly<Record<string, unknown>> }[] = [];
-  /** Whether requests write the record with the key. */
+  /** Whether the record is written together with the key. */
   isRecorded = true;
   #tenant = '' as TenantId;
   #old = '';
@@ -42,7 +42,7 @@ class History {
     this.#old = await administration.createApiKey({ ...RIGHTS, tenantId: this.#tenant });
   }
 
-  /** One request of an operator, in a process of its own. @param key its idempotency key */
+  /** Sends a request of an operator in a separate process. @param key its idempotency key */
   request(process: string, kind: Kind, key: string): Promise<unknown> {
     return this.#during(process, async (client) => {
       const pacing = { clock: this.clock, entropy: countingEntropy(process) };
@@ -79,7 +79,7 @@ class History {
     const administration = this.#administration(this.database.client, 'look');
     const keys = await administration.listApiKeys(this.#tenant);
     const rows = this.database.items(TABLES.registry, RegistryRow.apiKey);
-    if (rows.length !== keys.length) found.push('a key is in no list');
+    if (rows.length !== keys.length) found.push('a key is missing in the list');
     const requests = new Set(this.answers.map(({ request }) => request));
     if (keys.length > 1 + Math.max(1, requests.size)) found.push('one request has made two keys');
     for (const request of requests) {
@@ -89,7 +89,7 @@ class History {
       if (shown.length > 1) found.push('a key was shown twice');
       for (const secret of shown)
         if (!keys.some(({ id }) => id === idOfApiKey(secret))) found.push('a key that was shown does not exist');
-      if (!keys.some(({ id }) => id === bodies[0]?.['id'])) found.push('an answer names no key');
+      if (!keys.some(({ id }) => id === bodies[0]?.['id'])) found.push('an answer names an unknown key');
     }
     const old = keys.find(({ id }) => id === idOfApiKey(this.#old));
     const others = keys.filter(({ id }) => id !== old?.id);
@@ -111,7 +111,7 @@ class History {
 
 type Rival = (history: History, kind: Kind) => Promise<unknown>;
 
-/** A request with a rival, its retry, and one without faults. */
+/** Runs a request with a rival, its retry, and a request without faults. */
 async function runHistory(
   kind: Kind,
   faults: readonly PlannedFault[],
@@ -158,7 +158,7 @@ test.each(Object.entries(RIVALS))('a key is replaced once, with %s before every 
   expect(histories).toBeGreaterThan(whole(100, { slice: 15 }));
 });
 
-test('the survey finds a key that is made apart from the record of its request', async () => {
+test('the survey detects a key that is written separately from the record of its request', async () => {
   const survey = await surveyFaults((faults) => runHistory('make', faults, { isRecorded: false }), { faults: 0 });
   expect(brokenPromises(survey)).toContain('one request has made two keys');
 });

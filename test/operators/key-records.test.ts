@@ -18,7 +18,7 @@ const inspect = (asked: Readonly<Record<string, string>>, by = OPERATOR_KEY) =>
 const DESK_TENANT = { tenant: 'ten_desk', mode: 'test' };
 
 describe('the record of a key', () => {
-  test('is found by key and path, with its owner, its calls, its answer as stored, and its expiry', async () => {
+  test('is found by key and path, with its owner, its calls, its stored answer, and its expiry', async () => {
     const reply = await api.pay('"order-7"', { source: 'tok_timeout_charged', description: 'For Ada Example' });
     const { body, status } = await inspect({ ...DESK_TENANT, path: '/v1/payments', key: 'order-7' });
     expect([status, body['operation'], body['payment'], body['state']]).toEqual([
@@ -34,7 +34,7 @@ describe('the record of a key', () => {
     expect(body['owner']).toMatch(/./);
     const kept = Date.parse(String(body['expires'])) - Date.parse(String(body['changed']));
     expect(kept).toBeGreaterThanOrEqual(7 * DAY_MS);
-    // The answer has the personal text, and the stored one has not.
+    // The sent answer has the personal text; the stored answer does not.
     expect(reply.text).toContain('Ada');
     expect(body['answer']).toMatchObject({ status: 201, body: expect.stringContaining('"status":"succeeded"') });
     expect(JSON.stringify(body)).not.toContain('Ada');
@@ -47,14 +47,14 @@ describe('the record of a key', () => {
     expect([status, body['payment']]).toEqual([200, reply.body['id']]);
   });
 
-  test('shows a viewer the status of the answer, and not its body', async () => {
+  test('shows a viewer only the status of the answer, not its body', async () => {
     api.registerOperator(VIEWER_KEY, { role: 'viewer', operator: 'Vera' });
     await api.pay('k');
     const { body } = await inspect({ ...DESK_TENANT, path: '/v1/payments', key: 'k' }, VIEWER_KEY);
     expect(body['answer']).toEqual({ status: 201, headers: null, body: null });
   });
 
-  test('tells an open claim, one whose lease has ended, and its takeover', async () => {
+  test('distinguishes an open claim, a claim whose lease has ended, and a takeover', async () => {
     const request = paymentRequest('k');
     await api.world.claimThenDie(request, true);
     const shown = async () => (await api.get(`/v1/admin/idempotency_keys/${request.paymentId}`)).body;
@@ -73,7 +73,7 @@ describe('the record of a key', () => {
     expect(done['owner']).not.toBe(open['owner']);
   });
 
-  test('is expired when its answer is not repeated any more, also when the row is gone', async () => {
+  test('is expired when its answer is no longer replayed, even if the row is deleted', async () => {
     await api.pay('k');
     api.clock.advance(8 * DAY_MS);
     const asked = { ...DESK_TENANT, path: '/v1/payments', key: 'k' };
@@ -84,7 +84,7 @@ describe('the record of a key', () => {
     expect((await inspect(asked)).body).toMatchObject({ state: 'expired', payment: body['payment'], owner: null });
   });
 
-  test('of a change, an order and an act of an operator is found, too', async () => {
+  test('is also found for a change, an order and an operator’s action', async () => {
     const payment = await api.paid('k');
     const refund = await api.change(`${payment}/refunds`, 'r', { amount: 100 });
     const order = await api.order('o');

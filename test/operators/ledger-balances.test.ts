@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 
 describe('the balances', () => {
-  test('show each account in its normal direction, by currency and then in the order of the chart', async () => {
+  test('show each account in its normal direction, by currency and then in the order of the chart of accounts', async () => {
     const euros = await harness.paid('k-1');
     await harness.paid('k-2', { amount: 300, currency: 'CHF' });
     const { inside } = harness.processor;
@@ -54,7 +54,7 @@ describe('the balances', () => {
     });
   });
 
-  test('below zero show that an account is on the other side than normal', async () => {
+  test('below zero show that an account is on the side opposite to its normal side', async () => {
     const payment = await harness.paid('k-1');
     await harness.correct('c-1', {
       payment,
@@ -73,7 +73,7 @@ describe('the balances', () => {
     ]);
   });
 
-  test('at a time are those of the entries before it', async () => {
+  test('at a time are the balances of the entries before it', async () => {
     const seconds = () => Math.floor(harness.clock.nowMs() / 1000);
     await harness.paid('k-1');
     harness.clock.advance(60_000);

@@ -53,7 +53,7 @@ describe('a correction over HTTP', () => {
     expect(balances.map(({ balance }) => balance)).toEqual([0, 0]);
   });
 
-  test('as a dry run shows postings and balances, writes nothing, and uses up no key', async () => {
+  test('as a dry run shows postings and balances, writes nothing, and uses no key', async () => {
     const key = { headers: { 'Idempotency-Key': '' } };
     for (const asked of [{}, key]) {
       const shown = await harness.correct('c-1', { payment, reverses: 2, dry_run: true }, asked);
@@ -107,7 +107,7 @@ describe('a correction over HTTP', () => {
     expect(corrections.map(({ counts }) => counts)).toEqual([['first'], ['replay']]);
   });
 
-  test('under a used key with another body is 422, and the first stays', async () => {
+  test('under a used key with another body is 422, and the first correction remains', async () => {
     await harness.correct('c-1', { payment, reverses: 2 });
     const other = await harness.correct('c-1', { payment, reverses: 2, reason: 'Another' });
 
@@ -116,7 +116,7 @@ describe('a correction over HTTP', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('leaves nothing that confirms a guess of its reason, and is 422 with another reason until that is erased', async () => {
+  test('stores nothing that confirms a guess of its reason; another reason is 422 until the reason is erased', async () => {
     const body = { payment, reverses: 2, reason: 'Asked for by Ada' };
     const { body: made } = await harness.correct('c-1', body);
     const { sha256 } = fingerprintOf(systemDigest, { body, query: {} });
@@ -145,7 +145,7 @@ describe('a correction over HTTP', () => {
     expect((await harness.correct('c-3', { payment, reverses: 3 })).status).toBe(201);
   });
 
-  test('under a key from years ago is refused with the id of its payment, and not made again; it is still found by its id', async () => {
+  test('under a key from years ago is refused with its payment’s id, not repeated, and still found by its id', async () => {
     const first = await harness.correct('c-1', { payment, reverses: 2 });
     harness.clock.advance(4_000 * 24 * 3_600_000);
     harness.store.database.deleteExpired(harness.clock.nowMs());
@@ -228,7 +228,7 @@ describe('a correction over HTTP', () => {
     expect((await harness.correct(key, { payment, reverses: 2 })).body).toMatchObject({ status: 400, code });
   });
 
-  test('is refused for what is not a JSON object in UTF-8, and for any query', async () => {
+  test('is refused for anything but a JSON object in UTF-8, and for any query', async () => {
     const headers = { 'Content-Type': 'text/plain' };
 
     expect((await harness.correct('c-1', {}, { headers })).status).toBe(415);
@@ -241,7 +241,7 @@ describe('a correction over HTTP', () => {
     });
   });
 
-  test('is not for tenants, and operators do not share idempotency keys', async () => {
+  test('is refused to tenants, and operators do not share idempotency keys', async () => {
     harness.registerKey(OTHER_KEY, {});
     expect((await harness.correct('c-1', { payment, reverses: 2 }, as(OTHER_KEY))).status).toBe(401);
     await harness.correct('c-1', { payment, reverses: 2 });
@@ -255,7 +255,7 @@ describe('a correction over HTTP', () => {
 });
 
 describe('the example of a correction in README.md', () => {
-  /** `curl` with a JSON body, as the section about the books writes it. */
+  /** Matches `curl` with a JSON body, in the form of the README section about the books. */
   const CURL = /^curl -X POST "\$API(\/v1\/admin\/corrections)" ((?:-H (?:"[^"]*"|'[^']*') ?)+)\\\n {2}-d '([^']+)'/gm;
 
   test('creates a difference, shows its reversal without a write, and reverses it', async () => {

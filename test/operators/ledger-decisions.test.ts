@@ -28,7 +28,7 @@ describe('an operator’s decision about a payment with a wrong captured amount'
   test.each([
     ['with a failure', { outcome: 'failed', amount: 600 }],
     ['about a change', { outcome: 'succeeded', amount: 600, change: `ref_${'a'.repeat(58)}` }],
-    ['of nothing', { outcome: 'succeeded', amount: 0 }],
+    ['of zero', { outcome: 'succeeded', amount: 0 }],
     ['beyond any payment', { outcome: 'succeeded', amount: 1_000_000_000_000 }],
     ['that is not a whole number', { outcome: 'succeeded', amount: 0.5 }],
   ])('is refused, naming the field, when it has an amount %s', async (_what, body) => {

@@ -5,7 +5,10 @@ interface StoredMessage extends Pick<MessageEntry, 'id' | 'about' | 'part' | 're
   readonly sentAtMs: number;
 }
 
-/** Queues of messages in memory, with their dead letters. A message that is put back is a new one, as in SQS. */
+/**
+ * Keeps queues of messages with their dead letters in memory. A message that is put back becomes a new message, as in
+ * SQS.
+ */
 export class MemoryMessages implements MessageQueues {
   readonly deployed: DeployedQueues = {
     'Archive-Parked': { url: 'batches', isKept: true },
@@ -15,7 +18,10 @@ export class MemoryMessages implements MessageQueues {
     'Webhooks-Tasks-DeadLetters': { url: 'letters', isKept: true, redriveTo: 'Webhooks-Tasks-Queue' },
     'Webhooks-Tasks-Queue': { url: 'tasks', isKept: false },
   };
-  /** Called with each message that is put back, after it was sent and before it is deleted. @throws to end the process */
+  /**
+   * Called with each message that is put back, after it is sent and before it is deleted. Simulates a crash by
+   * throwing.
+   */
   onSent: (id: string) => void = () => undefined;
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #messages = new Map<string, StoredMessage[]>();
@@ -32,7 +38,7 @@ export class MemoryMessages implements MessageQueues {
     return this.#of(queue).map(({ id }) => id);
   }
 
-  /** All messages of a queue could not be handled once more. */
+  /** Moves all messages of a queue to its dead letters, as after repeated failures. */
   failAll(queue: string, to: string): void {
     for (const { sentAtMs: _, ...message } of this.#of(queue).splice(0)) this.arrive(to, message);
   }

@@ -17,7 +17,7 @@ test('the tenants of the deployment are listed in pages', async () => {
   expect([first.body['has_more'], rest.body['has_more']]).toEqual([true, false]);
 });
 
-test('what waits in a queue is counted with the age of the oldest, and listed in pages with its payment', async () => {
+test('each queue is counted with the age of its oldest entry, and listed in pages with the payments', async () => {
   const api = new Api();
   const held: string[] = [];
   for (let count = 0; count < 9; count += 1) held.push(await api.paid(`k-${count}`, { capture: 'manual' }));
@@ -49,7 +49,7 @@ test('what waits in a queue is counted with the age of the oldest, and listed in
   expect((await api.get('/v1/admin/queues/none')).status).toBe(404);
 });
 
-test('claims whose owner died are listed with their payment once their lease ended, in pages', async () => {
+test('claims whose owner crashed are listed with their payment after their lease has ended, in pages', async () => {
   const api = new Api();
   for (let count = 0; count < 5; count += 1) await api.world.claimThenDie(paymentRequest(`k-${count}`), false);
   const shown = async (query = '') => dataOf(await api.get(`/v1/admin/queues/claims${query}`));
@@ -67,7 +67,7 @@ test('claims whose owner died are listed with their payment once their lease end
   expect((await api.get(`/v1/admin/queues/claims${tampered('claims 3 x')}`)).body).toMatchObject({
     param: 'starting_after',
   });
-  // DynamoDB refuses to start there.
+  // DynamoDB rejects this start key.
   expect(await shown(tampered('claims 31 999999999999999 OP#pay_a'))).toEqual([]);
 });
 
@@ -97,7 +97,7 @@ test('queues of messages are counted, and only messages that no function receive
   const parked = await api.get('/v1/admin/queues/Events-Parked?limit=2');
   expect(dataOf(parked)[0]).toMatchObject({ about: 'pay_1', reason: 'event_too_large', needs_operator: true });
   expect(parked.body['has_more']).toBe(true);
-  // A look would count as a try of the function.
+  // Reading the queue would count as an attempt of its function.
   expect((await api.get('/v1/admin/queues/Webhooks-Queue')).status).toBe(400);
   expect((await api.get('/v1/admin/queues/constructor')).status).toBe(404);
   expect((await api.get('/v1/admin/queues/Events-Parked?starting_after=que_a')).body).toMatchObject({

@@ -33,7 +33,7 @@ describe('payments are found', () => {
     expect(await idsOf({ ...today(), currency: 'EUR', amount_from: '2000', amount_to: '2000' })).toEqual([large]);
   });
 
-  test('by status, by reference and by e-mail address, of that tenant and mode alone', async () => {
+  test('by status, by reference and by e-mail address, only of the given tenant and mode', async () => {
     const metadata = { receipt_email: 'ada@example.com' };
     const paid = await api.paid('a', { reference: 'order-7', metadata });
     const declined = await api.pay('b', { source: 'tok_declined' });
@@ -77,7 +77,7 @@ describe('payments are found', () => {
 });
 
 describe('a viewer', () => {
-  test('sees no text of the merchant, and cannot ask for a person', async () => {
+  test('sees no text of the merchant, and cannot search for a person', async () => {
     await api.paid('a', { description: 'For Ada', metadata: { receipt_email: 'ada@example.com' } });
     const seen = await search({}, VIEWER);
     expect(dataOf(seen)).toMatchObject([{ description: null, metadata: {} }]);

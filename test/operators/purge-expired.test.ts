@@ -11,7 +11,7 @@ import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
 import { describeExpiredRecords, type PutRecord } from './expired-records-suite.ts';
 
-/** Rows that have only what their expiry depends on, two or three to a page. */
+/** Stores rows with only the fields that their expiry depends on, two or three to a page. */
 class Records extends DynamoDbExpiredRecords {
   readonly #database: MemoryDynamoDb;
 
@@ -70,7 +70,7 @@ const put = async (count: number, ageDays: number, prefix = 'OP#old#'): Promise<
 };
 
 describe('the nightly purge', () => {
-  test('deletes and counts the records that time to live has left for more than four days, in all segments', async () => {
+  test('deletes and counts the records in all segments that time to live has left for more than four days', async () => {
     await put(100, 4.1);
     await put(10, 3.9, 'OP#young#');
     await put(10, -20, 'OP#valid#');
@@ -83,7 +83,7 @@ describe('the nightly purge', () => {
     expect(reported).toEqual([[100, []]]);
   });
 
-  test('deletes each record once, also when a page is repeated', async () => {
+  test('deletes each record once, even if a page is repeated', async () => {
     await put(50, 5);
     const counted: boolean[] = [];
     const remove = records.remove.bind(records);
@@ -98,7 +98,7 @@ describe('the nightly purge', () => {
     expect(counted.filter((removed) => removed)).toHaveLength(50);
   });
 
-  test('starts with another segment each night, so that several nights cover a table too large for one', async () => {
+  test('starts with another segment each night, so that several nights cover a table too large for one night', async () => {
     const begun: number[] = [];
     const endless: PurgeTools['records'] = {
       walk: async ({ segment }) => {
@@ -126,7 +126,7 @@ describe('the nightly purge', () => {
     const remove = records.remove.bind(records);
     records.remove = async (record) => {
       calls += 1;
-      if (calls % 2 === 0) throw new Error('the store is away');
+      if (calls % 2 === 0) throw new Error('the store is unavailable');
       return remove(record);
     };
     expect(await finishJob(purgeExpired(failing), NIGHT)).toMatchObject({ done: 10, failed: 10 });

@@ -29,7 +29,7 @@ test('dead letters go back to their queue, once for one key, with one entry in t
   expect(await acts()).toMatchObject([{ about: [DEAD_LETTERS], details: { to: QUEUE, waiting: '3' } }]);
 });
 
-test('a request that is killed between two letters is completed by its repetition', async () => {
+test('a request that is killed between two dead letters is completed by its repetition', async () => {
   messages.onSent = (id) => {
     if (id === 'b') throw new Error('killed');
   };
@@ -37,12 +37,12 @@ test('a request that is killed between two letters is completed by its repetitio
   messages.onSent = () => undefined;
   expect((await api.write(PATH, 'k')).status).toBe(202);
   expect(messages.ids(DEAD_LETTERS)).toEqual([]);
-  // Whoever dies between the two writes leaves the letter in both queues. It takes effect once.
+  // A crash between the two writes leaves the dead letter in both queues. Its effect is still applied once.
   expect(messages.ids(QUEUE)).toEqual(['a', 'b', 'b', 'c']);
   expect(await acts()).toHaveLength(1);
 });
 
-test('a letter that fails again comes back, and a repetition of the request leaves it there', async () => {
+test('a dead letter that fails again returns, and a repetition of the request leaves it there', async () => {
   await api.write(PATH, 'k');
   api.clock.advance(1_000);
   messages.failAll(QUEUE, DEAD_LETTERS);
@@ -58,7 +58,7 @@ test('a letter that fails again comes back, and a repetition of the request leav
 test.each([
   ['parked records', 'Events-Parked', 'Events-Republisher'],
   ['calls to vendors', 'Vendors-DeadLetters', 'Parties-DelayedCalls-Queue'],
-])('%s go to the function that does their work again, once for one key', async (_what, from, to) => {
+])('%s go to the function that repeats their work, once for one key', async (_what, from, to) => {
   for (const id of ['d', 'e']) messages.arrive(from, { id });
   api.clock.advance(1_000);
   const path = `/v1/admin/queues/${from}/redrive`;
@@ -69,14 +69,14 @@ test.each([
   expect(await acts()).toMatchObject([{ about: [from], details: { to, waiting: '2' } }]);
 });
 
-test('each queue says whether it can be redriven, and why not', async () => {
+test('each queue shows whether it can be redriven, and why not', async () => {
   const rows = dataOf(await api.get('/v1/admin/queues'));
   expect(rows.filter((row) => (row['redrive_to'] === null) === (row['no_redrive_because'] === null))).toEqual([]);
   const targets = rows.filter((row) => row['redrive_to'] !== null).map(({ id }) => id);
   expect(targets).toEqual(['Events-Parked', 'Vendors-DeadLetters', DEAD_LETTERS]);
 });
 
-test('what cannot be put back is refused with the reason, and nothing is recorded', async () => {
+test('a queue that cannot be redriven is refused with the reason, and nothing is recorded', async () => {
   const redrive = (queue: string) => api.write(`/v1/admin/queues/${queue}/redrive`, 'k');
   const refused = { status: 400, body: { code: 'invalid_request', param: 'id' } };
   expect(await redrive('claims')).toMatchObject(refused);

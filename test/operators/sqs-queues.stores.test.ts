@@ -16,7 +16,7 @@ const { awsEndpoint: endpoint, region } = emulatedAws();
 const client = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 const ORDER = `ord_${'a'.repeat(32)}`;
 const PAYMENT = `pay_${'b'.repeat(32)}`;
-/** Longer than any act takes on a busy machine. Milliseconds. */
+/** Exceeds the duration of any step on a busy machine. Milliseconds. */
 const LONG_MS = 600_000;
 const urls: string[] = [];
 let url = '';
@@ -28,7 +28,7 @@ afterAll(async () => {
   for (const QueueUrl of urls) await client.send(new DeleteQueueCommand({ QueueUrl }));
 });
 
-test('messages that wait for an operator are shown with what they are about and why, and stay', async () => {
+test('messages that wait for an operator are shown with their subject and reason, and stay', async () => {
   const deadLetter = { vendor: 'postmark', operation: 'email.send', attempts: 3, reason: 'vendor_unavailable' };
   const payload = { to: 'ada@example.com', metadata: { order: ORDER } };
   await new SqsDeadLetterStore(client, url, url).put({ ...deadLetter, payload, mayBeApplied: true });
@@ -48,7 +48,7 @@ test('messages that wait for an operator are shown with what they are about and 
   );
   expect(found).toHaveLength(3);
   expect(found.every(({ sinceMs = 0 }) => Math.abs(Date.now() - sinceMs) < 600_000)).toBe(true);
-  // No content of a message is shown.
+  // The contents of messages are not shown.
   expect(JSON.stringify(found)).not.toContain('ada@example.com');
   expect(await queues.count('letters')).toBe(3);
 });
@@ -62,7 +62,7 @@ test('queues that do not answer are a retryable fault', async () => {
   await expect(queues.count('none')).rejects.toMatchObject({ name: 'RetryableError', code: 'queues_unavailable' });
 });
 
-test('parked records are given to the function that does their work again, and removed once it has them', async () => {
+test('parked records are given to the function that repeats their work, and then removed', async () => {
   const [from, stuck] = [await made(), await made()];
   const parked = (at: string, redriver: string) => ({ url: at, isKept: true, redriveTo: 'Republisher', redriver });
   const deployed = { parked: parked(from, 'republisher-1'), stuck: parked(stuck, 'away') };
@@ -80,7 +80,7 @@ test('parked records are given to the function that does their work again, and r
   expect(await Promise.all(['stuck', 'parked'].map((queue) => queues.count(queue)))).toEqual([1, 0]);
 });
 
-test('dead letters are put back as they are, once for one act, and newer ones stay', async () => {
+test('dead letters are put back unchanged, once for one request, and newer ones stay', async () => {
   const to = await made();
   const from = await made();
   const deployed = { letters: { url: from, isKept: true, redriveTo: 'tasks' }, tasks: { url: to, isKept: false } };
@@ -96,12 +96,12 @@ test('dead letters are put back as they are, once for one act, and newer ones st
     );
   const bodies = Array.from({ length: 25 }, (_, index) => `letter ${index}`);
   for (const body of bodies) await send(body);
-  // The local AWS has the clock of this machine.
+  // The local AWS uses the clock of this machine.
   const beforeMs = Date.now() + 1;
   await until(async () => Date.now() > beforeMs || undefined);
   await send('newer');
   expect((await queues.peek('letters', 20)).length).toBeGreaterThan(10);
-  // Who has just looked at them does not hide them. Two persons at once: each message is received by one of them.
+  // Reading messages does not hide them. Of two concurrent readers, one receives each message.
   const stopAtMs = Date.now() + LONG_MS;
   const moved = await Promise.all([1, 2].map(() => queues.putBack('letters', { beforeMs, stopAtMs })));
   expect((moved[0] ?? 0) + (moved[1] ?? 0)).toBe(bodies.length);

@@ -23,7 +23,7 @@ const kinds = (entries: readonly Record<string, unknown>[]) =>
   entries.map(({ kind, type = '', result = '' }) => `${String(kind)} ${String(type)}${String(result)}`.trim());
 
 describe('the timeline of a payment', () => {
-  test('tells of a process that was killed after its charge: who took over, what the look-up heard, and one send in all', async () => {
+  test('of a process that was killed after its charge shows the takeover, the result of the look-up, and a single send', async () => {
     const request = paymentRequest('k');
     await api.world.claimThenDie(request, true);
     const before = await timelineOf(request.paymentId);
@@ -53,7 +53,7 @@ describe('the timeline of a payment', () => {
     expect(times).toEqual(times.toSorted());
   });
 
-  test('tells that an owner gave its claim back, which has no lease', async () => {
+  test('shows that an owner released its claim, which has no lease', async () => {
     const request = paymentRequest('k');
     await api.world.claimThenDie(request, false);
     const operation = chargeOperation(request.paymentId);
@@ -64,7 +64,7 @@ describe('the timeline of a payment', () => {
     expect((await api.get(`/v1/admin/idempotency_keys/${operation}`)).body).toMatchObject({ lease_until: null });
   });
 
-  test('tells of an unheard send, the look-up after it, and a refund under its own claim', async () => {
+  test('shows a send without an answer, the look-up after it, and a refund under its own claim', async () => {
     const payment = await api.paid('k', { source: 'tok_timeout_charged' });
     await api.change(`${payment}/refunds`, 'r', { amount: 100, reason: 'Returned' });
     const entries = await timelineOf(payment);
@@ -82,7 +82,7 @@ describe('the timeline of a payment', () => {
     });
   });
 
-  test('tells of attempts to deliver a webhook', async () => {
+  test('shows attempts to deliver a webhook', async () => {
     const payment = await api.paid('k');
     const { id } = (await api.create('e')).body;
     const [event = {}] = dataOf(await api.get('/v1/events?limit=100'));
@@ -101,7 +101,7 @@ describe('the timeline of a payment', () => {
     ]);
   });
 
-  test('tells of an erasure, and of acts in the chain once', async () => {
+  test('shows an erasure, and each action in the chain once', async () => {
     const payment = await api.paid('k', { description: 'For Ada' });
     await api.annotate(payment, 'a');
     const actor = { by: 'command', operator: 'ada' } as const;
@@ -115,7 +115,7 @@ describe('the timeline of a payment', () => {
     expect(kinds(entries).filter((kind) => kind.startsWith('transition payment.annotated'))).toHaveLength(1);
   });
 
-  test('comes in pages of transitions, each with all that belongs to them', async () => {
+  test('has pages of transitions, each with everything that belongs to them', async () => {
     const payment = await api.paid('k');
     for (let count = 0; count < 4; count += 1) await api.annotate(payment, `a-${count}`);
     const pages: Record<string, unknown>[][] = [];
