@@ -156,7 +156,7 @@ describe('one key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('is refused after its retention and changes nothing, not even for another payment', async () => {
+  test('is refused after its retention and changes nothing, also for another payment', async () => {
     await run('a');
     harness.clock.advance(29 * DAY_MS);
     expect((await run('a')).kind).toBe('replay');

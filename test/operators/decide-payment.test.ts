@@ -60,7 +60,7 @@ describe('an operator’s decision', () => {
     });
   });
 
-  test('is not repeated after its retention or if its record is lost, because the chain contains it', async () => {
+  test('is refused after its retention, and if its record is lost, because the chain contains it', async () => {
     await decide('a');
     const before = await harness.chain(request);
     harness.clock.advance(34 * 24 * 60 * 60 * 1000);
@@ -70,7 +70,7 @@ describe('an operator’s decision', () => {
     expect(await harness.chain(request)).toEqual(before);
   });
 
-  test('that the payment succeeded posts the captured amount, which it must name, and never the requested amount', async () => {
+  test('that the payment succeeded must name the captured amount, and posts it instead of the requested one', async () => {
     expect(await decide('a', { outcome: 'succeeded' })).toEqual({ kind: 'amount_unnamed' });
     expect(await decide('a', { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });
     const { newest } = await harness.chain(request);
@@ -143,7 +143,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
     return chain?.newest;
   };
 
-  test('is accepted after the send window and a day, and not before', async () => {
+  test('is requested by the resolver after the send window, and accepted a day later', async () => {
     const operationId = await undecided('refund');
     const processor = { ...harness.processor, abilities: BLIND, change: unanswered };
     const resolve = () => resolveInquiries({ ...harness.tools, processor });

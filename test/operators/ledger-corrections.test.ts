@@ -53,7 +53,7 @@ describe('a correction over HTTP', () => {
     expect(balances.map(({ balance }) => balance)).toEqual([0, 0]);
   });
 
-  test('as a dry run shows postings and balances, writes nothing, and uses no key', async () => {
+  test('as a dry run shows postings and balances, writes nothing, and uses up no key', async () => {
     const key = { headers: { 'Idempotency-Key': '' } };
     for (const asked of [{}, key]) {
       const shown = await harness.correct('c-1', { payment, reverses: 2, dry_run: true }, asked);

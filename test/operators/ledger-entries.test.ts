@@ -111,7 +111,7 @@ describe('the entries of the Ledger', () => {
     expect(reply.body).toMatchObject({ code, param });
   });
 
-  test('in a currency that is rare in a large book are refused, and the answer names the parameters that narrow the search', async () => {
+  test('in a currency that is rare in a large book are refused with the parameters that narrow the search', async () => {
     const entries = () => Promise.reject(new TerminalError('currency_too_rare', 'none within the first rows'));
     const ledger = { entries, balances: () => Promise.resolve([]) };
 

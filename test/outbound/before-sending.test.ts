@@ -15,9 +15,9 @@ import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const refusal = () => new Error('Unsupported type passed: x.');
-/** As the SDK throws it from an attempt. */
+/** Returns the SDK's error of a lost attempt. */
 const lost = () => Object.assign(new Error('socket hang up'), { $metadata: { attempts: 1 } });
-/** A client whose calls all fail. */
+/** Returns a client whose calls all fail. */
 const failing = (thrown: Error) => ({ send: async () => Promise.reject(thrown) });
 
 const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
@@ -46,30 +46,30 @@ describe.each<[string, (thrown: Error) => Promise<unknown>, string]>([
     'dead_letter_invalid',
   ],
 ])('%s', (_what, call, code) => {
-  test('is terminal when it failed before the first attempt', async () => {
+  test('is terminal if it failed before the first attempt', async () => {
     const error = await call(refusal()).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(TerminalError);
     expect(error).toMatchObject({ code });
   });
 
-  test('may succeed later when an attempt was lost', async () => {
+  test('may have succeeded or may be retried if an attempt was lost', async () => {
     const error = await call(lost()).catch((thrown: unknown) => thrown);
     expect(error instanceof RetryableError || error instanceof AmbiguousError).toBe(true);
   });
 });
 
-test('a write whose first attempt was lost stays unknown when the next one could not be sent', async () => {
+test('a write whose first attempt was lost stays unknown if the next attempt could not be sent', async () => {
   const errors = [lost(), refusal()];
   const write = writeConditionally(pacing, async () => Promise.reject(errors.shift()));
   await expect(write).rejects.toMatchObject({ name: 'AmbiguousError', code: 'store_ambiguous' });
 });
 
-describe('a request that is no HTTP request', () => {
+describe('a request that is not valid HTTP', () => {
   const headers = { 'x-note': 'two\nlines' };
 
   test.each([
     ['with such a header', { url: 'http://127.0.0.1:9/', headers }],
-    ['with such an address', { url: 'http://', headers: {} }],
+    ['with an invalid URL', { url: 'http://', headers: {} }],
   ])('%s is terminal at a processor or a vendor', async (_how, { url, ...request }) => {
     const call = callOnce({ method: 'POST', url, timeoutMs: 1_000, party: 'shop', ...request });
     await expect(call).rejects.toMatchObject({ name: 'TerminalError', code: 'shop_request_invalid' });
@@ -100,7 +100,7 @@ describe('a request that is no HTTP request', () => {
     await expect(read).rejects.toMatchObject({ code: 'processor_timeout' });
   });
 
-  test('waits for a key of Stripe that a header can have', async () => {
+  test('waits while the Stripe key is not valid in a header', async () => {
     const apiKey = async () => 'sk_test_x\u200b';
     const callStripe = createStripeApi({ apiKey, mode: 'test', account: 'acct_1', clock: pacing.clock });
     const charge = callStripe(async (stripe) => stripe.charges.retrieve('ch_1'), z.unknown());

@@ -40,7 +40,7 @@ describe('the circuit breaker of a vendor', () => {
       await guard.write(() => Promise.reject(error())).catch(() => undefined);
     }
   };
-  /** A call that ends when the test says so. */
+  /** Starts a call that ends when the test lets it end. */
   const inFlight = (effect: 'read' | 'write') => {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     return { ended: guard[effect](() => promise).catch((error: unknown) => error), resolve, reject };
@@ -53,7 +53,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([guard.isClosed(), opened]).toEqual([false, 1]);
   });
 
-  test('counts from the last success, and counts no error that says nothing about availability', async () => {
+  test('counts from the last success, and does not count errors unrelated to availability', async () => {
     await fail(4);
     await guard.write(answer);
     await fail(4);
@@ -63,7 +63,7 @@ describe('the circuit breaker of a vendor', () => {
     expect(guard.isClosed()).toBe(false);
   });
 
-  test('refuses every call for ten seconds of its clock, then sends one probe each ten seconds', async () => {
+  test('refuses every call for ten seconds, then sends one probe every ten seconds', async () => {
     await fail(5);
     probe = () => Promise.reject(new Error('still down'));
     for (let second = 0; second < 60; second += 1) {
@@ -84,7 +84,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([guard.isClosed(), probes]).toEqual([true, 0]);
   });
 
-  test('neither closes for a call that was in flight when it opened, nor prolongs the pause or counts it again', async () => {
+  test('ignores the result of a call that was in flight when it opened: it neither closes nor prolongs the pause', async () => {
     const [good, bad] = [inFlight('write'), inFlight('write')];
     await fail(5);
     clock.advance(9_000);
@@ -98,7 +98,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([guard.isClosed(), probes]).toEqual([true, 1]);
   });
 
-  test('of concurrent writes, sends none before the one probe has succeeded', async () => {
+  test('of concurrent writes, sends none before the single probe has succeeded', async () => {
     await fail(5);
     clock.advance(10_000);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -116,7 +116,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([sent, probes]).toEqual([20, 1]);
   });
 
-  test('of concurrent reads, the first one is the probe: the others are sent after its success', async () => {
+  test('of concurrent reads, uses the first as the probe, and sends the others after its success', async () => {
     await fail(5);
     clock.advance(10_000);
     const first = inFlight('read');
@@ -135,7 +135,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([sent, probes]).toEqual([3, 0]);
   });
 
-  test('of concurrent reads, refuses the others when the first one fails: the next probe waits for the pause', async () => {
+  test('of concurrent reads, refuses the others when the first fails; the next probe follows after the pause', async () => {
     await fail(5);
     clock.advance(10_000);
     const first = inFlight('read');
@@ -148,14 +148,14 @@ describe('the circuit breaker of a vendor', () => {
     expect([guard.isClosed(), probes, opened]).toEqual([false, 0, 2]);
   });
 
-  test('closes when a read as the probe is refused: the vendor has answered', async () => {
+  test('closes when the probe is a read that the vendor refuses, because the vendor has answered', async () => {
     await fail(5);
     clock.advance(10_000);
     await expect(guard.read(() => Promise.reject(refusal()))).rejects.toMatchObject({ code: 'acme_rate_limited' });
     expect(guard.isClosed()).toBe(true);
   });
 
-  test('needs five failures again after it has closed', async () => {
+  test('needs five new failures after it has closed', async () => {
     await fail(5);
     clock.advance(10_000);
     await guard.ready();
@@ -166,7 +166,7 @@ describe('the circuit breaker of a vendor', () => {
   });
 
   test.each(Array.from({ length: 12 }, (_, later) => later))(
-    'sends no write when other calls open it %i microtasks after the probe',
+    'sends no write if other calls open it %i microtasks after the probe',
     async (later) => {
       const others = Array.from({ length: 5 }, () => inFlight('write'));
       await fail(5);

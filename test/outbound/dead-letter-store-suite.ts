@@ -7,7 +7,7 @@ export interface DeadLetterStoreUnderTest {
   readonly putUnreadable: () => Promise<void>;
 }
 
-/** The contract of every store of dead letters. `make` returns an empty one. */
+/** Tests the contract of every store of dead letters. `make` returns an empty store. */
 export function describeDeadLetterStore(name: string, make: () => Promise<DeadLetterStoreUnderTest>): void {
   let box: DeadLetterStore;
   let putUnreadable: () => Promise<void>;
@@ -23,7 +23,7 @@ export function describeDeadLetterStore(name: string, make: () => Promise<DeadLe
     reason: 'postmark_account',
     mayBeApplied: false,
   });
-  /** Takes all letters; one `take` need not return all of them. */
+  /** Takes all dead letters in several calls, because one `take` may return only some of them. */
   const takeAll = async (): Promise<readonly TakenDeadLetter[]> => {
     const all: TakenDeadLetter[] = [];
     for (let page = 1; page <= 30; page += 1) {
@@ -31,11 +31,11 @@ export function describeDeadLetterStore(name: string, make: () => Promise<DeadLe
       if (taken.length === 0) return all;
       all.push(...taken);
     }
-    throw new Error('the box does not become empty');
+    throw new Error('the store does not become empty');
   };
 
   describe(`the ${name} store of dead letters`, () => {
-    test('gives a stored letter to one receiver', async () => {
+    test('gives a stored dead letter to one receiver', async () => {
       await box.put(deadLetterTo('ada@example.com'));
       const [first, second] = await Promise.all([takeAll(), takeAll()]);
       const taken = [...first, ...second];
@@ -51,7 +51,7 @@ export function describeDeadLetterStore(name: string, make: () => Promise<DeadLe
       expect(await box.take(10)).toEqual([]);
     });
 
-    test('gives a letter that was put back to the next receiver immediately, under the same id', async () => {
+    test('gives a returned dead letter to the next receiver immediately, under the same id', async () => {
       await box.put(deadLetterTo('ada@example.com'));
       const [taken] = await takeAll();
       if (taken === undefined) throw new Error('nothing was taken');
@@ -60,18 +60,18 @@ export function describeDeadLetterStore(name: string, make: () => Promise<DeadLe
       expect(again).toMatchObject({ id: taken.id, deadLetter: taken.deadLetter, keptSinceMs: taken.keptSinceMs });
     });
 
-    test('removes a letter, and ignores a second removal', async () => {
+    test('removes a dead letter, and ignores a second removal', async () => {
       await box.put(deadLetterTo('ada@example.com'));
       await box.put(deadLetterTo('bob@example.com'));
       const [one, other] = await takeAll();
-      if (one === undefined || other === undefined) throw new Error('two must be taken');
+      if (one === undefined || other === undefined) throw new Error('fewer than two dead letters were taken');
       await box.remove(one);
       await box.remove(one);
       await box.putBack(other);
       expect((await takeAll()).map(({ id }) => id)).toEqual([other.id]);
     });
 
-    test('stores a letter as often as it is put', async () => {
+    test('stores a dead letter as often as it is put', async () => {
       await box.put(deadLetterTo('ada@example.com'));
       await box.put(deadLetterTo('ada@example.com'));
       expect(await takeAll()).toHaveLength(2);

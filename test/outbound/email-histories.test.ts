@@ -10,7 +10,7 @@ function world(): EmailWorld {
   return { clock, key: 'letter', claimsFor: (actor) => claimsOf(actor, claims) };
 }
 
-describe('a letter to a vendor that does not recognize repeated requests is sent once', () => {
+describe('an e-mail to a vendor that does not recognize repeated requests is sent once', () => {
   test('with every single fault, alone and with a rival at any call, immediately or after the lease', async () => {
     const { histories, findings } = await surveyFaults(emailStory(world, claimThenSend), { faults: 1, races: RACES });
     expect(findings.slice(0, 3)).toEqual([]);
@@ -23,7 +23,7 @@ describe('a letter to a vendor that does not recognize repeated requests is sent
     expect(histories).toBeGreaterThan(250);
   });
 
-  test('a process that looks up and then sends without a claim is detected', async () => {
+  test('the histories detect a process that looks up and then sends without a claim', async () => {
     const alone = await surveyFaults(emailStory(world, lookUpThenSend), { faults: 1, races: [{}] });
     const other = await surveyFaults(emailStory(world, lookUpThenSend), { faults: 0, races: RACES.slice(1) });
     expect([alone.findings.length > 0, other.findings.length > 0]).toEqual([true, true]);

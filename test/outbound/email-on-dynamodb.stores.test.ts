@@ -14,7 +14,7 @@ beforeAll(async () => {
   ({ registry: table } = await createTables('letters'));
 });
 
-/** A fault can occur at every call of the SDK. */
+/** Creates a simulation in which every SDK call can fail. */
 function world(): EmailWorld {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   const { requestHandler } = dynamoDbClient().config;
@@ -31,8 +31,8 @@ function world(): EmailWorld {
   };
 }
 
-describe('a letter is sent once, with its claim on the DynamoDB API', () => {
-  // Rivals and pairs of faults run on the memory store, which passes the same suite. Here they would take minutes.
+describe('an e-mail is sent once, with its claim on the DynamoDB API', () => {
+  // Rivals and pairs of faults would take minutes here. They run on the memory store, which passes the same suite.
   test('with every single fault', async () => {
     const found = await surveyFaults(emailStory(world, claimThenSend), { faults: 1, races: [{}] });
     expect(found.findings.slice(0, 3)).toEqual([]);

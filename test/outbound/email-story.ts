@@ -6,13 +6,15 @@ import { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { PORT_ERRORS, portWithFaults } from '../support/faulty-ports.ts';
 import type { SimulatedClock } from '../support/simulated-clock.ts';
 
-/** Milliseconds for which a sent letter is missing in the vendor's search, and the assumed maximum. */
+/** Time for which a sent e-mail is missing in the vendor's search, and its assumed maximum. Milliseconds. */
 const LAG_MS = 20_000;
 const MAX_LAG_MS = 30_000;
 const PATIENCE_MS = 20_000;
-/** Milliseconds until a claim may be taken over: the deadline and the clock margin. */
+/** Time until a claim may be taken over: the deadline plus the clock margin. Milliseconds. */
 const LEASE_MS = 25_000;
-/** Deliveries a minute apart. Enough for each lost send to be followed by deliveries after the clock skew of ten minutes. */
+/**
+ * Number of deliveries, a minute apart. Enough for deliveries after each lost send and the ten minutes of clock skew.
+ */
 const MAX_DELIVERIES = 40;
 
 const MAX_CALLS = 7;
@@ -20,14 +22,14 @@ const MAX_CALLS = 7;
 export interface EmailWorld {
   readonly clock: SimulatedClock;
   readonly key: string;
-  /** The claims as one process sees them. */
+  /** Returns the claims as one process sees them. */
   readonly claimsFor: (actor: Actor) => SendingClaims;
 }
 
 /** The code that sends: `sendOnce`, or a mutant. */
 export type Sender = (world: EmailWorld, vendor: ForgetfulVendor, actor: Actor) => Promise<SendOutcome>;
 
-/** A vendor that applies every request, and shows it in its search after the lag. */
+/** A vendor that applies every request, and shows it in its search only after the lag. */
 class ForgetfulVendor {
   readonly sent: number[] = [];
   readonly #clock: SimulatedClock;
@@ -58,7 +60,7 @@ export function policyOf(clock: SimulatedClock) {
     clock,
     entropy: { fraction: () => 1 },
     observer: { count: () => {} },
-    deadLetters: { put: async () => Promise.reject(new Error('no call is dead-lettered here')) },
+    deadLetters: { put: async () => Promise.reject(new Error('a call was dead-lettered')) },
     timeoutMs: 5_000,
     probe: async () => {},
   });
@@ -78,7 +80,7 @@ export const claimThenSend: Sender = ({ clock, key, claimsFor }, vendor, actor) 
     },
   );
 
-/** The naive version: looks up whether the letter was sent, then sends it. */
+/** The faulty version: looks up whether the e-mail was sent, then sends it without a claim. */
 export const lookUpThenSend: Sender = async ({ clock }, vendor, actor) => {
   const policy = policyOf(clock);
   const deadlineMs = clock.nowMs() + PATIENCE_MS;
@@ -87,17 +89,20 @@ export const lookUpThenSend: Sender = async ({ clock }, vendor, actor) => {
   return policy.call({ operation: 'send', deadlineMs, idempotent: 'by_key', send: () => vendor.send(actor) });
 };
 
-/** A rival delivers the letter right before a call, while the first process is paused. */
+/** A rival that delivers the e-mail immediately before a call, while the first process is paused. */
 interface Race {
   readonly rivalAt?: number;
-  /** The length of the pause. Milliseconds. */
+  /** Length of the pause. Milliseconds. */
   readonly heldMs?: number;
 }
 
-/** No rival, and one before every call that a delivery with one fault and its redelivery make, at once and after the lease. */
+/**
+ * No rival, and a rival before every call of a delivery with one fault and of its redelivery, immediately and after the
+ * lease.
+ */
 export const RACES: readonly Race[] = [{}, ...beforeEachCall(MAX_CALLS, [{ heldMs: 0 }, { heldMs: LEASE_MS }])];
 
-/** Delivers one letter repeatedly, to a new process after each crash, until one reports it as sent. */
+/** Delivers one e-mail repeatedly, to a new process after each crash, until a process reports it as sent. */
 export function emailStory(makeWorld: () => EmailWorld, sender: Sender): Story<Race> {
   return async (faults, { rivalAt, heldMs = 0 }) => {
     const world = makeWorld();
@@ -123,7 +128,7 @@ export function emailStory(makeWorld: () => EmailWorld, sender: Sender): Story<R
   };
 }
 
-/** The claims as one process sees them, with faults per method. */
+/** Returns the claims as one process sees them, with faults per method. */
 export function claimsOf(actor: Actor, claims: SendingClaims): SendingClaims {
   return portWithFaults(actor, claims, 'begin', 'sendAgain', 'sent', 'release');
 }

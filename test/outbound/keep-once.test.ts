@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { type DeadLetter, type DeadLetters, storeOnce } from '../../lambdas/outbound/use/dead-letters.ts';
 
-describe('a process that gives up one call repeatedly', () => {
+describe('a process that gives up on one call repeatedly', () => {
   let put: string[];
   let isAway: boolean;
   let deadLetters: DeadLetters;
@@ -26,12 +26,12 @@ describe('a process that gives up one call repeatedly', () => {
     mayBeApplied: false,
   });
 
-  test('stores one letter for it, and one for every other call', async () => {
+  test('stores one dead letter for it, and one for every other call', async () => {
     for (const key of ['k-1', 'k-2', 'k-1', 'k-1']) await deadLetters.put(deadLetter(key));
     expect(put).toEqual(['k-1', 'k-2']);
   });
 
-  test('stores the letter after the queue was unavailable', async () => {
+  test('stores the dead letter after the queue was unavailable', async () => {
     isAway = true;
     await expect(deadLetters.put(deadLetter('k-1'))).rejects.toThrow('away');
     isAway = false;
@@ -39,7 +39,7 @@ describe('a process that gives up one call repeatedly', () => {
     expect(put).toEqual(['k-1']);
   });
 
-  test('remembers only the last thousand letters', async () => {
+  test('remembers only the last thousand dead letters', async () => {
     for (let made = 0; made <= 1_000; made += 1) await deadLetters.put(deadLetter(`k-${made}`));
     await deadLetters.put(deadLetter('k-1000'));
     await deadLetters.put(deadLetter('k-0'));

@@ -6,7 +6,7 @@ import type {
   TakenDeadLetter,
 } from '../../lambdas/outbound/use/dead-letters.ts';
 
-/** Milliseconds. The queue's visibility timeout. */
+/** The queue's visibility timeout. Milliseconds. */
 const HIDDEN_MS = 6 * 60_000;
 
 interface Kept {

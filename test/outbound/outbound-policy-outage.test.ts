@@ -10,7 +10,7 @@ const CALLS_PER_SECOND = 50;
 const OUTAGE_SECONDS = 600;
 const AFTERWARDS_SECONDS = 120;
 
-/** Milliseconds. Coarse, so that ten minutes take few steps. */
+/** Step of the simulated clock. Coarse, so that ten minutes take few steps. Milliseconds. */
 const TICK_MS = 10;
 
 /** A simulated clock for concurrent callers. A sleeper wakes after all earlier work is done. */
@@ -50,10 +50,10 @@ function seededFraction(seed: number): () => number {
 
 interface Load {
   readonly seed: number;
-  /** Milliseconds until a caller's deadline. */
+  /** Time until a caller's deadline. Milliseconds. */
   readonly patienceMs: number;
   readonly deadLetters: boolean;
-  /** Whether the vendor fails a send or a probe at that time. */
+  /** Returns whether the vendor fails a send or a probe at that time. */
   readonly fails: (atMs: number, luck: number) => boolean;
 }
 
@@ -129,8 +129,8 @@ async function run({ seed, patienceMs, deadLetters, fails }: Load) {
 
 const isDead = (atMs: number) => atMs < OUTAGE_SECONDS * 1_000;
 const CALLERS = [
-  ['background callers with two minutes', { seed: 7, patienceMs: 120_000, deadLetters: true }],
-  ['requests with twenty seconds', { seed: 11, patienceMs: 20_000, deadLetters: false }],
+  ['background callers with a deadline of two minutes', { seed: 7, patienceMs: 120_000, deadLetters: true }],
+  ['requests with a deadline of twenty seconds', { seed: 11, patienceMs: 20_000, deadLetters: false }],
 ] as const;
 
 describe.each(sliceOf(CALLERS, 2))('ten minutes of outage, fifty calls a second: %s', (_name, callers) => {
@@ -139,7 +139,7 @@ describe.each(sliceOf(CALLERS, 2))('ten minutes of outage, fifty calls a second:
     history = await run({ ...callers, fails: isDead });
   });
 
-  test('attempts stay within 1.2 × the budget: five failures, and one probe each ten seconds', () => {
+  test('attempts stay within 1.2 × the budget of five failures and one probe every ten seconds', () => {
     const { reached } = history;
     const budget = 5 + OUTAGE_SECONDS / 10;
     expect(reached.filter(({ atMs }) => isDead(atMs)).length).toBeLessThanOrEqual(1.2 * budget);
@@ -152,7 +152,7 @@ describe.each(sliceOf(CALLERS, 2))('ten minutes of outage, fifty calls a second:
     expect(reached.filter(({ atMs, by }) => atMs > 1_000 && isDead(atMs) && by === 'write')).toEqual([]);
   });
 
-  test('recovery is no burst: in no second more than 1.2 × the load and the reserve of ten', () => {
+  test('recovery causes no burst: no second exceeds 1.2 × the load plus the reserve of ten', () => {
     const { reached } = history;
     const perSecond = new Map<number, number>();
     for (const { atMs } of reached) {
@@ -180,7 +180,7 @@ describe.each(sliceOf(CALLERS, 2))('ten minutes of outage, fifty calls a second:
 });
 
 inTurn(test, { place: 1, of: 2, otherwise: test.skip })(
-  'a vendor that fails one in four for twelve minutes gets 1.2 × the calls, and the reserve of ten, at most',
+  'a vendor that fails one call in four for twelve minutes gets at most 1.2 × the calls, plus the reserve of ten',
   async () => {
     const { counts, reached } = await run({
       seed: 23,

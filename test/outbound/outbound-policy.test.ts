@@ -27,9 +27,9 @@ describe('the outbound policy', () => {
   let queuedTo: string[];
   let storesDeadLetters: boolean;
   let counts: OutboundMetric[];
-  /** The vendor's faults for the next sends. Then it answers. */
+  /** Faults of the vendor for the next sends. After them, the vendor answers. */
   let script: (() => Error)[];
-  /** The time of every send, in seconds after the start. */
+  /** Times of all sends. Seconds after the start. */
   let sentAt: number[];
   let limits: { readonly atMs: number; readonly timeoutMs: number }[];
   let probes: number;
@@ -105,10 +105,10 @@ describe('the outbound policy', () => {
   });
 
   test.each([
-    ['the whole', 0, [0, 0.5, 2.5, 7.5]],
+    ['all of it', 0, [0, 0.5, 2.5, 7.5]],
     ['half', 0.5, [0, 0.25, 1.25, 3.75]],
     ['an eighth', 0.875, [0, 0.0625, 0.3125, 0.9375]],
-  ])('each wait is a random part of its rung: %s', async (_name, fraction, expected) => {
+  ])('each wait is a random fraction of its step: %s', async (_name, fraction, expected) => {
     script = times(3, 'unreachable');
     jitter = fraction;
     await policy.call(call());
@@ -118,7 +118,7 @@ describe('the outbound policy', () => {
   const retried = (['unreachable', 'rate_limited', 'error', 'timeout'] as const).flatMap((name) =>
     [0, 1, 2, 3].map((failures) => [name, failures] as const),
   );
-  test.each(retried)('%s, recognized by its key: answered after %i failures', async (name, failures) => {
+  test.each(retried)('answers a call recognized by its key after this fault: %s, %i times', async (name, failures) => {
     script = times(failures, name);
     expect(await policy.call(call())).toBe('done');
     expect(sentAt).toHaveLength(failures + 1);
@@ -155,7 +155,7 @@ describe('the outbound policy', () => {
     });
 
     test.each<[string, FaultName]>([
-      ['a vendor that is gone', 'unreachable'],
+      ['an unreachable vendor', 'unreachable'],
       ['a rate limit', 'rate_limited'],
       ['a refusal', 'unauthorized'],
     ])('stays unknown after any later fault: %s', async (_what, name) => {
@@ -164,7 +164,7 @@ describe('the outbound policy', () => {
     });
   });
 
-  describe('a send without an answer, to be looked up', () => {
+  describe('a send without an answer, at a vendor with a look-up', () => {
     let found: boolean;
     let lookUps: number[];
     let lookUpFaults: (() => Error)[];
@@ -195,14 +195,14 @@ describe('the outbound policy', () => {
       expect(lookUps).toEqual([0.5]);
     });
 
-    test('is sent again only if its absence is proved', async () => {
+    test('is sent again only after its absence is proved', async () => {
       script = times(1, 'timeout');
       expect(await policy.call(looked())).toBe('done');
       expect(lookUps).toEqual([0.5, 20]);
       expect(sentAt).toEqual([0, 20]);
     });
 
-    test('each further send needs its own proof', async () => {
+    test('needs a new proof of absence before each further send', async () => {
       script = times(2, 'timeout');
       await expect(policy.call(looked())).rejects.toMatchObject({ name: 'AmbiguousError' });
       expect(sentAt).toEqual([0, 20]);
@@ -224,7 +224,7 @@ describe('the outbound policy', () => {
       expect(sentAt).toEqual([0]);
     });
 
-    test('a failed look-up does not change the time of the send', async () => {
+    test('is retried at the same time even if a look-up fails in between', async () => {
       script = times(1, 'timeout');
       lookUpFaults = times(1, 'timeout');
       expect(await policy.call(looked({ maxLagMs: 2_500 }))).toBe('done');
@@ -233,7 +233,7 @@ describe('the outbound policy', () => {
   });
 
   describe('time', () => {
-    test('a rung that exceeds the deadline is skipped', async () => {
+    test('a step that exceeds the deadline is skipped', async () => {
       script = times(9, 'unreachable');
       await policy.call(call({ deadlineMs: startMs + 20_000 })).catch(() => {});
       expect(sentAt).toEqual([0, 0.5, 2.5, 7.5]);
@@ -361,7 +361,7 @@ describe('the outbound policy', () => {
       expect(count('outbound_dead_lettered')).toBe(1);
     });
 
-    test('is preceded by a delayed message for the last attempt, and names what the call is about', async () => {
+    test('is preceded by a delayed message for the last attempt, and names the subject of the call', async () => {
       script = times(9, 'unreachable');
       const kept = await policy.callOrDeadLetter(call({ about: 'ord_1' }), payload, 'delay');
       expect(kept).toEqual({ kind: 'delayed', reason: 'acme_unreachable', mayBeApplied: false });
@@ -369,7 +369,7 @@ describe('the outbound policy', () => {
       expect([queuedTo, count('outbound_delayed'), count('outbound_dead_lettered')]).toEqual([['delayed'], 1, 0]);
     });
 
-    test('follows a refusal at once: a delayed message would be refused too', async () => {
+    test('follows a refusal immediately, because a delayed message would also be refused', async () => {
       script = times(1, 'unauthorized');
       expect(await policy.callOrDeadLetter(call(), payload, 'delay')).toMatchObject({ kind: 'dead_lettered' });
       expect([sentAt, queuedTo]).toEqual([[0], ['dead']]);
@@ -381,7 +381,7 @@ describe('the outbound policy', () => {
       expect(deadLetters).toMatchObject([{ attempts: 1, reason: 'acme_timeout', mayBeApplied: true }]);
     });
 
-    test('may be applied if the last attempt is refused by an open breaker', async () => {
+    test('is marked as possibly applied even if the last attempt is refused by an open breaker', async () => {
       isWell = false;
       script = times(4, 'error');
       await policy.call(call()).catch(() => {});
@@ -391,14 +391,14 @@ describe('the outbound policy', () => {
       expect(deadLetters).toMatchObject([{ attempts: 1, reason: 'acme_timeout', mayBeApplied: true }]);
     });
 
-    test('is not made for an answered call or without a request for it', async () => {
+    test('is not made for an answered call, or if the caller does not request it', async () => {
       await policy.callOrDeadLetter(call(), payload);
       script = times(9, 'unreachable');
       await policy.call(call()).catch(() => {});
       expect(deadLetters).toEqual([]);
     });
 
-    test('that cannot be stored leaves the fault of the call', async () => {
+    test('that cannot be stored leaves the error of the call unchanged', async () => {
       storesDeadLetters = false;
       script = times(1, 'timeout');
       await expect(policy.callOrDeadLetter(call({ idempotent: 'never' }), payload)).rejects.toMatchObject({

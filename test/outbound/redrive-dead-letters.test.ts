@@ -15,7 +15,7 @@ class Died extends Error {}
 describe('dead letters', () => {
   let clock: SimulatedClock;
   let deadLetters: MemoryDeadLetterStore;
-  /** The vendor's effects by key. */
+  /** Keys of the calls that the vendor has applied. */
   let applied: string[];
   let reported: unknown[];
 
@@ -69,7 +69,7 @@ describe('dead letters', () => {
     expect(await list()).toEqual([]);
   });
 
-  test('a run takes at most the requested number', async () => {
+  test('are redriven up to the requested number', async () => {
     await put('k-1', 'k-2', 'k-3');
     await redriveDeadLetters(
       { deadLetters, makeAgain: apply, runner: idempotentRunner, clock, report: () => {} },
@@ -82,7 +82,7 @@ describe('dead letters', () => {
     ['postmark_circuit_open', RetryableError],
     ['postmark_timeout', AmbiguousError],
     ['postmark_unauthorized', TerminalError],
-  ])('a letter that fails again stays, with the reason: %s', async (reason, Fault) => {
+  ])('stay with the reason if they fail again: %s', async (reason, Fault) => {
     await put('k-1');
     const failing = async () => Promise.reject(new Fault(reason, 'again'));
     expect(await redrive(failing)).toMatchObject([{ state: 'stays', reason }]);
@@ -91,7 +91,7 @@ describe('dead letters', () => {
     expect(applied).toEqual(['k-1']);
   });
 
-  test('a refused call is removed, because it would be refused again', async () => {
+  test('are removed if their call is refused, because it would be refused again', async () => {
     await put('k-1');
     expect(await redrive(async () => ({ kind: 'refused', reason: 'inactive_recipient' }))).toMatchObject([
       { state: 'refused', reason: 'inactive_recipient' },
@@ -99,7 +99,7 @@ describe('dead letters', () => {
     expect(await list()).toEqual([]);
   });
 
-  test('a poison letter stays with its reason, and the others are redriven', async () => {
+  test('that cannot be read stay with the reason, and the others are redriven', async () => {
     await put('k-1');
     deadLetters.putUnreadable();
     await put('k-bug', 'k-2');
@@ -117,7 +117,7 @@ describe('dead letters', () => {
     expect(await list()).toHaveLength(2);
   });
 
-  describe('if the redrive dies, nothing is lost and nothing is repeated', () => {
+  describe('are neither lost nor repeated if the redrive crashes', () => {
     const dying = (at: 'before removal' | 'after removal'): DeadLetterStore => ({
       put: (one) => deadLetters.put(one),
       take: (atMost) => deadLetters.take(atMost),
@@ -140,7 +140,7 @@ describe('dead letters', () => {
       expect(await list()).toEqual([]);
     });
 
-    test('while the vendor works on it', async () => {
+    test('while the vendor processes the call', async () => {
       await put('k-1', 'k-2');
       const never = new Promise<CallMadeAgain>(() => {});
       void redrive(async (one) => {
@@ -154,7 +154,7 @@ describe('dead letters', () => {
     });
   });
 
-  test('no call begins that could exceed the run’s deadline; the remaining letters stay', async () => {
+  test('stay if their call could exceed the run’s deadline', async () => {
     await put('k-1', 'k-2', 'k-3');
     const slow = async (one: DeadLetter) => {
       clock.advance(110_000);

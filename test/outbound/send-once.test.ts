@@ -9,9 +9,9 @@ import { Stores } from '../world/stores.ts';
 
 const MINUTE_MS = 60_000;
 const PATIENCE_MS = 4_000;
-/** Milliseconds for which a sent e-mail is missing in the vendor's search. */
+/** Time for which a sent e-mail is missing in the vendor's search. Milliseconds. */
 const LAG_MS = MINUTE_MS;
-/** The assumed maximum of that, in milliseconds. */
+/** The assumed maximum of that time. Milliseconds. */
 const MAX_LAG_MS = 5 * MINUTE_MS;
 
 interface Attempt {
@@ -64,7 +64,7 @@ describe('two workers whose clocks differ by ten minutes', () => {
         operation: 'email.send',
         deadlineMs: worker.nowMs() + PATIENCE_MS,
         send: async () => {
-          if (vendor === 'kills_its_caller') throw new Error('the process dies while it sends');
+          if (vendor === 'kills_its_caller') throw new Error('the process crashed while sending');
           taken.push(real.nowMs());
           if (vendor === 'is_silent') throw new AmbiguousError('postmark_timeout', 'no answer');
           return { kind: 'sent', vendorId: `m${taken.length}` };
@@ -95,7 +95,7 @@ describe('two workers whose clocks differ by ten minutes', () => {
     expect([found, taken.length]).toEqual([{ kind: 'sent', vendorId: 'm1' }, 1]);
   });
 
-  test('wait for the first, which may still be sending, although the search is strong', async () => {
+  test('wait for the first worker, which may still be sending, although the search is strongly consistent', async () => {
     await expect(attempt({ worker: slow, vendor: 'kills_its_caller', search: 'is_strong' })).rejects.toThrow('dies');
     real.advance(1_000);
     const early = attempt({ worker: fast, vendor: 'answers', search: 'is_strong' });
@@ -107,17 +107,17 @@ describe('two workers whose clocks differ by ten minutes', () => {
     });
   });
 
-  test('do not wait if the first has recorded the end of its send, and the search is strong', async () => {
+  test('do not wait if the first has recorded the end of its send and the search is strongly consistent', async () => {
     const silent = attempt({ worker: slow, vendor: 'is_silent', search: 'is_strong' });
     await expect(silent).rejects.toThrow('no answer');
-    taken = []; // it never got there
+    taken = []; // the vendor never received it
     expect(await attempt({ worker: fast, vendor: 'answers', search: 'is_strong' })).toEqual({
       kind: 'sent',
       vendorId: 'm1',
     });
   });
 
-  test('may have sent while the vendor cannot be searched', async () => {
+  test('treat the send as unknown while the vendor cannot be searched', async () => {
     await expect(attempt({ worker: slow, vendor: 'is_silent', search: 'lags' })).rejects.toThrow('no answer');
     const away = attempt({ worker: slow, vendor: 'answers', search: 'is_away' });
     await expect(away).rejects.toMatchObject({ name: 'AmbiguousError', code: 'postmark_unreachable' });

@@ -5,7 +5,10 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 const LEASE_MS = 25_000;
 const AT_ONCE = 20;
 
-/** The contract of every store of sending claims. `make` returns a store that two processes share, with the given clock. */
+/**
+ * Tests the contract of every store of sending claims. `make` returns a store that two processes share, with the given
+ * clock.
+ */
 export function describeSendingClaims(name: string, make: (clock: SimulatedClock) => Promise<SendingClaims>): void {
   let clock: SimulatedClock;
   let claims: SendingClaims;
@@ -26,14 +29,14 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
   const endLease = () => clock.advance(LEASE_MS);
 
   describe(`the ${name} sending claims`, () => {
-    test('let one owner send, and give its lease to the others', async () => {
+    test('let one owner send, and return its lease to others', async () => {
       const leaseExpiresAtMs = clock.nowMs() + LEASE_MS;
       expect(await begin()).toMatchObject({ kind: 'ours' });
       clock.advance(LEASE_MS - 1);
       expect(await begin()).toEqual({ kind: 'sending', leaseExpiresAtMs });
     });
 
-    test(`let one of ${AT_ONCE} at once send`, async () => {
+    test(`let one of ${AT_ONCE} concurrent processes send`, async () => {
       const kinds = (await Promise.all(Array.from({ length: AT_ONCE }, begin))).map(({ kind }) => kind);
       expect(kinds.filter((kind) => kind === 'ours')).toHaveLength(1);
       expect(kinds.filter((kind) => kind === 'sending')).toHaveLength(AT_ONCE - 1);
@@ -48,7 +51,7 @@ export function describeSendingClaims(name: string, make: (clock: SimulatedClock
       expect(owned(taken).owner).not.toBe(before.owner);
     });
 
-    test(`let one of ${AT_ONCE} at once take over`, async () => {
+    test(`let one of ${AT_ONCE} concurrent processes take over`, async () => {
       await begin();
       endLease();
       const kinds = (await Promise.all(Array.from({ length: AT_ONCE }, begin))).map(({ kind }) => kind);

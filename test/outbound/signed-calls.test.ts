@@ -17,10 +17,10 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 
-/** As Secrets Manager generates it. */
+/** A secret in the format of Secrets Manager. */
 const GENERATED = 'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA';
 const LIMIT = { timeoutMs: 1_000 };
-/** The package checks the time by the system clock. */
+/** Starts at the real time, because the package checks the time by the system clock. */
 const clock = new SimulatedClock(Date.now());
 
 function recorder() {
@@ -32,14 +32,14 @@ function recorder() {
   return { calls, send };
 }
 
-/** As a receiver verifies it with the package of Standard Webhooks. @throws when the signature does not match */
+/** Verifies as a receiver does, with the Standard Webhooks package. @throws if the signature does not match */
 const verify = (secret: string, { headers, body = '' }: HttpCall) =>
   new Webhook(secret).verify(body, { ...headers }, { jsonParse: false });
 
 describe('a signed call', () => {
   test.each([
     ['generated', GENERATED],
-    ['with the prefix of the scheme', `whsec_${GENERATED}`],
+    ['given with the prefix of the scheme', `whsec_${GENERATED}`],
   ])('is verified with a secret that is %s, and by no other secret, body, time or id', async (_what, secret) => {
     const { calls, send } = recorder();
     const signed = signedCalls(send, async () => secret, clock);
@@ -47,7 +47,7 @@ describe('a signed call', () => {
     await signed({ ...call, ...LIMIT });
     await signed({ ...call, ...LIMIT, url: 'https://a.example/other' });
     const [first, other] = calls;
-    if (first === undefined || other === undefined) throw new Error('two calls were sent');
+    if (first === undefined || other === undefined) throw new Error('fewer than two calls were sent');
     verify(`whsec_${GENERATED}`, first);
     expect(first).toMatchObject({ ...call, headers: { 'x-own': 'kept' } });
     expect(first.headers['webhook-id']).not.toBe(other.headers['webhook-id']);
@@ -76,7 +76,7 @@ describe('a signed call', () => {
   });
 });
 
-test('every call to a processor of the operator’s own is signed with the secret of its mode', async () => {
+test('every call to the operator’s own processor is signed with the secret of its mode', async () => {
   const { calls, send } = recorder();
   const ofMode = (mode: 'test' | 'live') => ({
     processor: external,
@@ -135,7 +135,7 @@ test('every call to the shop is signed with the shop’s secret', async () => {
   const tools = {
     documents: new Stores(clock).database.client,
     sqs: (settings: SQSClientConfig = {}) => new SQSClient({ region: 'eu-west-1', ...settings }),
-    // The only method that is called.
+    // `send` is the only method that is called.
     secretsManager: async () => manager as unknown as SecretsManagerClient,
     clock,
     entropy: countingEntropy(),
