@@ -1,6 +1,6 @@
 /**
- * `npm test`: all checks, and all tests with a slice of their enumerations. Steps that compute run concurrently with steps that wait. The
- * deployed tests deploy the assembly that the rules for templates were applied to.
+ * Implements `npm test`: all checks, and all tests with a slice of their enumerations. CPU-bound steps run concurrently
+ * with steps that mostly wait. The deployed tests deploy the assembly to which the template rules were applied.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

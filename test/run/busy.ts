@@ -1,10 +1,13 @@
-/** Runs `npm test`, or the script that is named, beside a busy loop on each core: no test may depend on how fast a machine is. */
+/**
+ * Runs `npm test`, or the given script, while a busy loop runs on each core, because no test may depend on the speed of
+ * a machine.
+ */
 import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { Command } from 'commander';
 import { runNpmScript } from './npm-script.ts';
 
-/** At normal priority, so that it takes half of a core from whatever else wants it. It ends with this process. */
+/** Runs at normal priority, so that it competes for half of a core. Ends with this process. */
 const BUSY_LOOP = `
 process.once('disconnect', () => process.exit());
 (function work() {
@@ -15,12 +18,12 @@ process.once('disconnect', () => process.exit());
 
 const [script = 'test'] = new Command('npm run test:busy --')
   .description('Runs a script while another program keeps every core busy.')
-  .argument('[script]', 'the script of package.json; without it, test')
+  .argument('[script]', 'script of package.json; default: test')
   .parse().args;
 const loops = Array.from({ length: availableParallelism() }, () =>
   spawn(process.execPath, ['--eval', BUSY_LOOP], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),
 );
-console.log(`${loops.length} busy loops run beside "npm run ${script}"`);
+console.log(`${loops.length} busy loops run in parallel with "npm run ${script}"`);
 try {
   process.exitCode = await runNpmScript(script);
 } finally {

@@ -1,6 +1,6 @@
 /**
- * `npm run commits`: checks the subjects of the commits that the default branch does not have; on that branch, those of the last 50. With
- * a file, it checks the message in it: as the git hook `commit-msg` does.
+ * Implements `npm run commits`: checks the commit subjects that are not on the default branch; on that branch, the last
+ * 50. With a file, checks the message in it, as the git hook `commit-msg` does.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -8,15 +8,15 @@ import { Command } from 'commander';
 import { PROJECT } from '../../local/directories.ts';
 import { subjectProblem } from './subject-rules.ts';
 
-/** Commits to check on the default branch. */
+/** Number of commits to check on the default branch. */
 const LAST = 50;
 
 const [file] = new Command('npm run commits --')
   .description('Checks the subjects of commits.')
-  .argument('[file]', 'a file with the message of one commit; by default, the commits of this branch are checked')
+  .argument('[file]', 'file with the message of one commit; by default, the commits of this branch are checked')
   .parse().args;
 
-/** @returns undefined when git is missing, or refuses */
+/** @returns undefined if git is missing or fails */
 function git(...words: readonly string[]): string | undefined {
   try {
     return execFileSync('git', words, { cwd: PROJECT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
@@ -25,7 +25,7 @@ function git(...words: readonly string[]): string | undefined {
   }
 }
 
-/** The first line that is no comment of git. */
+/** Returns the first line that is not a git comment. */
 function subjectIn(message: string): string {
   return message.split('\n').find((line) => line.trim() !== '' && !line.startsWith('#')) ?? '';
 }

@@ -1,21 +1,24 @@
 /**
- * One test file for jest for each room, and one for all small rooms. It loads their test files into one module registry. Loading the
- * product once for each of 370 files takes a fifth of the time of all unit tests, and compiling it again most of the rest.
+ * Generates one Jest test file ("entry") for each folder of `test`, and one for all small folders. An entry loads its
+ * test files into one module registry. Loading the product separately for each of 370 files would take a fifth of the
+ * time of all unit tests, and compiling it most of the rest.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 
 const TEST = join(import.meta.dirname, '..');
-/** Generated, and ignored by git. */
+/** Folder of the generated entries, ignored by git. */
 const ENTRIES = join(TEST, 'entries');
 
-/** Rooms with fewer test files share an entry: an entry of its own takes longer to begin than the tests of such a room. */
+/**
+ * Folders with fewer test files share an entry, because a separate entry would take longer to start than their tests.
+ */
 const FEWEST_FILES = 8;
-/** It has few files, and much work. */
+/** Folders with few files but much work, which get a separate entry. */
 const OWN_ENTRY: ReadonlySet<string> = new Set(['world-stories']);
 const SMALL_ROOMS = 'small-rooms';
 
-/** The unit test files, by the name of their entry. Paths are relative to `test/`. */
+/** Returns the unit test files by the name of their entry. Paths are relative to `test/`. */
 export function unitFiles(): ReadonlyMap<string, readonly string[]> {
   const files = testFiles().filter((file) => !/\.(?:stores|deployed|drill)\.test\.ts$/.test(file));
   const rooms = Map.groupBy(files, roomOf);
@@ -33,20 +36,20 @@ function testFiles(): readonly string[] {
     .sort();
 }
 
-/** The first folder, but `world` has more work than one worker should take in one piece. */
+/** Returns the first folder of the path; `world` is split further, because it has too much work for one worker. */
 function roomOf(file: string): string {
   const [first = '', second = ''] = file.split('/');
   return first === 'world' ? `world-${second}` : first;
 }
 
-/** Writes what has changed since the last run. Several runs can do so at the same time. */
+/** Writes the entries that have changed since the last run. Several runs can write concurrently. */
 export function writeEntries(): void {
   write(ENTRIES, new Map([...unitFiles()].map(([name, files]) => [`${name}.test.js`, textOf(files, '..')])));
   const files = testFiles();
   const onLocalAws = files.filter((file) => /\.(?:stores|deployed)\.test\.ts$/.test(file));
   const entries = Map.groupBy(onLocalAws, (file) => {
     const [, name = '', suite = ''] = /(\w[\w-]*)\.(\w+)\.test\.ts$/.exec(file) ?? [];
-    // jest-cucumber mixes up the steps of two features that one module registry loads.
+    // jest-cucumber mixes up the steps of two features loaded by one module registry.
     return `${file.startsWith('features/') ? `${suite}-${name}` : suite}.test.js`;
   });
   write(join(ENTRIES, 'local-aws'), new Map([...entries].map(([name, own]) => [name, textOf(own, '../..')])));
@@ -69,7 +72,10 @@ function write(folder: string, entries: ReadonlyMap<string, string>): void {
 const textOf = (files: readonly string[], test: string): string =>
   files.map((file) => `await loadTestFile('test/${file}', () => import('${test}/${file}'));\n`).join('');
 
-/** Bytes of the test files behind an entry, and of the stories beside them: its weight until jest knows how long it takes. */
+/**
+ * Returns the weight of an entry until Jest knows its duration: the size of its test files and of the stories next to
+ * them. Bytes.
+ */
 export function weightOf(entry: string): number {
   const name = relative(ENTRIES, entry).replace(/\.test\.js$/, '');
   const files = unitFiles().get(name) ?? [];

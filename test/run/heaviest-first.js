@@ -1,7 +1,10 @@
 import Sequencer from '@jest/test-sequencer';
 import { weightOf } from './entries.ts';
 
-/** Jest's own order, and where jest knows no times yet: the entries of the rooms with most tests first, so that none is left for the end. */
+/**
+ * Sorts tests in Jest's own order or, before Jest knows durations, the heaviest entries first, so that no heavy entry
+ * starts last.
+ */
 class HeaviestFirst extends Sequencer {
   sort(tests) {
     const sorted = super.sort(tests);

@@ -1,6 +1,6 @@
 import { relative, sep } from 'node:path';
 
-/** Reports progress after each file, and for each failed test the command that repeats it. */
+/** Reports progress after each file, and the command that repeats each failed test. */
 class ProgressReporter {
   #done = 0;
   #all = 0;
@@ -10,7 +10,7 @@ class ProgressReporter {
     this.#all = numTotalTestSuites;
   }
 
-  /** An entry of the local AWS takes minutes: tells which of its files has begun. */
+  /** Reports each file that begins in an entry of the local AWS, because such an entry takes minutes. */
   onTestCaseResult({ path }, { ancestorTitles: [file = ''] }) {
     if (!path.includes('local-aws') || file === this.#file) return;
     this.#file = file;
@@ -28,7 +28,7 @@ class ProgressReporter {
     console.log(`▸ ${this.#done} of ${this.#all}: ${name} (${testResults.length} tests, ${seconds} s)${count}`);
     for (const each of failed) {
       const { name: failedTest, command } = repeat(each, file);
-      // At once; what follows is shown when the suite has ended.
+      // Shown immediately; the following output is shown when the suite has ended.
       console.log(`▸ FAILED ${failedTest}\n▸   to repeat: ${command}`);
       console.log(`\nFAILED ${failedTest}\nTo repeat: ${command}\n${each.failureMessages.join('\n')}`);
     }
@@ -40,14 +40,14 @@ class ProgressReporter {
   }
 
   onRunComplete(_contexts, { numPassedTests, numFailedTests, numFailedTestSuites }) {
-    // A file that could not be loaded has failed without a failed test.
+    // A file that could not be loaded fails without a failed test.
     console.log(`${numPassedTests} passed, ${Math.max(numFailedTests, numFailedTestSuites)} failed`);
   }
 }
 
 const fileOf = (path) => relative(process.cwd(), path).split(sep).join('/');
 
-/** What a run must have in its environment to repeat this one. */
+/** Returns the environment variables needed to repeat this run. */
 const variables = () =>
   ['PAYONCE_SLICE', 'PAYONCE_PROVE']
     .flatMap((name) => (process.env[name] === undefined ? [] : [`${name}=${process.env[name]} `]))

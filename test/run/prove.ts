@@ -1,7 +1,7 @@
 /**
- * `npm run prove`: the complete run. All checks, all tests with complete enumerations, the deployed drills, and the simulator with fresh
- * seeds. A part that fails does not keep the others from running. A run that was interrupted goes on with the parts that are left, unless
- * the tree has changed.
+ * Implements `npm run prove`, the complete run: all checks, all tests with complete enumerations, the deployed drills,
+ * and the simulator with fresh seeds. A failed part does not stop the other parts. An interrupted run continues with
+ * the remaining parts, unless the tree has changed.
  */
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -17,11 +17,11 @@ import { unitFiles } from './entries.ts';
 import { commandOf, PROGRESS_REPORTER, type Step, StepRun } from './steps.ts';
 import { sliceOfTree } from './tree-slice.ts';
 
-/** Time of the simulator. Minutes. */
+/** Duration of the simulator. Minutes. */
 const SIMULATOR_MINUTES = 20;
-/** Estimate of a whole run on two cores. Minutes. */
+/** Estimated duration of a complete run on two cores. Minutes. */
 const WHOLE_MINUTES = 75;
-/** What has passed, for the run that continues after an interruption. */
+/** File with the parts that have passed, for the run that continues after an interruption. */
 const STATE = join(PROJECT, '.payonce', 'cache', 'prove.json');
 
 interface Proof {
@@ -34,8 +34,8 @@ interface Proof {
 
 const { list, again } = new Command('npm run prove --')
   .description('Runs all checks, all tests with complete enumerations, the drills, and the simulator with fresh seeds.')
-  .option('--list', 'print the parts and run nothing', false)
-  .option('--again', 'run the parts that have passed on this tree, too', false)
+  .option('--list', 'print the parts without running them', false)
+  .option('--again', 'also run the parts that have already passed on this tree', false)
   .parse()
   .opts<{ readonly list: boolean; readonly again: boolean }>();
 
@@ -50,11 +50,11 @@ const simulator: Step = {
   name: 'simulator',
   script: ['simulate', '--seed', proof.seed, '--minutes', String(SIMULATOR_MINUTES)],
 };
-/** The longest first, so that none is left for the end. */
+/** Longest first, so that no long part starts last. */
 const computing = [simulator, ...rooms, ...checks].toSorted((left, right) => secondsOf(right) - secondsOf(left));
 /**
- * One after another: most of their time they wait. Each drill has a local AWS of its own, because the schedules of the stacks that it
- * deploys go on until that ends.
+ * Parts that run one after another, because they mostly wait. Each drill has a separate local AWS, because the
+ * schedules of its stacks continue until that AWS ends.
  */
 const drills = globSync('test/**/*.drill.test.ts', { cwd: PROJECT })
   .toSorted()
@@ -83,7 +83,7 @@ async function prove(): Promise<void> {
   let hasChanged = false;
   const play = async (part: Step): Promise<void> => {
     if (!(await run.run({ ...part, environment: { [ASSEMBLY]: assembly } }))) return;
-    // A part that ran while the sources changed proves neither tree.
+    // If the sources changed during a part, its result is valid for neither tree.
     if ((await sliceOfTree()) === proof.tree) recordPassed(part.name);
     else hasChanged = true;
   };
@@ -112,7 +112,7 @@ function loadProof(tree: number): Proof {
   try {
     const before = JSON.parse(readFileSync(STATE, 'utf8')) as Proof;
     const given = process.env['PAYONCE_SEED'];
-    // 0: the content of the tree is unknown.
+    // 0 means that the content of the tree is unknown.
     if (tree === 0 || before.tree !== tree) return fresh;
     if (given === undefined || given === before.seed) return before;
     return { ...before, seed: given, passed: before.passed.filter((name) => name !== 'simulator') };

@@ -4,8 +4,9 @@ import { expect, test } from '@jest/globals';
 
 const PROJECT = resolve(import.meta.dirname, '..', '..');
 
-// The linter checks types too. `npm run types` checks the files that it ignores: a further one must be in a project of that script.
-test('the linter ignores no TypeScript but the generated types of the client and the console', () => {
+// The linter also checks types. Files that it ignores are checked by `npm run types`, so each must belong to a project
+// of that script.
+test('the linter ignores no TypeScript except the generated types of the client and the console', () => {
   const { ignorePatterns } = JSON.parse(readFileSync(resolve(PROJECT, '.oxlintrc.json'), 'utf8')) as {
     readonly ignorePatterns: readonly string[];
   };

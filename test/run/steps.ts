@@ -6,10 +6,10 @@ import { createInterface } from 'node:readline';
 
 export interface Step {
   readonly name: string;
-  /** A script of package.json with its arguments. */
+  /** Script of package.json, followed by its arguments. */
   readonly script: readonly [string, ...string[]];
   readonly environment?: Readonly<Record<string, string>>;
-  /** Whether it leaves the processor to the others: it computes, and they mostly wait. @default false */
+  /** Whether it runs at lower priority: it is CPU-bound, and the other steps mostly wait. @default false */
   readonly yields?: boolean;
 }
 
@@ -17,20 +17,20 @@ interface EndedStep {
   readonly name: string;
   readonly seconds: number;
   readonly hasPassed: boolean;
-  /** What a suite said of its tests. */
+  /** The line of totals that a suite printed; empty without one. */
   readonly tests: string;
 }
 
-/** Nice value: about a third of the processor share of a normal process. */
+/** Nice value of a step that yields: about a third of the CPU share of a normal process. */
 const YIELDING = 5;
-/** The line by which a suite of tests ends. */
+/** Matches the line of totals at the end of a suite. */
 const TOTALS = /^(\d+) passed, (\d+) failed$/;
-/** Lines that a step prints for the person who waits; all others are shown only after a failure. */
+/** Matches output lines that show progress. All other lines are shown only after a failure. */
 const PROGRESS = /^(?:▸ |(?=\d+ histories, ))/;
 
 export const PROGRESS_REPORTER = '--reporters=<rootDir>/test/run/progress-reporter.js';
 
-/** What a person types to run a script as a step does. */
+/** Returns the command that runs a script as a step does. */
 export function commandOf([script, ...values]: readonly [string, ...string[]]): string {
   const shown = values
     .filter((value) => value !== PROGRESS_REPORTER)
@@ -52,7 +52,7 @@ function lowerPriority(pid: number): void {
   }
 }
 
-/** One run of several steps. */
+/** Runs several steps, and collects their results. */
 export class StepRun {
   readonly #begunMs = performance.now();
   readonly #ended: EndedStep[] = [];
@@ -66,7 +66,7 @@ export class StepRun {
     return this.#ended.some(({ hasPassed }) => !hasPassed);
   }
 
-  /** Runs a step of this process. @returns undefined when it failed */
+  /** Runs a step inside this process. @returns undefined if it failed */
   async work<Made>(name: string, work: () => Promise<Made>): Promise<Made | undefined> {
     const begunMs = performance.now();
     try {
@@ -80,7 +80,7 @@ export class StepRun {
     }
   }
 
-  /** @returns whether it passed */
+  /** @returns whether the step passed */
   async run({ name, script: [script, ...values], environment = {}, yields = false }: Step): Promise<boolean> {
     const begunMs = performance.now();
     const child = spawn('npm', ['run', '--silent', script, ...(values.length === 0 ? [] : ['--', ...values])], {
@@ -117,13 +117,13 @@ export class StepRun {
     return hasPassed;
   }
 
-  /** Counts a step as failed that could not begin. */
+  /** Counts a step that could not begin as failed. */
   skip(name: string, reason: string): void {
     this.#say(name, reason);
     this.#end({ name, begunMs: performance.now(), hasPassed: false });
   }
 
-  /** Prints what each step took, and one line of totals. */
+  /** Prints the duration of each step, and one line of totals. */
   summary(): void {
     console.log(`\n${'step'.padEnd(20)}${'seconds'.padStart(8)}`);
     for (const { name, seconds, hasPassed, tests } of this.#ended)
@@ -171,7 +171,7 @@ export class StepRun {
   }
 }
 
-/** A step without tests of its own counts as one, so that the totals show that it failed. */
+/** Returns the totals of a step. A step without a line of totals counts as one test, so that its failure is counted. */
 function countsOf(tests: string, hasPassed: boolean): readonly [passed: number, failed: number] {
   const [, passed, failed] = TOTALS.exec(tests) ?? [];
   if (passed === undefined) return hasPassed ? [1, 0] : [0, 1];

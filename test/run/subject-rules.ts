@@ -1,11 +1,11 @@
 /** The rules for the subject of a commit: `area: imperative`. */
 
-/** Subjects that git itself writes are not judged. */
+/** Subjects written by git itself, which are not checked. */
 const MADE_BY_GIT = /^(?:(?:fixup|squash|amend)! |Merge |Revert ")/;
 const FORM = /^[a-z][a-z0-9-]*: (?<words>.+)$/;
 const MAX_LENGTH = 72;
 
-/** First words that show that a subject is no imperative. */
+/** First words that show that a subject is not imperative. */
 const NO_VERBS = new Set(
   [
     'a an the this that these those its their our all any both each every no one some several two three',
@@ -15,10 +15,10 @@ const NO_VERBS = new Set(
     'not new more',
   ].flatMap((words) => words.split(' ')),
 );
-/** Imperatives that look like another form. */
+/** Imperatives that look like another form of a verb. */
 const VERBS = new Set(['bring', 'embed', 'exceed', 'feed', 'focus', 'need', 'proceed', 'seed', 'speed', 'string']);
 
-/** @returns what is wrong with a subject, as the end of a sentence about it; undefined if nothing is */
+/** @returns the problem of a subject, as the end of a sentence about the subject; undefined if there is none */
 export function subjectProblem(subject: string): string | undefined {
   if (MADE_BY_GIT.test(subject)) return undefined;
   const words = FORM.exec(subject)?.groups?.['words'];

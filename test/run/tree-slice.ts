@@ -8,10 +8,10 @@ import { PROJECT } from '../../local/directories.ts';
 const run = promisify(execFile);
 
 /**
- * A number that follows from the content of the working tree, so that the run before a commit and the run of CI play the same slice,
- * and the next change plays another one.
+ * Derives a number from the content of the working tree, so that the run before a commit and the CI run use the same
+ * slice, and the next change uses another.
  *
- * @returns from 0 to 2^31 - 1; 0 outside of git
+ * @returns from 0 to 2^31 - 1; 0 outside a git repository
  */
 export async function sliceOfTree(): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'payonce-tree-'));
@@ -19,7 +19,7 @@ export async function sliceOfTree(): Promise<number> {
     const { stdout: objects } = await run('git', ['rev-parse', '--path-format=absolute', '--git-path', 'objects'], {
       cwd: PROJECT,
     });
-    // An index and objects of its own: the repository stays as it is.
+    // Uses a separate index and object folder, so that the repository does not change.
     const env = {
       ...process.env,
       GIT_INDEX_FILE: join(folder, 'index'),

@@ -1,9 +1,12 @@
-/** Words that sources do not use, each with a better one, and the reader that finds them in comments, strings, JSX text and names. */
+/**
+ * Lists words that sources do not use, each with a better word, and finds them in comments, strings, JSX text and
+ * names.
+ */
 import ts from 'typescript';
 
 interface Rule {
   readonly pattern: RegExp;
-  /** What to write, as the end of the sentence "write …". */
+  /** The better word, as the end of the sentence "write …". */
   readonly instead: string;
 }
 
@@ -14,8 +17,8 @@ interface Finding {
 }
 
 /**
- * Applied to comments and texts. A space of a pattern also matches a line break. Code in backticks, links and names of
- * parameters are not read.
+ * Rules for comments and texts. A space of a pattern also matches a line break. Code in backticks, links and parameter
+ * names are ignored.
  */
 const PROSE: readonly Rule[] = [
   { pattern: /\bmeanwhile\b/gi, instead: '"in the meantime", "since then" or "during …"' },
@@ -23,9 +26,9 @@ const PROSE: readonly Rule[] = [
   { pattern: /\btells?\b/gi, instead: '"reports", "notifies", "shows" or "distinguishes"' },
   { pattern: /\b(?:un)?heard\b|\bhears?\b/gi, instead: '"received", "without an answer" or "is notified"' },
   { pattern: /\brings?\b/gi, instead: '"raises an alarm"' },
-  // A program may run beside another one.
+  // "A program may run beside another" is allowed.
   { pattern: /(?<!\bruns? (?:only )?)\bbeside\b/gi, instead: '"next to", "in addition to", "other than" or "with"' },
-  // A distance of time is fine: "three minutes apart".
+  // A distance in time is allowed: "three minutes apart".
   {
     pattern: /(?<!\b(?:seconds?|minutes?|hours?|days?) )\bapart\b/gi,
     instead: '"separately", "isolated" or "distinguish"',
@@ -50,7 +53,7 @@ const PROSE: readonly Rule[] = [
   },
 ];
 
-/** Applied to comments only, where a sentence begins with a clause that has no subject. */
+/** Rules for comments only: beginnings of a sentence that lacks a subject. */
 const BEGINNINGS: readonly Rule[] = [
   { pattern: /(?:^|(?<=\. ))What\b[^.?]*(?:\.|$)/g, instead: 'the noun that names it' },
   {
@@ -59,7 +62,7 @@ const BEGINNINGS: readonly Rule[] = [
   },
 ];
 
-/** Words that names do not contain. */
+/** Words that names do not contain, each with a better word. */
 const NAMES: Readonly<Record<string, string>> = {
   apart: 'separate',
   beside: 'other',
@@ -78,18 +81,18 @@ const NAMES: Readonly<Record<string, string>> = {
   whoever: 'any',
 };
 
-/** Stored attributes, fault codes and sample values with such words. They stay as they are. */
+/** Allowed names: stored attributes, fault codes and sample values, which must stay unchanged. */
 const KEPT_NAMES: ReadonlySet<string> = new Set(['apart', 'apartUntilMs', 'ref_nobody', 'too_early_to_tell']);
 
-/** The comments, texts and names of a source, with the numbers of their lines. */
+/** A comment, text or name of a source, with the numbers of its lines. */
 interface Piece {
   readonly kind: 'comment' | 'text' | 'name';
   readonly text: string;
-  /** Lines by the offset at which they begin in the text, in order. */
+  /** Line numbers by the offset at which each line begins in the text, in order. */
   readonly lines: readonly (readonly [offset: number, line: number])[];
 }
 
-/** Tokens after which a slash divides. After any other, it begins a regular expression. */
+/** Tokens after which a slash means division. After any other token, a slash begins a regular expression. */
 const OPERANDS: ReadonlySet<ts.SyntaxKind> = new Set([
   ts.SyntaxKind.CloseParenToken,
   ts.SyntaxKind.CloseBracketToken,
@@ -100,7 +103,7 @@ const OPERANDS: ReadonlySet<ts.SyntaxKind> = new Set([
   ts.SyntaxKind.NoSubstitutionTemplateLiteral,
   ts.SyntaxKind.TemplateTail,
   ts.SyntaxKind.ThisKeyword,
-  // The end of a JSX element: `</p>`.
+  // End of a JSX element: `</p>`.
   ts.SyntaxKind.LessThanToken,
 ]);
 const TEXTS: ReadonlySet<ts.SyntaxKind> = new Set([
@@ -117,7 +120,10 @@ interface Token {
   readonly start: number;
 }
 
-/** All tokens with comments and spaces. The scanner alone knows neither where a template continues nor where a pattern begins. */
+/**
+ * Yields all tokens with comments and spaces. The scanner alone knows neither where a template continues
+ * nor where a pattern begins.
+ */
 function* tokensOf(source: string): Generator<Token> {
   const scanner = ts.createScanner(ts.ScriptTarget.ESNext, false, ts.LanguageVariant.Standard, source);
   const isTemplate: boolean[] = [];
@@ -132,7 +138,7 @@ function* tokensOf(source: string): Generator<Token> {
   }
 }
 
-/** @param raw lines with the signs of comments and quotes, which are left out */
+/** @param raw lines with comment signs and quotes, which are removed */
 function pieceOf({ kind, raw, line }: { kind: Piece['kind']; raw: string; line: number }): Piece {
   const lines: [number, number][] = [];
   let text = '';
@@ -158,7 +164,7 @@ function kindOf(kind: ts.SyntaxKind): 'block' | 'line' | 'text' | 'word' | 'spac
   return TEXTS.has(kind) ? 'text' : 'sign';
 }
 
-/** Successive comments of a line each are one piece, and so are the words of JSX text, which follow each other without a sign. */
+/** Yields the pieces of a source. Successive line comments form one piece, and so do successive words of JSX text. */
 function* piecesOf(source: string, isJsx: boolean): Generator<Piece> {
   let line = 1;
   let open: { kind: 'block' | 'line' | 'text' | 'word'; raw: string; line: number } | undefined;
@@ -187,7 +193,7 @@ function lineAt({ lines }: Piece, offset: number): number {
   return lines.findLast(([begin]) => begin <= offset)?.[1] ?? 1;
 }
 
-/** Replaces code in a sentence, and update expressions of DynamoDB, by as many spaces. */
+/** Replaces code inside a sentence, and DynamoDB update expressions, by spaces of equal length. */
 function withoutCode(text: string): string {
   return text.replaceAll(/`[^`]*`|\{@link [^}]*\}|@param \w+|^(?:SET|REMOVE) .*/g, (code) => ' '.repeat(code.length));
 }
@@ -210,7 +216,7 @@ function findingsInName(piece: Piece): readonly Finding[] {
     .map((word) => ({ line: lineAt(piece, 0), found: piece.text, instead: `"${NAMES[word]}" for "${word}"` }));
 }
 
-/** @param file its name @returns the findings in the order of the source */
+/** Finds the rejected words of a source, in the order of the source. @param file name of the file */
 export function wordFindings(file: string, source: string): readonly Finding[] {
   return [...piecesOf(source, file.endsWith('.tsx'))].flatMap((piece) =>
     piece.kind === 'name' ? findingsInName(piece) : findingsInProse(piece),

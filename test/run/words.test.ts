@@ -7,7 +7,7 @@ const { rejected, rejectedNames, accepted, acceptedNames } = JSON.parse(
   readFileSync(join(import.meta.dirname, 'word-samples.json'), 'utf8'),
 ) as Readonly<Record<'rejected' | 'rejectedNames' | 'accepted' | 'acceptedNames', readonly string[]>>;
 
-/** Places of a sentence in a source. */
+/** Ways to place a sentence in a source. */
 const PLACES: Readonly<Record<string, (sentence: string) => string>> = {
   'a comment': (sentence) => `/** ${sentence} */\nconst a = 1;`,
   'a comment of several lines': (sentence) => `/**\n * ${sentence.replaceAll(' ', '\n * ')}\n */\nconst a = 1;`,
@@ -27,12 +27,12 @@ describe('the word list', () => {
     expect(accepted.flatMap((sentence) => wordFindings('a.ts', place(sentence)))).toEqual([]);
   });
 
-  test.each(Object.entries(TEXTS))('finds words in %s, also if they are no comment', (_, place) => {
+  test.each(Object.entries(TEXTS))('finds words in %s, not only in comments', (_, place) => {
     const withoutBeginnings = rejected.filter((sentence) => !sentence.startsWith('Of '));
     expect(withoutBeginnings.filter((sentence) => wordFindings('a.ts', place(sentence)).length === 0)).toEqual([]);
   });
 
-  test('finds words of names', () => {
+  test('finds words in names', () => {
     for (const name of rejectedNames) {
       expect(wordFindings('a.ts', `const a = { '${name}': 1 };`)).not.toEqual([]);
       expect(wordFindings('a.ts', `const ${name} = 1;`)).not.toEqual([]);
@@ -40,7 +40,7 @@ describe('the word list', () => {
     expect(acceptedNames.flatMap((name) => wordFindings('a.ts', `const a = '${name}';`))).toEqual([]);
   });
 
-  test('names line, words and a better word', () => {
+  test('reports the line, the word and a better word', () => {
     const source = "const a = /[`'/]/g;\n\n/**\n * The payment has\n * ended meanwhile. `told`\n */\nconst b = 1;";
     expect(wordFindings('a.ts', source)).toEqual([
       { line: 5, found: 'meanwhile', instead: '"in the meantime", "since then" or "during …"' },

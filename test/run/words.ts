@@ -1,13 +1,13 @@
-/** `npm run words`: finds words of the sources that an engineer would not use, and names a better one. */
+/** Implements `npm run words`: finds words that an engineer would not use, and suggests better words. */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { PROJECT } from '../../local/directories.ts';
 import { wordFindings } from './word-list.ts';
 
-/** Folders that are not clean yet. */
+/** Folders that are not checked yet. */
 const UNCLEAN = ['test', 'docs'];
-/** Generated files, and files of others. */
+/** Generated files, third-party files, and the samples of the word list. */
 const IGNORED = [
   '.git',
   '.payonce',
@@ -18,10 +18,13 @@ const IGNORED = [
   'dist',
   'node_modules',
   'test/entries',
+  'test/run/subject-rules.test.ts',
+  'test/run/word-list.ts',
+  'test/run/words.test.ts',
 ];
 
 new Command('npm run words')
-  .description('Finds words of the sources that an engineer would not use, and names a better one.')
+  .description('Finds words that an engineer would not use, and suggests better words.')
   .parse();
 
 const files = globSync('**/*.{ts,tsx,js,cjs,mjs}', {

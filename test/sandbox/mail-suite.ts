@@ -16,7 +16,7 @@ const searchAnswer = z.strictObject({
   Messages: z.array(z.looseObject({ MessageID: z.string() })),
 });
 
-/** The contract of the e-mail service, for every kind of books. Each test has its own recipient and order. */
+/** Tests the contract of the e-mail service, for every kind of books. Each test has its own recipient and order. */
 export function describeMail(booksKind: string, createBooks: () => Promise<Books>): void {
   let sandbox: TestSandbox;
   let order: string;
@@ -68,7 +68,7 @@ export function describeMail(booksKind: string, createBooks: () => Promise<Books
       expect(JSON.parse(details.body)).toEqual({ ...outline, TextBody: 'Thank you.' });
     });
 
-    test('an e-mail is found by tag, by recipient, by metadata, and by all of them', async () => {
+    test('an e-mail is found by tag, by recipient, by metadata, and by all three together', async () => {
       const recipient = `${order}@example.com`;
       const MessageID = idOf(await post({ To: recipient }));
       await post();
@@ -79,7 +79,7 @@ export function describeMail(booksKind: string, createBooks: () => Promise<Books
       expect(await found({ recipient, tag: `${tag}x` })).toEqual({ TotalCount: 0, Messages: [] });
     });
 
-    test('two equal requests are two e-mails: repeated requests are not recognized', async () => {
+    test('two equal requests send two e-mails, because repeated requests are not recognized', async () => {
       await Promise.all([post(), post()]);
       expect(await found()).toMatchObject({ TotalCount: 2 });
     });
@@ -101,7 +101,7 @@ export function describeMail(booksKind: string, createBooks: () => Promise<Books
       ['account', 422, 0, 200, 1],
       ['down', 503, 0, 503, 0],
       ['bounce', 422, 0, 422, 0],
-    ])('%s@: %i and %i sent, then %i and %i', async (name, first, afterFirst, second, afterSecond) => {
+    ])('%s@ answers %i with %i sent, then %i with %i sent', async (name, first, afterFirst, second, afterSecond) => {
       expect((await post(to(name))).status).toBe(first);
       expect(await found()).toMatchObject({ TotalCount: afterFirst });
       expect((await post(to(name))).status).toBe(second);
@@ -109,7 +109,7 @@ export function describeMail(booksKind: string, createBooks: () => Promise<Books
       expect(sandbox.waits).toEqual(name === 'timeout' ? [15_000] : []);
     });
 
-    test('another e-mail to the same recipient has its own first send', async () => {
+    test('another e-mail to the same recipient counts its own sends', async () => {
       expect((await post(to('flaky'))).status).toBe(500);
       expect((await post({ ...to('flaky'), Metadata: { payonce: `${order}x` } })).status).toBe(500);
       expect((await post({ ...to('flaky'), Metadata: {} })).status).toBe(500);

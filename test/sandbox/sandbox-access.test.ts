@@ -23,13 +23,13 @@ const sandboxWith = (...secrets: readonly string[]) =>
     wait: async () => undefined,
     baseUrl: 'http://sandbox.example',
   });
-/** Two values of its secret are active, as during a rotation. */
+/** The sandbox with two active values of its secret, as during a rotation. */
 const app = sandboxWith('secret-a', 'secret-b');
 
 const statusOf = async (path: string, headers: Record<string, string> = {}, method = 'GET') =>
   (await app.request(path, { method, headers })).status;
 
-describe('the sandbox refuses callers that do not show its secret', () => {
+describe('the sandbox refuses callers without its secret', () => {
   const routes = app.routes.filter(({ method }) => method !== 'ALL').map(({ method, path }) => [method, path] as const);
 
   test.each(routes)('%s %s', async (method, path) => {
@@ -63,7 +63,7 @@ describe('the sandbox refuses callers that do not show its secret', () => {
     },
   );
 
-  test('but takes each value of the secret, and as the token of the e-mail service', async () => {
+  test('except with each active value of the secret, also as the token of the e-mail service', async () => {
     expect(await statusOf('/charges?payment=pay_1', { authorization: 'Bearer secret-a' })).toBe(200);
     expect(await statusOf('/charges?payment=pay_1', { authorization: 'Bearer secret-b' })).toBe(200);
     expect(await statusOf('/server', { 'x-postmark-server-token': 'secret-a' })).toBe(200);
@@ -71,7 +71,7 @@ describe('the sandbox refuses callers that do not show its secret', () => {
   });
 });
 
-test('a sandbox whose secret is empty takes no caller', async () => {
+test('a sandbox with an empty secret refuses every caller', async () => {
   const empty = sandboxWith('');
   for (const headers of [{}, { authorization: 'Bearer ' }, { 'x-postmark-server-token': '' }]) {
     expect((await empty.request('/health', { headers })).status).toBe(401);
@@ -90,7 +90,7 @@ describe('the client of the sandbox', () => {
     accessKey: async () => secret,
   });
 
-  test('shows its secret when it charges and when it reads the books', async () => {
+  test('sends its secret when it charges and when it reads the books', async () => {
     const order = freshOrder();
     const outcome = await createSandboxClient(access('secret-a')).charge(order, LIMIT);
     expect(outcome.kind).toBe('succeeded');
@@ -98,7 +98,7 @@ describe('the client of the sandbox', () => {
     expect(await books.chargesOfPayment(order.paymentId, LIMIT)).toHaveLength(1);
   });
 
-  test('takes a refusal of its secret as a call that had no effect', async () => {
+  test('treats a refusal of its secret as a call without an effect', async () => {
     const unauthorized = { name: 'RetryableError', code: 'processor_unauthorized' };
     await expect(createSandboxClient(access('secret-c')).charge(freshOrder(), LIMIT)).rejects.toMatchObject(
       unauthorized,

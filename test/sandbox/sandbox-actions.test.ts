@@ -32,14 +32,14 @@ describe('a charge that requires an action of the payer', () => {
   const approve = (id: string) => form(id, 'decision=approve');
   const refuse = (id: string) => form(id, 'decision=refuse');
 
-  test('has the full action URL, under the called address', async () => {
+  test('has the full action URL, under the base URL of the call', async () => {
     const charge = await asked();
     expect(charge).toMatchObject({ status: 'requires_action', amount_captured: 0, failure: null });
     expect(charge.action_url).toBe(`https://sandbox.example/actions/${charge.id}`);
     expect(await harness.types(charge.id)).toEqual(['charge.requires_action']);
   });
 
-  test('lets a browser name the origin of the page with its form, and only with that', async () => {
+  test('lets a browser name the origin of the page with its form, and send it only there', async () => {
     const { headers } = await page((await asked()).id);
     // With `no-referrer`, browsers send `Origin: null` with forms (Fetch, "append a request Origin header").
     expect(headers['referrer-policy']).toBe('same-origin');
@@ -77,7 +77,7 @@ describe('a charge that requires an action of the payer', () => {
     expect(body.replaceAll('\u00a0', ' ')).toContain(`<dd>${text}</dd>`);
   });
 
-  test('leads the payer back to the page of the charge after the decision, and to no other', async () => {
+  test('links the payer only to the charge’s own return URL, and only after the decision', async () => {
     const { id } = await asked({ return_url: 'https://shop.example/done?order=1&x="' });
     expect((await page(id)).body).not.toContain('shop.example');
     for (const answer of [await approve(id), await page(id)]) {
@@ -87,7 +87,7 @@ describe('a charge that requires an action of the payer', () => {
     expect((await approve((await asked()).id)).body).not.toContain('http-equiv="refresh"');
   });
 
-  test('shows foreign values as text, never as markup', async () => {
+  test('shows external values as text, never as markup', async () => {
     const { id } = await asked({ metadata: { payment: `<script>alert("1")</script>&'` } });
     for (const answer of [await page(id), await approve(id), await refuse(id)]) {
       expect(answer.body).not.toContain('<script');
@@ -130,7 +130,7 @@ describe('a charge that requires an action of the payer', () => {
     expect(await harness.types(id)).toEqual(['charge.requires_action', 'charge.declined']);
   });
 
-  test('accepts the decision as JSON, too', async () => {
+  test('also accepts the decision as JSON', async () => {
     const { id } = await asked();
     expect((await harness.post(`/actions/${id}`, { decision: 'approve' })).status).toBe(200);
     expect((await harness.read(id)).status).toBe('succeeded');
@@ -157,14 +157,14 @@ describe('a charge that requires an action of the payer', () => {
     expect(after.body).not.toContain('<form');
   });
 
-  test('two decisions at once: one happens', async () => {
+  test('of two concurrent decisions, exactly one takes effect', async () => {
     const { id } = await asked();
     const answers = await Promise.all([approve(id), refuse(id)]);
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
     expect(await harness.types(id)).toHaveLength(2);
   });
 
-  test('an approval is still shown after a void and a refund', async () => {
+  test('an approval is still shown after a void', async () => {
     const { id } = await asked({ capture: 'manual' });
     await approve(id);
     await harness.post(`/charges/${id}/void`);
@@ -195,7 +195,7 @@ describe('a charge that requires an action of the payer', () => {
     expect(await harness.types(id)).toEqual(['charge.requires_action', 'charge.voided']);
   });
 
-  test('approval and void at once: one happens', async () => {
+  test('of a concurrent approval and void, exactly one takes effect', async () => {
     const { id } = await asked();
     const [page_, answer] = await Promise.all([approve(id), harness.post(`/charges/${id}/void`)]);
     expect([page_.status, answer.status]).toEqual(answer.status === 200 ? [409, 200] : [200, 400]);
@@ -209,10 +209,10 @@ describe('a charge that requires an action of the payer', () => {
     expect((await harness.read(id)).status).toBe('requires_action');
   });
 
-  test('an unknown charge, or one that requires no action, has nothing to decide', async () => {
+  test('an unknown charge, or a charge that requires no action, has nothing to decide', async () => {
     const { id } = chargeIn(await harness.charge('tok_ok'));
-    for (const nobody of [id, 'ch_nobody']) {
-      for (const answer of [await page(nobody), await approve(nobody), await refuse(nobody)]) {
+    for (const unknown of [id, 'ch_none']) {
+      for (const answer of [await page(unknown), await approve(unknown), await refuse(unknown)]) {
         expect(answer.status).toBe(404);
         expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
       }
@@ -255,7 +255,7 @@ describe('the base URL of the sandbox', () => {
     },
   );
 
-  test('is the configured one if the call does not contain it, and without one nothing is charged', async () => {
+  test('is the configured URL if the call does not contain it; without both, nothing is charged', async () => {
     const books = emptyBooks();
     const world = {
       books,

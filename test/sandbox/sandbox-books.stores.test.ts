@@ -10,7 +10,7 @@ import { describeShop } from './shop-suite.ts';
 
 const client = dynamoDbClient();
 
-/** Books in a table of their own. */
+/** Creates books in a separate table. */
 function booksIn(name: string): () => Promise<Books> {
   let tableName: string;
   beforeAll(async () => {

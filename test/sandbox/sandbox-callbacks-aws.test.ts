@@ -10,7 +10,7 @@ import type { Callbacks } from '../../sandbox/world.ts';
 
 const OPTIONS = { region: 'us-east-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } };
 
-/** The SDK's clients return scripted answers instead of using the network. */
+/** Makes the SDK's client return scripted answers instead of using the network. */
 function scripted<C extends SSMClient | SecretsManagerClient | SQSClient>(
   client: C,
   answer: (input: object) => object,
@@ -24,7 +24,7 @@ function scripted<C extends SSMClient | SecretsManagerClient | SQSClient>(
   return client;
 }
 
-describe('the address and the signing secret of callbacks on AWS', () => {
+describe('the URL and the signing secret of callbacks on AWS', () => {
   let nowMs: number;
   let looks: object[];
   let parameter: string | undefined;
@@ -52,19 +52,19 @@ describe('the address and the signing secret of callbacks on AWS', () => {
     });
   });
 
-  test('the address is the value of the parameter', async () => {
+  test('the URL is the value of the parameter', async () => {
     expect(await callbacks.address()).toBe('https://merchant.example/callbacks');
     expect(looks).toEqual([{ Name: '/payonce/callback-address' }]);
   });
 
-  test('a missing parameter means that there is no address yet, and is read each time', async () => {
+  test('a missing parameter means that there is no URL yet, and is not cached', async () => {
     parameter = undefined;
     expect(await callbacks.address()).toBeUndefined();
     parameter = 'https://merchant.example/new';
     expect(await callbacks.address()).toBe('https://merchant.example/new');
   });
 
-  test('an unreadable parameter is an error, not a missing address', async () => {
+  test('an unreadable parameter is an error, not a missing URL', async () => {
     const failing = createAwsCallbacks({
       ssm: scripted(new SSMClient(OPTIONS), () => {
         throw new Error('AccessDenied');
@@ -96,8 +96,8 @@ describe('the address and the signing secret of callbacks on AWS', () => {
 
   test.each([
     ['the value under "current"', '{"previous":"old","current":"new"}', 'new'],
-    ['else the first value', '{"b":"one","a":"two"}', 'one'],
-    ['plain text as it is', 'whsec_abc', 'whsec_abc'],
+    ['otherwise the first value', '{"b":"one","a":"two"}', 'one'],
+    ['plain text unchanged', 'whsec_abc', 'whsec_abc'],
     ['JSON text that is not an object, unchanged', '12345', '12345'],
   ])('the secret is %s', async (_what, text, secret) => {
     secretText = text;
@@ -111,7 +111,7 @@ describe('the address and the signing secret of callbacks on AWS', () => {
   });
 });
 
-test('a task becomes one message with its delay', async () => {
+test('a task is sent as one message with its delay', async () => {
   const sent: object[] = [];
   const client = scripted(new SQSClient(OPTIONS), (input) => {
     sent.push(input);

@@ -68,7 +68,7 @@ describe('magic sources whose charges change without a request', () => {
     expect(arrived()).toEqual(['charge.pending', 'charge.succeeded']);
   });
 
-  test('the same key answers with the charge as it is now', async () => {
+  test('the same key answers with the current state of the charge', async () => {
     const answer = await harness.charge('tok_async', {}, 'k1');
     await sandbox.runFor(2 * SECOND_MS);
     const again = await harness.charge('tok_async', {}, 'k1');
@@ -89,10 +89,10 @@ describe('magic sources whose charges change without a request', () => {
     expect(await harness.types(id)).toEqual(['charge.pending']);
   });
 
-  test('tok_callback_twice: its event arrives twice at once, under one id', async () => {
+  test('tok_callback_twice: its event arrives twice concurrently, under one id', async () => {
     const bothHere = Promise.withResolvers<void>();
     receiver.onArrival = async () => {
-      // The first is answered only after the second has arrived.
+      // Answers the first copy only after the second has arrived.
       if (receiver.arrivals.length === 2) bothHere.resolve();
       await bothHere.promise;
     };
@@ -103,7 +103,7 @@ describe('magic sources whose charges change without a request', () => {
     expect(await harness.events(id)).toMatchObject([{ attempts: 2, delivered: true }]);
   });
 
-  test('tok_callback_twice: delivered if one copy is accepted; otherwise sent twice again', async () => {
+  test('tok_callback_twice: delivered if one copy is accepted, otherwise both are sent again', async () => {
     receiver.statuses.push(500, 500, 200, 500);
     const { id } = await made('tok_callback_twice');
     await sandbox.runFor(60 * SECOND_MS);
@@ -127,7 +127,7 @@ describe('magic sources whose charges change without a request', () => {
     expect(await harness.events(charge.id)).toMatchObject([{ attempts: 1, delivered: true }]);
   });
 
-  test('tok_callback_first: when the receiver fails, the charge is answered and the event is sent again', async () => {
+  test('tok_callback_first: if the receiver fails, the charge is answered and the event is sent again', async () => {
     receiver.statuses.push(500, 500);
     const { id } = await made('tok_callback_first');
     expect(await harness.events(id)).toMatchObject([{ attempts: 1, delivered: false }]);
@@ -135,13 +135,13 @@ describe('magic sources whose charges change without a request', () => {
     expect(await harness.events(id)).toMatchObject([{ attempts: 3, delivered: true }]);
   });
 
-  test('tok_callback_first: without an address, the charge is answered and the event waits', async () => {
+  test('tok_callback_first: without a callback URL, the charge is answered and the event waits', async () => {
     sandbox.address = undefined;
     const { id } = await made('tok_callback_first');
     expect(await harness.events(id)).toMatchObject([{ attempts: 0, delivered: false }]);
   });
 
-  test('tok_callback_first: a later send of its key sends no callback', async () => {
+  test('tok_callback_first: a repeated request with its key sends no callback', async () => {
     const first = await harness.charge('tok_callback_first', {}, 'k1');
     expect(await harness.charge('tok_callback_first', {}, 'k1')).toEqual(first);
     expect(arrived()).toEqual(['charge.succeeded']);
@@ -167,14 +167,14 @@ describe('magic sources whose charges change without a request', () => {
     expect(arrived()).toEqual(['charge.succeeded', 'charge.succeeded', 'charge.succeeded', 'charge.pending']);
   });
 
-  test('tok_callback_out_of_order: the older event is sent in the end, even if the newest is never accepted', async () => {
+  test('tok_callback_out_of_order: the older event is finally sent, even if the newest is never accepted', async () => {
     receiver.statuses.push(...Array<number>(20).fill(500));
     await made('tok_callback_out_of_order');
     await sandbox.runFor(24 * 3_600 * SECOND_MS);
     expect(arrived()).toEqual([...Array<string>(20).fill('charge.succeeded'), 'charge.pending']);
   });
 
-  test('tok_callback_late_success: declined, and charged nevertheless after 3 seconds', async () => {
+  test('tok_callback_late_success: declined, and nevertheless charged after 3 seconds', async () => {
     const answer = await harness.charge('tok_callback_late_success', {}, 'k1');
     expect(answer.status).toBe(402);
     const { code, charge: id = '' } = errorIn(answer);

@@ -5,7 +5,7 @@ import { createTestSandbox, SANDBOX_SECRET, SANDBOX_START_MS, type TestSandbox }
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600 * SECOND_MS;
-/** 1, 2, 4 and so on to 512 seconds, then 900 seconds for the rest of the twenty attempts. */
+/** Waits between the twenty attempts: 1, 2, 4 and so on to 512 seconds, then 900 seconds. Seconds. */
 const GROWING_WAITS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900, 900, 900, 900, 900, 900, 900];
 
 describe('callbacks of the sandbox processor', () => {
@@ -27,12 +27,12 @@ describe('callbacks of the sandbox processor', () => {
   const waits = () => sandbox.queued.map(({ delaySeconds }) => delaySeconds);
   const onlyEvent = async (chargeId: string) => {
     const [event, ...more] = await harness.events(chargeId);
-    if (event === undefined || more.length > 0) throw new Error('the charge has not one event');
+    if (event === undefined || more.length > 0) throw new Error('the charge has no event or several events');
     return event;
   };
 
   describe('a delivery', () => {
-    test('posts the event as JSON to the address, and is recorded when it is accepted', async () => {
+    test('posts the event as JSON to the callback URL, and is recorded when accepted', async () => {
       const id = await captured();
       expect(receiver.arrivals).toEqual([]);
       await sandbox.runDue();
@@ -44,7 +44,7 @@ describe('callbacks of the sandbox processor', () => {
       expect([attempts, delivered]).toEqual([1, true]);
     });
 
-    test('is signed over its raw bytes with the secret, and with no other', async () => {
+    test('is signed over its raw bytes with the secret, and with no other secret', async () => {
       await harness.charge('tok_ok', { metadata: { payment: 'pay_ä€😀' } });
       await sandbox.runDue();
       const [arrival] = receiver.arrivals;
@@ -55,7 +55,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(await verifiedSeconds(forged, SANDBOX_SECRET)).toBeUndefined();
     });
 
-    test('has a new time under the same event id when it is repeated', async () => {
+    test('has a new time under the same event id when repeated', async () => {
       receiver.statuses.push(500, 503);
       await captured();
       await sandbox.runFor(3 * SECOND_MS);
@@ -70,17 +70,14 @@ describe('callbacks of the sandbox processor', () => {
   });
 
   describe('an event that is not accepted', () => {
-    test.each([[301], [400], [404], [409], [500], [503]])(
-      'with %d is sent again until it is accepted',
-      async (status) => {
-        receiver.statuses.push(status, status);
-        const id = await captured();
-        await sandbox.runFor(HOUR_MS);
-        expect(receiver.arrivals.map(({ path }) => path)).toEqual(Array(3).fill('/callbacks/sandbox'));
-        expect(await onlyEvent(id)).toMatchObject({ attempts: 3, delivered: true });
-        expect(waits()).toEqual([0, 1, 2]);
-      },
-    );
+    test.each([[301], [400], [404], [409], [500], [503]])('with %d is sent again until accepted', async (status) => {
+      receiver.statuses.push(status, status);
+      const id = await captured();
+      await sandbox.runFor(HOUR_MS);
+      expect(receiver.arrivals.map(({ path }) => path)).toEqual(Array(3).fill('/callbacks/sandbox'));
+      expect(await onlyEvent(id)).toMatchObject({ attempts: 3, delivered: true });
+      expect(waits()).toEqual([0, 1, 2]);
+    });
 
     test('waits longer each time, up to 15 minutes, and stays undelivered after twenty attempts', async () => {
       receiver.statuses.push(...Array<number>(30).fill(500));
@@ -91,7 +88,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(await onlyEvent(id)).toMatchObject({ attempts: 20, delivered: false });
     });
 
-    test('for lack of an address is sent when one is configured', async () => {
+    test('without a callback URL is sent after a URL is configured', async () => {
       sandbox.address = undefined;
       const id = await captured();
       await sandbox.runFor(2 * SECOND_MS);
@@ -102,7 +99,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(receiver.arrivals).toHaveLength(1);
     });
 
-    test.each([['http://127.0.0.1:1/callbacks'], ['no address at all']])(
+    test.each([['http://127.0.0.1:1/callbacks'], ['no URL at all']])(
       'at %s counts as a failed attempt',
       async (address) => {
         sandbox.address = address;
@@ -118,7 +115,7 @@ describe('callbacks of the sandbox processor', () => {
       receiver.onArrival = async () => {
         if (!broken) {
           broken = true;
-          throw new Error('the receiver dies');
+          throw new Error('the receiver crashed');
         }
       };
       const id = await captured();
@@ -151,12 +148,12 @@ describe('callbacks of the sandbox processor', () => {
       expect(waits()).toEqual([1, 2, 4, 8, 16]);
     });
 
-    test('that fails is logged and reported alone, so that only it is redelivered', async () => {
+    test('that fails is logged and reported by itself, so that only it is redelivered', async () => {
       const logged = jest.spyOn(console, 'error').mockImplementation(() => undefined);
       await captured();
       await captured();
       const [first, second] = sandbox.queued.map(({ body }) => body);
-      expect(await sandbox.batch(first ?? '', 'no JSON', second ?? '', '{"kind":"other"}')).toEqual({
+      expect(await sandbox.batch(first ?? '', 'not JSON', second ?? '', '{"kind":"other"}')).toEqual({
         batchItemFailures: [{ itemIdentifier: 'm2' }, { itemIdentifier: 'm4' }],
       });
       expect(logged).toHaveBeenCalledTimes(2);
@@ -164,10 +161,10 @@ describe('callbacks of the sandbox processor', () => {
       expect(receiver.arrivals).toHaveLength(2);
     });
 
-    test('does not wait for the others of its batch', async () => {
+    test('does not wait for the other tasks of its batch', async () => {
       await captured();
       await captured();
-      // The first is answered only after the second has arrived.
+      // Answers the first callback only after the second has arrived.
       const bothHere = Promise.withResolvers<void>();
       receiver.onArrival = async () => {
         if (receiver.arrivals.length === 2) bothHere.resolve();
@@ -178,11 +175,11 @@ describe('callbacks of the sandbox processor', () => {
     });
   });
 
-  test('without a queue nothing changes, so no event remains without a delivery', async () => {
+  test('nothing changes without a queue, so that no event remains without a delivery', async () => {
     const logged = jest.spyOn(console, 'error').mockImplementation(() => undefined);
     const id = await captured();
     const before = await harness.read(id);
-    const refuse = () => Promise.reject(new Error('the queue is away'));
+    const refuse = () => Promise.reject(new Error('the queue is unavailable'));
     const closed = createTestSandbox(sandbox.books, { enqueue: refuse });
     const closedHarness = sandboxHarness(closed.handler);
     expect((await closedHarness.charge('tok_ok', { metadata: { payment: 'pay_2' } })).status).toBe(500);
@@ -194,7 +191,7 @@ describe('callbacks of the sandbox processor', () => {
     logged.mockRestore();
   });
 
-  describe('an event that is sent again on demand', () => {
+  describe('an event that is resent on demand', () => {
     test('is sent under the same id, although it was accepted before', async () => {
       const id = await captured();
       await sandbox.runDue();
@@ -205,7 +202,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(await onlyEvent(id)).toMatchObject({ attempts: 2, delivered: true });
     });
 
-    test('is repeated until it is accepted, although it was accepted before', async () => {
+    test('is repeated until accepted, although it was accepted before', async () => {
       const id = await captured();
       await sandbox.runDue();
       receiver.statuses.push(500);
@@ -214,7 +211,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(await onlyEvent(id)).toMatchObject({ attempts: 3, delivered: true });
     });
 
-    test('is sent in five copies at once', async () => {
+    test('is sent in five concurrent copies', async () => {
       const id = await captured();
       await sandbox.runDue();
       const allHere = Promise.withResolvers<void>();

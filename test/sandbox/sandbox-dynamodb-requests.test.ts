@@ -5,7 +5,7 @@ import { type DynamoDbAccess, getAll, transact } from '../../sandbox/dynamodb-re
 
 const PUT = { Put: { TableName: 'books', Item: { pk: 'a', sk: 'b' } } };
 
-/** Cases that no emulator produces: the SDK's client returns scripted answers instead of using the network. */
+/** Covers cases that no emulator produces: the SDK's client returns scripted answers instead of using the network. */
 describe('the sandbox books under a busy DynamoDB', () => {
   let inputs: unknown[];
   let waits: number[];
@@ -21,7 +21,7 @@ describe('the sandbox books under a busy DynamoDB', () => {
       () => async (args) => {
         inputs.push(args.input);
         const answer = answers.shift();
-        if (answer === undefined) throw new Error('one call more than the script has answers');
+        if (answer === undefined) throw new Error('the script has no more answers');
         return { output: { $metadata: {}, ...answer() }, response: {} };
       },
       { step: 'initialize', priority: 'low' },

@@ -7,7 +7,7 @@ import { createTestSandbox, SANDBOX_START_MS, type TestSandbox } from './sandbox
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** The contract of the books for events, later changes, and the list by time. */
+/** Tests the contract of the books for events, later changes, and the list by time. */
 export function describeSandboxEvents(booksKind: string, createBooks: () => Promise<Books>): void {
   describe(`the sandbox's events in ${booksKind} books`, () => {
     let books: Books;
@@ -47,7 +47,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         data: { charge: chargeId, payment: null },
       });
 
-      test('a new charge is written with its event; with a claimed key neither is written', async () => {
+      test('a new charge is written with its event; with a claimed key, neither is written', async () => {
         const request = { key: crypto.randomUUID(), fingerprint: 'f' };
         const [winner, loser] = [made(id()), made(id())];
         const [first, second] = [event(winner.id), event(loser.id)];
@@ -86,7 +86,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await books.chargeOfPart(other)).toBeUndefined();
       });
 
-      test('an operation that its key applied before makes no second event', async () => {
+      test('an operation already applied under its key makes no second event', async () => {
         const charge = made(id());
         await books.add(charge, event(charge.id), undefined, SANDBOX_START_MS);
         const operation = { key: 'k', fingerprint: 'f', body: '{}', appliedAtMs: SANDBOX_START_MS };
@@ -96,7 +96,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await books.event(again.id)).toBeUndefined();
       });
 
-      test('twenty sends of one key at once make one event, and the other queued tasks find nothing', async () => {
+      test('twenty concurrent sends of one key make one event, and the other queued tasks find nothing', async () => {
         const key = crypto.randomUUID();
         const answers = await Promise.all(Array.from({ length: 20 }, () => harness.charge('tok_ok', {}, key)));
         const [{ id: chargeId } = { id: '' }] = answers.map(chargeIn);
@@ -108,7 +108,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         ]);
       });
 
-      test('four refunds at once: each applied one has its event, each refused one has none', async () => {
+      test('of four concurrent refunds, each applied one has an event and each refused one has none', async () => {
         const chargeId = await captured();
         const answers = await Promise.all(
           Array.from({ length: 4 }, () =>
@@ -134,7 +134,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
     });
 
     describe('the content of events', () => {
-      test('an event names its payment, or has null', async () => {
+      test('an event names its payment, or null', async () => {
         const { id } = chargeIn(await harness.charge('tok_ok', { metadata: { payment: 'pay_7' } }));
         expect(await harness.events(id)).toEqual([
           {
@@ -171,7 +171,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
       });
 
       test('an unknown charge has no events, and the list requires a charge', async () => {
-        expect(await harness.events('ch_nobody')).toEqual([]);
+        expect(await harness.events('ch_none')).toEqual([]);
         expect((await harness.get('/events')).status).toBe(400);
       });
 
@@ -186,7 +186,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
     });
 
     describe('refunds that fail', () => {
-      test('return their amount to the charge, once, and it can be refunded again', async () => {
+      test('return their amount to the charge once, and the amount can be refunded again', async () => {
         const id = await captured();
         const refund = refundIn(await harness.post(`/charges/${id}/refunds`, { amount: 1_500 }));
         await harness.post(`/charges/${id}/refunds`, { amount: 100 });
@@ -212,12 +212,12 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
       });
 
       test('an unknown refund is 404', async () => {
-        expect((await harness.post('/control/refunds/re_nobody/fail')).status).toBe(404);
+        expect((await harness.post('/control/refunds/re_none/fail')).status).toBe(404);
       });
     });
 
     describe('disputes', () => {
-      test('are opened for the whole captured amount, and closed once', async () => {
+      test('are opened for the full captured amount, and closed once', async () => {
         const id = await captured();
         const opened = await harness.post(`/control/charges/${id}/dispute`);
         expect(opened.status).toBe(201);
@@ -248,13 +248,13 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
       test('are refused if nothing was captured, and 404 for an unknown charge', async () => {
         const { id } = chargeIn(await harness.charge('tok_ok', { capture: 'manual' }));
         expect(errorIn(await harness.post(`/control/charges/${id}/dispute`)).code).toBe('charge_not_disputable');
-        expect((await harness.post('/control/charges/ch_nobody/dispute')).status).toBe(404);
-        expect((await harness.post('/control/disputes/dp_nobody/close', { outcome: 'won' })).status).toBe(404);
+        expect((await harness.post('/control/charges/ch_none/dispute')).status).toBe(404);
+        expect((await harness.post('/control/disputes/dp_none/close', { outcome: 'won' })).status).toBe(404);
       });
     });
 
     describe('sending an event again', () => {
-      test('under the same id queues that event and makes no new one', async () => {
+      test('under the same id queues that event and creates no new event', async () => {
         const id = await captured();
         const [event] = await harness.events(id);
         const answer = await harness.post(`/control/events/${event?.id}/resend`, { id: 'same', copies: 3 });
@@ -264,7 +264,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await harness.events(id)).toHaveLength(1);
       });
 
-      test('under a new id makes an event of the same type and data, as the newest', async () => {
+      test('under a new id creates an event with the same type and data, as the newest event', async () => {
         const id = await captured();
         await harness.post(`/charges/${id}/refunds`, { amount: 1 });
         const [, refunded] = await harness.events(id);
@@ -283,12 +283,12 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
       });
 
       test('an unknown event is 404', async () => {
-        expect((await harness.post('/control/events/evt_nobody/resend')).status).toBe(404);
+        expect((await harness.post('/control/events/evt_none/resend')).status).toBe(404);
       });
     });
 
     describe('the list by time', () => {
-      /** Each test has its own years, because books may be shared. */
+      /** Returns a start time in a year that no other test uses, because books may be shared. */
       const startOf = (year: number) => {
         const startMs = Date.UTC(year, 5, 1);
         sandbox.advance(startMs - SANDBOX_START_MS);
@@ -339,7 +339,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await idsOf(start, start + 2)).toEqual([first, second]);
       });
 
-      test('a full last page has no next one', async () => {
+      test('a full last page has no next page', async () => {
         const start = startOf(2035);
         for (let round = 0; round < 10; round += 1) {
           await Promise.all(Array.from({ length: 10 }, () => harness.charge('tok_ok')));

@@ -73,7 +73,7 @@ export function sandboxHarness(handler: SandboxHandler) {
     post,
     get,
     order,
-    /** POST /charges with a new key, or the given one. */
+    /** Calls POST /charges with a new key, or the given key. */
     charge: (source: string, changes: Readonly<Record<string, unknown>> = {}, key: string = crypto.randomUUID()) =>
       post('/charges', order(source, changes), key),
     read: async (id: string) => chargeIn(await get(`/charges/${id}`)),

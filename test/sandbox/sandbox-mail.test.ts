@@ -6,7 +6,7 @@ import { createTestSandbox, type SandboxHandler } from './sandbox-world.ts';
 
 describeMail('memory', async () => emptyBooks());
 
-describe('the mail rejects invalid requests', () => {
+describe('the mail service rejects invalid requests', () => {
   let handler: SandboxHandler;
   beforeEach(() => {
     ({ handler } = createTestSandbox());
@@ -18,12 +18,12 @@ describe('the mail rejects invalid requests', () => {
 
   test.each([
     ['no recipient', { ...email, To: undefined }, 'To'],
-    ['a recipient that is none', { ...email, To: 'ada' }, 'To'],
+    ['an invalid recipient', { ...email, To: 'ada' }, 'To'],
     ['no text', { ...email, TextBody: '' }, 'TextBody'],
     ['a subject that is too long', { ...email, Subject: 'x'.repeat(2_001) }, 'Subject'],
-    ['metadata of which a value is too long', { ...email, Metadata: { order: 'x'.repeat(81) } }, 'Metadata'],
-    ['metadata of which a name is too long', { ...email, Metadata: { [`x${'y'.repeat(20)}`]: '' } }, 'Metadata'],
-    ['more metadata than ten', { ...email, Metadata: eleven }, 'Metadata'],
+    ['metadata with a value that is too long', { ...email, Metadata: { order: 'x'.repeat(81) } }, 'Metadata'],
+    ['metadata with a name that is too long', { ...email, Metadata: { [`x${'y'.repeat(20)}`]: '' } }, 'Metadata'],
+    ['more than ten metadata fields', { ...email, Metadata: eleven }, 'Metadata'],
   ])('%s is 422 with the field’s name', async (_what, body, field) => {
     const call = { method: 'POST', path: '/email', headers, body: JSON.stringify(body) };
     const answer = await callSandbox(handler, call);
@@ -57,9 +57,9 @@ describe('the mail rejects invalid requests', () => {
     expect([answer.status, JSON.parse(answer.body)]).toMatchObject([422, { ErrorCode: 600 }]);
   });
 
-  test('the server is readable, and an unknown e-mail is 404', async () => {
+  test('the server route can be read, and an unknown e-mail is 404', async () => {
     expect((await callSandbox(handler, { method: 'GET', path: '/server', headers })).status).toBe(200);
-    const details = { method: 'GET', path: '/messages/outbound/eml_nobody/details', headers };
+    const details = { method: 'GET', path: '/messages/outbound/eml_none/details', headers };
     expect((await callSandbox(handler, details)).status).toBe(404);
   });
 });

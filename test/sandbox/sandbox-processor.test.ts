@@ -40,7 +40,7 @@ describe('the sandbox processor rejects invalid requests', () => {
     ['an unknown capture mode', { ...good, capture: 'later' }, 'capture'],
     ['metadata that is not text', { ...good, metadata: { payment: 1 } }, 'metadata.payment'],
     ['an unknown field', { ...good, extra: 1 }, 'extra'],
-    ['a body that is no object', [good], ''],
+    ['a body that is not an object', [good], ''],
   ])('%s is 400 with the field’s name', async (_what, body, field) => {
     const answer = await post(body);
     expect(answer.status).toBe(400);
@@ -55,7 +55,7 @@ describe('the sandbox processor rejects invalid requests', () => {
   test.each([
     ['an empty key', ''],
     ['a blank key', ' '],
-    ['a key with a blank', 'a b'],
+    ['a key with a space', 'a b'],
     ['a key of 256 characters', 'k'.repeat(256)],
   ])('%s is 400', async (_what, key) => {
     expect((await post(good, { 'idempotency-key': key })).status).toBe(400);
@@ -108,7 +108,7 @@ describe('the sandbox processor rejects invalid requests', () => {
   });
 
   test('an unknown source cannot be switched on', async () => {
-    const body = JSON.stringify({ count: 1, source: 'tok_nobody' });
+    const body = JSON.stringify({ count: 1, source: 'tok_none' });
     expect(await call({ method: 'PUT', path: '/control/failures', body })).toMatchObject({
       status: 400,
       body: { error: { code: 'invalid_source' } },

@@ -7,7 +7,7 @@ export interface RawServer extends AsyncDisposable {
   readonly requests: readonly string[];
 }
 
-/** A TCP server. For each request, the script writes the bytes of the answer. */
+/** Starts a TCP server. For each request, the script writes the bytes of the answer. */
 export async function serveRaw(script: (socket: Socket) => void): Promise<RawServer> {
   const requests: string[] = [];
   const sockets = new Set<Socket>();
@@ -31,7 +31,7 @@ export async function serveRaw(script: (socket: Socket) => void): Promise<RawSer
   };
 }
 
-/** A whole HTTP answer with the right length. */
+/** Returns a complete HTTP answer with the right length. */
 export function httpAnswer(status: number, body: string, headers: Readonly<Record<string, string>> = {}): string {
   const fields = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...headers };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);

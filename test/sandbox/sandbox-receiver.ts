@@ -14,13 +14,13 @@ export interface Arrival {
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
   readonly arrivals: readonly Arrival[];
-  /** The statuses of the next answers; 200 after the last one. */
+  /** Status codes of the next answers; 200 after the last of them. */
   readonly statuses: number[];
   /** Called for each callback before it is answered. If it rejects, the connection ends without an answer. */
   onArrival: (arrival: Arrival) => Promise<void>;
 }
 
-/** A merchant's server that receives callbacks on loopback. */
+/** Starts a merchant's server that receives callbacks on loopback. */
 export async function serveReceiver(): Promise<Receiver> {
   const arrivals: Arrival[] = [];
   const statuses: number[] = [];
@@ -59,7 +59,7 @@ export async function serveReceiver(): Promise<Receiver> {
 }
 
 /**
- * Verifies a signature by its documentation, with code that is independent of the signing code.
+ * Verifies a signature according to its documentation, with code that is independent of the signing code.
  *
  * @returns the time of the signature in Unix seconds; undefined if the signature is invalid
  */

@@ -11,16 +11,16 @@ export type SandboxHandler = ApiHandler;
 export interface TestSandbox {
   readonly handler: SandboxHandler;
   readonly books: Books;
-  /** The requested waits in milliseconds, in order. */
+  /** The requested waits, in order. Milliseconds. */
   readonly waits: readonly number[];
   /** All enqueued tasks in order, including finished ones. */
   readonly queued: readonly QueuedTask[];
-  /** The address of callbacks; none until it is set. */
+  /** The callback URL; undefined until set. */
   address: string | undefined;
-  /** Unix milliseconds. */
+  /** Current time. Unix milliseconds. */
   nowMs(): number;
   advance(milliseconds: number): void;
-  /** Runs all due tasks, and those that they make due, without advancing the time. */
+  /** Runs all due tasks, and the tasks that they make due, without advancing the time. */
   runDue(): Promise<void>;
   /** Advances the time by this duration, from task to task. */
   runFor(milliseconds: number): Promise<void>;
@@ -40,13 +40,13 @@ export const SANDBOX_SECRET = 'sandbox-signing-secret';
 /** 2026-01-01T00:00:00Z */
 export const SANDBOX_START_MS = 1_767_225_600_000;
 
-/** More than any test enqueues, so that an endless chain of tasks is detected. */
+/** Exceeds the tasks of any test, so that an endless chain of tasks is detected. */
 const MAX_STEPS = 1_000;
 
 /**
- * With `tasks`, tasks are enqueued there instead of the queue that this sandbox runs.
+ * Creates a sandbox. With `tasks`, tasks are enqueued there instead of in the queue that this sandbox runs.
  *
- * @param run part of every id that this sandbox gives; books on DynamoDB may be shared with other runs
+ * @param run part of every id that this sandbox creates; books on DynamoDB may be shared with other runs
  */
 export function createTestSandbox(
   books: Books = emptyBooks(),
@@ -82,7 +82,7 @@ export function createTestSandbox(
   });
 
   const batch = (...bodies: readonly string[]) => handler({ Records: bodies.map(message) });
-  /** The task that is due next. */
+  /** Removes and returns the next due task. */
   const takeNext = (untilMs: number) => {
     const [next] = waiting.filter(({ dueMs }) => dueMs <= untilMs).toSorted((a, b) => a.dueMs - b.dueMs);
     if (next !== undefined) waiting.splice(waiting.indexOf(next), 1);
@@ -117,7 +117,7 @@ export function createTestSandbox(
   return sandbox;
 }
 
-/** A message as in an SQS event. */
+/** Returns a message of an SQS event. */
 function message(body: string, index: number): SQSEvent['Records'][number] {
   const record: SQSRecord = {
     messageId: `m${index + 1}`,

@@ -9,7 +9,7 @@ const SERVICES = [
     service: 'stock',
     path: '/stock/reservations',
     body: (order: string, name = 'sku_tea') => ({ order, items: [{ sku: name, quantity: 2 }] }),
-    /** Another body, which is a mismatch under the same key. */
+    /** A different body, which is a mismatch under the same key. */
     other: (order: string) => ({ order, items: [{ sku: 'sku_tea', quantity: 3 }] }),
     made: { object: 'reservation', status: 'reserved' },
     timeout: 'sku_timeout',
@@ -32,7 +32,7 @@ const SERVICES = [
 
 const idIn = (answer: SandboxAnswer) => (JSON.parse(answer.body) as { id: string }).id;
 
-/** The contract of the shop's services, for every kind of books. Each test uses its own orders and keys. */
+/** Tests the contract of the shop's services, for every kind of books. Each test uses its own orders and keys. */
 export function describeShop(booksKind: string, createBooks: () => Promise<Books>): void {
   let sandbox: TestSandbox;
   let harness: ReturnType<typeof sandboxHarness>;
@@ -66,28 +66,28 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path, `${order}x`)).toEqual([]);
     });
 
-    test('the same key gets the same answer and counts once, also a year later', async () => {
+    test('the same key gets the same answer and counts once, even a year later', async () => {
       const first = await harness.post(path, body(order), key);
       sandbox.advance(365 * 24 * 60 * 60 * 1_000);
       expect(await harness.post(path, body(order), key)).toEqual(first);
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('ten sends of one key at once count once, and all get the same answer', async () => {
+    test('ten concurrent sends of one key count once, and all get the same answer', async () => {
       const answers = await Promise.all(Array.from({ length: 10 }, () => harness.post(path, body(order), key)));
       expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([201]));
       expect(new Set(answers.map((answer) => answer.body)).size).toBe(1);
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('another body under a known key is 422 and counts nothing', async () => {
+    test('a different body under a known key is 422 and counts nothing', async () => {
       await harness.post(path, body(order), key);
       const answer = await harness.post(path, of.other(order), key);
       expect([answer.status, errorIn(answer).code]).toEqual([422, 'idempotency_key_mismatch']);
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('two bodies under one key at once: one counts, the other is 422', async () => {
+    test('of two concurrent bodies under one key, one counts and the other is 422', async () => {
       const answers = await Promise.all([
         harness.post(path, body(order), key),
         harness.post(path, of.other(order), key),
@@ -96,7 +96,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('without a key, and under another key, each request counts', async () => {
+    test('each request counts without a key or under another key', async () => {
       await harness.post(path, body(order));
       await harness.post(path, body(order));
       await harness.post(path, body(order), key);
@@ -121,7 +121,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect((await harness.post(path, body(order), key)).status).toBe(201);
     });
 
-    test(`${of.timeout}: counted without an answer first, then answered with the counted entry`, async () => {
+    test(`${of.timeout}: first counted without an answer, then answered with the counted entry`, async () => {
       expect((await harness.post(path, body(order, of.timeout), key)).status).toBe(504);
       expect(sandbox.waits).toEqual([15_000]);
       const [made, ...more] = await listed(path);
@@ -132,7 +132,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test(`${of.flaky}: 500 and not counted first, then counted`, async () => {
+    test(`${of.flaky}: first 500 and not counted, then counted`, async () => {
       expect((await harness.post(path, body(order, of.flaky), key)).status).toBe(500);
       expect(await listed(path)).toEqual([]);
       expect((await harness.post(path, body(order, of.flaky), key)).status).toBe(201);
@@ -150,7 +150,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
   describe(`the shop in ${booksKind} books`, () => {
     const [stock, credits] = SERVICES;
 
-    test('a reservation is released, for every repetition too, and stays in the list', async () => {
+    test('a reservation is released, also by every repetition, and stays in the list', async () => {
       const made = await harness.post(stock.path, stock.body(order), key);
       const releasing = () => harness.post(`${stock.path}/${idIn(made)}/release`);
       const [first, second] = await Promise.all([releasing(), releasing()]);
@@ -165,7 +165,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
 
     test('an unknown reservation is 404, and so is the id of a credit', async () => {
       const credit = idIn(await harness.post(credits.path, credits.body(order)));
-      for (const id of ['rsv_nobody', credit]) {
+      for (const id of ['rsv_none', credit]) {
         expect((await harness.post(`${stock.path}/${id}/release`)).status).toBe(404);
       }
     });
