@@ -1,6 +1,6 @@
 /**
- * Texts on which a regular expression that backtracks takes the longest: repetitions of what its own parts match, with and without a
- * beginning that matches and an end that does not.
+ * Returns the texts on which a regular expression backtracks longest: repetitions of text that matches its parts, with
+ * and without a matching beginning, and with an end that does not match.
  */
 export function adversarialTexts({ source, flags }: RegExp): readonly AdversarialText[] {
   const parts = partsOf(source, flags);
@@ -15,10 +15,10 @@ export function adversarialTexts({ source, flags }: RegExp): readonly Adversaria
   );
 }
 
-/** @param length of the repetition. Characters */
+/** @param length length of the repetition. Characters */
 type AdversarialText = (length: number) => string;
 
-/** Whether a text can make it backtrack at all: something in it repeats without a bound, or with a high one. */
+/** Returns whether a text can make the expression backtrack: a part repeats without a bound, or with a high bound. */
 export function repeats(source: string): boolean {
   const outsideClasses = source.replaceAll(CLASS, 'c').replaceAll(/\\[^]/g, 'e');
   if (/[*+]|\{\d+,\}/.test(outsideClasses)) return true;
@@ -26,27 +26,27 @@ export function repeats(source: string): boolean {
   return bounds.reduce((product, bound) => product * Math.max(1, bound), 1) > LARGEST_BOUND;
 }
 
-/** Steps at one place of the text that are as good as constant. */
+/** Number of backtracking steps at one position that counts as constant. */
 const LARGEST_BOUND = 300;
-/** Most classes lack one of the last two characters. */
+/** Ends that do not match. Most character classes lack one of the last two characters. */
 const ENDS = ['', '\u0000\n'];
-/** The repeated text matches at most so many parts of the expression. */
+/** Maximum number of parts of the expression that the repeated text matches. */
 const LONGEST_PUMP = 12;
-/** Longer ones have only the first character of each part. */
+/** A longer repeated text uses only the first character of each part. */
 const LONGEST_VARIED = 4;
-/** With more characters, pairs of them are left out. */
+/** With more characters than this, pairs of characters are left out. */
 const MAX_PAIRED = 16;
 
 interface Part {
-  /** Characters that it matches, of different kinds. */
+  /** Characters of different kinds that the part matches. */
   readonly characters: readonly string[];
-  /** How often it must occur. */
+  /** Minimum number of occurrences. */
   readonly least: number;
 }
 
 interface Pump {
   readonly text: string;
-  /** The first part that it matches. */
+  /** Index of the first part that the text matches. */
   readonly from: number;
 }
 
@@ -76,7 +76,7 @@ function shortestMatch({ characters: [first = ''], least }: Part): string {
 const CLASS = /\[\^?\]?(?:[^\]\\]|\\[^])*\]/g;
 const TOKEN =
   /(?<atom>\[\^?(?:[^\]\\]|\\[^])*\]|\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[^bBk1-9]|[^\\()[\]{}|^$*+?])(?:\{(?<least>\d+)[^}]*\})?|\\[^]|\(\?(?:[:=!]|<[=!]|<\w+>)|[^]/gu;
-/** One of each kind that expressions distinguish. */
+/** One character of each kind that expressions distinguish. */
 const SAMPLES = Array.from('a0- A_z.\t\n\r,;:/"\'\\=+@#\u00e9\u0301\u200b\u0661\u2028\u0000\u{1f4b3}');
 const MAX_KINDS = 3;
 
@@ -89,7 +89,7 @@ function partsOf(source: string, flags: string): readonly Part[] {
   });
 }
 
-/** A letter or digit, a mark, and one more. */
+/** Chooses a letter or digit, a punctuation mark, and further characters, up to the maximum. */
 function kindsOf(matching: readonly string[]): readonly string[] {
   const word = matching.find((each) => /\w/.test(each));
   const mark = matching.find((each) => !/[\w\s]/.test(each));

@@ -6,9 +6,9 @@ import { until } from './until.ts';
 export interface ApiAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Where `Location` leads, as a path of the API. */
+  /** Target of `Location`, as a path of the API. */
   readonly location: string | undefined;
-  /** The body's bytes as text. */
+  /** The body as text. */
   readonly text: string;
   readonly json: Record<string, unknown>;
 }
@@ -19,10 +19,10 @@ export interface PaymentPost {
   readonly headers?: Record<string, string>;
 }
 
-/** How often a client asks again before it gives up: longer than a lease, at a second each. */
+/** Maximum retries of a client, one a second. Exceeds the lease. */
 const MAX_RETRIES = 60;
 
-/** The deployed API, called as any client calls it. */
+/** Calls the deployed API as any client does. */
 export class ApiClient {
   readonly #aws: Pick<LocalAws, 'apiUrl'>;
   readonly #apiKey: string;
@@ -43,7 +43,7 @@ export class ApiClient {
     });
   }
 
-  /** As a client does that wants its answer: asks again while it is told to, or gets no answer. */
+  /** Pays, and retries while the API requests a retry or does not answer. */
   async payUntilAnswered(post: PaymentPost): Promise<ApiAnswer> {
     for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
       const answer = await this.pay(post);
@@ -51,12 +51,12 @@ export class ApiClient {
       if (retryAfter === null && answer.status < 500) return answer;
       await sleep(1_000 * Number(retryAfter ?? 1));
     }
-    throw new Error('there was no answer');
+    throw new Error('the API did not answer');
   }
 
   /**
-   * Pays, and waits until the payment has succeeded. On a machine that is too busy for the 20 seconds of a request, the answer is 202, and
-   * the outcome follows.
+   * Pays, and waits until the payment has succeeded. A machine too busy for the 20 seconds of a request answers 202,
+   * and the outcome follows.
    */
   async payUntilSucceeded(post: PaymentPost): Promise<ApiAnswer> {
     const answer = await this.payUntilAnswered(post);
@@ -92,7 +92,7 @@ export class ApiClient {
     return href.startsWith(this.#aws.apiUrl) ? href.slice(this.#aws.apiUrl.length) : href;
   }
 
-  /** The processor's own list: what really happened. */
+  /** Returns the charges in the processor's own list. */
   async charges(paymentId: unknown): Promise<readonly Record<string, unknown>[]> {
     const answer = await askSandbox(`/charges?payment=${String(paymentId)}`);
     const { data } = (await answer.json()) as { data: Record<string, unknown>[] };

@@ -7,8 +7,8 @@ interface SessionCredentials {
 }
 
 /**
- * A session of a new role that may do everything in S3, for what a policy of a resource refuses nevertheless. The caller of all other tests
- * is the root of the local account, which no policy binds.
+ * Creates a session of a new role with all rights in S3, to test what a resource policy still denies. All other tests
+ * call as root of the local account, which no policy restricts.
  */
 export async function administratorOfS3(name: string): Promise<SessionCredentials> {
   const statement = (fields: object) =>
@@ -37,14 +37,14 @@ export async function administratorOfS3(name: string): Promise<SessionCredential
   };
 }
 
-/** Calls a service that answers XML. @returns reads the text of an element */
+/** Calls a service that answers XML. @returns a function that reads the text of an element */
 async function query(service: string, version: string, fields: Readonly<Record<string, string>>) {
   const { awsEndpoint, region } = localAws();
   const day = new Date().toISOString().slice(0, 10).replaceAll('-', '');
   const scope = `${CREDENTIALS.accessKeyId}/${day}/${region}/${service}/aws4_request`;
   const answer = await fetch(awsEndpoint, {
     method: 'POST',
-    // The local AWS reads the key and does not check the signature of root.
+    // The local AWS reads the key and does not check root's signature.
     headers: { authorization: `AWS4-HMAC-SHA256 Credential=${scope}, SignedHeaders=host, Signature=none` },
     body: new URLSearchParams({ ...fields, Version: version }),
   });

@@ -9,18 +9,18 @@ import { ensurePython } from '../../local/python-environment.ts';
 import { requestTemplates } from './synth-requests.ts';
 import { createTablesOf, resourceOf, type TableTemplate } from './template-tables.ts';
 
-/** An emulator without stacks. It has the tables of the templates, empty. */
+/** An emulator without stacks, with empty tables in the shapes of the templates. */
 export interface BareAws extends Pick<LocalAws, 'awsEndpoint' | 'accessKeyId' | 'region' | 'tables' | 'keeperPid'> {
-  /** The table of the sandbox. */
+  /** Name of the sandbox's table. */
   readonly booksTable: string;
 }
 
 interface BareAwsOptions {
   /** Directory of the emulator's files. */
   readonly directory: string;
-  /** The port to take when it is free. */
+  /** The preferred port, if it is free. */
   readonly port: number;
-  /** The directory of a synthesized assembly. @default the synth server of the run is asked */
+  /** The directory of a synthesized assembly. @default templates from the synth server of the run */
   readonly assembly?: string | undefined;
 }
 
@@ -36,7 +36,7 @@ export async function startBareAws({
   assembly,
 }: BareAwsOptions): Promise<{ readonly aws: BareAws; readonly emulator: Emulator }> {
   const templates = tableTemplates(assembly);
-  // The emulator starts while the stacks are synthesized. A failure is thrown where the templates are awaited.
+  // The emulator starts during the synth. A failure is thrown where the templates are awaited.
   templates.catch(() => undefined);
   const python = await ensurePython();
   const state = join(directory, 'state');
@@ -66,7 +66,7 @@ async function createTables(
   await createTablesOf(client, data);
   const [booksTable, ...others] = await createTablesOf(client, sandbox);
   client.destroy();
-  if (booksTable === undefined || others.length > 0) throw new Error('the sandbox must have one table');
+  if (booksTable === undefined || others.length > 0) throw new Error('the sandbox has no table or several tables');
   return {
     tables: {
       idempotency: resourceOf(data, StackOutput.idempotencyTable),

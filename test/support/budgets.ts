@@ -1,9 +1,12 @@
 import { PROVING } from './slice.ts';
 
-/** How many cases (histories, orders of events, drawn inputs) one test file may play in `npm test`. `npm run prove` plays all. */
+/**
+ * Number of cases (histories, orders of events, generated inputs) that one test file may run in `npm test`. `npm run
+ * prove` runs all.
+ */
 const CASES_PER_FILE = 3_000;
 
-/** Rooms whose cases are much slower or faster than one or two milliseconds. */
+/** Budgets of folders whose cases are much slower or faster than one or two milliseconds. */
 const CASES_PER_FILE_OF: Readonly<Record<string, number>> = {
   'api-docs': 1_000,
   'follow-ups': 4_000,
@@ -11,14 +14,14 @@ const CASES_PER_FILE_OF: Readonly<Record<string, number>> = {
   resolving: 1_200,
   views: 500,
   webhooks: 1_200,
-  // A history of the simulator takes half a second, a story a tenth of one.
+  // A history of the simulator takes half a second, a story a tenth of a second.
   world: 150,
 };
 
-/** Each call goes to the emulator. */
+/** Each call reaches the emulator. */
 const CASES_PER_FILE_OF_STORES = 200;
 
-/** @param file in the folder of the project: `test/<room>/…` */
+/** @param file path in the project: `test/<folder>/…` */
 export function casesPerFile(file: string): number {
   if (PROVING) return Number.POSITIVE_INFINITY;
   if (file.endsWith('.stores.test.ts')) return CASES_PER_FILE_OF_STORES;

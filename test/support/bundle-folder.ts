@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { PROJECT } from '../../local/directories.ts';
 
 /**
- * A new folder inside the project, where what is built finds the packages of the project. It carries the number of this process, so that
- * a run that ends at the same time does not take it for its own.
+ * Creates a folder inside the project, so that a bundle in it finds the packages of the project. The name contains the
+ * process id, so that a concurrent run does not treat the folder as its own.
  */
 export function bundleFolder(name: string): string {
   const path = join(PROJECT, 'dist', `${name}-${crypto.randomUUID().slice(0, 8)}-${process.pid}`);

@@ -7,7 +7,7 @@ import {
 } from '../../lambdas/kernel/cause.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 
-/** As long as in production. */
+/** Ids have their production lengths. */
 export const BY_REQUEST: RequestCause = {
   by: 'request',
   requestId: '3f0a52d4-2f0e-4c8b-9a86-7d1c8b1f6e42',
@@ -21,11 +21,11 @@ export const BY_OPERATOR: OperatorCause = {
   requestId: BY_REQUEST.requestId,
 };
 
-/** A run of the resolver. */
+/** The cause of a run of the resolver. */
 export const RUN = { runId: 'resolve:2026-03-01T12:00:00Z' } as const;
 export const BY_RUN: Cause = { by: 'run', ...RUN };
 
-/** A transition that a request causes at this time. Unix milliseconds. */
+/** Returns the occasion of a transition that a request causes at this time. Unix milliseconds. */
 export function requestedAt(occurredAtMs: number): Occasion {
   return { occurredAtMs, cause: BY_REQUEST };
 }

@@ -6,7 +6,7 @@ import type { LocalAws } from '../../local/local-aws.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Runs the operator's command against the local AWS, as a process of its own. */
+/** Runs the operator's command against the local AWS, in a separate process. */
 export async function payonce(
   { awsEndpoint, accessKeyId, region }: Pick<LocalAws, 'awsEndpoint' | 'accessKeyId' | 'region'>,
   ...words: readonly string[]

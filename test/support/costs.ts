@@ -1,17 +1,20 @@
 import { existsSync, readFileSync } from 'node:fs';
 
-/** Names a file that receives a line for each test file: what it took. Set by the programs that run the suites. */
+/**
+ * Environment variable with the path of a file that gets one line of costs for each test file. Set by the programs that
+ * run the suites.
+ */
 export const COSTS = 'PAYONCE_TEST_COSTS';
 
-/** What one test file took. */
+/** The costs of one test file. */
 interface FileCost {
   readonly file: string;
-  /** Processor time of the worker while it loaded the file and ran its tests. Milliseconds. */
+  /** CPU time of the worker while it loaded the file and ran its tests. Milliseconds. */
   readonly cpuMs: number;
   readonly cases: number;
 }
 
-/** Lines of a table of the files that took most processor time. */
+/** Returns the lines of a table of the files with the most CPU time. */
 export function costliestFiles(path: string, most: number): readonly string[] {
   const lines = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
   const costs = lines.filter((line) => line !== '').map((line) => JSON.parse(line) as FileCost);

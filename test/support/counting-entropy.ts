@@ -2,9 +2,10 @@ import { ownerToken } from '../../lambdas/kernel/ids.ts';
 import type { Entropy } from '../../lambdas/kernel/world.ts';
 
 /**
- * Owner tokens in order, jitter of zero: runs are the same every time.
+ * Returns sequential owner tokens and zero jitter, so that runs are reproducible.
  *
- * @param name of the process: a store takes a record of its own token for its own
+ * @param name name of the process; must differ between processes, because a store treats a record with its own token as
+ * its own
  */
 export function countingEntropy(name = 'owner'): Entropy {
   let made = 0;

@@ -1,4 +1,4 @@
 import type { Due } from '../../lambdas/kernel/looks.ts';
 
-/** Every entry of a queue, due or not. */
+/** Matches every entry of a queue, due or not. */
 export const ALL_DUE: Due = { untilMs: Number.MAX_SAFE_INTEGER, limit: 1_000 };

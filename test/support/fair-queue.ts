@@ -1,16 +1,17 @@
-/** A group holds more than this part of the messages in flight, and at least so many of them. */
+/** Share of the messages in flight above which a group is noisy, if it also has at least the minimum number. */
 const NOISY_SHARE = 0.1;
 const NOISY_MESSAGES = 30;
 
 export interface Grouped {
-  /** A message without a group is a group of its own. */
+  /** Group of the message. A message without a group forms its own group. */
   readonly group?: string | undefined;
 }
 
 /**
- * The message that a standard queue of SQS delivers next: one of a quiet group before those of a noisy one, and of the noisy
- * groups the one with the fewest messages in flight (Amazon SQS developer guide, "How Amazon SQS fair queues work"). SQS also
- * calls a group noisy by its part of the processing time. That measure is left out here, so SQS separates groups earlier.
+ * Returns the message that an SQS standard queue delivers next: quiet groups before noisy groups, and of the noisy
+ * groups the one with the fewest messages in flight (Amazon SQS developer guide, "How Amazon SQS fair queues work").
+ * SQS also calls a group noisy by its share of the processing time. That measure is left out here, so SQS separates
+ * groups earlier.
  *
  * @param waiting oldest first
  */

@@ -2,9 +2,9 @@ import pMap, { pMapSkip } from 'p-map';
 import { FAULT_KINDS, type FaultKind, type PlannedFault } from './fault-plan.ts';
 import { sliceOf } from './slice.ts';
 
-/** What one run of a story gives. */
+/** The result of one run of a story. */
 export interface HistoryRun {
-  /** Every call that left a process, in order. */
+  /** All calls of all processes, in order. */
   readonly calls: readonly string[];
   readonly violations: readonly string[];
 }
@@ -16,7 +16,7 @@ interface Finding<Race> extends HistoryRun {
 
 export interface HistorySurvey<Race = unknown> {
   readonly histories: number;
-  /** The histories that violate a guarantee. */
+  /** Histories that violate a guarantee. */
   readonly findings: readonly Finding<Race>[];
 }
 
@@ -24,28 +24,36 @@ export interface HistorySurvey<Race = unknown> {
 export type Story<Race = undefined> = (faults: readonly PlannedFault[], race: Race) => Promise<HistoryRun>;
 
 export interface SurveyOptions<Race = undefined> {
-  /** The most faults of one history: 1 gives every single fault, 2 every pair. */
+  /** Maximum number of faults in one history: 1 for every single fault, 2 for every pair. */
   readonly faults: number;
-  /** The story is run with every fault in each of these races. @default one, which is undefined */
+  /** Races in which the story is run with every fault. @default one undefined race */
   readonly races?: readonly Race[];
-  /** How many histories run at once; they must share nothing. @default 1 */
+  /** Number of concurrent histories, which must share nothing. @default 1 */
   readonly atOnce?: number;
-  /** The kinds of faults that a call can have, by its name. @default every kind */
+  /** Returns the kinds of faults that a call can have, by the name of the call. @default every kind */
   readonly kindsOf?: (call: string) => readonly FaultKind[];
-  /** `npm test` runs one of this many of the histories with the most faults, and `npm run prove` runs all. @default 1: every one */
+  /**
+   * `npm test` runs one of this many histories with the maximum number of faults; `npm run prove` runs all. @default 1
+   */
   readonly oneOf?: number;
-  /** A text of a violation: after the first history with it, no other begins. For code that must be found to be wrong. @default all are run */
+  /**
+   * Text of a violation that ends the survey, for code in which a violation must be found. @default all histories are
+   * run
+   */
   readonly until?: string;
 }
 
-/** For a read, it makes no difference whether it was applied. Histories on the DynamoDB API take long enough to leave that out. */
+/**
+ * Returns the kinds of faults with different effects. Whether a read was applied makes no difference, and leaving out
+ * one kind saves time on the DynamoDB API.
+ */
 export function kindsByEffect(call: string): readonly FaultKind[] {
   return /\.(?:GetItem|Query)Command$/.test(call) ? ['crash_before', 'throttle', 'ambiguous_lost'] : FAULT_KINDS;
 }
 
 /**
- * Runs every history of a story with up to `faults` faults. Every call of every run gets a fault of every kind; calls that are made
- * only because of that fault get one in turn. No history is left out, and none is run twice.
+ * Runs every history of a story with up to `faults` faults. Every call of every run gets a fault of every kind,
+ * including calls that exist only because of an earlier fault. No history is left out or run twice.
  */
 export async function surveyFaults<Race = undefined>(
   story: Story<Race>,
@@ -81,7 +89,7 @@ export async function surveyFaults<Race = undefined>(
   return { histories, findings };
 }
 
-/** The same faults and one more, at each call after the last of them. */
+/** Returns the same faults with one more fault, at each call after the last fault. */
 function withOneMore(
   faults: readonly PlannedFault[],
   calls: readonly string[],
@@ -93,7 +101,7 @@ function withOneMore(
     .flatMap((call, index) => kindsOf(call).map((kind) => [...faults, { point: from + index + 1, kind }]));
 }
 
-/** Each of these rivals before each of the first `calls` calls. */
+/** Returns each of these rivals before each of the first `calls` calls. */
 export function beforeEachCall<Rival extends object>(
   calls: number,
   rivals: readonly Rival[],
@@ -103,7 +111,10 @@ export function beforeEachCall<Rival extends object>(
   );
 }
 
-/** The guarantees that were violated, each once: what `pattern` finds in a violation, or else all of it. */
+/**
+ * Lists the violated guarantees without duplicates: the match of `pattern` in each violation, or else the complete
+ * violation.
+ */
 export function brokenPromises({ findings }: HistorySurvey, pattern = /\bI\d\b/): readonly string[] {
   const promises = findings.flatMap(({ violations }) => violations.map((text) => pattern.exec(text)?.[0] ?? text));
   return [...new Set(promises)].sort();

@@ -1,6 +1,9 @@
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 
-/** Faults at numbered points: every call that leaves the process is one, counted over all actors of a history. */
+/**
+ * Kind of a fault at a numbered point. Every call that leaves a process is a point, counted over all actors of a
+ * history.
+ */
 export type FaultKind = 'crash_before' | 'crash_after' | 'throttle' | 'ambiguous_applied' | 'ambiguous_lost';
 
 export const FAULT_KINDS: readonly FaultKind[] = [
@@ -12,12 +15,12 @@ export const FAULT_KINDS: readonly FaultKind[] = [
 ];
 
 export interface PlannedFault {
-  /** 1 for the first call of the history. */
+  /** Number of the call; 1 for the first call of the history. */
   readonly point: number;
   readonly kind: FaultKind;
 }
 
-/** The process has crashed: its later calls have no effect. */
+/** Thrown when the process has crashed. Its later calls have no effect. */
 export class Crash extends Error {
   override readonly name = 'Crash';
 }
@@ -39,12 +42,15 @@ export class FaultPlan {
     this.#faults = new Map(faults.map(({ point, kind }) => [point, kind]));
   }
 
-  /** Holds the caller right before the call with this number, once, while a rival acts. Without a number, no call is held. */
+  /**
+   * Holds the caller immediately before the call with this number, once, while a rival acts. Without a number, holds no
+   * call.
+   */
   holdAt(point: number | undefined, act: () => Promise<unknown>): void {
     this.#held = point === undefined ? undefined : { point, act };
   }
 
-  /** What the rival does before this call, if any. */
+  /** Returns the rival's act before this call, if any, and removes it. */
   takeHold(point: number): (() => Promise<unknown>) | undefined {
     if (this.#held?.point !== point) return undefined;
     const { act } = this.#held;
@@ -52,7 +58,7 @@ export class FaultPlan {
     return act;
   }
 
-  /** Ends all faults. @returns the calls until now, which the enumeration gives faults */
+  /** Ends all faults. @returns the calls so far, to which the enumeration gives faults */
   calm(): readonly string[] {
     this.active = false;
     return [...this.calls];
@@ -63,10 +69,10 @@ export class FaultPlan {
   }
 }
 
-/** How the work of a process ended: with a result, or with the fault or crash that ended it. */
+/** The end of a process: with a result, or with the fault or crash that ended it. */
 export type Ended<Result> = { readonly result: Result } | { readonly error: Error };
 
-/** One process: its calls go through the plan, and after a crash none of them has an effect. */
+/** Simulates one process: its calls go through the plan, and have no effect after a crash. */
 export class Actor {
   readonly #name: string;
   readonly #plan: FaultPlan;
@@ -77,7 +83,7 @@ export class Actor {
     this.#plan = plan;
   }
 
-  /** @throws what is neither a fault nor a crash: a bug */
+  /** @throws any error other than a fault or a crash, because it is a bug */
   async run<Result>(work: () => Promise<Result>): Promise<Ended<Result>> {
     try {
       return { result: await work() };
@@ -125,7 +131,7 @@ export class Actor {
   }
 }
 
-/** The call takes effect; what it answers is never seen. */
+/** Applies the call, and discards its result or error. */
 async function settled(apply: () => Promise<unknown>): Promise<void> {
   await apply().catch(() => undefined);
 }

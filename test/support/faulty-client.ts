@@ -12,7 +12,7 @@ const METADATA = { httpStatusCode: 400 };
 
 export const throttled = (): Error => new ThrottlingException({ message: 'injected', $metadata: METADATA });
 
-/** No emulator ever answers so: two transactions met on one item. */
+/** Two transactions conflicted on one item. Injected, because emulators never return this error. */
 export const transactionConflict = (items: number, others = 'None'): Error =>
   new TransactionCanceledException({
     message: 'injected',
@@ -22,21 +22,21 @@ export const transactionConflict = (items: number, others = 'None'): Error =>
     })),
   });
 
-/** The same, met by a single write. */
+/** A transaction conflicted with a single write. */
 export const writeConflict = (): Error =>
   new TransactionConflictException({ message: 'injected', $metadata: METADATA });
 
-/** The same client token's first sending is still under way. */
+/** The first request with the same client token is still in progress. */
 export const transactionInProgress = (): Error =>
   new TransactionInProgressException({ message: 'injected', $metadata: METADATA });
 
-/** As the SDK's own: no status, no name of a service, but the number of attempts. */
+/** The SDK's own timeout error: without a status or service name, but with the number of attempts. */
 export const timedOut = (): Error =>
   Object.assign(new Error('injected'), { name: 'TimeoutError', $metadata: { attempts: 1 } });
 
 export const SDK_ERRORS: FaultErrors = { throttle: throttled, ambiguous: timedOut };
 
-/** DynamoDB as one process sees it: every call of the SDK can have a fault. */
+/** Returns a DynamoDB client as one process sees it: every SDK call can have a fault. */
 export function clientOf(actor: Pick<Actor, 'call'>, config: DynamoDBClientConfig): DynamoDBClient {
   const client = new DynamoDBClient({ ...config, maxAttempts: 1 });
   client.middlewareStack.add(

@@ -9,31 +9,32 @@ import { COSTS } from './costs.ts';
 
 const { createContext } = vm;
 
-// As the stacks set it.
+// Set as in the stacks.
 process.env['POWERTOOLS_METRICS_NAMESPACE'] = 'Payonce';
 
-// Without the CDK's own rules for templates, whose engine each suite would load anew. `npm run synth` applies them. A plugin that a
-// test adds is applied nevertheless.
+// Disables the CDK's own template rules, whose engine each suite would load again. `npm run synth` applies them. A
+// plugin that a test adds is still applied.
 process.env['CDK_VALIDATION'] = 'false';
 
-/** A worker whose Jest was killed must not go on with its test. The processes that it keeps end with it. */
+/** Ends a worker whose Jest was killed, together with its child processes. */
 const endWorker = (): never => process.exit(1);
 
 declare global {
-  /** Counts cases of the current file, and throws above its budget. Undefined outside of Jest. */
+  /** Counts cases of the current file, and throws above its budget. Undefined outside Jest. */
   var spendCases: ((count: number) => void) | undefined;
-  /** Calls `work` after the last test of the room, or of the file if it runs alone. */
+  /** Calls `work` after the last test of the folder, or of the file if it runs alone. */
   var atEnd: (work: () => unknown) => void;
 }
 
 /**
  * Jest's own environment for Node, with four changes.
  *
- * - The global object is not behind a proxy. Through the proxy each mention of `Error`, `Math` or `JSON` is a call into C++ and back,
- *   which took four tenths of the time of the tests that compute.
- * - `loadTestFile` loads a further test file into a block of its own, so that its hooks apply to its own tests only.
- * - `spendCases` holds each test file to its budget.
- * - `atEnd` cleans up what several files share.
+ * - The global object is not behind a proxy. With the proxy, each use of `Error`, `Math` or `JSON` is a call into C++
+ * and
+ *   back, which took four tenths of the time of CPU-bound tests.
+ * - `loadTestFile` loads a further test file into a separate block, so that its hooks apply only to its own tests.
+ * - `spendCases` limits each test file to its budget.
+ * - `atEnd` cleans up resources that several files share.
  */
 export default class PayonceEnvironment extends TestEnvironment {
   readonly #file: string;
@@ -46,7 +47,7 @@ export default class PayonceEnvironment extends TestEnvironment {
     vm.createContext = () => createContext(vm.constants.DONT_CONTEXTIFY);
     try {
       super(...given);
-      // Many tests count on errors, and each error collects its frames.
+      // Many tests rely on errors, and each error collects its frames.
       this.global.Error.stackTraceLimit = 20;
     } finally {
       vm.createContext = createContext;
@@ -73,7 +74,7 @@ export default class PayonceEnvironment extends TestEnvironment {
   }
 
   override async teardown(): Promise<void> {
-    // Between tests, such a listener would prevent the worker's own end.
+    // Between tests, the listener would prevent the worker from ending by itself.
     process.off('disconnect', endWorker);
     this.#endSpan();
     const path = process.env[COSTS];
@@ -89,11 +90,11 @@ export default class PayonceEnvironment extends TestEnvironment {
 
   async #loadTestFile(file: string, load: () => Promise<unknown>): Promise<void> {
     const circus = this.#circus;
-    if (circus === undefined) throw new Error('jest-circus has not begun');
+    if (circus === undefined) throw new Error('jest-circus is not running');
     this.#endSpan();
     this.#current = file;
     const outer = circus.currentDescribeBlock;
-    // An empty block of that name becomes the place of what the file defines.
+    // The tests of the file go into an empty block with the name of the file.
     const { describe } = this.global as unknown as { readonly describe: (name: string, body: () => void) => void };
     let block = outer;
     describe(file, () => {
@@ -123,7 +124,7 @@ export default class PayonceEnvironment extends TestEnvironment {
     const budget = casesPerFile(file);
     if (cost.cases <= budget) return;
     throw new Error(
-      `${file} plays ${cost.cases} cases, and its budget is ${budget} (test/support/budgets.ts): play a slice in "npm test"`,
+      `${file} runs ${cost.cases} cases, but its budget is ${budget} (test/support/budgets.ts): run a slice in "npm test"`,
     );
   }
 

@@ -13,14 +13,14 @@ import { SLICE } from './slice.ts';
 import { SYNTH_URL } from './synth-requests.ts';
 
 declare global {
-  /** Handed from setup to teardown, which run in one process. */
+  /** Passed from setup to teardown, which run in one process. */
   var runningEmulator: Emulator | undefined;
   var runningSynthServer: ChildProcess | undefined;
 }
 
 /**
- * One for each project and each shard, as they run at the same time; beside the port that people use, so that no run takes it from
- * them. The shards of a project have the ports from its own one on.
+ * First port of each project, because projects and shards run concurrently. Differs from the default port, so that no
+ * run takes that port from a person. Each shard of a project adds its index.
  */
 const TEST_PORTS = new Map([
   ['stores', 14_566],
@@ -28,30 +28,36 @@ const TEST_PORTS = new Map([
   ['drills', 14_577],
 ]);
 
-/** The assembly that each local AWS of a whole run uses; one that starts alone makes its own. */
+/**
+ * Environment variable with the assembly that each local AWS of a complete run uses. A local AWS that starts alone
+ * creates its own.
+ */
 export const ASSEMBLY = 'PAYONCE_TEST_ASSEMBLY';
 
-/** What all tests of a project share: the templates of the stacks, for `stores` an emulator, and for `deployed` and `drills` a local AWS. */
+/**
+ * Starts the shared services of a project: the synth server, for `stores` an emulator, and for `deployed` and `drills`
+ * a local AWS.
+ */
 export default async function globalSetup(
   { shard }: { readonly shard?: { readonly shardIndex: number } },
   { displayName }: { readonly displayName?: { readonly name: string } },
 ): Promise<void> {
-  // The programs that run the suites set it for all of them.
+  // Programs that run several suites set the slice for all of them.
   if (process.env[SLICE] === undefined) {
     process.env[SLICE] = String(await sliceOfTree());
-    console.error(`Slice ${process.env[SLICE]} (set ${SLICE} to play another one)`);
+    console.error(`Slice ${process.env[SLICE]} (set ${SLICE} to run another slice)`);
   }
   openRunFolder();
   const project = displayName?.name ?? '';
   const first = TEST_PORTS.get(project);
   const isBare = project === 'stores';
-  // The tests of the stores use no template. The tables of an assembly are read from its files.
+  // The store tests use no templates, and read the tables of an assembly from its files.
   if (!isBare || process.env[ASSEMBLY] === undefined) await startSynthServer();
   if (first === undefined) return;
   await startAws(first + (shard?.shardIndex ?? 1) - 1, isBare ? startBareAws : startDeployed).catch(withoutStack);
 }
 
-/** Jest prints the stack of an error of the setup. The sentence of a local AWS that cannot start needs none. */
+/** Removes the stack of a failure to start a local AWS, because Jest would print it and the message is sufficient. */
 function withoutStack(error: unknown): never {
   if (error instanceof StartFailure) error.stack = error.message;
   throw error;
@@ -81,10 +87,10 @@ const startDeployed: StartAws = ({ directory, port, assembly }) =>
     },
   });
 
-/** One AWS for all tests of the run. It ends with this process, however that ends. */
+/** Starts one AWS for all tests of the run. It ends with this process, however the process ends. */
 async function startAws(port: number, start: StartAws): Promise<void> {
   if (globalThis.runningEmulator !== undefined)
-    throw new StartFailure('One run can test one of stores, deployed and drills: choose it by --selectProjects.');
+    throw new StartFailure('A run can test only one of stores, deployed and drills: choose it by --selectProjects.');
   const directory = mkdtempSync(join(tmpdir(), 'payonce-test-'));
   const begunMs = Date.now();
   const { aws, emulator } = await start({ directory, port, assembly: process.env[ASSEMBLY] });

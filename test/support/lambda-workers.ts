@@ -1,12 +1,18 @@
 import { dirname } from 'node:path';
 import { runningProcesses, signalProcess } from '../../local/processes.ts';
 
-/** Others may run on this machine: what is below its directory is this run's. */
+/**
+ * Returns whether a process belongs to this run, by the path of the run's directory. Other runs may exist on this
+ * machine.
+ */
 function isOfThisRun(commandLine: string): boolean {
   return commandLine.includes(dirname(process.env['PAYONCE_TEST_LOCAL_JSON'] ?? '/nowhere/else'));
 }
 
-/** A worker of any function of a stack, chosen by `pick`, 0 to 1, ends at once. @returns whether there was one */
+/**
+ * Kills a worker of any function of a stack. @param pick chooses the worker, from 0 to 1 @returns whether there was a
+ * worker
+ */
 export function killWorker(stack: string, pick: number): boolean {
   const workers = workersOf(stack);
   const chosen = workers[Math.floor(pick * workers.length)];
@@ -15,8 +21,8 @@ export function killWorker(stack: string, pick: number): boolean {
 }
 
 /**
- * The processes that run a function, or all functions of a stack, on the local AWS. Each handles one invocation at a time, and can be killed as Lambda's
- * can.
+ * Returns the processes that run a function, or all functions of a stack, on the local AWS. Each process handles one
+ * invocation at a time, and can be killed as a Lambda process can.
  */
 export function workersOf(functionName: string): readonly number[] {
   return runningProcesses()

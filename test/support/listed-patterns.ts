@@ -4,7 +4,7 @@ import { parseSync, type RegExpLiteral } from '@swc/core';
 import * as z from 'zod';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** What is deployed, synthesized, or given to callers. */
+/** Sources that are deployed, synthesized, or shipped to callers. */
 const SOURCES = ['lambdas/**/*.ts', 'lib/**/*.ts', 'console/**/*.{ts,tsx}', 'client/**/*.ts'];
 
 export interface ListedPattern {
@@ -12,7 +12,10 @@ export interface ListedPattern {
   readonly pattern: RegExp;
 }
 
-/** Every regular expression of the sources: the literals, those that a constructor makes, and those of zod's formats. */
+/**
+ * Returns every regular expression of the sources: literals, constructed expressions, and the expressions of zod's
+ * formats.
+ */
 export async function listedPatterns(): Promise<readonly ListedPattern[]> {
   const sources = SOURCES.flatMap((glob) => globSync(glob, { cwd: ROOT })).map((file) => ({
     file,
@@ -28,7 +31,7 @@ interface Source {
   readonly text: string;
 }
 
-/** Where a literal could begin. A source without one need not be parsed. */
+/** Matches where a literal could begin. A source without a match need not be parsed. */
 const LITERAL = /(?:[=(,:[!&|?{};>]|return)\s*\/(?![/*])/;
 
 function literalsIn({ file, text }: Source): readonly ListedPattern[] {
@@ -49,9 +52,10 @@ function isLiteral(node: unknown): node is RegExpLiteral {
 }
 
 /**
- * What `new RegExp` makes while the module is loaded once more. An expression that is made later cannot be listed.
+ * Returns the expressions that `new RegExp` creates while the module is loaded. An expression created later cannot be
+ * listed.
  *
- * @throws Error when an expression is made inside a function
+ * @throws Error if an expression is created inside a function
  */
 async function constructedIn({ file, text }: Source): Promise<readonly ListedPattern[]> {
   const expected = text.split('new RegExp(').length - 1;
@@ -71,7 +75,7 @@ async function constructedIn({ file, text }: Source): Promise<readonly ListedPat
   } finally {
     globalThis.RegExp = original;
   }
-  if (made.length < expected) throw new Error(`${file} makes a regular expression after it is loaded`);
+  if (made.length < expected) throw new Error(`${file} creates a regular expression after it is loaded`);
   return made;
 }
 
@@ -94,6 +98,6 @@ function formatsIn({ file, text }: Source): readonly ListedPattern[] {
   });
 }
 
-/** Formats of text that zod checks by a regular expression of its own. */
+/** Text formats that zod checks by its own regular expressions. */
 const FORMAT =
   /\bz\.(iso\.\w+|email|url|httpUrl|uuid\w*|guid|nanoid|cuid2?|ulid|xid|ksuid|ipv\d|cidrv\d|mac|base64\w*|jwt|e164|hostname|emoji|hex|hash)\(/g;

@@ -11,23 +11,23 @@ import { clientOf } from './faulty-client.ts';
 
 function awsOfRun(): BareAws | LocalAws {
   const file = process.env['PAYONCE_TEST_LOCAL_JSON'];
-  if (file === undefined) throw new Error('this test needs the emulator: run it in the jest project of its name');
+  if (file === undefined) throw new Error('the run has no emulator: run this test in the jest project of its name');
   return JSON.parse(readFileSync(file, 'utf8')) as BareAws | LocalAws;
 }
 
-/** The local AWS with deployed stacks that the run's global setup started. */
+/** Returns the local AWS with deployed stacks, which the run's global setup started. */
 export function localAws(): LocalAws {
   const aws = awsOfRun();
-  if (!('apiUrl' in aws)) throw new Error('this test needs the stacks: it must be a deployed test or a drill');
+  if (!('apiUrl' in aws)) throw new Error('the run has no stacks: make this test a deployed test or a drill');
   return aws;
 }
 
-/** The emulator of the run, with or without stacks. */
+/** Returns the emulator of the run, with or without stacks. */
 export function emulatedAws(): Pick<BareAws, 'awsEndpoint' | 'accessKeyId' | 'region' | 'tables'> {
   return awsOfRun();
 }
 
-/** Credentials with an administrator's rights on the emulator of the run. */
+/** Credentials with administrator rights on the emulator of the run. */
 export const CREDENTIALS = {
   get accessKeyId() {
     return emulatedAws().accessKeyId;
@@ -49,14 +49,14 @@ export function askSandbox(path: string, init: RequestInit = {}): Promise<Respon
 
 let shared: DynamoDBClient | undefined;
 
-/** One client for all tests of a file, with an administrator's rights and no retries of its own. */
+/** Returns the client that all tests of a file share, with administrator rights and without retries. */
 export function dynamoDbClient(): DynamoDBClient {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   shared ??= new DynamoDBClient({ endpoint, region, credentials: CREDENTIALS, maxAttempts: 1 });
   return shared;
 }
 
-/** The DynamoDB API as one process sees it: each call of the SDK can have a fault. */
+/** Returns a client of the DynamoDB API as one process sees it: each SDK call can have a fault. */
 export function clientWithFaults(actor: Pick<Actor, 'call'>): DynamoDBClient {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   const { requestHandler } = dynamoDbClient().config;
@@ -65,7 +65,7 @@ export function clientWithFaults(actor: Pick<Actor, 'call'>): DynamoDBClient {
 
 const STILL: Clock = { nowMs: () => 0, sleep: async () => undefined };
 
-/** The product's stores on the DynamoDB API: as every process sees them, and as one process does. */
+/** Returns the product's stores on the DynamoDB API: one without faults, and one per process with faults. */
 export function storesOn(tables: LocalAws['tables']) {
   const on = (client: DynamoDBClient, clock: Clock) => new Stores(clock, { client: documentClient(client) }, tables);
   return {
@@ -76,7 +76,7 @@ export function storesOn(tables: LocalAws['tables']) {
 
 let made = 0;
 
-/** Empty tables of a test's own, in the shapes that are deployed. */
+/** Creates empty tables for one test, in the deployed shapes. */
 export async function createTables(prefix: string): Promise<LocalAws['tables']> {
   made += 1;
   const { tables } = emulatedAws();
@@ -91,7 +91,7 @@ export async function createTables(prefix: string): Promise<LocalAws['tables']> 
   };
 }
 
-/** An empty table for the books of a sandbox. Only beside the stores. */
+/** Creates an empty table for the books of a sandbox. Works only in the project `stores`. */
 export async function createBooksTable(prefix: string): Promise<string> {
   made += 1;
   const { booksTable } = awsOfRun() as BareAws;

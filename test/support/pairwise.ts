@@ -3,8 +3,8 @@ export type Parameters = Readonly<Record<string, readonly string[]>>;
 export type Row = Readonly<Record<string, string>>;
 
 /**
- * Few combinations in which every pair of values of two parameters occurs: each row begins with a pair that is missing, and takes
- * for every other parameter the value with the most missing pairs.
+ * Returns few combinations in which every pair of values of two parameters occurs. Each row begins with a missing pair,
+ * and takes for every other parameter the value with the most missing pairs.
  */
 export function pairwise(parameters: Parameters): readonly Row[] {
   const names = Object.keys(parameters);

@@ -1,4 +1,4 @@
-/** Every order of the items. Each is a case of the file's budget. */
+/** Returns every order of the items. Each order counts as a case of the file's budget. */
 export function permutations<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
   const orders = ordersOf(items);
   globalThis.spendCases?.(orders.length);

@@ -1,14 +1,14 @@
 import fc, { type RunDetails } from 'fast-check';
 import { sliceOfRun } from './slice.ts';
 
-/** Each drawn input is a case of the file's budget. */
+/** Counts each generated input as a case of the file's budget. */
 function report<Drawn>(details: RunDetails<Drawn>): void {
   if (details.failed) throw new Error(fc.defaultReportMessage(details), { cause: details.errorInstance });
   globalThis.spendCases?.(details.numRuns);
 }
 
-// Runs of one slice draw the same inputs, so that a failure can be repeated.
+// Runs of one slice generate the same inputs, so that a failure can be repeated.
 fc.configureGlobal({ seed: sliceOfRun(), reporter: report });
 
-/** fast-check, with inputs that follow the slice of the run. */
+/** fast-check, with inputs that depend on the slice of the run. */
 export { fc };

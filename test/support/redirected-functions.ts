@@ -7,10 +7,10 @@ import {
 import { CREDENTIALS, localAws } from './local-aws.ts';
 
 /**
- * The settings accept only addresses with TLS, and those of some vendors are constants. The functions get those of this machine's
- * servers instead, and nothing else of them changes.
+ * Redirects the deployed functions to servers on this machine, because settings accept only URLs with TLS and some
+ * vendors' URLs are constants. Nothing else of the functions changes.
  *
- * @param hosts the addresses of this machine, by those that the functions have
+ * @param hosts hosts on this machine, by the hosts that the functions use
  */
 export async function redirectFunctions(hosts: Readonly<Record<string, string>>): Promise<void> {
   const { awsEndpoint: endpoint, region } = localAws();

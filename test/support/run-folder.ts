@@ -5,14 +5,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { PROJECT } from '../../local/directories.ts';
 import { runningProcesses } from '../../local/processes.ts';
 
-/** Where a system's temporary folder is named: Unix, then Windows. */
+/** Environment variables with the system's temporary folder: Unix, then Windows. */
 const VARIABLES = ['TMPDIR', 'TMP', 'TEMP'] as const;
 
-/** Processes that were told to end count as left behind after ten minutes: longer than any end on a busy machine. Milliseconds. */
+/**
+ * Processes that still run this long after they were asked to end count as left behind. Exceeds the end of any process
+ * on a busy machine. Milliseconds.
+ */
 const PROCESSES_GONE_WITHIN_MS = 600_000;
 const POLL_MS = 200;
 
-/** What one run of Jest makes outside its own memory. Each of its projects opens it, and the last to close it looks at what is left. */
+/**
+ * External resources of one run of Jest. Each project of the run opens the folder; the last project that closes it
+ * checks for remains.
+ */
 interface RunFolder {
   readonly path: string;
   readonly bundlesBefore: readonly string[];
@@ -21,7 +27,9 @@ interface RunFolder {
 
 let run: RunFolder | undefined;
 
-/** Gives the run a temporary folder of its own, in its environment and that of every process that it starts. */
+/**
+ * Gives the run its own temporary folder, in its environment and in the environment of every process that it starts.
+ */
 export function openRunFolder(): void {
   run ??= { path: mkdtempSync(join(tmpdir(), 'payonce-run-')), bundlesBefore: bundles(), open: 0 };
   run.open += 1;
@@ -29,9 +37,9 @@ export function openRunFolder(): void {
 }
 
 /**
- * Removes the folder with all that is in it.
+ * Removes the folder and its contents.
  *
- * @throws Error when the run left a file, a bundle or a process of its own
+ * @throws Error if the run left a file, a bundle or a process behind
  */
 export async function closeRunFolder(): Promise<void> {
   if (run === undefined) return;
@@ -57,7 +65,7 @@ function bundles(): readonly string[] {
   return existsSync(dist) ? readdirSync(dist) : [];
 }
 
-/** Bundles carry the number of the process that made them; another run's may be at work beside this one. */
+/** Returns whether the process that created the bundle still runs, because another run may be active. */
 function isOfRunning(bundle: string): boolean {
   const pid = Number(/-(\d+)$/.exec(bundle)?.[1]);
   return runningProcesses().some((each) => each.pid === pid);

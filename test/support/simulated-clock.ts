@@ -1,6 +1,6 @@
 import type { Clock } from '../../lambdas/kernel/world.ts';
 
-/** Time as data: sleeping moves it on at once. */
+/** A clock that tests advance. Sleeping advances the time immediately. */
 export class SimulatedClock implements Clock {
   #nowMs: number;
 
@@ -16,13 +16,13 @@ export class SimulatedClock implements Clock {
     this.advance(ms);
   }
 
-  /** May be negative: clocks jump back. */
+  /** @param ms may be negative, because clocks can jump back */
   advance(ms: number): void {
     this.#nowMs += ms;
   }
 }
 
-/** The same time as `base`, read on a clock that is wrong by `offsetMs`. */
+/** Returns a clock that differs from `base` by `offsetMs`. */
 export function skewed(base: Clock, offsetMs: number): Clock {
   return { nowMs: () => base.nowMs() + offsetMs, sleep: (ms) => base.sleep(ms) };
 }

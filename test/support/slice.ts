@@ -1,12 +1,15 @@
-/** Which part of each enumeration this run plays, from 0 on. Set by `PAYONCE_SLICE`, or by the content of the tree. */
+/**
+ * Environment variable with the part of each enumeration that this run covers, from 0 on. Set by hand, or from the
+ * content of the tree.
+ */
 export const SLICE = 'PAYONCE_SLICE';
 
-/** Set by `npm run prove`: enumerations are run whole. */
+/** Set by `npm run prove`: enumerations are run completely. */
 export const PROVING = process.env['PAYONCE_PROVE'] === '1';
 
 const PLAYED = { slice: sliceOfRun(), proving: PROVING };
 
-/** @throws Error for a number that would play nothing */
+/** Returns the slice of this run. @throws Error for an invalid number */
 export function sliceOfRun(): number {
   const text = process.env[SLICE] ?? '0';
   const slice = Number(text);
@@ -14,16 +17,16 @@ export function sliceOfRun(): number {
   throw new Error(`${SLICE} is "${text}" and must be a whole number, 0 or more`);
 }
 
-/** How far a test goes: whole in `npm run prove`, and less of it, by the same code, in `npm test`. */
+/** Chooses the extent of a test: complete in `npm run prove`, smaller in `npm test`. */
 export function whole<Extent>(all: Extent, { slice }: { readonly slice: Extent }): Extent {
   return PROVING ? all : slice;
 }
 
 /**
- * A test, or what leaves it out: each `npm run prove` plays it, and one of so many runs of `npm test`. For the costliest tests that are not
- * an enumeration.
+ * Returns the test in each `npm run prove`, and in one of `of` runs of `npm test`; otherwise its replacement. For the
+ * costliest tests that are not an enumeration.
  *
- * @param place from 0 on; tests of one `of` that have different places take turns
+ * @param place from 0 on; tests with the same `of` and different places take turns
  */
 export function inTurn<Test>(
   test: Test,
@@ -34,10 +37,10 @@ export function inTurn<Test>(
 }
 
 /**
- * The cases that this run plays: all of them in `npm run prove`, and one of `parts` in `npm test`, evenly spread. Other runs play other
- * parts, and together they play all.
+ * Returns the cases that this run covers: all in `npm run prove`, and one of `parts` in `npm test`, evenly spread. The
+ * runs of all slices together cover all cases.
  *
- * @param parts has no factor in common with the number of kinds that follow each other; otherwise a part has one kind only
+ * @param parts has no common factor with the number of alternating kinds of cases; otherwise a slice has one kind only
  */
 export function sliceOf<Case>(
   all: readonly Case[],

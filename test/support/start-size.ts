@@ -1,12 +1,15 @@
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Bytes of a bundle that a function reads when it starts: its module, and the chunks that this one imports at once. */
+/**
+ * Returns the size of the files that a function reads when it starts: its module, and the chunks imported statically.
+ * Bytes.
+ */
 export function startSize(folder: string): number {
   return startFiles(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
 }
 
-/** The names of those files. */
+/** Returns the names of the files that a function reads when it starts. */
 export function startFiles(folder: string): readonly string[] {
   const found = new Set(['index.mjs']);
   for (const file of found) {

@@ -1,19 +1,20 @@
 /**
- * Synthesizes the stacks, once for each context that is asked for, and keeps the templates for the whole run. A process of its
- * own: the CDK is loaded once, by Node alone, instead of once for every suite by Jest. It ends with the process that started it.
+ * Synthesizes the stacks once for each requested context, and keeps the templates for the complete run. A separate
+ * process, so that Node loads the CDK once instead of Jest loading it for every suite. Ends with the process that
+ * started it.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Templates } from './synth-requests.ts';
 
-// Without the rules for templates, which take half of a synth. `npm run synth` applies them.
+// Disables the template rules, which take half of a synth. `npm run synth` applies them.
 process.env['CDK_VALIDATION'] = 'false';
 
 const made = new Map<string, Promise<Templates>>();
 
 async function synthesize(context: Record<string, unknown>): Promise<Templates> {
-  // Loaded by the first request: a run without a test of templates does not wait for it.
+  // Loaded by the first request, so that a run without template tests does not wait.
   const { StackName, stackNameOf } = await import('../../lambdas/kernel/contract/api.ts');
   const { synthesizedStacks } = await import('../../lib/synthesized.ts');
   const stacks = synthesizedStacks({ 'payonce:sandbox': 'true', ...context });
@@ -26,7 +27,7 @@ async function synthesize(context: Record<string, unknown>): Promise<Templates> 
 }
 
 const server = createServer((request, response) => {
-  // A kept connection would be closed for idleness while a synth keeps this process busy.
+  // A kept connection would be closed as idle while a synth blocks this process.
   response.setHeader('connection', 'close');
   void (async () => {
     const asked = await text(request);

@@ -2,7 +2,10 @@ import { Template } from 'aws-cdk-lib/assertions';
 import type { StackName } from '../../lambdas/kernel/contract/api.ts';
 import { requestTemplates } from './synth-requests.ts';
 
-/** The stacks as they would be deployed with these context values and, unless they say otherwise, with the sandbox, without their code. Made once in a run, and shared. */
+/**
+ * Returns the stacks as deployed with these context values, with the sandbox by default, and without their code.
+ * Synthesized once in a run, and shared.
+ */
 export async function synthesize(
   context: Record<string, unknown> = {},
 ): Promise<Record<keyof typeof StackName, Template | undefined>> {

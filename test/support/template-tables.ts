@@ -7,13 +7,13 @@ import {
   UpdateTimeToLiveCommand,
 } from '@aws-sdk/client-dynamodb';
 
-/** The part of a synthesized template that tables are made from. */
+/** The part of a synthesized template that defines tables. */
 export interface TableTemplate {
   readonly Resources: Readonly<Record<string, { readonly Type: string; readonly Properties?: unknown }>>;
   readonly Outputs?: Readonly<Record<string, { readonly Value: unknown }>>;
 }
 
-/** What CloudFormation and the DynamoDB API write alike. */
+/** Properties with the same names in CloudFormation and in the DynamoDB API. */
 const COMMON = [
   'KeySchema',
   'AttributeDefinitions',
@@ -28,9 +28,10 @@ type TableProperties = Pick<CreateTableCommandInput, (typeof COMMON)[number]> & 
 };
 
 /**
- * Creates the tables of a template with their keys, indexes, Streams and time to live. Encryption, recovery and protection are left out.
+ * Creates the tables of a template with their keys, indexes, Streams and time to live, without encryption, recovery and
+ * protection.
  *
- * @returns the name of each table, by its logical id, which is its name
+ * @returns the name of each table by its logical id; both are equal
  */
 export async function createTablesOf(client: DynamoDBClient, { Resources }: TableTemplate): Promise<readonly string[]> {
   const tables = Object.entries(Resources).filter(([, { Type }]) => Type === 'AWS::DynamoDB::Table');
@@ -51,7 +52,7 @@ async function createTable(client: DynamoDBClient, TableName: string, properties
     await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
 }
 
-/** The logical id of the resource that an output of a template refers to. */
+/** Returns the logical id of the resource that an output of a template refers to. */
 export function resourceOf({ Outputs = {} }: TableTemplate, output: string): string {
   const value = Outputs[output]?.Value as { readonly Ref?: string } | undefined;
   if (value?.Ref === undefined) throw new Error(`the output ${output} refers to no resource of its template`);

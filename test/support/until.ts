@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const POLL_INTERVAL_MS = 100;
-/** Ten minutes: longer than any wait on a busy machine, and less than the time limit of a test, so that this error is reported. */
+/**
+ * Ten minutes: longer than any wait on a busy machine, but shorter than the time limit of a test, so that this error is
+ * reported.
+ */
 const MAX_POLLS = 6_000;
 
-/** Repeats `look` until it finds a result. @throws Error after ten minutes */
+/** Calls `look` repeatedly until it returns a result. @throws Error after ten minutes */
 export async function until<Found>(look: () => Promise<Found | undefined>): Promise<Found> {
   for (let looks = 0; looks < MAX_POLLS; looks += 1) {
     const found = await look();

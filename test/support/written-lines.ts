@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, jest } from '@jest/globals';
 
-/** What the packages for logs and metrics write, through a console of their own, during a test. Call it at the top of a file. */
+/**
+ * Collects the lines that the log and metric packages write during each test, through their own console. Call it at the
+ * top of a file.
+ */
 export function catchWrittenLines(): readonly string[] {
   const lines: string[] = [];
   beforeEach(() => {

@@ -25,7 +25,7 @@ async function delivered() {
   return { world, deliveries, erase: () => eraseAnswers(tools, OWNER, places), eventId: places[0]?.eventId };
 }
 
-test('the answers of all receivers to the events of an erased payment are deleted, and no others', async () => {
+test('only the answers of all receivers to the events of an erased payment are deleted', async () => {
   const { deliveries, erase, eventId } = await delivered();
   const before = await deliveries();
   expect(before).toHaveLength(4);
@@ -37,11 +37,11 @@ test('the answers of all receivers to the events of an erased payment are delete
   expect(await deliveries()).toEqual(expected);
 });
 
-test('the answers of an endpoint that was deleted since are deleted, too', async () => {
+test('the answers of an endpoint that was deleted since are also deleted', async () => {
   const { world, deliveries, erase, eventId } = await delivered();
   const { webhooks } = world.store;
   const [deleted] = ENDPOINTS;
-  invariant(deleted !== undefined, 'there are endpoints');
+  invariant(deleted !== undefined, 'the list of endpoints is empty');
   const was = await webhooks.readBook(OWNER);
   await webhooks.write({
     book: { was, now: withoutEndpoint(was, deleted.id) },
@@ -64,7 +64,7 @@ test('the answer of an attempt that runs during the erasure is not recorded', as
   const { world, deliveries, erase, eventId } = await delivered();
   const { webhooks } = world.store;
   const [was] = (await deliveries()).filter((delivery) => delivery.eventId === eventId);
-  invariant(was !== undefined, 'the event was delivered');
+  invariant(was !== undefined, 'the event was not delivered');
   const nowMs = world.clock.nowMs();
   const running = begun(askedFor(was, nowMs), nowMs);
   await webhooks.write({ deliveries: [{ was, now: running }] });

@@ -31,7 +31,7 @@ test('resends during an outage of minutes do not use up the attempts of three da
   expect(world.arrivals.length).toBeGreaterThanOrEqual(RETRY_WAITS_SECONDS.length + 1);
   expect((await webhooks.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
   expect(await newest()).toMatchObject({ status: 'pending' });
-  // The server is up again after less than a quarter of an hour.
+  // The server recovers within a quarter of an hour.
   world.answer = () => ({ kind: 'answered', status: 200, excerpt: '' });
   await world.pass(600);
   expect(await newest()).toMatchObject({ status: 'delivered' });

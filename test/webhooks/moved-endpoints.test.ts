@@ -10,8 +10,11 @@ import { WebhookWorld } from './webhook-world.ts';
 const ENDPOINT = endpointNamed('orders');
 const NEW_URL = 'https://moved.shop.com/hooks';
 
-/** The merchant moves the receiver while an attempt at the old address is under way. @param answer of the old server, after the move */
-async function movedMeanwhile(world: WebhookWorld, answer: AttemptResult): Promise<void> {
+/**
+ * Moves the receiver while an attempt at its old URL is in progress. @param answer answer of the old server after the
+ * move
+ */
+async function movedDuringAttempt(world: WebhookWorld, answer: AttemptResult): Promise<void> {
   const { webhooks } = world.store;
   const [delivery] = await webhooks.listDeliveries(ENDPOINT.id, { limit: 1 });
   const tools = world.webhookTools(world.actor('sender'));
@@ -20,7 +23,7 @@ async function movedMeanwhile(world: WebhookWorld, answer: AttemptResult): Promi
     const own = { webhooks, addresses: { refusal: async () => undefined }, clock: world.clock };
     const change = { url: NEW_URL };
     const changed = await updateEndpoint(own, { owner: OWNER, cause: BY_REQUEST, endpointId: ENDPOINT.id, change });
-    // The merchant is told that the endpoint is enabled at its new address.
+    // The response shows the merchant an enabled endpoint at its new URL.
     expect(changed).toMatchObject({ kind: 'updated', endpoint: { url: NEW_URL } });
     expect(changed).not.toHaveProperty('endpoint.disabled');
     return answer;
@@ -36,17 +39,17 @@ async function arrivedAtNew(world: WebhookWorld): Promise<number> {
 }
 
 describe('an endpoint that has moved during an attempt', () => {
-  test('is not disabled because the old address is gone, and its events are delivered at the new one', async () => {
+  test('is not disabled because the old URL is gone, and gets its events at the new URL', async () => {
     const world = new WebhookWorld();
     await world.addEndpoints([ENDPOINT]);
     await world.publish(eventNamed('first'));
     world.queue = [];
-    await movedMeanwhile(world, { kind: 'answered', status: 410, excerpt: 'gone' });
+    await movedDuringAttempt(world, { kind: 'answered', status: 410, excerpt: 'gone' });
     expect((await world.store.webhooks.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
     expect(await arrivedAtNew(world)).toBe(2);
   });
 
-  test('is not disabled because the last attempt at the old address failed', async () => {
+  test('is not disabled because the last attempt at the old URL failed', async () => {
     const world = new WebhookWorld();
     await world.addEndpoints([ENDPOINT]);
     await world.publish(eventNamed('first'));
@@ -58,7 +61,7 @@ describe('an endpoint that has moved during an attempt', () => {
     world.queue = [];
     const [last] = await deliveries();
     expect(last).toMatchObject({ status: 'pending', tries: RETRY_WAITS_SECONDS.length });
-    await movedMeanwhile(world, { kind: 'answered', status: 503, excerpt: '' });
+    await movedDuringAttempt(world, { kind: 'answered', status: 503, excerpt: '' });
     expect((await world.store.webhooks.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
     expect(await arrivedAtNew(world)).toBeGreaterThan(0);
   });

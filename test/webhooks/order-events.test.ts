@@ -25,7 +25,7 @@ import { WebhookWorld } from './webhook-world.ts';
 
 const ENDPOINT = endpointNamed('shop', { events: ['order.placed', 'order.completed', 'order.canceled'] });
 
-/** The record of a transition as Lambda delivers it. */
+/** Returns the record of a transition as Lambda delivers it. */
 function recordOf(transition: OrderTransition): unknown {
   const NewImage = marshall(orderTransitionRow(transition), { convertClassInstanceToMap: false });
   const { pk: Keys } = NewImage;
@@ -56,13 +56,13 @@ const tools = () => ({
   views,
 });
 
-/** All that the relay puts on the bus of the order's chain, read back as a consumer reads it. */
+/** Returns the events that the relay publishes for the order's chain, read as a consumer reads them. */
 async function relayed({ orderId }: CreateOrder): Promise<readonly PayonceEvent[]> {
   const transitions = await orders.transitions(orderId);
   const bus = new MemoryEventBus();
   const ports = {
     publisher: bus,
-    parking: { park: () => Promise.reject(new Error('nothing is parked')) },
+    parking: { park: () => Promise.reject(new Error('an event was parked')) },
     report: () => undefined,
     alarm: () => undefined,
   };
@@ -93,7 +93,7 @@ test('a merchant learns by webhook that an order was canceled after its 202', as
   const request = await canceledLate();
   const owner = { tenantId: request.tenantId, mode: request.mode };
   await webhooks.addEndpoints([ENDPOINT], owner);
-  // The relay publishes twice, and the bus delivers each event twice.
+  // The relay publishes each event twice, and the bus delivers each copy twice.
   const events = [...(await relayed(request)), ...(await relayed(request))];
   for (const event of [...events, ...events]) await webhooks.publish(event);
   await webhooks.drain();
@@ -105,7 +105,7 @@ test('a merchant learns by webhook that an order was canceled after its 202', as
 });
 
 describe('the events of an order', () => {
-  test('are listed, and read by their ids with the same content, by their owner only', async () => {
+  test('are listed, and read by their ids with the same content, only by their owner', async () => {
     const request = await canceledLate();
     const own = { ...tools(), runner: idempotentRunner };
     const events = await relayed(request);
@@ -123,7 +123,7 @@ describe('the events of an order', () => {
     expect(canceled).toMatchObject({ kind: 'found', rows: [{ chainId: request.orderId }] });
   });
 
-  test('are published again when they were lost, and not when the projector has seen them', async () => {
+  test('are published again if they were lost, and not if the projector has seen them', async () => {
     const request = await canceledLate();
     const transitions = await orders.transitions(request.orderId);
     const own = tools();

@@ -6,7 +6,7 @@ import { WebhookWorld } from './webhook-world.ts';
 const ENDPOINT = endpointNamed('orders');
 const POISON = eventNamed('poison');
 
-test('an endpoint that took webhooks until a short outage is not disabled by one event that it never takes', async () => {
+test('an endpoint that accepted webhooks until a short outage is not disabled by one event that it never accepts', async () => {
   const world = new WebhookWorld();
   await world.addEndpoints([ENDPOINT]);
   const { webhooks } = world.store;
@@ -20,7 +20,7 @@ test('an endpoint that took webhooks until a short outage is not disabled by one
   const poison = async () => (await webhooks.listDeliveries(ENDPOINT.id, { limit: 500 })).filter(isPoison);
   await world.drain();
   for (let waits = 1; waits < RETRY_WAITS_SECONDS.length; waits += 1) await world.jump(poison);
-  // The last day: the endpoint takes what comes, until two hours before the last attempt.
+  // On the last day, the endpoint accepts other events until two hours before the last attempt.
   const [{ sweepAtMs: lastAtMs = 0 } = {}] = await poison();
   world.clock.advance(lastAtMs - world.clock.nowMs() - 120 * 60_000);
   for (let index = 0; index < 10; index += 1) {
@@ -43,7 +43,7 @@ test('an endpoint that took webhooks until a short outage is not disabled by one
   expect(waiting.filter(({ status }) => status !== 'delivered')).toEqual([]);
 });
 
-test('an endpoint that took webhooks until 60 hours ago is not disabled, however many wait since', async () => {
+test('an endpoint that accepted webhooks until 60 hours ago is not disabled, however many deliveries wait since', async () => {
   const world = new WebhookWorld();
   await world.addEndpoints([ENDPOINT]);
   const { webhooks } = world.store;

@@ -14,7 +14,7 @@ const DOWN: AttemptResult = { kind: 'answered', status: 503, excerpt: '' };
 const UP: AttemptResult = { kind: 'answered', status: 200, excerpt: '' };
 const KEYED = { caller: OWNER, fingerprint: { version: 1, sha256: new Uint8Array(32) }, cause: BY_REQUEST };
 
-/** A whole replay of the range while an attempt of its one event is under way, which fails then. */
+/** Runs a complete replay of the range during an attempt of its one event, which then fails. */
 async function replayedDuringAttempt(world: WebhookWorld, deliveryId: string): Promise<void> {
   const tools = world.webhookTools(world.actor('sender'));
   world.past = [EVENT];
@@ -32,14 +32,14 @@ async function replayedDuringAttempt(world: WebhookWorld, deliveryId: string): P
     return DOWN;
   };
   await sendWebhook({ ...tools, transport: { post } }, ENDPOINT.id, deliveryId);
-  // The server is up again.
+  // The server has recovered.
   world.answer = () => UP;
   await world.pass(30);
   expect(await world.store.webhooks.readReplay('rpl_one')).toMatchObject({ status: 'completed' });
 }
 
-describe('an event that is replayed while an attempt of it is under way and fails', () => {
-  test('is delivered by the replay when the attempt is a resend, which no other follows', async () => {
+describe('an event that is replayed during an attempt that fails', () => {
+  test('is delivered by the replay if the attempt is a resend, which has no retry', async () => {
     const world = new WebhookWorld();
     await world.addEndpoints([ENDPOINT]);
     await world.publish(EVENT);
@@ -47,7 +47,7 @@ describe('an event that is replayed while an attempt of it is under way and fail
     const [delivery] = await world.store.webhooks.listDeliveries(ENDPOINT.id, { limit: 1 });
     const deliveryId = String(delivery?.id);
     expect([delivery?.status, world.arrivals.length]).toEqual(['delivered', 1]);
-    // The merchant has lost what it had processed.
+    // The merchant has lost the data of the processed event.
     await resendWebhook(world.webhookTools(world.actor('api')), {
       ...KEYED,
       operationId: storedOperationId('wh_resend'),
@@ -59,11 +59,11 @@ describe('an event that is replayed while an attempt of it is under way and fail
     expect(world.arrivals.length).toBeGreaterThan(1);
   });
 
-  test('is delivered by the replay when the attempt is the last of its schedule', async () => {
+  test('is delivered by the replay if the attempt is the last of its schedule', async () => {
     const world = new WebhookWorld();
     await world.addEndpoints([ENDPOINT]);
     await world.publish(EVENT);
-    // The server takes all other events.
+    // The server accepts all other events.
     world.answer = ({ headers }) => (headers['webhook-id'] === EVENT.event.id ? DOWN : UP);
     const deliveries = async () =>
       (await world.store.webhooks.listDeliveries(ENDPOINT.id, { limit: 9 })).filter(
@@ -85,7 +85,7 @@ describe('an event that is replayed while an attempt of it is under way and fail
 test.each([
   ['was deleted', []],
   ['has begun another replay since', [endpointNamed('orders', { replay: 'rpl_two' })]],
-])('a replay whose endpoint %s ends, and changes no other', async (_what, endpoints) => {
+])('a replay whose endpoint %s ends without changing another replay', async (_what, endpoints) => {
   const world = new WebhookWorld();
   await world.addEndpoints([ENDPOINT]);
   world.past = [EVENT];

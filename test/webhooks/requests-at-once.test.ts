@@ -49,7 +49,7 @@ test.each<[string, Ask, number]>([
   ['a deletion', (api, id) => api.send('DELETE', `/${id}`, 'k'), 0],
   ['the last endpoint', (api) => api.create('k'), MAX_ENDPOINTS - 2],
 ])(
-  'of two requests at once for %s with one key, the second gets the answer of the first',
+  'of two concurrent requests for %s with one key, the second gets the answer of the first',
   async (_what, ask, others) => {
     const [first, second] = await atOnce(ask, others);
     expect(first.status).toBeLessThan(300);

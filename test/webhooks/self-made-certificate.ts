@@ -1,12 +1,12 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 
-/** As TLS wants them: PEM. */
+/** Key and certificate in PEM, as TLS requires them. */
 export interface SelfMadeCertificate {
   readonly key: string;
   readonly cert: string;
 }
 
-/** ASN.1 in DER (ITU-T X.690): a tag, a length, what is in it. */
+/** Encodes ASN.1 in DER (ITU-T X.690): a tag, a length and the contents. */
 function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts);
   const { length } = content;
@@ -22,7 +22,10 @@ const ECDSA_WITH_SHA256 = sequence(objectId('2a8648ce3d040302'));
 const COMMON_NAME = objectId('550403');
 const SUBJECT_ALT_NAME = objectId('551d11');
 
-/** For one name, signed by itself, good for a century: made anew, so that no key lies about in the sources (RFC 5280). */
+/**
+ * Creates a self-signed certificate for one name, valid for a century, so that the sources contain no private key (RFC
+ * 5280).
+ */
 export function selfMadeCertificate(host: string): SelfMadeCertificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = sequence(der(0x31, sequence(COMMON_NAME, der(0x0c, Buffer.from(host)))));

@@ -101,7 +101,7 @@ describe('a URL by its text', () => {
     ['https://[fd00:ec2::254]/', 'must have a public name or address'],
     ['https://[fe80::1%25eth0]/', 'must be an https address of at most 2048 characters'],
     ['https://256.1.1.1/', 'must be an https address of at most 2048 characters'],
-    // Each is called at another address than the one that it seems to have.
+    // Each of these URLs leads to another address than it shows.
     ['https://shop.co.uk/\r\nX: y', 'must not have spaces, line breaks, control characters or backslashes'],
     ['https://shop.co.uk\t.evil.co.uk/', 'must not have spaces, line breaks, control characters or backslashes'],
     ['https://evil.co.uk\\@shop.co.uk/', 'must not have spaces, line breaks, control characters or backslashes'],
@@ -143,14 +143,14 @@ describe('the host name of a new URL', () => {
   });
 
   test.each(['10.0.0.1', '127.0.0.1', '169.254.169.254', '::1', 'fd00::1', '::ffff:10.0.0.1'])(
-    'is refused when it resolves to %s, also beside a public address',
+    'is refused when it resolves to %s, even with an additional public address',
     async (address) => {
       expect(await refusal(standsFor(address))).toBe('must have a public name or address');
       expect(await refusal(standsFor('93.184.216.34', address))).toBe('must have a public name or address');
     },
   );
 
-  test('is accepted when it cannot be resolved now, because every call checks it again', async () => {
+  test('is accepted if it cannot be resolved now, because every call checks it again', async () => {
     const unknown: Resolve = async () => {
       throw new Error('ENOTFOUND');
     };

@@ -34,7 +34,7 @@ const deliveriesOf =
   () =>
     world.store.webhooks.listDeliveries(endpoint.id, { limit: 100 });
 
-test('the waits of the schedule total three days, and each is longer than the previous one', () => {
+test('the waits of the schedule total three days, and each is longer than the previous wait', () => {
   expect(RETRY_WAITS_SECONDS.reduce((sum, each) => sum + each, 0)).toBe(72 * 60 * 60);
   expect([...RETRY_WAITS_SECONDS].sort((left, right) => left - right)).toEqual(RETRY_WAITS_SECONDS);
 });
@@ -45,21 +45,21 @@ test.each([
   ['1', 0],
   ['+40', 0],
 ])(
-  'an endpoint that answers with Retry-After: %s is called again after the longer of that and its schedule',
+  'an endpoint that answers with Retry-After: %s is called again after the longer of this time and its schedule',
   async (retryAfter, seconds) => {
     const world = await worldWith(ENDPOINT);
     world.answer = () => ({ kind: 'answered', status: 503, excerpt: '', retryAfter });
     await world.publish(eventNamed('later'));
     await world.drain();
     const [delivery] = await deliveriesOf(world)();
-    // Jitter is at its shortest here: nine tenths.
+    // Jitter is at its minimum here: nine tenths of the wait.
     const scheduledMs = 900 * (RETRY_WAITS_SECONDS[0] ?? 0);
     expect((delivery?.dueAtMs ?? 0) - world.clock.nowMs()).toBe(Math.max(scheduledMs, seconds * 1000));
   },
 );
 
 describe('an endpoint that accepts no event', () => {
-  test('is tried ten times in three days and then disabled, and the other endpoints are notified', async () => {
+  test('gets ten attempts in three days and is then disabled, and the other endpoints are notified', async () => {
     const world = await worldWith(ENDPOINT, OTHER);
     world.answer = ({ url }) => ({ kind: 'answered', status: url === ENDPOINT.url ? 503 : 200, excerpt: '' });
     const beganAtMs = world.clock.nowMs();
@@ -69,7 +69,7 @@ describe('an endpoint that accepts no event', () => {
     const took = world.clock.nowMs() - beganAtMs;
     const tried = world.arrivals.filter(({ url }) => url === ENDPOINT.url);
     expect(tried).toHaveLength(10);
-    // Jitter is at its shortest here: nine tenths.
+    // Jitter is at its minimum here: nine tenths of the wait.
     expect(took / HOUR_MS).toBeCloseTo(0.9 * 72, 0);
     const { endpoints } = await world.store.webhooks.readBook(OWNER);
     expect(endpoints.find(({ id }) => id === ENDPOINT.id)?.disabled?.reason).toBe('failing');
@@ -100,11 +100,11 @@ describe('an endpoint that accepts no event', () => {
     expect((await world.store.webhooks.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
   });
 
-  test('a delivery that cannot be read is no longer swept, and is sent when its message is redriven after a fix', async () => {
+  test('an unreadable delivery is no longer swept, and is sent when its message is redriven after a fix', async () => {
     const world = await worldWith(ENDPOINT);
     await world.publish(eventNamed('unreadable'));
     const [delivery] = await deliveriesOf(world)();
-    if (delivery === undefined) throw new Error('there is a delivery');
+    if (delivery === undefined) throw new Error('the delivery does not exist');
     world.queue = [];
     const tools = world.webhookTools(world.actor('sender'));
     const { webhooks } = tools;
@@ -124,7 +124,7 @@ describe('an endpoint that accepts no event', () => {
     const world = await worldWith(ENDPOINT);
     await world.publish(eventNamed('late'));
     const [delivery] = await deliveriesOf(world)();
-    if (delivery === undefined) throw new Error('there is a delivery');
+    if (delivery === undefined) throw new Error('the delivery does not exist');
     const tools = world.webhookTools(world.actor('sender'));
     const bodies = async (id: string) => {
       world.clock.advance(20_001);
@@ -151,7 +151,7 @@ describe('an endpoint that accepts no event', () => {
     expect(await world.store.webhooks.due(Number.MAX_SAFE_INTEGER - 1, 10)).toEqual([]);
   });
 
-  test('is disabled at once when it answers 410', async () => {
+  test('is disabled immediately when it answers 410', async () => {
     const world = await worldWith(ENDPOINT);
     world.answer = refusing(410);
     await world.publish(eventNamed('gone'));
@@ -195,7 +195,7 @@ describe('a failure of Payonce', () => {
     expect((await world.store.webhooks.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
   });
 
-  test('leaves as many attempts when the merchant requests a resend', async () => {
+  test('leaves the same number of attempts when the merchant requests a resend', async () => {
     const world = await worldWith(ENDPOINT);
     await world.publish(eventNamed('lost'));
     // The process crashes after it has claimed the attempt.
@@ -205,7 +205,7 @@ describe('a failure of Payonce', () => {
     await world.drain();
     world.clock.advance(60_000);
     const [lost] = await deliveriesOf(world)();
-    if (lost === undefined) throw new Error('there is a delivery');
+    if (lost === undefined) throw new Error('the delivery does not exist');
     await world.store.webhooks.write({ deliveries: [{ was: lost, now: askedFor(lost, world.clock.nowMs()) }] });
     world.answer = refusing(503);
     await world.pass(1);
@@ -214,7 +214,7 @@ describe('a failure of Payonce', () => {
   });
 });
 
-test('an event goes to the endpoints that subscribe to its type, and to no other tenant or mode', async () => {
+test('an event reaches the endpoints that subscribe to its type, and no other tenant or mode', async () => {
   const world = await worldWith(ENDPOINT, endpointNamed('failures', { events: ['payment.failed'] }));
   await world.addEndpoints([endpointNamed('live')], { ...OWNER, mode: 'live' });
   await world.publish(eventNamed('one'));
@@ -247,7 +247,7 @@ describe('a test event', () => {
       },
     );
 
-  test('arrives once for one key, with a body of its own', async () => {
+  test('arrives once for one key, with its own kind of body', async () => {
     const world = await worldWith(ENDPOINT);
     expect([(await sendTest(world)).kind, (await sendTest(world)).kind]).toEqual(['first', 'replay']);
     await world.drain();
@@ -259,7 +259,7 @@ describe('a test event', () => {
     expect(delivery?.status).toBe('delivered');
   });
 
-  test('that fails is not tried again, and its endpoint stays enabled', async () => {
+  test('that fails is not retried, and its endpoint stays enabled', async () => {
     const world = await worldWith(ENDPOINT);
     world.answer = refusing(500);
     await sendTest(world);
@@ -271,7 +271,7 @@ describe('a test event', () => {
     expect((await world.store.webhooks.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
   });
 
-  test('whose sender dies is sent by the next one', async () => {
+  test('whose sender crashes is sent by the next sender', async () => {
     const world = await worldWith(ENDPOINT);
     world.answer = () => {
       throw new Crash('sender');
@@ -298,7 +298,7 @@ describe('a resend', () => {
     });
   };
 
-  test('makes one attempt per key, and the delivery stays delivered whatever its result', async () => {
+  test('makes one attempt per key, and the delivery stays delivered whatever the result', async () => {
     const world = await worldWith(ENDPOINT);
     await world.publish(eventNamed('again'));
     await world.drain();
@@ -345,7 +345,7 @@ describe('a range replay', () => {
   test.each([
     ['canceled', 1],
     ['failed', 10],
-  ])('restarts the schedule of a delivery that was %s for three days', async (status, jumps) => {
+  ])('restarts the schedule of a delivery that is %s', async (status, jumps) => {
     const world = await worldWith(ENDPOINT);
     const event = eventNamed('missed', world.clock.nowMs());
     const tools = { webhooks: world.store.webhooks, addresses: { refusal: async () => undefined }, clock: world.clock };
@@ -366,7 +366,7 @@ describe('a range replay', () => {
     expect((await deliveriesOf(world)())[0]?.status).toBe('delivered');
   });
 
-  test('is refused while another one of the endpoint runs, and accepted under the same key afterwards', async () => {
+  test('is refused while another replay of the endpoint runs, and then accepted under the same key', async () => {
     const world = await worldWith(ENDPOINT);
     const fromMs = world.clock.nowMs();
     world.past = [eventNamed('past', fromMs)];
@@ -393,7 +393,7 @@ describe('a range replay', () => {
       const world = await worldWith(ENDPOINT);
       const beganAtMs = world.clock.nowMs();
       world.past = Array.from({ length: 5 }, (_, index) => eventNamed(`past-${index}`, beganAtMs + index));
-      // One of them was delivered long ago, and the endpoint does not subscribe to the type of another.
+      // One of the events was delivered long ago, and the endpoint does not subscribe to the type of another event.
       await world.publish(world.past[0] ?? eventNamed('none'));
       await world.drain();
       const before = world.arrivals.length;

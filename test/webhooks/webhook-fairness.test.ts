@@ -10,8 +10,8 @@ import { HANGING, NORMAL, ownerOf, SECOND_MS, Site, START_MS } from './webhook-s
 
 const STEADY = Array.from({ length: 16 }, (_, index) => endpointNamed(`steady-${index}`));
 
-/** How old the deliveries of another tenant become beside 16 endpoints of one that answer slowly. Milliseconds. */
-async function agesBeside(
+/** Returns the ages of another tenant's deliveries while 16 endpoints of one tenant answer slowly. Milliseconds. */
+async function agesUnderLoad(
   answersIn: number,
   isFair: boolean,
 ): Promise<{ readonly mean: number; readonly oldest: number }> {
@@ -40,21 +40,21 @@ async function agesBeside(
   return { mean: ages.reduce((sum, age) => sum + age, 0) / ages.length, oldest: Math.max(...ages) };
 }
 
-describe('16 endpoints of a tenant that take as long as they may', () => {
+describe('16 endpoints of a tenant that answer as slowly as allowed', () => {
   inTurn(test, { place: 0, of: 3, otherwise: test.skip })(
-    'delay another tenant by one call at most, and once',
+    'delay another tenant once, by at most one call',
     async () => {
-      const { mean, oldest } = await agesBeside(SLOW_MS - 100, true);
+      const { mean, oldest } = await agesUnderLoad(SLOW_MS - 100, true);
       expect(oldest).toBeLessThan(SLOW_MS + SECOND_MS);
       expect(mean).toBeLessThan(SECOND_MS);
     },
   );
 
   inTurn(test, { place: 1, of: 3, otherwise: test.skip })(
-    'delay another tenant by one call at most when they answer within a second; without groups by all of their calls',
+    'delay another tenant by at most one call if they answer within a second, but by all of their calls without groups',
     async () => {
-      expect((await agesBeside(CROWDED_MS - 100, true)).oldest).toBeLessThan(CROWDED_MS + SECOND_MS);
-      expect((await agesBeside(CROWDED_MS - 100, false)).oldest).toBeGreaterThan(5 * SECOND_MS);
+      expect((await agesUnderLoad(CROWDED_MS - 100, true)).oldest).toBeLessThan(CROWDED_MS + SECOND_MS);
+      expect((await agesUnderLoad(CROWDED_MS - 100, false)).oldest).toBeGreaterThan(5 * SECOND_MS);
     },
   );
 

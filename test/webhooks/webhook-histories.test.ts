@@ -8,7 +8,10 @@ import { WebhookWorld } from './webhook-world.ts';
 const ENDPOINT = endpointNamed('orders');
 const EVENT = eventNamed('history');
 
-/** One event, one endpoint. The bus and the queue deliver everything twice, and time advances until nothing is due. */
+/**
+ * Delivers one event to one endpoint. The bus and the queue deliver everything twice, and time advances until nothing
+ * is due.
+ */
 async function history(faults: readonly PlannedFault[], answers: readonly number[] = []): Promise<HistoryRun> {
   const plan = new FaultPlan(faults);
   const world = new WebhookWorld({ plan });
@@ -25,7 +28,7 @@ async function history(faults: readonly PlannedFault[], answers: readonly number
   const violations: string[] = [];
   const deliveries = await world.store.webhooks.listDeliveries(ENDPOINT.id, { limit: 10 });
   if (deliveries.length !== 1) violations.push(`${deliveries.length} deliveries`);
-  if (deliveries[0]?.status !== 'delivered') violations.push(`the delivery is ${deliveries[0]?.status ?? 'not there'}`);
+  if (deliveries[0]?.status !== 'delivered') violations.push(`the delivery is ${deliveries[0]?.status ?? 'missing'}`);
   if (deliveries[0]?.dueAtMs !== undefined) violations.push('an attempt is still due');
   if ([...world.successes.values()].some((times) => times !== 1)) violations.push('a success was recorded twice');
   if (world.arrivals.some(({ afterSuccess }) => afterSuccess)) violations.push('sent after its success was recorded');
@@ -92,7 +95,7 @@ test('an owner whose lease has ended cannot overwrite the record of its rival', 
     calls += 1;
     return { kind: 'answered', status: calls === 1 ? 500 : 204, excerpt: '' };
   };
-  // The first attempt's record is held until its lease has ended and a second attempt has succeeded.
+  // Delays the write of the first attempt until its lease has ended and a second attempt has succeeded.
   world.plan.holdAt(6 + world.plan.calls.length, () => world.pass(2));
   await world.drain();
   const [delivery] = await world.store.webhooks.listDeliveries(ENDPOINT.id, { limit: 1 });

@@ -27,7 +27,7 @@ import { HANGING, MINUTE_MS, NORMAL, ownerOf, SECOND_MS, Site, START_MS, WORK_MS
 const LONE = endpointNamed('lone');
 const FINGERPRINT = { version: 1, sha256: new Uint8Array(32) };
 
-/** How long the deliveries of the others take, in milliseconds: the slowest one. */
+/** Measures the slowest delivery of each other endpoint. Milliseconds. */
 async function slowest(hangingDue: number): Promise<{ lone: number; normal: number; site: Site }> {
   const site = new Site();
   await site.add(HANGING, 'hangs');
@@ -53,19 +53,19 @@ async function slowest(hangingDue: number): Promise<{ lone: number; normal: numb
   return { lone: Math.max(...at(LONE).map(({ atMs }) => atMs)) - START_MS, normal: Math.max(...normal), site };
 }
 
-/** More than its lane calls in the time that is watched. */
+/** Number of due deliveries, more than the lane can call during the measurement. */
 const DUE = whole(20_000, { slice: 1_000 });
 
 describe('an endpoint that does not answer', () => {
-  test('with thousands of due deliveries makes those of a lone endpoint and of a normal one no later', async () => {
+  test('with thousands of due deliveries does not delay the deliveries of a lone endpoint or of a normal one', async () => {
     const without = await slowest(0);
-    const beside = await slowest(DUE);
-    expect(beside.normal).toBeLessThanOrEqual(without.normal + SECOND_MS);
-    expect(beside.lone).toBeLessThanOrEqual(without.lone + SECOND_MS);
-    // It is asked now and then, and its deliveries are not queued meanwhile.
-    expect(beside.site.calls).toBeLessThan(1_300 + 150);
-    expect(beside.site.mostMessages).toBeLessThan(500);
-    const { endpoints } = await beside.site.store.readBook(ownerOf(HANGING));
+    const loaded = await slowest(DUE);
+    expect(loaded.normal).toBeLessThanOrEqual(without.normal + SECOND_MS);
+    expect(loaded.lone).toBeLessThanOrEqual(without.lone + SECOND_MS);
+    // The endpoint is called occasionally, and its deliveries are not queued in the meantime.
+    expect(loaded.site.calls).toBeLessThan(1_300 + 150);
+    expect(loaded.site.mostMessages).toBeLessThan(500);
+    const { endpoints } = await loaded.site.store.readBook(ownerOf(HANGING));
     expect(endpoints[0]?.slow).toBeDefined();
   }, 300_000);
 
@@ -77,24 +77,24 @@ describe('an endpoint that does not answer', () => {
     expect(site.calls).toBe(1);
     for (let made = 0; made < 300; made += 1) await site.publish(HANGING, `later-${made}`);
     await site.clock.until(START_MS + 9 * SECOND_MS);
-    // Its lane tries up to ten at once, in executions of its own.
+    // Its lane makes up to ten concurrent attempts, in separate executions.
     expect(site.calls).toBeLessThanOrEqual(1 + 10);
     expect((await site.deliveriesOf(HANGING)).filter(({ apart }) => apart === true)).toHaveLength(300);
-    // They wait for their endpoint, not for a sender, so nobody is notified.
+    // The deliveries wait for their endpoint and not for a sender, so no alarm is raised.
     await site.pass(60);
     expect(site.waiting).toEqual([]);
   });
 
   test.each<[string, EndpointChange]>([
     ['it begins to hang under load', {}],
-    ['its tenant enables it again and again', { enabled: true }],
-    ['its tenant sets its URL again and again', { url: HANGING.url }],
-  ])('holds all senders for the time of one call at most, when %s', async (_what, change) => {
+    ['its tenant repeatedly enables it', { enabled: true }],
+    ['its tenant repeatedly sets its URL', { url: HANGING.url }],
+  ])('occupies all senders for the time of at most one call, when %s', async (_what, change) => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.add(NORMAL, 80);
     const published = new Map<string, number>();
-    // All executions wait for it after a second.
+    // All executions wait for the endpoint after a second.
     for (let tick = 0; tick < 60; tick += 1) {
       for (let made = 0; made < 10; made += 1) await site.publish(HANGING, `hanging-${tick}-${made}`);
       published.set(eventNamed(`normal-${tick}`).event.id, site.clock.nowMs());
@@ -111,9 +111,9 @@ describe('an endpoint that does not answer', () => {
   });
 
   test.each([
-    ['deletes and creates', 'delete'],
+    ['deletes and recreates', 'delete'],
     ['keeps', 'keep'],
-    ['deletes, while its calls wait, and creates', 'delete early'],
+    ['deletes during its calls and recreates', 'delete early'],
   ])(
     'that hangs each minute, of a tenant that %s it, delays another tenant twice and then once in half an hour',
     async (_what, how) => {
@@ -156,7 +156,7 @@ describe('an endpoint that does not answer', () => {
       const minutes = new Set(
         late.map(({ eventId }) => Math.floor(((published.get(eventId) ?? 0) - START_MS) / MINUTE_MS)),
       );
-      // All its deliveries go to lanes for half an hour after the second time, and after each later one.
+      // All its deliveries go to lanes for half an hour after the second time, and after each later time.
       expect([...minutes].filter((minute) => minute > 1 && minute < 31)).toEqual([]);
       expect(minutes.size).toBeLessThanOrEqual(3);
       expect(minutes.size).toBeGreaterThan(0);
@@ -164,7 +164,7 @@ describe('an endpoint that does not answer', () => {
     120_000,
   );
 
-  test('gets all deliveries when it answers again, each once, and then has no lane', async () => {
+  test('gets its backlog once when it recovers, and then has no lane', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 500);
@@ -183,7 +183,7 @@ describe('an endpoint that does not answer', () => {
     expect(await site.store.due(Number.MAX_SAFE_INTEGER, 8)).toEqual([]);
   });
 
-  test('gets a resend when its lane makes its next attempt, within a quarter of an hour', async () => {
+  test('gets a resend at the next attempt of its lane, within a quarter of an hour', async () => {
     const site = new Site();
     await site.add(HANGING, 0);
     await site.publish(HANGING, 'delivered');
@@ -202,7 +202,7 @@ describe('an endpoint that does not answer', () => {
     expect(site.arrivals.filter(({ eventId }) => eventId === delivered?.eventId)).toHaveLength(2);
   });
 
-  test('is disabled after three days although its deliveries have tries left', async () => {
+  test('is disabled after three days although its deliveries have attempts left', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 300);
@@ -214,7 +214,7 @@ describe('an endpoint that does not answer', () => {
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
   }, 120_000);
 
-  test('with a delivery that Payonce cannot send, gets the others, and a dead letter names it', async () => {
+  test('with a delivery that Payonce cannot send gets the other deliveries, and a dead letter names that delivery', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 30);
@@ -232,7 +232,7 @@ describe('an endpoint that does not answer', () => {
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
   });
 
-  test('with a delivery at which Payonce has a bug, gets the others, and a dead letter names it', async () => {
+  test('with a delivery that triggers a bug in Payonce gets the other deliveries, and a dead letter names that delivery', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 3);
@@ -251,7 +251,7 @@ describe('an endpoint that does not answer', () => {
     [new TypeError('a bug'), 5, { parked: ['failed'], again: 0, waits: 0 }],
     [new TypeError('a bug'), 4, { parked: [], again: 1, waits: 0 }],
     [new RetryableError('store_unavailable', 'not now'), 80, { parked: [], again: 0, waits: 1 }],
-  ])('with a message at which Payonce fails with %s, loses nothing: try %i', async (fault, tries, expected) => {
+  ])('with a message that fails in Payonce with %s loses nothing at attempt %i', async (fault, tries, expected) => {
     const site = new Site();
     site.store.readDelivery = async () => {
       throw fault;
@@ -265,7 +265,7 @@ describe('an endpoint that does not answer', () => {
     expect({ parked, again: failedMessages.length, waits: batchItemFailures.length }).toEqual(expected);
   });
 
-  test('is slow from its first attempt on although a rival changes an endpoint at that moment', async () => {
+  test('counts as slow from its first attempt on, although a rival changes an endpoint at that moment', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     const write = site.store.write.bind(site.store);
@@ -284,7 +284,7 @@ describe('an endpoint that does not answer', () => {
     expect((await site.store.readBook(ownerOf(HANGING))).endpoints[0]?.slow).toBeDefined();
   });
 
-  test('fails the sweep when the store of its deliveries is refused, instead of leaving them to senders', async () => {
+  test('makes the sweep fail if its deliveries cannot be read, instead of leaving them to the shared senders', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 102);
@@ -294,7 +294,7 @@ describe('an endpoint that does not answer', () => {
     );
   });
 
-  test('gets a delivery that could not be read in its lane, once its dead letter is redriven after a fix', async () => {
+  test('gets a delivery that could not be read in its lane after its dead letter is redriven after a fix', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 3);
@@ -316,7 +316,7 @@ describe('an endpoint that does not answer', () => {
     expect(site.arrivals).toHaveLength(3);
   });
 
-  test('has a dead letter for a delivery that cannot be read although the queue is away when it is found', async () => {
+  test('has a dead letter for an unreadable delivery, although the queue is unavailable when it is found', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 3);
@@ -333,7 +333,7 @@ describe('an endpoint that does not answer', () => {
     site.tools.tasks.enqueue = async (tasks, delaySeconds) => {
       if (tasks.some(({ task }) => task.kind === 'attempt') && refused === 0) {
         refused += 1;
-        throw new RetryableError('injected_throttle', 'the queue is away');
+        throw new RetryableError('injected_throttle', 'the queue is unavailable');
       }
       return enqueue(tasks, delaySeconds);
     };
@@ -342,7 +342,7 @@ describe('an endpoint that does not answer', () => {
     expect(site.failedMessages).toContainEqual(letter);
   });
 
-  test('gets a retry from its lane on time although another delivery is due in hours', async () => {
+  test('gets a retry from its lane on time, although another delivery is due only in hours', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     const far = newDelivery(
@@ -362,7 +362,7 @@ describe('an endpoint that does not answer', () => {
     expect(site.arrivals).toHaveLength(1);
   });
 
-  test('gets a delivery that is written to its lane after a run that found only one that is due in hours', async () => {
+  test('gets a delivery written to its lane after a run that found only a delivery due in hours', async () => {
     const site = new Site();
     await site.add(HANGING, 50);
     const endpoint = { ...HANGING, slow: { sinceMs: START_MS } };
@@ -378,7 +378,7 @@ describe('an endpoint that does not answer', () => {
     expect(site.arrivals).toHaveLength(1);
   });
 
-  test('is not slow any more when it gets another URL a quarter of an hour later', async () => {
+  test('is no longer slow if it gets another URL a quarter of an hour later', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.publish(HANGING, 'first');
@@ -389,7 +389,7 @@ describe('an endpoint that does not answer', () => {
     expect(site.arrivals).toHaveLength(1);
   });
 
-  test('a single slow answer costs its next deliveries no more than moments', async () => {
+  test('a single slow answer delays its next deliveries by no more than moments', async () => {
     const site = new Site();
     await site.add(NORMAL, 6 * SECOND_MS);
     await site.publish(NORMAL, 'slow');
@@ -413,7 +413,7 @@ test('deliveries that no sender receives are counted after half an hour, in each
   expect(site.waiting).toEqual([90]);
 });
 
-test('of two overlapping sweeps, one queues a row, and it is queued again only in a later round', async () => {
+test('of two overlapping sweeps, only one queues a row, and the row is queued again only in a later round', async () => {
   const site = new Site();
   await site.add(NORMAL, 50);
   await site.addDue(NORMAL, 90);
@@ -430,7 +430,7 @@ test('of two overlapping sweeps, one queues a row, and it is queued again only i
   expect(queued).toHaveLength(180);
 });
 
-test('a lane whose run could try nothing waits as long after its next slow attempt as before', () => {
+test('a lane whose run could attempt nothing keeps its wait for the next slow attempt', () => {
   const lane = { ...OWNER, endpointId: 'we_1', revision: 1, hung: 3, wokenAtMs: 0 };
   const run = { hung: false, tried: 0, isSlow: true };
   expect(afterRun(lane, lane, run, 1_000).hung).toBe(3);

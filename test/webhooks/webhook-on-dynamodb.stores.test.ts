@@ -9,7 +9,7 @@ import { whole } from '../support/slice.ts';
 import { endpointNamed, eventNamed } from './webhook-fixtures.ts';
 import { WebhookWorld } from './webhook-world.ts';
 
-/** Long enough for a lease and a retry. */
+/** Long enough for a lease and a retry. Minutes. */
 const MOST_MINUTES = 3;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
@@ -18,7 +18,7 @@ beforeAll(async () => {
   tables = await createTables('webhook-histories');
 });
 
-/** One event, fanned out and sent, or sent by a range replay. Processes are replaced until nothing is due. */
+/** Sends one event by fan-out or by a range replay. Processes are replaced until nothing is due. */
 async function history(how: 'live' | 'replay', faults: readonly PlannedFault[]): Promise<HistoryRun> {
   made += 1;
   const owner = { tenantId: tenantId(`ten_hooks_${process.pid}_${made}`), mode: 'test' } as const;
@@ -35,7 +35,7 @@ async function history(how: 'live' | 'replay', faults: readonly PlannedFault[]):
     operationId: storedOperationId(`wh_${process.pid}_${made}`),
     fingerprint: { version: 1, sha256: new Uint8Array(32) },
     endpointId: endpoint.id,
-    // Ends with a base32 letter, as derived ids do: the shard of the due queue depends on it.
+    // Ends with a base32 character, as derived ids do, because the shard of the due queue depends on it.
     replayId: `rpl_${process.pid}_${made}a`,
     fromMs: atMs,
     untilMs: atMs + 1,
@@ -55,11 +55,12 @@ async function history(how: 'live' | 'replay', faults: readonly PlannedFault[]):
   const violations: string[] = [];
   const end = (await statuses()).join();
   if (end !== 'delivered done') violations.push(`deliveries: ${end}`);
-  if (new Set(world.arrivals.map(({ body }) => body)).size !== 1) violations.push('not one body has come');
+  if (new Set(world.arrivals.map(({ body }) => body)).size !== 1)
+    violations.push('no body or different bodies arrived');
   // A second call is allowed only if the result of the first was lost or could not be recorded.
   const posted = 1 + plan.calls.findIndex((call) => call.endsWith('.post'));
   const mayRepeat = faults.some(({ point }) => point >= posted);
-  if (world.arrivals.length > 1 && !mayRepeat) violations.push(`it arrived ${world.arrivals.length} times`);
+  if (world.arrivals.length > 1 && !mayRepeat) violations.push(`the event arrived ${world.arrivals.length} times`);
   return { calls, violations };
 }
 

@@ -10,7 +10,10 @@ import { WebhookWorld } from './webhook-world.ts';
 
 const ENDPOINT = endpointNamed('orders');
 
-/** Two events per page. The first event was delivered when it occurred. The client retries until it gets an answer. */
+/**
+ * Replays a range with two events per page. The first event was delivered when it occurred. The client retries until
+ * answered.
+ */
 async function history(count: number, faults: readonly PlannedFault[]): Promise<HistoryRun> {
   const calm = new WebhookWorld();
   await calm.addEndpoints([ENDPOINT]);
@@ -38,9 +41,9 @@ async function history(count: number, faults: readonly PlannedFault[]): Promise<
   await world.pass(6);
 
   const violations: string[] = [];
-  if (!accepted) violations.push('it is never accepted');
+  if (!accepted) violations.push('the replay is never accepted');
   const replay = await store.readReplay('rpl_one');
-  if (replay?.status !== 'completed') violations.push(`the replay is ${replay?.status ?? 'not there'}`);
+  if (replay?.status !== 'completed') violations.push(`the replay is ${replay?.status ?? 'missing'}`);
   const times = events.map(({ event }) => world.arrivals.filter(({ headers }) => headers['webhook-id'] === event.id));
   if (times.some((arrivals) => arrivals.length === 0)) violations.push('an event is missing');
   // A second call is allowed only if the result of the first was lost or could not be recorded.
@@ -48,13 +51,13 @@ async function history(count: number, faults: readonly PlannedFault[]): Promise<
     const call = plan.calls[point - 1] ?? '';
     return call.endsWith('.post') || call.startsWith('sender');
   });
-  if (!mayRepeat && times.some((arrivals) => arrivals.length > 1)) violations.push('an event came twice');
+  if (!mayRepeat && times.some((arrivals) => arrivals.length > 1)) violations.push('an event arrived twice');
   const deliveries = await store.listDeliveries(ENDPOINT.id, { limit: 10 });
   if (deliveries.some(({ status }) => status !== 'delivered')) violations.push('a delivery is not delivered');
   if (deliveries.length !== count) violations.push(`${deliveries.length} deliveries`);
-  // The lane stays for some minutes, for writers that know of it.
+  // The lane remains for some minutes, for writers that know of it.
   const due = await store.due(Number.MAX_SAFE_INTEGER - 1, 10);
-  if (due.some(({ task }) => task.kind !== 'lane')) violations.push('something is still due');
+  if (due.some(({ task }) => task.kind !== 'lane')) violations.push('a task other than a lane is still due');
   if ((await store.dueInLane(ENDPOINT.id, 10)).length > 0) violations.push('a delivery is still in the lane');
   return { calls: plan.calls.slice(0, calls), violations };
 }

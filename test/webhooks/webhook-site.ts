@@ -21,7 +21,7 @@ export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;
 export const START_MS = Date.UTC(2026, 2, 1, 12);
 
-/** Time that goes on when every process waits. */
+/** A clock that advances when every process waits. */
 class Timeline implements Clock {
   #nowMs = START_MS;
   readonly #waits: { readonly atMs: number; readonly go: () => void }[] = [];
@@ -51,27 +51,27 @@ class Timeline implements Clock {
   }
 }
 
-/** As deployed: messages of a batch, and how many executions run at once. */
+/** As deployed: messages in a batch, and concurrent executions. */
 const TASKS = { batch: 10, atOnce: 20 };
 const LANES = { batch: 1, atOnce: 20 };
-/** What an execution takes beside its calls. */
+/** Time of an execution in addition to its calls. Milliseconds. */
 export const WORK_MS = 30;
 
-/** The sweep, the senders with their two queues, and receivers that take their time. */
+/** Simulates the sweep, the senders with their two queues, and receivers with configurable delays. */
 export class Site {
   readonly clock = new Timeline();
   readonly store = new Stores(this.clock).webhooks;
   readonly failed: unknown[] = [];
   readonly failedMessages: unknown[] = [];
-  /** How long each endpoint's receiver takes, by its URL; `hangs` is ended by the sender after ten seconds. */
+  /** Answer time of each endpoint's receiver, by URL. Milliseconds. The sender ends `hangs` after ten seconds. */
   readonly answersIn = new Map<string, number | 'hangs' | 'fails'>();
   readonly arrivals: { readonly url: string; readonly eventId: string; readonly atMs: number }[] = [];
-  /** What each sweep that found some counted as waiting for too long. */
+  /** Numbers of overdue deliveries, one for each sweep that found any. */
   readonly waiting: number[] = [];
   calls = 0;
   readonly parked: string[] = [];
   mostMessages = 0;
-  /** Whether the queues know the groups of their messages. */
+  /** Whether the queues distinguish the groups of their messages. */
   isFair = true;
   readonly #queues = { attempt: [] as GroupedTask[], other: [] as GroupedTask[] };
   readonly #running = { attempt: [] as (readonly GroupedTask[])[], other: [] as (readonly GroupedTask[])[] };
@@ -106,7 +106,7 @@ export class Site {
     await this.store.write({ book: { was, now: { ...was, revision: 1, endpoints: [endpoint] } } });
   }
 
-  /** Deliveries whose messages were lost. */
+  /** Adds deliveries whose messages were lost. */
   async addDue(endpoint: WebhookEndpoint, count: number): Promise<void> {
     for (let made = 0; made < count; made += 1) {
       const message = messageOf(eventNamed(`${endpoint.id}-${made}`, START_MS));
@@ -125,7 +125,7 @@ export class Site {
     return updateEndpoint({ ...this.tools, addresses }, { ...acted, change });
   }
 
-  /** Time passes with a sweep each minute. */
+  /** Advances the time, with a sweep each minute. */
   async pass(minutes: number): Promise<void> {
     for (let minute = 0; minute < minutes; minute += 1) {
       await sweepWebhooks({ ...this.tools, webhooks: this.store, due: this.store });
@@ -198,7 +198,7 @@ export class Site {
   }
 }
 
-/** Each endpoint belongs to a tenant of its own. */
+/** Returns the owner of an endpoint, with a different tenant for each endpoint. */
 export function ownerOf({ id }: WebhookEndpoint) {
   return { tenantId: tenantId(`ten_${id.slice(3, 20)}`), mode: 'test' } as const;
 }

@@ -18,11 +18,11 @@ import { endpointNamed, eventNamed } from './webhook-fixtures.ts';
 
 let made = 0;
 
-/** The contract of every WebhookStore. */
+/** Tests the contract of every WebhookStore. */
 export function describeWebhookStore(name: string, open: () => Promise<WebhookStore & DueWebhooks>): void {
   describe(`webhooks in ${name}`, () => {
     const nowMs = Date.UTC(2026, 2, 1, 12);
-    /** When the sweep queues what is due now. */
+    /** Time at which the sweep queues what is due now. Unix milliseconds. */
     const { sweepAtMs: dueMs } = dueFrom(nowMs, nowMs);
     let store: WebhookStore & DueWebhooks;
     let owner: { tenantId: ReturnType<typeof tenantId>; mode: 'test' };
@@ -108,11 +108,11 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(due.filter(({ task }) => task.kind === 'attempt' && task.deliveryId === done.id)).toEqual([]);
     });
 
-    test('a due delivery is moved once, and is found at its new place', async () => {
+    test('a due delivery is moved once, and is found at its new time', async () => {
       const now = delivery('moved');
       await store.write({ deliveries: [{ now }] });
       const [due] = await mine();
-      if (due === undefined) throw new Error('there is a due delivery');
+      if (due === undefined) throw new Error('the due delivery is missing');
       const moves = await Promise.all([1, 2].map(() => store.move(due, { sweepAtMs: dueMs + 5_000 })));
       expect(moves.filter((isMoved) => isMoved)).toHaveLength(1);
       expect(await mine()).toEqual([]);
@@ -120,11 +120,11 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(await store.readDelivery(now.endpointId, now.id)).toEqual({ ...now, sweepAtMs: dueMs + 5_000 });
     });
 
-    test('a delivery that is moved into its lane is found there only, and a finished one cannot be moved', async () => {
+    test('a delivery that is moved into its lane is found only there, and a finished delivery cannot be moved', async () => {
       const now = delivery('apart');
       await store.write({ deliveries: [{ now }] });
       const [due] = await mine();
-      if (due === undefined) throw new Error('there is a due delivery');
+      if (due === undefined) throw new Error('the due delivery is missing');
       expect(await store.move(due, { sweepAtMs: due.sweepAtMs, apart: true })).toEqual({
         group: groupOf(now),
         dueAtMs: now.dueAtMs,
@@ -132,7 +132,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(await mine()).toEqual([]);
       expect(await store.dueInLane(now.endpointId, 5)).toEqual([due]);
       const was = await store.readDelivery(now.endpointId, now.id);
-      if (was === undefined) throw new Error('there is a delivery');
+      if (was === undefined) throw new Error('the delivery is missing');
       expect(was).toEqual({ ...now, apart: true });
       await store.write({ deliveries: [{ was, now: dropped(was) }] });
       expect(await store.dueInLane(now.endpointId, 5)).toEqual([]);
@@ -153,7 +153,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(await mine()).toEqual([]);
     });
 
-    test('an unreadable delivery is due no longer once it is parked, and its row is kept', async () => {
+    test('an unreadable delivery is no longer due after it is parked, and its row is kept', async () => {
       const now = delivery('unreadable');
       await store.write({ deliveries: [{ now }] });
       await store.park(now.endpointId, now.id);

@@ -12,7 +12,7 @@ import { serveWebhookReceiver, type WebhookReceiver } from './webhook-receiver.t
 import { WebhookWorld } from './webhook-world.ts';
 
 const never: Resolve = async () => {
-  throw new Error('no look-up is expected');
+  throw new Error('the name was looked up');
 };
 const onLoopback = webhookTransport({ allowLoopback: true, resolve: never, callMs: 2_000 });
 
@@ -35,7 +35,7 @@ describe('a call', () => {
     expect(receiver.arrivals.map(({ body }) => body)).toEqual(['{"a":"ü"}']);
   });
 
-  test('reads no more than the first kilobyte, however long the answer is', async () => {
+  test('reads at most the first kilobyte, however long the answer is', async () => {
     receiver.respond = (response) => {
       response.writeHead(200);
       const more = (): void => {
@@ -70,7 +70,7 @@ describe('a call', () => {
     });
   });
 
-  test('notifies once of a late answer, and not of an answer in time', async () => {
+  test('notifies once of a late answer, and never of an answer in time', async () => {
     let notified = 0;
     const late = { afterMs: 50, notify: () => void (notified += 1) };
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
@@ -152,7 +152,7 @@ describe('an address that is not allowed', () => {
     expect(await strict.post(request(url()), PATIENT)).toEqual(refused);
   });
 
-  test('is not called when the name also has a public address', async () => {
+  test('is not called even if the name also has a public address', async () => {
     const mixed: Resolve = async () => [
       { address: '93.184.216.34', family: 4 },
       { address: '169.254.169.254', family: 4 },
@@ -161,9 +161,9 @@ describe('an address that is not allowed', () => {
     expect(await strict.post(request(url()), PATIENT)).toEqual({ kind: 'unanswered', error: 'address_not_allowed' });
   });
 
-  test('is not reached by a second look-up: the connection uses the checked addresses', async () => {
+  test('is not reached by a second look-up, because the connection uses the checked addresses', async () => {
     const asked: string[] = [];
-    // The first look-up gives loopback, which is allowed here; later ones give the metadata address.
+    // The first look-up returns loopback, which is allowed here; later look-ups return the metadata address.
     const rebinding: Resolve = async (name) => {
       asked.push(name);
       return [{ address: asked.length === 1 ? '127.0.0.1' : '169.254.169.254', family: 4 }];
@@ -180,7 +180,7 @@ describe('an address that is not allowed', () => {
 
 describe('the request to a receiver', () => {
   const deliver = async (rotateAgoMs?: number): Promise<WebhookWorld> => {
-    // The package uses the system clock.
+    // Starts at the real time, because the package uses the system clock.
     const world = new WebhookWorld();
     world.clock.advance(Date.now() - world.clock.nowMs());
     const made = endpointNamed('orders', { url: receiver.url });
@@ -215,7 +215,7 @@ describe('the request to a receiver', () => {
     expect(arrival?.headers['webhook-id']).toBe(event.id);
   });
 
-  test('is signed with both secrets during a rotation, and then with the new one alone', async () => {
+  test('is signed with both secrets during a rotation, and then only with the new secret', async () => {
     await deliver(60 * 60 * 1000);
     expect([await verifies(1), await verifies(2)]).toEqual([true, true]);
     await receiver[Symbol.asyncDispose]();
@@ -225,7 +225,7 @@ describe('the request to a receiver', () => {
   });
 });
 
-test('the secrets of two endpoints, two versions and two roots differ, and have 256 bits', async () => {
+test('the secrets of two endpoints, of two versions and of two roots differ, and have 256 bits', async () => {
   const secrets = await Promise.all([
     SECRETS.secretOf('we_a', { root: ROOT, version: 1 }),
     SECRETS.secretOf('we_b', { root: ROOT, version: 1 }),

@@ -14,21 +14,21 @@ import { OWNER, SECRETS } from './webhook-fixtures.ts';
 
 interface Arrival extends WebhookRequest {
   readonly atMs: number;
-  /** Whether a delivery had been recorded as delivered when it came. */
+  /** Whether the delivery was already recorded as delivered when the request arrived. */
   readonly afterSuccess: boolean;
 }
 
-/** A merchant's server that keeps what arrives, and the processes that send webhooks to it. */
+/** Simulates a merchant's server that records its requests, and the processes that send webhooks to it. */
 export class WebhookWorld extends World {
   readonly arrivals: Arrival[] = [];
-  /** How the merchant's server answers. */
+  /** Returns the answer of the merchant's server to a request. */
   answer: (request: WebhookRequest) => AttemptResult = () => ({ kind: 'answered', status: 204, excerpt: '' });
-  /** The events that a replay finds. */
+  /** Events that a replay finds. */
   past: readonly PayonceEvent[] = [];
   secrets = SECRETS;
-  /** How often a delivery was recorded as delivered, by its id. Only of tables in memory. */
+  /** Number of times that each delivery was recorded as delivered, by its id. Counted only for tables in memory. */
   readonly successes = new Map<string, number>();
-  /** The bodies in the Ledger, by the events' ids. */
+  /** Bodies in the Ledger, by event id. */
   readonly #bodies = new Map<string, string>();
 
   constructor(options: WorldOptions = {}) {
@@ -73,13 +73,13 @@ export class WebhookWorld extends World {
     this.#bodies.set(event.id, JSON.stringify(event));
   }
 
-  /** The bus delivers until the event is fanned out. */
+  /** Delivers an event until it is fanned out. */
   async publish(event: PayonceEvent): Promise<void> {
     this.appendToLedger(event);
     await this.until('fan-out', (actor) => fanOut(this.webhookTools(actor), event));
   }
 
-  /** New processes retry until the work is done. @returns whether it is */
+  /** Retries in new processes until the work is done. @returns whether the work is done */
   async until(name: string, work: (actor: Actor) => Promise<unknown>, tries = 5): Promise<boolean> {
     for (let attempt = 0; attempt < tries; attempt += 1) {
       if (await this.#succeeds(name, work)) return true;
@@ -87,7 +87,7 @@ export class WebhookWorld extends World {
     return false;
   }
 
-  /** Sends what is due in the queue. A message whose process failed is redelivered once. */
+  /** Sends the due messages of the queue. A message whose process failed is redelivered once. */
   async drain(): Promise<readonly SendOutcome[]> {
     const outcomes: SendOutcome[] = [];
     for (let messages = 0; messages < 2_000; messages += 1) {
@@ -109,12 +109,12 @@ export class WebhookWorld extends World {
     return sweepWebhooks({ webhooks, due: webhooks, clock: this.clock, tasks: this.tasks, waiting: () => undefined });
   }
 
-  /** Advances the time by minutes. In each, what is due is swept, and the queue is drained. */
+  /** Advances the time by minutes, and sweeps and drains the queue in each minute. */
   async pass(minutes: number): Promise<void> {
     for (let minute = 0; minute < minutes; minute += 1) await this.#passUntil(this.clock.nowMs() + 60_000);
   }
 
-  /** Advances the time to what is due next. @returns false when nothing is */
+  /** Advances the time to the next due delivery. @returns false if nothing is due */
   async jump(deliveries: () => Promise<readonly Delivery[]>): Promise<boolean> {
     const due = (await deliveries()).flatMap(({ sweepAtMs, leaseExpiresAtMs = 0 }) =>
       sweepAtMs === undefined ? [] : [Math.max(sweepAtMs, leaseExpiresAtMs)],
@@ -140,7 +140,7 @@ export class WebhookWorld extends World {
     return this.answer(request);
   }
 
-  /** Two events to a page. */
+  /** Returns a page of two events. */
   async #pastPage({ fromMs, untilMs, tenantId, mode, cursor = '0' }: Parameters<PastEvents>[0]) {
     for (const event of this.past) this.appendToLedger(event);
     const owned = this.past.filter(

@@ -38,7 +38,7 @@ describe('an endpoint', () => {
     expect((await harness.get('/v1/webhook_endpoints')).body['data']).toHaveLength(1);
   });
 
-  test('shows its secret in no other answer, and no row contains it', async () => {
+  test('shows its secret in no other answer, and no row contains the secret', async () => {
     const written: WebhookChange[] = [];
     const harness = new Api();
     const watched = new Api({
@@ -59,7 +59,7 @@ describe('an endpoint', () => {
     expect(JSON.stringify(written)).not.toContain('whsec_');
   });
 
-  test('is created, changed, rotated and deleted with an entry in the activity log, once', async () => {
+  test('is created, changed, rotated and deleted once, each with an entry in the activity log', async () => {
     const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     await harness.create('k');
@@ -76,14 +76,14 @@ describe('an endpoint', () => {
     expect(new Set(entries.map(({ actor }) => actor.by))).toEqual(new Set(['request']));
   });
 
-  test('is not created under a key that created another one', async () => {
+  test('cannot be created under the key of another creation', async () => {
     const harness = new Api();
     await harness.create('k');
     const other = await harness.create('k', { events: ['payment.completed'] });
     expect([other.status, other.body['code']]).toEqual([422, 'idempotency_key_payload_mismatch']);
   });
 
-  test('is created for each of two keys that race for the same book', async () => {
+  test('is created for each of several keys that race for the same book', async () => {
     const harness = new Api();
     const replies = await Promise.all(['a', 'b', 'c'].map((key) => harness.create(key)));
     expect(replies.map(({ status }) => status)).toEqual([201, 201, 201]);
@@ -128,7 +128,7 @@ describe('an endpoint', () => {
     expect((await harness.send('DELETE', path, 'd')).text).toBe(first.text);
     expect((await harness.send('DELETE', path, 'another')).status).toBe(404);
     expect((await harness.get(`/v1/webhook_endpoints${path}`)).status).toBe(404);
-    // The key that created it does not create a second one.
+    // The key of the creation does not create a second endpoint.
     expect(idOf(await harness.create('k'))).toBe(path.slice(1));
     expect((await harness.get('/v1/webhook_endpoints')).body['data']).toEqual([]);
   });
@@ -154,7 +154,7 @@ describe('an endpoint', () => {
 });
 
 describe('the record of a request', () => {
-  test('that creates an endpoint is permanent; all others expire after 30 to 33 days', async () => {
+  test('that creates an endpoint is permanent; all other records expire after 30 to 33 days', async () => {
     const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     const { id } = await deliveryAt(harness, path.slice(1));
@@ -174,7 +174,7 @@ describe('the record of a request', () => {
 
   const TERM_MS = 34 * 24 * 60 * 60 * 1000;
 
-  test('of a replay has expired: the replay itself refuses the same request, and nothing is replayed again', async () => {
+  test('of a replay has expired: the replay itself refuses the same request, and nothing is replayed a second time', async () => {
     const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     const asked = () => harness.send('POST', `${path}/replay`, 'p', { created_from: 0, created_to: 1 });
@@ -198,7 +198,7 @@ describe('the record of a request', () => {
     expect(harness.enqueued).toHaveLength(1);
   });
 
-  test('of a rotation has expired: the endpoint itself refuses the same request, and its secret stays', async () => {
+  test('of a rotation has expired: the endpoint itself refuses the same request, and its secret remains', async () => {
     const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const rotate = (key: string) => harness.send('POST', `/${endpoint}/rotate_secret`, key, { overlap_seconds: 60 });
@@ -217,7 +217,7 @@ describe('the record of a request', () => {
     expect(newest.status).toBe(200);
   });
 
-  test('of a resend has expired: the delivery itself refuses the same request, and it is not sent again', async () => {
+  test('of a resend has expired: the delivery itself refuses the same request, and nothing is sent', async () => {
     const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const delivery = await deliveryAt(harness, endpoint);
@@ -237,7 +237,7 @@ describe('the record of a request', () => {
     expect((await resend('r-3')).status).toBe(202);
   });
 
-  test('of a deletion has expired: the endpoint is gone, and the same request is answered with 404', async () => {
+  test('of a deletion has expired: the endpoint no longer exists, and the same request is answered with 404', async () => {
     const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     await harness.send('DELETE', path, 'd');
@@ -261,7 +261,7 @@ describe('a rotation', () => {
     expect(() => new Webhook(secretOf(first))).not.toThrow();
   });
 
-  test('that would end a secret before its overlap is refused, until one of them has ended or without an overlap', async () => {
+  test('that would end a secret too early is refused until a secret has ended, unless its overlap is zero', async () => {
     const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const rotate = (key: string, body: object) => harness.send('POST', `/${endpoint}/rotate_secret`, key, body);
@@ -370,7 +370,7 @@ describe('a replay', () => {
   });
 });
 
-test('a resend names the key that asked for it, as a replay does', async () => {
+test('a resend names the API key of its request, as a replay does', async () => {
   const harness = new Api();
   const endpoint = idOf(await harness.create('k'));
   const { id } = await deliveryAt(harness, endpoint);
@@ -384,7 +384,7 @@ test('a resend names the key that asked for it, as a replay does', async () => {
 });
 
 describe('a test event', () => {
-  test('is one delivery to one endpoint, for one key, whatever the endpoint wants', async () => {
+  test('is one delivery to one endpoint per key, whatever event types the endpoint subscribes to', async () => {
     const harness = new Api();
     const id = idOf(await harness.create('k', { events: ['payment.failed'] }));
     await harness.create('other', { url: 'https://shop.co.uk/other' });
@@ -397,7 +397,7 @@ describe('a test event', () => {
     expect(dataOf(log).filter(({ action }) => action === 'webhooks.test_requested')).toHaveLength(1);
   });
 
-  test('to a disabled endpoint, and to none, is refused', async () => {
+  test('to a disabled or unknown endpoint is refused', async () => {
     const harness = new Api();
     const id = idOf(await harness.create('k'));
     await harness.send('PATCH', `/${id}`, undefined, { enabled: false });
