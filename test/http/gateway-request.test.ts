@@ -37,7 +37,7 @@ describe('headers', () => {
     expect(read({ headers: null, multiValueHeaders: null }).header('x-a')).toEqual([]);
   });
 
-  test('named like members of the object prototype are plain names', () => {
+  test('treats names of object prototype members as plain names', () => {
     expect(read({}).header('constructor')).toEqual([]);
     expect(read({ headers: JSON.parse('{"__proto__":"x"}') as Record<string, string> }).header('__proto__')).toEqual([
       'x',
@@ -99,7 +99,7 @@ describe('the path', () => {
     ['/docs', null, ['docs']],
     ['/', null, []],
   ])(
-    'is the path matched by the gateway at %s, without the base path of a custom domain',
+    'equals the path matched by the gateway at %s, without the base path of a custom domain',
     (resource, pathParameters, pieces) => {
       expect(read({ resource, path: `/prefix/${pieces.join('/')}`, pathParameters }).path).toEqual(pieces);
     },

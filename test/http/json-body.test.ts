@@ -19,7 +19,7 @@ function codeOf(result: ReturnType<typeof read>): string | undefined {
 }
 
 describe('a body', () => {
-  test('of the maximum size is read; one byte more is refused', () => {
+  test('reads a body of the maximum size, and refuses one byte more', () => {
     const padded = (bytes: number) => `{"a":1}${' '.repeat(bytes - 7)}`;
 
     expect(read(padded(MAX_BODY_BYTES)).kind).toBe('valid');
@@ -65,7 +65,7 @@ describe('a body', () => {
     );
   });
 
-  test('in Base64 from the gateway is decoded', () => {
+  test('decodes a body that the gateway sends in Base64', () => {
     expect(readBytes('{"a":"é"}')).toEqual({ kind: 'valid', value: { a: 'é' } });
   });
 
@@ -85,7 +85,7 @@ describe('a body', () => {
     expect(read('{"a":"\\ufffd"}').kind).toBe('valid');
   });
 
-  test('with a byte-order mark is refused, whether encoded or not', () => {
+  test('refuses a body with a byte-order mark, whether encoded or not', () => {
     expect(codeOf(readBytes('\ufeff{}'))).toBe('invalid_json');
     expect(codeOf(read('\ufeff{}'))).toBe('invalid_json');
   });
@@ -97,7 +97,7 @@ describe('a body', () => {
     },
   );
 
-  test('that is absent is refused', () => {
+  test('refuses an absent body', () => {
     expect(codeOf(read(null))).toBe('invalid_json');
   });
 });

@@ -47,7 +47,7 @@ describe('an operator', () => {
     ]);
   });
 
-  test('with a revoked, expired or unknown key gets the same refusal body', async () => {
+  test('gets the same refusal body for a revoked, expired or unknown key', async () => {
     const api = new Api();
     const nowMs = api.clock.nowMs();
     api.registerOperator('ok_revokedrevokedrevokedrev', { revokedAtMs: nowMs });
@@ -100,7 +100,7 @@ describe('a key', () => {
     });
   });
 
-  test('of the last owner cannot be revoked (409), not even if the last two are revoked concurrently', async () => {
+  test('refuses with 409 to revoke the last owner’s key, even if the last two are revoked concurrently', async () => {
     const api = new Api();
     const owner = { operator: 'Ada Example', role: 'owner' } as const;
     const ids = [await api.storeOperatorKey(OTHER, owner), await api.storeOperatorKey(`${OTHER}2`, owner)];
@@ -120,7 +120,7 @@ describe('a key', () => {
     expect((await api.revoke(successor)).body).toMatchObject({ code: 'last_owner_key' });
   });
 
-  test('of a tenant is created once, shown once, and then works; a repeated request creates and shows none', async () => {
+  test('creates a tenant’s key once, shows its secret once, and replays a repeated request without the secret', async () => {
     const { api, tenant, body, made, id } = await keyOfTenant();
     const secret = String(made.body['secret']);
     expect([made.status, made.body]).toMatchObject([
@@ -143,7 +143,7 @@ describe('a key', () => {
     expect(unknown.body).toMatchObject({ status: 404, code: 'not_found' });
   });
 
-  test('of a tenant is replaced once, also by concurrent requests', async () => {
+  test('replaces a tenant’s key once, also for concurrent requests', async () => {
     const { api, tenant, id } = await keyOfTenant();
     const rolls = await Promise.all(['a', 'a', 'b', 'c'].map((key) => api.write(`/v1/admin/keys/${id}/roll`, key, {})));
     const [first, ...others] = rolls.filter(({ body }) => typeof body['secret'] === 'string');
@@ -155,7 +155,7 @@ describe('a key', () => {
     expect(keys.find((key) => key['id'] === id)).toMatchObject({ rolled_to: first?.body['id'] });
   });
 
-  test('of an operator cannot be created or replaced over the API, so that no owner can impersonate another person', async () => {
+  test('cannot create or replace an operator’s key, so that no owner can impersonate another person', async () => {
     const api = new Api();
     const id = await api.storeOperatorKey(OTHER, { operator: 'Bob Example', role: 'approver' });
     expect((await api.write(`/v1/admin/keys/${id}/roll`, 'r', {})).status).toBe(404);

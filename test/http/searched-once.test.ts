@@ -30,18 +30,18 @@ describe('each text of a request is searched once for card numbers and secrets',
     ['refused by the schema', { ...BODY, amount: 0 }],
     ['refused for an unknown field', { ...BODY, unknown: 1 }],
     ['refused for a field of its metadata', { ...BODY, metadata: { mark_name: 'mark-value\u0007' } }],
-  ])('of a request that is %s', async (_how, body) => {
+  ])('searches once in a request that is %s', async (_how, body) => {
     await new Api().pay('k-1', body);
     expect(searches()).toEqual([1, 1, 1, 1]);
   });
 
-  test('even if the text is a field name that the answer repeats', async () => {
+  test('searches once in a field name that the answer repeats', async () => {
     const { body } = await new Api().pay('k-1', { mark_name: 'mark-value' });
     expect(body).toMatchObject({ code: 'unknown_field', param: 'mark_name' });
     expect(searches()).toEqual([0, 1, 1, 0]);
   });
 
-  test('even if the text is the name or value of a query parameter', async () => {
+  test('searches once in the name and value of a query parameter', async () => {
     const { body } = await new Api().get('/v1/payments?mark_name=mark-value');
     expect(body).toMatchObject({ code: 'unknown_parameter', param: 'mark_name' });
     expect(searches()).toEqual([0, 1, 1, 0]);
@@ -76,7 +76,7 @@ describe('each text of an event is searched once for card numbers and secrets', 
     ['too old', { timestamp: '2020-01-01T00:00:00Z' }, {}],
     ['delivered a second time', {}, away],
     ['failed', {}, broken],
-  ])('of an event that is %s, over every transport', async (_how, changes, charge) => {
+  ])('searches once in an event that is %s, over every transport', async (_how, changes, charge) => {
     const site = new IntakeSite();
     const processor = { processor: { ...createSandboxInProcess({ clock: site.world.clock }), ...charge } };
     const sent = () => site.request({ ...NOTES, ...changes });
@@ -92,7 +92,7 @@ describe('each text of an event is searched once for card numbers and secrets', 
     }
   });
 
-  test('even if the event is not JSON', async () => {
+  test('searches once in an event that is not JSON', async () => {
     const site = new IntakeSite();
     await site.deliver(site.inQueue('{"mark-value"'));
     expect(site.parkedReasons).toEqual(['malformed']);

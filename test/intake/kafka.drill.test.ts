@@ -50,7 +50,7 @@ async function parkedBodies(): Promise<readonly string[]> {
 
 describe('a topic of a real Kafka broker', () => {
   (missing === undefined ? test : test.skip)(
-    'polled as Lambda polls it, charges each request once, and a poison record does not stop its partition',
+    'charges each request once when polled as Lambda does, and a poison record does not stop its partition',
     async () => {
       await kafka.start();
       const ids = Array.from({ length: 8 }, () => crypto.randomUUID());

@@ -137,7 +137,7 @@ describe('a payment requested by an event', () => {
     expect(site.batches).toEqual([['done'], ['done_before']]);
   });
 
-  test('of one sender differs from the payment of another tenant under the same id', async () => {
+  test('separates payments of different tenants that have the same event id', async () => {
     const other = { ...SHOP, tenantId: tenantId('ten_other') };
     await site.deliver(site.onSubject(json()));
     await site.deliver(site.onSubject(json({ account_to: 'ten_other' }), 'payments.other'));
@@ -408,7 +408,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.requests).toMatchObject([{ attributes: { failures: '3' } }]);
   });
 
-  test('whose request cannot be sent is parked by its own count, and does not block the rest of its batch', async () => {
+  test('is parked by its own count if its request cannot be sent, and does not block the rest of its batch', async () => {
     const ids = ['1', '2', '3', '4'].map((digit) => EVENT_ID.replace('0', digit));
     const [poison = ''] = ids;
     const { processor } = site.world;
@@ -431,7 +431,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.parked).toMatchObject([{ attributes: { detail: 'processor_request_invalid' } }]);
   });
 
-  test('that crashes its process does not send the rest of its batch to the dead letters', async () => {
+  test('does not send the rest of its batch to the dead letters if it crashes its process', async () => {
     const ids = ['1', '2', '3', '4'].map((digit) => EVENT_ID.replace('0', digit));
     const killer = ids[2] ?? '';
     const left = new Set(ids);
@@ -469,7 +469,7 @@ describe('an event that failed for a reason outside the request', () => {
 });
 
 describe('a Kafka batch', () => {
-  test('redelivered in a different order charges each event once', async () => {
+  test('charges each event once if redelivered in a different order', async () => {
     const ids = ['1', '2', '3'].map((digit) => EVENT_ID.replace('0', digit));
     const values = ids.map((event_id) => json({ event_id }));
     await site.process()(site.inTopic(...values));

@@ -45,7 +45,7 @@ describe('accepting a run', () => {
     expect(world.store.allRuns()).toMatchObject([{ status: 'succeeded' }]);
   });
 
-  test('for ten concurrent copies of one request creates one run, and all get the same answer', async () => {
+  test('creates one run for ten concurrent copies of one request, and all get the same answer', async () => {
     const world = new World();
     const outcomes = await Promise.all(
       Array.from({ length: 10 }, (_, index) => acceptRun(world.toolsOf(world.actor(`a${index}`)), clocked(JOB, NOW))),
@@ -55,7 +55,7 @@ describe('accepting a run', () => {
     expect(world.store.allRuns()).toHaveLength(1);
   });
 
-  test('under the keys of two operators and by the schedule creates one run per scheduled time', async () => {
+  test('creates one run per scheduled time, for the keys of two operators and for the schedule', async () => {
     const world = new World();
     const asked = [clocked(JOB, NOW), byHand('anna', NOW), byHand('ben', NOW + 999)];
     const outcomes = await Promise.all(asked.map((each) => acceptRun(world.toolsOf(world.actor('a')), each)));
@@ -65,7 +65,7 @@ describe('accepting a run', () => {
     expect(new Set(world.enqueued)).toEqual(new Set([RUN_ID]));
   });
 
-  test('that has ended, under another key, returns its result and does not repeat the work', async () => {
+  test('returns the result of an ended run under another key, and does not repeat the work', async () => {
     const world = new World();
     await acceptRun(world.toolsOf(world.actor('a')), clocked(JOB, NOW));
     for (const run of world.store.allRuns()) await endRun(world, run);
@@ -75,7 +75,7 @@ describe('accepting a run', () => {
     expect(world.enqueued).toEqual([RUN_ID]);
   });
 
-  test('for the current time keeps its second when the request is repeated later', async () => {
+  test('keeps the second of a run for the current time when the request is repeated later', async () => {
     const world = new World();
     world.clock.advance(123);
     const first = await acceptRun(world.toolsOf(world.actor('a')), byHand('anna'));
@@ -88,7 +88,7 @@ describe('accepting a run', () => {
     expect(world.enqueued).toEqual([RUN_ID, RUN_ID]);
   });
 
-  test('under a used key with another body is refused, and nothing is enqueued', async () => {
+  test('refuses a used key with another body, and enqueues nothing', async () => {
     const world = new World();
     await acceptRun(world.toolsOf(world.actor('a')), byHand('anna', NOW));
     const other = await acceptRun(world.toolsOf(world.actor('a')), byHand('anna', NOW - DAY));
@@ -103,13 +103,13 @@ describe('accepting a run', () => {
     ['further ahead', NOW + 601_000, 'in_the_future'],
     ['thirty days ago', NOW - 30 * DAY, 'first'],
     ['longer ago', NOW - 30 * DAY - 1, 'too_old'],
-  ])('for a time that is %s: %s', async (_what, scheduledForMs, kind) => {
+  ])('reports a time that is %s as %s', async (_what, scheduledForMs, kind) => {
     const world = new World();
     expect(await acceptRun(world.toolsOf(world.actor('a')), byHand('anna', scheduledForMs))).toMatchObject({ kind });
     expect(world.store.allRuns()).toHaveLength(kind === 'first' ? 1 : 0);
   });
 
-  test('for a time that has become too old is still replayed', async () => {
+  test('replays a request whose time has become too old', async () => {
     const world = new World();
     await acceptRun(world.toolsOf(world.actor('a')), byHand('anna', NOW - 30 * DAY));
     world.clock.advance(DAY);

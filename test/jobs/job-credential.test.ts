@@ -91,7 +91,7 @@ describe('a credential', () => {
     [3600, refused],
     [-600, valid],
     [-601, refused],
-  ])('%i seconds after it was signed is %j', async (seconds, verdict) => {
+  ])('is after %i seconds: %j', async (seconds, verdict) => {
     const token = await sign();
     clock.advance(seconds * SECOND);
     expect(await verify(token)).toEqual(verdict);
@@ -111,7 +111,7 @@ describe('a credential', () => {
     expect(await verify(await forged(...made))).toEqual(refused);
   });
 
-  test('without a signature is refused', async () => {
+  test('is refused without a signature', async () => {
     const nowSeconds = clock.nowMs() / SECOND;
     const token = new UnsecuredJWT({ scope: 'jobs:run' })
       .setIssuer('payonce-cron-executor')
@@ -124,7 +124,7 @@ describe('a credential', () => {
     expect(await verify(token)).toEqual(refused);
   });
 
-  test('without an expiry, a start or scopes is refused', async () => {
+  test('is refused without an expiry, a start or scopes', async () => {
     for (const missing of ['exp', 'iat', 'scope', 'sub']) {
       const all = { iss: 'payonce-cron-executor', aud: PATH, sub: RUN_ID, scope: 'jobs:run' };
       const nowSeconds = clock.nowMs() / SECOND;
@@ -136,7 +136,7 @@ describe('a credential', () => {
     }
   });
 
-  test('with any single character changed is refused', async () => {
+  test('is refused with any single character changed', async () => {
     const token = await sign();
     for (let index = 0; index < token.length; index += 7) {
       if (token[index] === '.') continue;
@@ -171,7 +171,7 @@ describe('the credential secret', () => {
     expect(renewals).toBe(0);
   });
 
-  test('that cannot be read causes neither acceptance nor refusal', async () => {
+  test('causes neither acceptance nor refusal while it cannot be read', async () => {
     const token = await sign();
     const unreadable = {
       ...tools(),

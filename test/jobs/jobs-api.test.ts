@@ -87,14 +87,14 @@ describe('a request for a run by the schedule', () => {
       'scheduled_for',
     ],
     ['no time', { body: { scheduled_for: undefined } }, 400, 'invalid_request', 'scheduled_for'],
-  ])('with %s is refused, and nothing is stored', async (_what, changes, status, code, param) => {
+  ])('is refused with %s, and nothing is stored', async (_what, changes, status, code, param) => {
     const reply = await harness.fire(T12, changes);
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([status, code, param]);
     expect(runs()).toEqual([]);
     expect(harness.world.enqueued).toEqual([]);
   });
 
-  test('with an expired credential is refused', async () => {
+  test('is refused with an expired credential', async () => {
     const { headers } = await credentialOf(harness);
     harness.world.clock.advance(660_000);
     const reply = await harness.run(RUN_ID, { scheduled_for: 1_772_366_400 }, { headers });
@@ -134,7 +134,7 @@ async function credentialOf(from: Api): Promise<{ readonly headers: Readonly<Rec
 }
 
 describe('a request for a run by an operator', () => {
-  test('without a body is for the current second, and keeps that second when repeated', async () => {
+  test('is for the current second if it has no body, and keeps that second when repeated', async () => {
     harness.world.clock.advance(1_500);
     const first = await harness.run('my-key');
     harness.world.clock.advance(60_000);
@@ -166,7 +166,7 @@ describe('a request for a run by an operator', () => {
     expect(runs()).toHaveLength(1);
   });
 
-  test('under a used key with another body is 422', async () => {
+  test('is 422 under a used key with another body', async () => {
     await harness.run('my-key', { scheduled_for: 1_772_366_400 });
     const other = await harness.run('my-key', { scheduled_for: 1_772_362_800 });
     expect([other.status, other.body['code']]).toEqual([422, 'idempotency_key_payload_mismatch']);
@@ -188,7 +188,7 @@ describe('a request for a run by an operator', () => {
     ['a future time', { scheduled_for: 1_772_367_060 }, 'invalid_request', 'scheduled_for'],
     ['a time too long ago', { scheduled_for: 1_769_688_000 }, 'invalid_request', 'scheduled_for'],
     ['an unknown field', { at: T12 }, 'unknown_field', 'at'],
-  ])('with %s is 400 with the field, and nothing is stored', async (_what, body, code, param) => {
+  ])('is 400 with the field for %s, and nothing is stored', async (_what, body, code, param) => {
     const reply = await harness.run('my-key', body);
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);
     expect(runs()).toEqual([]);

@@ -73,7 +73,7 @@ describe('jobs on the deployed stack', () => {
     },
   );
 
-  test('of another service: a time that fires twice makes one run there, which releases the locks once', async () => {
+  test('make one run of another service for a time that fires twice, and the run releases its locks once', async () => {
     const caller = await functionNamed('JobsTargetsCaller');
     const { Environment: { Variables = {} } = {} } = await lambda.send(
       new GetFunctionConfigurationCommand({ FunctionName: caller }),

@@ -70,22 +70,19 @@ describe('a job', () => {
   test.each([
     ['of Payonce', [NIGHTLY], []],
     ['of another service', [], [NIGHTLY]],
-  ])(
-    '%s that never ran becomes overdue when its longest silence has passed since the first check',
-    async (_whose, own, listed) => {
-      const tools = { runs: storeOf(), marks: marksOf(), listed };
-      expect(await overdueJobs(tools, NOW_MS - 29 * HOUR_MS, own)).toEqual([]);
-      expect(await overdueJobs(tools, NOW_MS - MINUTE_MS, own)).toEqual([]);
-      expect(await overdueJobs(tools, NOW_MS, own)).toEqual(['close-days']);
-    },
-  );
+  ])('becomes overdue after its longest silence if it never ran: a job %s', async (_whose, own, listed) => {
+    const tools = { runs: storeOf(), marks: marksOf(), listed };
+    expect(await overdueJobs(tools, NOW_MS - 29 * HOUR_MS, own)).toEqual([]);
+    expect(await overdueJobs(tools, NOW_MS - MINUTE_MS, own)).toEqual([]);
+    expect(await overdueJobs(tools, NOW_MS, own)).toEqual(['close-days']);
+  });
 
-  test('that was added to an old deployment is not overdue at once', async () => {
+  test('is not overdue immediately after it is added to an old deployment', async () => {
     const runs = storeOf(run(WATCHER, 48 * HOUR_MS, 'succeeded'));
     expect(await overdueJobs({ runs, marks: marksOf(), listed: [NIGHTLY] }, NOW_MS, [])).toEqual([]);
   });
 
-  test('whose runs have expired after a long silence is still overdue', async () => {
+  test('is still overdue after a silence so long that its runs have expired', async () => {
     const marks = marksOf({ 'close-days': NOW_MS - 31 * 24 * HOUR_MS });
     expect(await overdueJobs({ runs: storeOf(), marks, listed: [] }, NOW_MS, [NIGHTLY])).toEqual(['close-days']);
   });

@@ -47,7 +47,7 @@ describe('a schedule', () => {
     expect(times(text, '2026-01-01T00:00:00Z', expected.length)).toEqual(expected);
   });
 
-  test('that has ended never fires again', () => {
+  test('never fires again after its end', () => {
     expect(times('cron(0 0 2 1 ? 2026)', '2026-01-02T00:00:00Z', 1)).toEqual([]);
   });
 
@@ -170,7 +170,7 @@ describe('a rate', () => {
     expect(next(at('2026-01-01T00:00:00Z'))).toBeUndefined();
   });
 
-  test('of days counts 24 hours each, regardless of clock changes', () => {
+  test('counts 24 hours for each day, regardless of clock changes', () => {
     const nextMs = nextScheduled(schedule('rate(1 day)'), at('2026-03-28T12:00:00Z'), at('2026-03-28T12:00:00Z'));
     expect(nextMs).toBe(at('2026-03-29T12:00:00Z'));
   });

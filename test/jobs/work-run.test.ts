@@ -76,7 +76,7 @@ describe('a run', () => {
     expect(bench.observer.counts).toEqual({});
   });
 
-  test('without items succeeds', async () => {
+  test('succeeds without items', async () => {
     const bench = new Bench(countingJob(0));
     expect(await bench.drain(await bench.accept())).toEqual(['succeeded']);
   });
@@ -156,7 +156,7 @@ describe('a run', () => {
     expect(bench.observer.counts).toEqual({ job_item_failed: 1 });
   });
 
-  test('that has ended or was never accepted is not changed, and neither is its lock', async () => {
+  test('is not changed after its end or without acceptance, and neither is its lock', async () => {
     const bench = new Bench(countingJob(1));
     const run = await bench.accept();
     await bench.drain(run);
@@ -166,7 +166,7 @@ describe('a run', () => {
     expect(await bench.work(await bench.accept(1))).toBe('succeeded');
   });
 
-  test('of a job that is unknown to the worker is refused, so that its message becomes a dead letter', async () => {
+  test('is refused by a worker that does not know its job, so that its message becomes a dead letter', async () => {
     const bench = new Bench(countingJob(1));
     const { runs, observer, clock } = bench;
     const tools = {
@@ -329,7 +329,7 @@ test('concurrent messages count as one attempt, and only the last worker continu
 });
 
 describe('a worker that was taken over', () => {
-  test('by a second worker of its run writes and sends nothing; the second worker continues', async () => {
+  test('writes and sends nothing if a second worker of its run took over; the second worker continues', async () => {
     let rival: Promise<Worked> | undefined;
     const done: string[] = [];
     const bench: Bench = new Bench(
@@ -351,7 +351,7 @@ describe('a worker that was taken over', () => {
     expect(bench.observer.counts).toEqual({ job_fenced: 1 });
   });
 
-  test('by another run writes nothing, and its message is redelivered later', async () => {
+  test('writes nothing if another run took over, and its message is redelivered later', async () => {
     let slept = false;
     const bench: Bench = new Bench(
       countingJob(150, async () => {

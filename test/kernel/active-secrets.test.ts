@@ -103,7 +103,7 @@ describe("a secret's text", () => {
     ' ',
     'null',
     '4242424242',
-  ])('that is %j fails with an error that names the secret and does not quote it', async (held) => {
+  ])('fails if it is %j, with an error that names the secret and does not quote it', async (held) => {
     manager.holds(held);
 
     const error = await rejection(secrets.active(ID));
@@ -116,13 +116,13 @@ describe("a secret's text", () => {
   test.each([
     ['empty', { SecretString: '' }],
     ['bytes instead of text', { SecretBinary: Buffer.from('bytes').toString('base64') }],
-  ])('that is %s fails', async (_what, held) => {
+  ])('fails if it is %s', async (_what, held) => {
     manager.answer = () => ({ status: 200, body: JSON.stringify(held) });
 
     expect(await rejection(secrets.active(ID))).toMatchObject({ code: 'secret_malformed' });
   });
 
-  test('that becomes malformed deactivates the old secrets, and the next caller reads it again', async () => {
+  test('deactivates the old secrets if it becomes malformed, and is read again by the next caller', async () => {
     await secrets.active(ID);
     clock.advance(MINUTE);
     manager.holds('{"current":');
@@ -218,7 +218,7 @@ describe('while Secrets Manager fails', () => {
     [400, 'ResourceNotFoundException'],
     [400, 'ThrottlingException'],
   ])(
-    'with %i %s, a secret never read before fails as retryable until Secrets Manager recovers',
+    'a secret never read before fails as retryable with %i %s until Secrets Manager recovers',
     async (status, type) => {
       manager.fails(status, type);
 
@@ -303,7 +303,7 @@ describe('a callback', () => {
     expect(manager.asked).toHaveLength(2);
   });
 
-  test('under a secret that was added just after a read is accepted ten seconds later', async () => {
+  test('is accepted ten seconds later under a secret that was added just after a read', async () => {
     expect(await verdict('second')).toBe('mismatch');
     manager.holds('{"old":"first","new":"second"}');
     expect(await verdict('second')).toBe('mismatch');
@@ -313,7 +313,7 @@ describe('a callback', () => {
     expect(await verdict('second')).toBe('valid');
   });
 
-  test('under a removed secret is refused as soon as a forged callback has caused another read', async () => {
+  test('is refused under a removed secret as soon as a forged callback has caused another read', async () => {
     expect(await verdict('first')).toBe('valid');
     manager.holds('{"new":"second"}');
     clock.advance(10 * SECOND);
@@ -322,7 +322,7 @@ describe('a callback', () => {
     expect(await verdict('first')).toBe('mismatch');
   });
 
-  test('that no secret could make valid does not cause another read', async () => {
+  test('does not cause another read if no secret could make it valid', async () => {
     await secrets.active(ID);
     clock.advance(20 * SECOND);
 

@@ -25,7 +25,7 @@ describe('an entry', () => {
     ['order', [60, 23 * 4, 24]],
     ['orphan', [60, 23 * 4, 24 * 4]],
   ] as const)(
-    'of the kind %s is checked %j times: in its first hour, the rest of its first day, and its third day',
+    'is checked, for the kind %s, %j times: in its first hour, the rest of its first day, and its third day',
     (kind, times) => {
       const all = ages(look(kind), 3 * DAY_MS);
       const within = (fromMs: number, toMs: number) => all.filter((age) => age >= fromMs && age < toMs).length;
@@ -33,11 +33,11 @@ describe('an entry', () => {
     },
   );
 
-  test('for which no client waits is finally checked once a day', () => {
+  test('is finally checked only once a day if no client waits for it', () => {
     expect(ages(look('payer'), 9 * DAY_MS).filter((age) => age >= 8 * DAY_MS)).toHaveLength(1);
   });
 
-  test('for a callback of another program is checked at most ten times in its day', () => {
+  test('is checked at most ten times in its day if it is a callback of another program', () => {
     expect(ages(look('foreign'), DAY_MS).length).toBeLessThanOrEqual(10);
   });
 
@@ -55,7 +55,7 @@ describe('an entry', () => {
     );
   });
 
-  test('of the same age as many others is spread over the minutes, so that no minute checks more than its share', () => {
+  test('is spread over the minutes among many entries of one age, so that no minute checks more than its share', () => {
     const names = Array.from({ length: 600 }, (_, each) => `pay_${each.toString(36).padStart(4, '0')}`);
     const minutes = new Map<number, number>();
     for (const name of names) {

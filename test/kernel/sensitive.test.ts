@@ -142,12 +142,12 @@ const numberOfNetwork = fc
   .filter(({ network, prefix, number }) => !isLeftOut(network, prefix, number.length));
 
 describe('card numbers', () => {
-  test.each(CARD_NUMBERS)('of %s are found in every spelling', (_name, number) => {
+  test.each(CARD_NUMBERS)('are found in every spelling: %s', (_name, number) => {
     const missed = SPELLINGS.filter(([, spell]) => findSensitive(spell(number)) !== 'card_number');
     expect(missed.map(([form, spell]) => `${form}: ${spell(number)}`)).toEqual([]);
   });
 
-  test('of every known network, range and length are found in every spelling', () => {
+  test('are found in every spelling, for every known network, range and length', () => {
     fc.assert(
       fc.property(numberOfNetwork, fc.constantFrom(...SPELLINGS), ({ number }, [, spell]) => {
         expect(findSensitive(spell(number))).toBe('card_number');

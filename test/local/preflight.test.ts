@@ -16,12 +16,12 @@ describe('Python', () => {
     return answer === undefined ? Promise.reject(new Error('ENOENT')) : Promise.resolve(answer);
   };
 
-  test('is the first candidate that is new enough', async () => {
+  test('is found as the first candidate that is new enough', async () => {
     expect(await findPython(machineWith({ python3: 'Python 3.9.2\n', python: 'Python 3.12.1\n' }))).toEqual(['python']);
     expect(await findPython(machineWith({ 'py -3': 'Python 3.10.0' }))).toEqual(['py', '-3']);
   });
 
-  test('that is missing or too old gives one line with the remedy', async () => {
+  test('gives one line with the remedy if it is missing or too old', async () => {
     await expect(findPython(machineWith({}))).rejects.toThrow(
       'The local AWS needs Python 3.10 or newer, and none was found: install it from python.org.',
     );
@@ -67,7 +67,7 @@ describe('a program of the project that fails', () => {
 });
 
 describe('the port', () => {
-  test('is the preferred port if it is free, otherwise another port', async () => {
+  test('equals the preferred port if that is free, otherwise another port', async () => {
     const taken = createServer();
     const port = await new Promise<number>((resolve) => {
       taken.listen(0, '127.0.0.1', () => {

@@ -61,7 +61,7 @@ describe('a snapshot', () => {
     expect(statSync(folder).mode & 0o777).toBe(0o700);
   });
 
-  test('of a key is kept once', () => {
+  test('is kept once per key', () => {
     snapshots.keep('key', state);
     writeFileSync(join(state, 'lambda.json'), 'another');
     snapshots.keep('key', state);
@@ -82,7 +82,7 @@ describe('a snapshot', () => {
     ['the manifest is of another key', () => changeManifest({ key: 'other' })],
     ['the manifest is of another format', () => changeManifest({ format: 0 })],
     ['the manifest lists no files', () => changeManifest({ files: {} })],
-  ])('is deleted and created anew when %s', (_damage, cause) => {
+  ])('is deleted and created again when %s', (_damage, cause) => {
     snapshots.keep('key', state);
     cause();
     expect(snapshots.restore('key', target)).toBe(false);
@@ -92,7 +92,7 @@ describe('a snapshot', () => {
     expect(snapshots.restore('key', target)).toBe(true);
   });
 
-  test('that a killed process left half written is not used, and deleted later', () => {
+  test('is not used, and deleted later, if a killed process left it half written', () => {
     const left = join(folder, `partial-${NO_PROCESS}-0000`);
     mkdirSync(join(left, 'files'), { recursive: true });
     const underWay = join(folder, `partial-${process.pid}-0000`);
@@ -102,7 +102,7 @@ describe('a snapshot', () => {
     expect(readdirSync(folder).sort()).toEqual(['key', `partial-${process.pid}-0000`]);
   });
 
-  test('that a killed process left half restored is restored again', () => {
+  test('is restored again if a killed process left it half restored', () => {
     mkdirSync(`${target}.partial`);
     writeFileSync(join(`${target}.partial`, 'sqs.json'), '{');
     snapshots.keep('key', state);
@@ -119,7 +119,7 @@ describe('a snapshot', () => {
   });
 });
 
-test('only the three snapshots used last are kept', () => {
+test('keeps only the three snapshots used last', () => {
   ['a', 'b', 'c'].forEach((key, seconds) => {
     snapshots.keep(key, state);
     utimesSync(join(folder, key), 1_000 + seconds, 1_000 + seconds);

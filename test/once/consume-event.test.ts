@@ -223,7 +223,7 @@ describe('an effect outside Payonce', () => {
     return { calls, consumer: { handler: 'letters', handle } };
   };
 
-  test('that failed is retried by the next delivery, with the same key', async () => {
+  test('is retried by the next delivery after a failure, with the same key', async () => {
     const harness = new Harness();
     const { calls, consumer } = recording(async (attempt) => {
       if (attempt === 1) throw new Error('the vendor is down');
@@ -267,7 +267,7 @@ describe('an effect outside Payonce', () => {
     expect(harness.stores.consumptions()).toMatchObject([{ status: 'completed', record: { owner: 'owner-2' } }]);
   });
 
-  test('that never succeeds keeps its record permanently', async () => {
+  test('keeps its record permanently if it never succeeds', async () => {
     const harness = new Harness();
     const { consumer } = recording(async () => {
       throw new Error('never');

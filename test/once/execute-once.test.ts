@@ -141,7 +141,7 @@ describe('a stale claim', () => {
     expect(world.notes).toEqual({ takenOver: true, fenced: false });
   });
 
-  test('that a rival takes over first is left to the rival', async () => {
+  test('is left to a rival that takes over first', async () => {
     await world.crash();
     world.clock.advance(LEASE);
     const store = {
@@ -155,7 +155,7 @@ describe('a stale claim', () => {
     expect(world.calls).toEqual([]);
   });
 
-  test("that a rival takes over before the commit returns the rival's state, and the facts of the call are recorded", async () => {
+  test('returns the state of a rival that takes over before the commit, and records the facts of the call', async () => {
     const outcome = await world.run({
       call: async () => {
         world.clock.advance(LEASE);
@@ -168,7 +168,7 @@ describe('a stale claim', () => {
     expect(world.notes.fenced).toBe(true);
   });
 
-  test('whose next owner has also exceeded its lease is in progress', async () => {
+  test('is in progress if its next owner has also exceeded its lease', async () => {
     const stale = world.rival(0);
     const outcome = await world.run({ commit: async () => ({ kind: 'fenced', record: stale }) });
     expect(outcome).toEqual({ kind: 'in_progress', leaseExpiresAtMs: stale.leaseExpiresAtMs });
@@ -284,7 +284,7 @@ describe('the commit', () => {
 });
 
 describe('a call that fails', () => {
-  test('before anything was sent releases the claim, and the next attempt sends immediately', async () => {
+  test('releases the claim if it fails before anything was sent, and the next attempt sends immediately', async () => {
     await expect(world.run({ call: () => Promise.reject(unready) })).rejects.toBe(unready);
     expect(world.record).toMatchObject({ released: true, leaseExpiresAtMs: 0 });
     await world.run();
@@ -327,7 +327,7 @@ describe('a stored answer', () => {
     expect(expiresAtSeconds * SECOND - world.clock.nowMs()).toBe(24 * 3_600_000 * 1.05);
   });
 
-  test('that has expired is refused, even if the process has cached it', async () => {
+  test('is refused after its expiry, even if the process has cached it', async () => {
     await world.run();
     const { expiresAtSeconds } = world.record as CompletedRecord;
     world.clock.advance(expiresAtSeconds * SECOND - world.clock.nowMs());

@@ -49,7 +49,7 @@ async function thrownBy(changes: Partial<OperationSteps<undefined, string, strin
 }
 
 describe('a fault', () => {
-  test.each(FAULTS)('of any step is thrown unchanged, under its own name: %p', async (fault) => {
+  test.each(FAULTS)('is thrown unchanged from any step, under its own name: %p', async (fault) => {
     expect(await thrownBy({ claim: throwing(fault) })).toBe(fault);
     expect(await thrownBy({ execute: throwing(fault) })).toBe(fault);
     expect(await thrownBy({ commit: throwing(fault) })).toBe(fault);
@@ -70,7 +70,7 @@ describe('a fault', () => {
     }
   });
 
-  test('of the execution releases the claim; a fault of the claim or the commit does not', async () => {
+  test('releases the claim in the execution, but not in the claim or the commit', async () => {
     const released: string[] = [];
     const [fault] = FAULTS;
     if (fault === undefined) throw new Error('the list of faults is empty');

@@ -67,7 +67,7 @@ describe('the spans', () => {
   const tools = { ...pacing, store, views, processor: typicalProcessor(), runner, replays, digest: systemDigest };
   const request = typicalPayment('traced');
 
-  test('of a payment are claim, call and commit, under the segment of the execution, with its id', async () => {
+  test('are claim, call and commit for a payment, under the segment of the execution, with its id', async () => {
     expect(await createPayment(tools, request)).toMatchObject({ kind: 'first' });
     const spans = await received(3);
     expect(spans.map(({ name }) => name)).toEqual(['claim', 'call', 'commit']);
@@ -81,7 +81,7 @@ describe('the spans', () => {
     expect(new Set(spans.map(({ id }) => id)).size).toBe(3);
   });
 
-  test("of the payment's event are the spans of the consumer", async () => {
+  test("include the spans of the consumer for a payment's event", async () => {
     const chain = await store.listTransitions(request.paymentId, { afterSequence: 0, limit: 10 });
     const [event] = eventsOf(systemDigest, chain);
     if (event === undefined) throw new Error('the payment has no event');
@@ -89,7 +89,7 @@ describe('the spans', () => {
     expect((await received(3)).map(({ name }) => name)).toEqual(['claim', 'call', 'commit']);
   });
 
-  test('of a failing step have a fault, and the error and the release reach the caller', async () => {
+  test('have a fault for a failing step, and the error and the release reach the caller', async () => {
     const released: number[] = [];
     const steps = {
       claim: async () => ({ kind: 'claimed', held: 1 }) as const,
@@ -111,14 +111,14 @@ describe('the spans', () => {
   test.each([
     ['127.0.0.1:99999', 'impossible'],
     ['no address', 'nowhere'],
-  ])('that cannot be sent to %s change nothing', async (address, name) => {
+  ])('change nothing if they cannot be sent to %s', async (address, name) => {
     process.env[DAEMON] = address;
     const result = await createPayment(tools, typicalPayment(name));
     expect(result).toMatchObject({ kind: 'first' });
     expect(datagrams).toEqual([]);
   });
 
-  test('of an execution without sampling are not sent', async () => {
+  test('are not sent for an execution without sampling', async () => {
     process.env[TRACE] = `Root=${ROOT};Parent=${SEGMENT};Sampled=0`;
     expect(await createPayment(tools, typicalPayment('unsampled'))).toMatchObject({ kind: 'first' });
     process.env[TRACE] = `Root=${ROOT};Parent=${SEGMENT};Sampled=1`;

@@ -79,7 +79,7 @@ describe('an annotation', () => {
     ['a transition that does not exist', { annotates: 3 }, 400, 'annotates'],
     ['no reason', { reason: '' }, 400, 'reason'],
     ['an unknown field', { amount: 1 }, 400, 'amount'],
-  ])('of %s is refused, and nothing is written', async (_name, body, status, param) => {
+  ])('is refused for %s, and nothing is written', async (_name, body, status, param) => {
     const refused = await api.annotate(payment, 'a-1', body);
 
     expect([refused.status, refused.body['param']]).toEqual([status, param]);

@@ -192,7 +192,7 @@ describe('a correction above the limit', () => {
     expect((await api.reject(outdated, BEN)).status).toBe(200);
   });
 
-  test('whose reason was erased with the payment can no longer be approved, and shows no reason', async () => {
+  test('can no longer be approved after its reason was erased with the payment, and shows no reason', async () => {
     const asked = await ask();
     const shown = { reason: null, details_erased: true };
     const { store, clock } = api;
@@ -230,7 +230,7 @@ describe('the limit', () => {
     [{ '*': 5000 }, 201],
     [{ USD: 5000 }, 202],
     [{ EUR: 1500, '*': 0 }, 201],
-  ])('%j answers a correction of 15.00 EUR with %s', async (aboveMinor, status) => {
+  ])('answers, at %j, a correction of 15.00 EUR with %s', async (aboveMinor, status) => {
     const other = api.with({ approvals: { ...APPROVALS, aboveMinor } });
     expect((await other.correct('c', { payment, reverses: 2 })).status).toBe(status);
   });
@@ -241,7 +241,7 @@ describe('the limit', () => {
     [{ EUR: 5000 }, 202, 900],
     [{ EUR: 0, USD: 900 }, 201, undefined],
   ])(
-    '%j is the limit of the postings’ currency: a correction of 9.00 USD of a EUR payment is answered %s',
+    'is compared in the postings’ currency, at %j: a correction of 9.00 USD of a EUR payment is answered %s',
     async (aboveMinor, status, amount) => {
       const stray = { kind: 'foreign_charge', status: 'captured', chargeId: 'ch_9', currency: 'USD' } as const;
       await api.world.record(payment, { ...stray, amountMinor: 900 });
@@ -259,7 +259,7 @@ describe('the limit', () => {
     },
   );
 
-  test('of all corrections together counts each currency separately', async () => {
+  test('counts each currency of all corrections separately', async () => {
     const stray = { kind: 'foreign_charge', status: 'captured', chargeId: 'ch_9', currency: 'USD' } as const;
     await api.world.record(payment, { ...stray, amountMinor: 900 });
     const other = api.with({ approvals: { ...APPROVALS, aboveMinor: { EUR: 1000, USD: 1000 } } });

@@ -100,7 +100,7 @@ describe('one key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('whose rival writes first replays the rival’s correction', async () => {
+  test('replays the correction of a rival that writes first', async () => {
     let rival: CorrectLedgerOutcome | undefined;
     const late = await run(
       'a',
@@ -115,7 +115,7 @@ describe('one key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('whose rival writes between the two reads also replays the rival’s correction', async () => {
+  test('also replays the correction of a rival that writes between the two reads', async () => {
     const { store } = harness;
     let rival: Promise<CorrectLedgerOutcome> | undefined;
     const overtaken: ApprovingStore = {
@@ -149,7 +149,7 @@ describe('one key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('with another body is a mismatch, and changes nothing', async () => {
+  test('is a mismatch with another body, and changes nothing', async () => {
     await run('a');
 
     expect(await run('a', { change: { kind: 'reverse', sequence: 3 } })).toEqual({ kind: 'payload_mismatch' });
@@ -176,7 +176,7 @@ describe('one key', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('that was refused may succeed later', async () => {
+  test('may succeed after a refusal', async () => {
     expect(await run('a', { change: { kind: 'reverse', sequence: 3 } })).toEqual({ kind: 'nothing_to_reverse' });
     await run('b');
 
@@ -203,7 +203,7 @@ describe('the activity log', () => {
     expect(firstBrokenEntry(systemDigest, entries)).toBeUndefined();
   });
 
-  test('that another operator has just written to makes the correction decide again, and it is made once', async () => {
+  test('makes the correction decide again if another operator has just written to it, and the correction is made once', async () => {
     const other = await harness.paid('k-2');
     const change = { kind: 'post' as const, legs: [] };
     const rival = () => run('rival', { payment: other, change });
@@ -217,14 +217,14 @@ describe('the activity log', () => {
 });
 
 describe('two keys', () => {
-  test('that reverse the same set concurrently make one correction; the other request gets its id', async () => {
+  test('make one correction if they reverse the same set concurrently, and the other request gets its id', async () => {
     const outcomes = await Promise.all([run('a'), run('b')]);
 
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['already_reversed', 'first']);
     expect(await types()).toHaveLength(3);
   });
 
-  test('that reverse the same set, one immediately before the write of the other, make the second decide again', async () => {
+  test('decide again if the other key reverses the same set immediately before the write', async () => {
     const late = await run(
       'b',
       {},
@@ -235,7 +235,7 @@ describe('two keys', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('that post different sets both succeed, in an unbroken chain', async () => {
+  test('both succeed if they post different sets, in an unbroken chain', async () => {
     const legs = [
       { account: 'corrections' as const, direction: 'debit' as const, amountMinor: 5 },
       { account: 'fees' as const, direction: 'credit' as const, amountMinor: 5 },
@@ -256,7 +256,7 @@ describe('two keys', () => {
     expect(firstBrokenLink(systemDigest, transitions)).toBeUndefined();
   });
 
-  test('in endless contention get a retryable error after eight rounds, and nothing is written', async () => {
+  test('get a retryable error after eight rounds of contention, and nothing is written', async () => {
     let rivals = 0;
     const change = { kind: 'post' as const, legs: [] };
     const crowded = storeWithRival(() => {
@@ -282,7 +282,7 @@ describe('a correction', () => {
   test.each([
     ['that does not exist', { payment: `pay_${'a'.repeat(32)}` }],
     ['with a malformed id', { payment: 'pay_1' }],
-  ])('of a payment %s is not found, and writes nothing', async (_whose, changes) => {
+  ])('is not found for a payment %s, and writes nothing', async (_whose, changes) => {
     expect(await run('a', changes)).toEqual({ kind: 'not_found' });
     expect(await types()).toHaveLength(2);
     expect(await harness.store.readEffect(storedOperationId('cor_a'))).toBeUndefined();

@@ -55,7 +55,7 @@ const decisionOn = (chain: readonly Transition[], id: string, change: Change): C
   decideCorrection(requestOf(id, change), chainOf(chain));
 
 describe('a correction', () => {
-  test('that reverses a set posts the complete set with debits and credits exchanged', () => {
+  test('posts the complete set that it reverses, with debits and credits exchanged', () => {
     const chain = corrected(taken(), 'cor_1', reverse(2));
 
     expect(newestOf(chain)).toMatchObject({
@@ -77,7 +77,7 @@ describe('a correction', () => {
     });
   });
 
-  test('with new postings posts them in the payment’s currency, and reverses nothing', () => {
+  test('posts new postings in the payment’s currency, and reverses nothing', () => {
     const chain = corrected(taken(), 'cor_1', post(['corrections', 'debit', 10], ['fees', 'credit', 10]));
 
     expect(newestOf(chain).postings).toEqual([
@@ -136,11 +136,11 @@ describe('a correction', () => {
     [post(['fees', 'debit', 10], ['corrections', 'credit', 7]), 3],
     [post(['fees', 'debit', 10], ['corrections', 'credit', 11]), -1],
     [post(['fees', 'credit', 5], ['corrections', 'credit', 5]), -10],
-  ])('that is unbalanced is refused with the difference: %j', (change, byMinor) => {
+  ])('is refused with the difference if it is unbalanced: %j', (change, byMinor) => {
     expect(decisionOn(taken(), 'cor_1', change)).toEqual({ kind: 'unbalanced', byMinor });
   });
 
-  test('that is in the chain is never made a second time, even for another request', () => {
+  test('is never made a second time if the chain contains it, even for another request', () => {
     const once = corrected(taken(), 'cor_1', reverse(2));
 
     expect(decisionOn(once, 'cor_1', reverse(2))).toEqual({ kind: 'made_before' });

@@ -70,7 +70,7 @@ describe('an operator’s decision', () => {
     expect(await harness.chain(request)).toEqual(before);
   });
 
-  test('that the payment succeeded must name the captured amount, and posts it instead of the requested one', async () => {
+  test('must name the captured amount of a success, and posts that amount instead of the requested one', async () => {
     expect(await decide('a', { outcome: 'succeeded' })).toEqual({ kind: 'amount_unnamed' });
     expect(await decide('a', { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });
     const { newest } = await harness.chain(request);
@@ -83,7 +83,7 @@ describe('an operator’s decision', () => {
     expect(await harness.deliver(callback('evt_2', harness.chargeOf(request)))).toMatchObject({ contradictions: [] });
   });
 
-  test('of a payment with an undecidable outcome posts the requested amount, unless it names another', async () => {
+  test('posts the requested amount of a payment with an undecidable outcome, unless it names another amount', async () => {
     const { payment } = (await harness.chain(request)).state;
     const undecidable = { ...payment, failure: { code: 'outcome_undecidable', message: 'no' } };
     const state = stateAfter([{ type: 'payment.review_required', payment: undecidable }]);
@@ -107,7 +107,7 @@ describe('an operator’s decision', () => {
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['first', 'not_in_review']);
   });
 
-  test('with another body under the same key is a mismatch', async () => {
+  test('is a mismatch with another body under the same key', async () => {
     await decide('a');
     expect(await decide('a', { reason: 'Another' })).toEqual({ kind: 'payload_mismatch' });
   });

@@ -161,7 +161,7 @@ describe('a decision about a change', () => {
     [CANCEL, 'captured', 'failed', undefined],
     [CANCEL, 'voided', 'succeeded', undefined],
     [CANCEL, 'voided', 'failed', 0],
-  ])('%j is compared with the processor’s state (%s) when decided as %s', async (asked, did, outcome, shown) => {
+  ])('compares %j with the processor (%s) when decided as %s', async (asked, did, outcome, shown) => {
     const { payment, change } = await undecided(asked);
     await AT_THE_PROCESSOR[did](payment, change);
     const about = { change, outcome };

@@ -392,7 +392,7 @@ describe('a payment', () => {
     expect(await world.everything()).not.toContain(TEXT);
   });
 
-  test('whose details row was changed cannot be read', async () => {
+  test('cannot be read if its details row was changed', async () => {
     await createPayment(world.tools, request);
     const Item = { ...detailsKey(request.paymentId), salt: new Uint8Array(16), details: { description: 'forged' } };
     await world.client.send(new PutCommand({ TableName: TABLES.registry, Item }));

@@ -111,7 +111,7 @@ describe('a key is not found', () => {
   });
 
   test.each(['wh_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'mkr_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', 'pay_1', 'biz_a', '..'])(
-    'by an id that names no inspected record: %s',
+    'is not found by an id that names no inspected record: %s',
     async (id) => {
       expect((await api.get(`/v1/admin/idempotency_keys/${id}`)).status).toBe(404);
     },
@@ -129,7 +129,7 @@ describe('a key is not found', () => {
     ['operator', { path: '/v1/admin/corrections', key: 'k' }],
     ['operator', { ...DESK_TENANT, path: '/v1/payments', key: 'k', operator: 'Ada' }],
     ['mode', { path: '/v1/admin/corrections', key: 'k', operator: 'Ada', mode: 'test' }],
-  ])('and the refusal names the parameter %s', async (param, asked) => {
+  ])('is refused with the name of the parameter %s', async (param, asked) => {
     const reply = await inspect(asked);
     expect([reply.status, reply.body['param']]).toEqual([400, param]);
   });

@@ -73,7 +73,7 @@ describe('the balances', () => {
     ]);
   });
 
-  test('at a time are the balances of the entries before it', async () => {
+  test('show the entries before a given time', async () => {
     const seconds = () => Math.floor(harness.clock.nowMs() / 1000);
     await harness.paid('k-1');
     harness.clock.advance(60_000);
@@ -98,11 +98,11 @@ describe('the balances', () => {
     });
   });
 
-  test('of a merchant without payments are none', async () => {
+  test('are empty for a merchant without payments', async () => {
     expect((await harness.get('/v1/balances')).body).toEqual({ object: 'list', data: [], has_more: false });
   });
 
-  test('beyond the exact integers of JSON are refused, never rounded', async () => {
+  test('are refused beyond the exact integers of JSON, never rounded', async () => {
     const owner = { tenantId: tenantId('ten_desk'), mode: 'test' as const };
     const huge = (key: string) => takenAt(owner, key, 1, { amountMinor: 9_007_199_254_740_991, feeMinor: 0 });
     const withSum = (...keys: readonly string[]) =>

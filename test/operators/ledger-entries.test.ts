@@ -111,7 +111,7 @@ describe('the entries of the Ledger', () => {
     expect(reply.body).toMatchObject({ code, param });
   });
 
-  test('in a currency that is rare in a large book are refused with the parameters that narrow the search', async () => {
+  test('are refused in a currency that is rare in a large book, with the parameters that narrow the search', async () => {
     const entries = () => Promise.reject(new TerminalError('currency_too_rare', 'none within the first rows'));
     const ledger = { entries, balances: () => Promise.resolve([]) };
 
@@ -149,7 +149,7 @@ describe('the entries of the Ledger', () => {
     }
   });
 
-  test('that cannot be read now are 503', async () => {
+  test('are 503 if they cannot be read now', async () => {
     const away = new Api({
       ledger: {
         entries: () => Promise.reject(new RetryableError('store_unavailable', 'throttled', { retryAfterSeconds: 2 })),

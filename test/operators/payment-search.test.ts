@@ -22,7 +22,7 @@ function today(): Readonly<Record<string, string>> {
 }
 
 describe('payments are found', () => {
-  test('by currency and a range of amounts, within a range of time', async () => {
+  test('match a currency and a range of amounts, within a range of time', async () => {
     const small = await api.paid('a', { amount: 500 });
     const large = await api.paid('b', { amount: 2_000 });
     const yen = await api.paid('c', { amount: 2_000, currency: 'JPY' });
@@ -33,7 +33,7 @@ describe('payments are found', () => {
     expect(await idsOf({ ...today(), currency: 'EUR', amount_from: '2000', amount_to: '2000' })).toEqual([large]);
   });
 
-  test('by status, by reference and by e-mail address, only of the given tenant and mode', async () => {
+  test('match a status, a reference or an e-mail address, only of the given tenant and mode', async () => {
     const metadata = { receipt_email: 'ada@example.com' };
     const paid = await api.paid('a', { reference: 'order-7', metadata });
     const declined = await api.pay('b', { source: 'tok_declined' });
@@ -46,7 +46,7 @@ describe('payments are found', () => {
     expect(await idsOf({ reference: 'order-7', mode: 'live' })).toEqual([]);
   });
 
-  test('in pages', async () => {
+  test('are listed in pages', async () => {
     for (const key of ['a', 'b', 'c']) await api.paid(key);
     const first = await search({ ...today(), currency: 'EUR', limit: '2' });
     const rest = await idsOf({
@@ -58,7 +58,7 @@ describe('payments are found', () => {
     expect([dataOf(first).length, first.body['has_more'], rest.length]).toEqual([2, true, 1]);
   });
 
-  test('with a bounded number of reads, whatever the filter leaves', async () => {
+  test('need a bounded number of reads, whatever the filter leaves', async () => {
     for (let count = 0; count < 30; count += 1) await api.paid(`k-${count}`);
     let reads = 0;
     const transitions: TransitionReader = {

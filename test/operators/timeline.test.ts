@@ -23,7 +23,7 @@ const kinds = (entries: readonly Record<string, unknown>[]) =>
   entries.map(({ kind, type = '', result = '' }) => `${String(kind)} ${String(type)}${String(result)}`.trim());
 
 describe('the timeline of a payment', () => {
-  test('of a process that was killed after its charge shows the takeover, the result of the look-up, and a single send', async () => {
+  test('shows the takeover, the look-up and the single send of a process that was killed after its charge', async () => {
     const request = paymentRequest('k');
     await api.world.claimThenDie(request, true);
     const before = await timelineOf(request.paymentId);
@@ -139,7 +139,7 @@ describe('the timeline of a payment', () => {
     expect([answered, body['param']]).toEqual([status, param]);
   });
 
-  test('of an unknown payment is not found', async () => {
+  test('is not found for an unknown payment', async () => {
     const unknown = parsePaymentId(`pay_${'a'.repeat(32)}`);
     for (const id of [unknown, 'pay_1'])
       expect((await api.get(`/v1/admin/payments/${String(id)}/timeline`)).status).toBe(404);

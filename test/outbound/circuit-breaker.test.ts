@@ -98,7 +98,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([guard.isClosed(), probes]).toEqual([true, 1]);
   });
 
-  test('of concurrent writes, sends none before the single probe has succeeded', async () => {
+  test('sends no concurrent write before the single probe has succeeded', async () => {
     await fail(5);
     clock.advance(10_000);
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -116,7 +116,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([sent, probes]).toEqual([20, 1]);
   });
 
-  test('of concurrent reads, uses the first as the probe, and sends the others after its success', async () => {
+  test('uses the first of concurrent reads as the probe, and sends the others after its success', async () => {
     await fail(5);
     clock.advance(10_000);
     const first = inFlight('read');
@@ -135,7 +135,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([sent, probes]).toEqual([3, 0]);
   });
 
-  test('of concurrent reads, refuses the others when the first fails; the next probe follows after the pause', async () => {
+  test('refuses the other concurrent reads when the first fails, and probes again after the pause', async () => {
     await fail(5);
     clock.advance(10_000);
     const first = inFlight('read');

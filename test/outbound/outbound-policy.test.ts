@@ -398,7 +398,7 @@ describe('the outbound policy', () => {
       expect(deadLetters).toEqual([]);
     });
 
-    test('that cannot be stored leaves the error of the call unchanged', async () => {
+    test('leaves the error of the call unchanged if it cannot be stored', async () => {
       storesDeadLetters = false;
       script = times(1, 'timeout');
       await expect(policy.callOrDeadLetter(call({ idempotent: 'never' }), payload)).rejects.toMatchObject({

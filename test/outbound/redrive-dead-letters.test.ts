@@ -99,7 +99,7 @@ describe('dead letters', () => {
     expect(await list()).toEqual([]);
   });
 
-  test('that cannot be read stay with the reason, and the others are redriven', async () => {
+  test('stay with the reason if they are unreadable, and the others are redriven', async () => {
     await put('k-1');
     deadLetters.putUnreadable();
     await put('k-bug', 'k-2');
@@ -140,7 +140,7 @@ describe('dead letters', () => {
       expect(await list()).toEqual([]);
     });
 
-    test('while the vendor processes the call', async () => {
+    test('holds if it crashes while the vendor processes the call', async () => {
       await put('k-1', 'k-2');
       const never = new Promise<CallMadeAgain>(() => {});
       void redrive(async (one) => {

@@ -82,7 +82,13 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 /** Allowed names: stored attributes, fault codes and sample values, which must stay unchanged. */
-const KEPT_NAMES: ReadonlySet<string> = new Set(['apart', 'apartUntilMs', 'ref_nobody', 'too_early_to_tell']);
+const KEPT_NAMES: ReadonlySet<string> = new Set([
+  'apart',
+  'apartUntilMs',
+  'postmark_too_early_to_tell',
+  'ref_nobody',
+  'too_early_to_tell',
+]);
 
 /** A comment, text or name of a source, with the numbers of its lines. */
 interface Piece {

@@ -57,13 +57,13 @@ describe('the sandbox refuses callers without its secret', () => {
   });
 
   test.each(['/actions/', '/actions/some/more', '/actions%2Fsome', '/x/../charges?payment=pay_1', '//actions/some'])(
-    'on %s, which is not the payer’s page',
+    'refuses a call of %s, which is not the payer’s page',
     async (path) => {
       expect(await statusOf(path)).toBe(401);
     },
   );
 
-  test('except with each active value of the secret, also as the token of the e-mail service', async () => {
+  test('accepts each active value of the secret, also as the token of the e-mail service', async () => {
     expect(await statusOf('/charges?payment=pay_1', { authorization: 'Bearer secret-a' })).toBe(200);
     expect(await statusOf('/charges?payment=pay_1', { authorization: 'Bearer secret-b' })).toBe(200);
     expect(await statusOf('/server', { 'x-postmark-server-token': 'secret-a' })).toBe(200);

@@ -157,7 +157,7 @@ describe('a charge that requires an action of the payer', () => {
     expect(after.body).not.toContain('<form');
   });
 
-  test('of two concurrent decisions, exactly one takes effect', async () => {
+  test('accepts exactly one of two concurrent decisions', async () => {
     const { id } = await asked();
     const answers = await Promise.all([approve(id), refuse(id)]);
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
@@ -175,7 +175,7 @@ describe('a charge that requires an action of the payer', () => {
   test.each([
     ['void', 'requested'],
     ['expire', 'abandoned'],
-  ])('after %s no decision is accepted, and nothing is charged', async (how, reason) => {
+  ])('accepts no decision after %s, and charges nothing', async (how, reason) => {
     const { id } = await asked();
     await harness.post(how === 'void' ? `/charges/${id}/void` : `/control/charges/${id}/expire`);
     for (const answer of [await approve(id), await refuse(id)]) {
@@ -195,7 +195,7 @@ describe('a charge that requires an action of the payer', () => {
     expect(await harness.types(id)).toEqual(['charge.requires_action', 'charge.voided']);
   });
 
-  test('of a concurrent approval and void, exactly one takes effect', async () => {
+  test('applies exactly one of a concurrent approval and void', async () => {
     const { id } = await asked();
     const [page_, answer] = await Promise.all([approve(id), harness.post(`/charges/${id}/void`)]);
     expect([page_.status, answer.status]).toEqual(answer.status === 200 ? [409, 200] : [200, 400]);
@@ -228,22 +228,22 @@ describe('the base URL of the sandbox', () => {
     requestContext: { apiId: 'abc123', stage: 'live', path: '/live/charges', ...changes },
   });
 
-  test('on AWS contains the domain of the API and its stage', () => {
+  test('contains the domain of the API and its stage on AWS', () => {
     const domainName = 'abc123.execute-api.eu-central-1.amazonaws.com';
     expect(baseAddress(event({ domainName }, { Host: 'elsewhere.example' }))).toBe(`https://${domainName}/live`);
   });
 
-  test('with a custom domain has no stage', () => {
+  test('has no stage with a custom domain', () => {
     expect(baseAddress(event({ domainName: 'sandbox.example', path: '/charges' }))).toBe('https://sandbox.example');
   });
 
-  test.each(['host', 'Host'])('on the local AWS contains the emulator’s path, from the header %s', (name) => {
+  test.each(['host', 'Host'])('contains the emulator’s path on the local AWS, from the header %s', (name) => {
     expect(baseAddress(event({}, { [name]: 'localhost:4566' }))).toBe(
       'http://localhost:4566/restapis/abc123/live/_user_request_',
     );
   });
 
-  test('on the local AWS with an execute-api host contains the stage', () => {
+  test('contains the stage on the local AWS with an execute-api host', () => {
     const host = 'abc123.execute-api.localhost:4566';
     expect(baseAddress(event({}, { host }))).toBe(`http://${host}/live`);
   });
@@ -255,7 +255,7 @@ describe('the base URL of the sandbox', () => {
     },
   );
 
-  test('is the configured URL if the call does not contain it; without both, nothing is charged', async () => {
+  test('equals the configured URL if the call does not contain it; without both, nothing is charged', async () => {
     const books = emptyBooks();
     const world = {
       books,

@@ -70,7 +70,7 @@ describe('callbacks of the sandbox processor', () => {
   });
 
   describe('an event that is not accepted', () => {
-    test.each([[301], [400], [404], [409], [500], [503]])('with %d is sent again until accepted', async (status) => {
+    test.each([[301], [400], [404], [409], [500], [503]])('is sent again after %d until accepted', async (status) => {
       receiver.statuses.push(status, status);
       const id = await captured();
       await sandbox.runFor(HOUR_MS);
@@ -88,7 +88,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(await onlyEvent(id)).toMatchObject({ attempts: 20, delivered: false });
     });
 
-    test('without a callback URL is sent after a URL is configured', async () => {
+    test('is sent after a callback URL is configured', async () => {
       sandbox.address = undefined;
       const id = await captured();
       await sandbox.runFor(2 * SECOND_MS);
@@ -100,7 +100,7 @@ describe('callbacks of the sandbox processor', () => {
     });
 
     test.each([['http://127.0.0.1:1/callbacks'], ['no URL at all']])(
-      'at %s counts as a failed attempt',
+      'counts as a failed attempt at %s',
       async (address) => {
         sandbox.address = address;
         const id = await captured();
@@ -110,7 +110,7 @@ describe('callbacks of the sandbox processor', () => {
       },
     );
 
-    test('because the receiver closed the connection is sent again', async () => {
+    test('is sent again if the receiver closed the connection', async () => {
       let broken = false;
       receiver.onArrival = async () => {
         if (!broken) {
@@ -125,7 +125,7 @@ describe('callbacks of the sandbox processor', () => {
   });
 
   describe('a task on the queue', () => {
-    test('that is redelivered sends nothing after the event was accepted', async () => {
+    test('sends nothing when redelivered after the event was accepted', async () => {
       await captured();
       const [task] = sandbox.queued;
       await sandbox.runDue();
@@ -133,7 +133,7 @@ describe('callbacks of the sandbox processor', () => {
       expect(receiver.arrivals).toHaveLength(1);
     });
 
-    test('for an event that is not in the books yet is retried, and given up after half a minute', async () => {
+    test('is retried, and given up after half a minute, if its event is not in the books yet', async () => {
       const task = { kind: 'deliver', eventId: 'evt_1', attempt: 1, copies: 1, again: false, thenEventId: null };
       await sandbox.batch(JSON.stringify(task));
       await sandbox.runFor(HOUR_MS);
@@ -141,14 +141,14 @@ describe('callbacks of the sandbox processor', () => {
       expect(receiver.arrivals).toEqual([]);
     });
 
-    test('for a charge that is not in the books yet is retried, and given up after half a minute', async () => {
+    test('is retried, and given up after half a minute, if its charge is not in the books yet', async () => {
       const task = { kind: 'advance', chargeId: 'ch_1', to: 'succeed', attempt: 1, partId: null, heldEventId: null };
       await sandbox.batch(JSON.stringify(task));
       await sandbox.runFor(HOUR_MS);
       expect(waits()).toEqual([1, 2, 4, 8, 16]);
     });
 
-    test('that fails is logged and reported by itself, so that only it is redelivered', async () => {
+    test('is logged and reported by itself if it fails, so that only it is redelivered', async () => {
       const logged = jest.spyOn(console, 'error').mockImplementation(() => undefined);
       await captured();
       await captured();

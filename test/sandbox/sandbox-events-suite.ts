@@ -108,7 +108,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         ]);
       });
 
-      test('of four concurrent refunds, each applied one has an event and each refused one has none', async () => {
+      test('gives each applied one of four concurrent refunds an event, and each refused one none', async () => {
         const chargeId = await captured();
         const answers = await Promise.all(
           Array.from({ length: 4 }, () =>
@@ -254,7 +254,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
     });
 
     describe('sending an event again', () => {
-      test('under the same id queues that event and creates no new event', async () => {
+      test('queues the event under the same id, and creates no new event', async () => {
         const id = await captured();
         const [event] = await harness.events(id);
         const answer = await harness.post(`/control/events/${event?.id}/resend`, { id: 'same', copies: 3 });
@@ -264,7 +264,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect(await harness.events(id)).toHaveLength(1);
       });
 
-      test('under a new id creates an event with the same type and data, as the newest event', async () => {
+      test('creates an event with a new id and the same type and data, as the newest event', async () => {
         const id = await captured();
         await harness.post(`/charges/${id}/refunds`, { amount: 1 });
         const [, refunded] = await harness.events(id);
@@ -277,7 +277,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         expect((await harness.read(id)).refunds).toHaveLength(1);
       });
 
-      test.each([{ copies: 0 }, { copies: 11 }, { id: 'other' }, { extra: 1 }])('%j is 400', async (body) => {
+      test.each([{ copies: 0 }, { copies: 11 }, { id: 'other' }, { extra: 1 }])('answers %j with 400', async (body) => {
         const [event] = await harness.events(await captured());
         expect((await harness.post(`/control/events/${event?.id}/resend`, body)).status).toBe(400);
       });

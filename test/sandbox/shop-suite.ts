@@ -87,7 +87,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       expect(await listed(path)).toHaveLength(1);
     });
 
-    test('of two concurrent bodies under one key, one counts and the other is 422', async () => {
+    test('counts one of two concurrent bodies under one key, and answers the other with 422', async () => {
       const answers = await Promise.all([
         harness.post(path, body(order), key),
         harness.post(path, of.other(order), key),
@@ -170,7 +170,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
       }
     });
 
-    test('if one of several items is out of stock, nothing is reserved', async () => {
+    test('reserves nothing if one of several items is out of stock', async () => {
       const items = ['sku_flaky', 'sku_tea', 'sku_none'].map((sku) => ({ sku, quantity: 1 }));
       expect((await harness.post(stock.path, { order, items }, key)).status).toBe(409);
       expect(await listed(stock.path)).toEqual([]);

@@ -121,7 +121,7 @@ describe('a call of a target', () => {
     expect(await verifyJobCredential(mistaken, token, PATH)).toEqual({ kind: 'refused' });
   });
 
-  test('that was accepted is not repeated for a second message of the run', async () => {
+  test('is not repeated, after its acceptance, for a second message of the run', async () => {
     expect(await call(CALL)).toBe('asked');
     expect(await call(CALL)).toBe('asked_before');
     expect(asked).toHaveLength(1);
@@ -136,7 +136,7 @@ describe('a call of a target', () => {
     [{ status: 429, headers: { 'retry-after': 'Sun, 01 Mar 2026 11:00:00 GMT' } }, 2.5, 5],
     [{ status: 429, headers: { 'retry-after': '120' } }, 120, 120],
     [{ status: 503, headers: { 'retry-after': 'Sun, 01 Mar 2026 12:01:00 GMT' } }, 60, 60],
-  ] as const)('answered %j is repeated after %d to %d seconds', async (answer, atLeast, atMost) => {
+  ] as const)('is repeated if answered %j, after %d to %d seconds', async (answer, atLeast, atMost) => {
     answers = [answer];
     expect(await call(CALL)).toBe('waiting');
     const [next] = again;
@@ -148,14 +148,14 @@ describe('a call of a target', () => {
     expect(await call(next?.call ?? CALL)).toBe('asked');
   });
 
-  test('that a queue delivers too early keeps waiting', async () => {
+  test('keeps waiting if the queue delivers it too early', async () => {
     const early = { ...CALL, tries: 1, notBeforeMs: nowMs + 1_200_000 };
     expect(await call(early)).toBe('waiting');
     expect(again).toEqual([{ call: early, delaySeconds: 1_200 }]);
     expect(asked).toEqual([]);
   });
 
-  test('without an answer is repeated', async () => {
+  test('is repeated without an answer', async () => {
     expect(await call(CALL, { address: 'http://127.0.0.1:9' })).toBe('waiting');
     expect(again).toHaveLength(1);
   });
@@ -166,7 +166,7 @@ describe('a call of a target', () => {
     ['malformed_answer', AmbiguousError],
     ['connection_refused', RetryableError],
     ['name_not_resolved', RetryableError],
-  ])('that ended with %s may have been applied, unless nothing was sent', async (error, fault) => {
+  ])('may have been applied after %s, unless nothing was sent', async (error, fault) => {
     const routes = targetRoutes({
       target: 'membership',
       url,
@@ -201,7 +201,7 @@ describe('a call of a target', () => {
     expect(await runs().of()).not.toHaveProperty('reason');
   });
 
-  test('whose message is redelivered after its window is not missed if the target accepted the run', async () => {
+  test('is not missed when its message is redelivered after its window, if the target accepted the run', async () => {
     await call(CALL);
     // Simulates a crash of the function before it wrote the run's row.
     const { client } = api.world.store.database;
@@ -211,7 +211,7 @@ describe('a call of a target', () => {
     expect([missed, (await runs().of())?.status]).toEqual([[], 'succeeded']);
   });
 
-  test('that the target accepted is not missed, even if this cannot be recorded before its window ends', async () => {
+  test('is not missed after its acceptance, even if this cannot be recorded before its window ends', async () => {
     const { consumed } = api.world.store;
     const records: ConsumerEffects = {
       readEffect: (id) => consumed.readEffect(id),
@@ -229,7 +229,7 @@ describe('a call of a target', () => {
     expect([missed, (await runs().of())?.status]).toEqual([[], 'succeeded']);
   });
 
-  test('that the target refused raises no alarm if the target accepted the run for another message', async () => {
+  test('raises no alarm when refused, if the target accepted the run for another message', async () => {
     answers = [{ status: 422 }];
     const run = { ...acceptedRun(CALL.job, nowMs, nowMs), status: 'succeeded' as const, endedAtMs: nowMs };
     expect(await runs().note(run)).toBe(true);
@@ -238,7 +238,7 @@ describe('a call of a target', () => {
     expect(missed).toEqual([]);
   });
 
-  test.each([301, 400, 401, 403, 404, 410, 422])('answered %d is missed immediately', async (status) => {
+  test.each([301, 400, 401, 403, 404, 410, 422])('is missed immediately if answered %d', async (status) => {
     answers = [{ status, headers: { location: url } }];
     expect(await call(CALL)).toBe('missed');
     expect(missed).toEqual([{ ...CALL, reason: `target_answered_${status}` }]);
@@ -246,13 +246,13 @@ describe('a call of a target', () => {
     expect([asked.length, again.length]).toEqual([1, 0]);
   });
 
-  test('to an address that is not public is missed without being made', async () => {
+  test('is missed without being made if its URL is not public', async () => {
     expect(await call(CALL, { allowLoopback: false })).toBe('missed');
     expect(missed[0]?.reason).toBe('target_address_not_allowed');
     expect(asked).toEqual([]);
   });
 
-  test('of an unknown job is missed', async () => {
+  test('is missed if its job is unknown', async () => {
     expect(await call({ ...CALL, job: 'other' })).toBe('missed');
     expect(missed[0]?.reason).toBe('job_unknown');
   });

@@ -196,7 +196,7 @@ describe('the membership service in a separate process', () => {
   });
 
   test.each(['after claim 1', 'before part 1', 'after part 1', 'before commit 1', 'after commit 1'])(
-    'killed %s: the next call after its lease completes the work, and each lock is released once',
+    'completes the work after its lease if killed %s, and releases each lock once',
     async (pause) => {
       const table = await withLocks(25);
       const killed = await start({ table, pause, leaseSeconds: 1 });

@@ -47,7 +47,7 @@ function routeOf(pk: string, statuses: readonly number[] = [201]) {
 }
 
 describe('a route of a service', () => {
-  test('without a key, with two keys, or with ambiguous JSON is refused with 400, and nothing is written', async () => {
+  test('refuses no key, two keys, or ambiguous JSON with 400, and writes nothing', async () => {
     const post = routeOf('bad');
     for (const [headers, body, code] of [
       [{}, '{}', 'missing_idempotency_key'],
@@ -73,7 +73,7 @@ describe('a route of a service', () => {
     expect(await totalOf('once')).toBe(1);
   });
 
-  test('that fails during a renewal of its lease is free for the next request', async () => {
+  test('is free for the next request if it fails during a renewal of its lease', async () => {
     const client = documentClient(dynamoDbClient());
     const send = client.send.bind(client) as (command: unknown) => Promise<unknown>;
     let renewals = 0;

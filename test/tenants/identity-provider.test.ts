@@ -166,7 +166,7 @@ describe('a token of the identity provider', () => {
       expect(await identify(bearer(await signed(type, 20, 86_400)))).toMatchObject({ role: 'owner' });
   });
 
-  test('that is not of the provider causes no request to it; others cause one every five seconds during an outage', async () => {
+  test('causes no request to the provider if it is not of the provider; others cause one every five seconds in an outage', async () => {
     const good = bearer(await tokenOf('owner'));
     const answering = server.listeners('request');
     let requests = 0;

@@ -82,7 +82,7 @@ export function describeLimits(
       expect((await one.admit(bucket)).kind).toBe('limited');
     });
 
-    test('of one kind and mode do not affect other kinds and modes', async () => {
+    test('do not affect other kinds and modes', async () => {
       clock = new SimulatedClock();
       const bucket = freshBucket();
       const one = process({ rate: 1, burst: 1 });

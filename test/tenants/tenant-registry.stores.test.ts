@@ -94,7 +94,7 @@ describe('an API key', () => {
     expect(await administration.listApiKeys(tenant)).toMatchObject([{ id, lastUsedOn: '2026-03-02' }]);
   });
 
-  test('that is rolled gets a successor with its name, scopes and lifetime, and ends after the overlap', async () => {
+  test('gets a successor with its name, scopes and lifetime when rolled, and ends after the overlap', async () => {
     const lifetimeMs = 24 * 60 * 60 * 1000;
     const expiresAtMs = Date.now() + lifetimeMs;
     const old = await administration.createApiKey({
@@ -117,7 +117,7 @@ describe('an API key', () => {
     expect(after?.expiresAtMs).toBeLessThanOrEqual(untilMs + lifetimeMs);
   });
 
-  test('that has ended or was rolled cannot be rolled, even by concurrent rolls, and a roll does not extend a key', async () => {
+  test('cannot be rolled after its end or a roll, even by concurrent rolls, and is not extended by a roll', async () => {
     const old = await administration.createApiKey({
       name: 'Web shop',
       tenantId: shop,
@@ -140,12 +140,12 @@ describe('an API key', () => {
     expect(await administration.rollKey(idOfApiKey('sk_test_none'), 0)).toBeUndefined();
   });
 
-  test('that does not exist is not revoked, and nothing is stored for it', async () => {
+  test('is not revoked if it does not exist, and nothing is stored for it', async () => {
     expect(await administration.revokeKey(idOfApiKey('sk_test_none'))).toBe(false);
     expect(await find('sk_test_none')).toBeUndefined();
   });
 
-  test('with an unreadable row is rejected', async () => {
+  test('is rejected if its row is unreadable', async () => {
     const keyHash = createHash('sha256').update('sk_test_odd').digest('hex');
     await client.send(
       new PutCommand({

@@ -25,7 +25,7 @@ async function delivered() {
   return { world, deliveries, erase: () => eraseAnswers(tools, OWNER, places), eventId: places[0]?.eventId };
 }
 
-test('only the answers of all receivers to the events of an erased payment are deleted', async () => {
+test('an erasure deletes only the answers of all receivers to the events of the erased payment', async () => {
   const { deliveries, erase, eventId } = await delivered();
   const before = await deliveries();
   expect(before).toHaveLength(4);

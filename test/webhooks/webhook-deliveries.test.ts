@@ -162,7 +162,7 @@ describe('an endpoint that accepts no event', () => {
     expect(world.arrivals).toHaveLength(1);
   });
 
-  test.each([301, 302, 307, 308, 400, 404, 429, 500])('that answers %i is retried', async (status) => {
+  test.each([301, 302, 307, 308, 400, 404, 429, 500])('is called again if it answers %i', async (status) => {
     const world = await worldWith(ENDPOINT);
     world.answer = refusing(status);
     await world.publish(eventNamed('again'));
@@ -259,7 +259,7 @@ describe('a test event', () => {
     expect(delivery?.status).toBe('delivered');
   });
 
-  test('that fails is not retried, and its endpoint stays enabled', async () => {
+  test('is not retried if it fails, and its endpoint stays enabled', async () => {
     const world = await worldWith(ENDPOINT);
     world.answer = refusing(500);
     await sendTest(world);
@@ -271,7 +271,7 @@ describe('a test event', () => {
     expect((await world.store.webhooks.readBook(OWNER)).endpoints[0]?.disabled).toBeUndefined();
   });
 
-  test('whose sender crashes is sent by the next sender', async () => {
+  test('is sent by the next sender if its sender crashes', async () => {
     const world = await worldWith(ENDPOINT);
     world.answer = () => {
       throw new Crash('sender');

@@ -57,7 +57,7 @@ async function slowest(hangingDue: number): Promise<{ lone: number; normal: numb
 const DUE = whole(20_000, { slice: 1_000 });
 
 describe('an endpoint that does not answer', () => {
-  test('with thousands of due deliveries does not delay the deliveries of a lone endpoint or of a normal one', async () => {
+  test('does not delay a lone endpoint or a normal one with its thousands of due deliveries', async () => {
     const without = await slowest(0);
     const loaded = await slowest(DUE);
     expect(loaded.normal).toBeLessThanOrEqual(without.normal + SECOND_MS);
@@ -115,7 +115,7 @@ describe('an endpoint that does not answer', () => {
     ['keeps', 'keep'],
     ['deletes during its calls and recreates', 'delete early'],
   ])(
-    'that hangs each minute, of a tenant that %s it, delays another tenant twice and then once in half an hour',
+    'delays another tenant twice and then once in half an hour if it hangs each minute and its tenant %s it',
     async (_what, how) => {
       const site = new Site();
       await site.add(NORMAL, 80);
@@ -214,7 +214,7 @@ describe('an endpoint that does not answer', () => {
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
   }, 120_000);
 
-  test('with a delivery that Payonce cannot send gets the other deliveries, and a dead letter names that delivery', async () => {
+  test('gets its other deliveries if Payonce cannot send one, and a dead letter names that one', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 30);
@@ -232,7 +232,7 @@ describe('an endpoint that does not answer', () => {
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
   });
 
-  test('with a delivery that triggers a bug in Payonce gets the other deliveries, and a dead letter names that delivery', async () => {
+  test('gets its other deliveries if one triggers a bug in Payonce, and a dead letter names that one', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 3);
@@ -251,7 +251,7 @@ describe('an endpoint that does not answer', () => {
     [new TypeError('a bug'), 5, { parked: ['failed'], again: 0, waits: 0 }],
     [new TypeError('a bug'), 4, { parked: [], again: 1, waits: 0 }],
     [new RetryableError('store_unavailable', 'not now'), 80, { parked: [], again: 0, waits: 1 }],
-  ])('with a message that fails in Payonce with %s loses nothing at attempt %i', async (fault, tries, expected) => {
+  ])('loses nothing if a message fails in Payonce with %s, at attempt %i', async (fault, tries, expected) => {
     const site = new Site();
     site.store.readDelivery = async () => {
       throw fault;
@@ -413,7 +413,7 @@ test('deliveries that no sender receives are counted after half an hour, in each
   expect(site.waiting).toEqual([90]);
 });
 
-test('of two overlapping sweeps, only one queues a row, and the row is queued again only in a later round', async () => {
+test('two overlapping sweeps queue a row once, and the row is queued again only in a later round', async () => {
   const site = new Site();
   await site.add(NORMAL, 50);
   await site.addDue(NORMAL, 90);

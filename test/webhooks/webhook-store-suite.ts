@@ -55,7 +55,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(await store.readBook(owner)).toEqual(now);
     });
 
-    test('of two changes based on the same revision, one fails', async () => {
+    test('rejects one of two changes based on the same revision', async () => {
       const was = await store.readBook(owner);
       const change = (url: string): EndpointBook => withEndpoint(was, endpointNamed(run, { url }));
       const outcomes = await Promise.all([

@@ -98,7 +98,7 @@ describe('an endpoint', () => {
     [{ events: ['*', 'payment.completed'] }, 'invalid_request', 'events'],
     [{ secret: 'mine' }, 'unknown_field', 'secret'],
     [{ tenant_id: 'ten_other' }, 'unknown_field', 'tenant_id'],
-  ])('with %j is refused, naming the field', async (body, code, param) => {
+  ])('is refused with %j, naming the field', async (body, code, param) => {
     const reply = await new Api().create('k', body);
     expect([reply.status, reply.body['code'], reply.body['param']]).toEqual([400, code, param]);
   });
@@ -133,7 +133,7 @@ describe('an endpoint', () => {
     expect((await harness.get('/v1/webhook_endpoints')).body['data']).toEqual([]);
   });
 
-  test('of another tenant is not found by any request', async () => {
+  test('is not found by any request of another tenant', async () => {
     const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     const { id } = await deliveryAt(harness, path.slice(1));
@@ -154,7 +154,7 @@ describe('an endpoint', () => {
 });
 
 describe('the record of a request', () => {
-  test('that creates an endpoint is permanent; all other records expire after 30 to 33 days', async () => {
+  test('is permanent for the creation of an endpoint; all other records expire after 30 to 33 days', async () => {
     const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     const { id } = await deliveryAt(harness, path.slice(1));
@@ -174,7 +174,7 @@ describe('the record of a request', () => {
 
   const TERM_MS = 34 * 24 * 60 * 60 * 1000;
 
-  test('of a replay has expired: the replay itself refuses the same request, and nothing is replayed a second time', async () => {
+  test('may expire after a replay: the replay itself refuses the same request, and nothing is replayed a second time', async () => {
     const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     const asked = () => harness.send('POST', `${path}/replay`, 'p', { created_from: 0, created_to: 1 });
@@ -198,7 +198,7 @@ describe('the record of a request', () => {
     expect(harness.enqueued).toHaveLength(1);
   });
 
-  test('of a rotation has expired: the endpoint itself refuses the same request, and its secret remains', async () => {
+  test('may expire after a rotation: the endpoint itself refuses the same request, and its secret remains', async () => {
     const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const rotate = (key: string) => harness.send('POST', `/${endpoint}/rotate_secret`, key, { overlap_seconds: 60 });
@@ -217,7 +217,7 @@ describe('the record of a request', () => {
     expect(newest.status).toBe(200);
   });
 
-  test('of a resend has expired: the delivery itself refuses the same request, and nothing is sent', async () => {
+  test('may expire after a resend: the delivery itself refuses the same request, and nothing is sent', async () => {
     const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const delivery = await deliveryAt(harness, endpoint);
@@ -237,7 +237,7 @@ describe('the record of a request', () => {
     expect((await resend('r-3')).status).toBe(202);
   });
 
-  test('of a deletion has expired: the endpoint no longer exists, and the same request is answered with 404', async () => {
+  test('may expire after a deletion: the endpoint no longer exists, and the same request is answered with 404', async () => {
     const harness = new Api();
     const path = `/${idOf(await harness.create('k'))}`;
     await harness.send('DELETE', path, 'd');
@@ -261,7 +261,7 @@ describe('a rotation', () => {
     expect(() => new Webhook(secretOf(first))).not.toThrow();
   });
 
-  test('that would end a secret too early is refused until a secret has ended, unless its overlap is zero', async () => {
+  test('is refused if it would end a secret too early, until a secret has ended, unless its overlap is zero', async () => {
     const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const rotate = (key: string, body: object) => harness.send('POST', `/${endpoint}/rotate_secret`, key, body);
@@ -362,7 +362,7 @@ describe('a replay', () => {
     [{ created_from: 0, created_to: 32 * 86_400 }, 'created_from'],
     [{ created_from: 0 }, 'created_to'],
     [{ created_from: 0.5, created_to: 10 }, 'created_from'],
-  ])('of %j is refused', async (body, param) => {
+  ])('is refused for %j', async (body, param) => {
     const harness = new Api();
     const endpoint = idOf(await harness.create('k'));
     const reply = await harness.send('POST', `/${endpoint}/replay`, 'r', body);
@@ -397,7 +397,7 @@ describe('a test event', () => {
     expect(dataOf(log).filter(({ action }) => action === 'webhooks.test_requested')).toHaveLength(1);
   });
 
-  test('to a disabled or unknown endpoint is refused', async () => {
+  test('is refused for a disabled or unknown endpoint', async () => {
     const harness = new Api();
     const id = idOf(await harness.create('k'));
     await harness.send('PATCH', `/${id}`, undefined, { enabled: false });
