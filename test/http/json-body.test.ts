@@ -70,10 +70,10 @@ describe('a body', () => {
   });
 
   test.each([
-    ['a byte that UTF-8 never has', [0x22, 0xff, 0x22]],
+    ['a byte that is never valid in UTF-8', [0x22, 0xff, 0x22]],
     ['an overlong slash', [0x22, 0xc0, 0xaf, 0x22]],
     ['a surrogate as bytes', [0x22, 0xed, 0xa0, 0x80, 0x22]],
-    ['a cut-off letter', [0x22, 0xc3]],
+    ['a truncated character', [0x22, 0xc3]],
     ['UTF-16', [0x7b, 0x00, 0x7d, 0x00]],
   ])('is refused with %s', (_what, bytes) => {
     expect(codeOf(readBytes(bytes))).toBe('invalid_json');

@@ -66,7 +66,9 @@ describe('field names that together form a card number', () => {
 });
 
 describe('each text of an event is searched once for card numbers and secrets', () => {
-  const away = { charge: () => Promise.reject(new RetryableError('processor_unavailable', 'the processor is away')) };
+  const away = {
+    charge: () => Promise.reject(new RetryableError('processor_unavailable', 'the processor is unavailable')),
+  };
   const broken = { charge: () => Promise.reject(new TypeError('a bug')) };
 
   test.each([

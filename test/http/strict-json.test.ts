@@ -65,8 +65,12 @@ describe('strict JSON', () => {
     ['2^53 + 1', '9007199254740993', 'A number is larger than 2^53 - 1.'],
     ['-2^53', '-9007199254740992', 'A number is larger than 2^53 - 1.'],
     ['a large exponent', '1e16', 'A number is larger than 2^53 - 1.'],
-    ['more than a double holds', '1e400', 'A number is larger than 2^53 - 1.'],
-    ['digits that a double drops', '1000.00000000000000001', 'A number has more digits than a double can hold.'],
+    ['a number beyond the range of a double', '1e400', 'A number is larger than 2^53 - 1.'],
+    [
+      'digits that a double cannot represent',
+      '1000.00000000000000001',
+      'A number has more digits than a double can hold.',
+    ],
   ])('refuses %s', (_what, literal, detail) => {
     expect(parsed(`{"a":[${literal}]}`)).toBe(detail);
   });

@@ -117,7 +117,7 @@ test('a request is admitted if the limits cannot be read, and the fault is logge
   expect(other.faults).toHaveLength(1);
 });
 
-test('a request that finds no free waiting slot is answered at once, without Preference-Applied', async () => {
+test('a request that finds no free waiting slot is answered immediately, without Preference-Applied', async () => {
   const asked = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
   const charge: Api['processor']['charge'] = async (...order) => {

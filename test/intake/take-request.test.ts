@@ -285,7 +285,7 @@ describe('an event that must wait', () => {
   test('is redelivered after the lease ends when another delivery has claimed it', async () => {
     const { store } = site.world;
     // The first owner crashes after its claim.
-    const dead = { ...site.world.tools.processor, charge: () => Promise.reject(new Error('the process died')) };
+    const dead = { ...site.world.tools.processor, charge: () => Promise.reject(new Error('the process crashed')) };
     await site.deliver(site.inQueue(json()), { processor: dead });
     expect(await store.readRecord(chargeOperation(site.paymentOf()))).toMatchObject({
       status: 'INPROGRESS',
@@ -477,7 +477,7 @@ describe('a Kafka batch', () => {
     expect(ids.map((id) => site.charged(id))).toEqual([1, 1, 1]);
   });
 
-  test('parks a poison record, or one without a value, and continues after it', async () => {
+  test('parks a poison record, or a record without a value, and continues after it', async () => {
     await site.process()(site.inTopic('poison', undefined, json()));
     expect(site.parkedReasons).toEqual(['malformed', 'malformed']);
     expect(site.charged()).toBe(1);

@@ -72,7 +72,7 @@ async function held(history: History, faults: number, oneOf = 1): Promise<Histor
 }
 
 describe('two runs of five items, with several workers, process each item once', () => {
-  test.each(CLOCKS)('holds with every single fault at every call, and clocks %s', async (_how, skews) => {
+  test.each(CLOCKS)('survives every single fault at every call, with clocks %s', async (_how, skews) => {
     for (const reordered of [false, true]) {
       const { histories, findings } = await survey({ runs: 2, items: 5, skews, reordered, doubled: 3 }, 1, 7);
       expect(findings.slice(0, 3)).toEqual([]);
@@ -80,13 +80,13 @@ describe('two runs of five items, with several workers, process each item once',
     }
   });
 
-  test.each(CLOCKS)('holds with a worker delayed before each of its calls, and clocks %s', async (_how, skews) => {
+  test.each(CLOCKS)('survives a worker delayed before each of its calls, with clocks %s', async (_how, skews) => {
     const { histories, findings } = await held({ runs: 2, items: 5, skews, doubled: 2 }, 0);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(100);
   });
 
-  test('holds with all messages at once, each handled by its own worker', async () => {
+  test('works if all messages are handled concurrently, each by its own worker', async () => {
     for (const [, skews] of CLOCKS) {
       const world = new JobWorld({ items: 5, skews, doubled: 6 });
       const runs = [await world.fire(0), await world.fire(1)];
@@ -125,7 +125,7 @@ test('a run that one worker gives up while another worker begins it either fails
 
 describe('the same histories detect', () => {
   test.each([
-    ['a save that does not check the token', { without: 'token' }, 'a worker wrote after it was taken over'],
+    ['a save that does not check the token', { without: 'token' }, 'a worker wrote after another worker took over'],
     ['a lock that does not check the lease', { without: 'lease' }, 'a lock was taken from the run that holds it'],
   ] as const)('%s', async (_what, fault, violation) => {
     const { findings } = await held({ runs: 2, items: 5, skews: [0], ...fault }, 0);

@@ -83,7 +83,7 @@ describe('a run', () => {
   });
 });
 
-test('does not count a worker as dead if it was taken over while it might have been alive', () => {
+test('does not count a worker as crashed if another took over while it might have been alive', () => {
   const begun = begunPage(fresh, T0);
   expect(workerLivesMs(fresh, T0)).toBe(0);
   expect(workerLivesMs(begun, T0 + 30_000)).toBe(60_000);
@@ -138,7 +138,7 @@ describe('a page that crashes its workers', () => {
     expect(itemSkipped(dead(fresh, 6), { name: 'pay_1' }, T0)).toMatchObject({ status: 'succeeded', failed: 1 });
   });
 
-  test('keeps a bounded list of names and counts all', () => {
+  test('keeps a bounded list of names, but counts all of them', () => {
     let run = fresh;
     for (let item = 0; item < 50; item += 1) run = itemSkipped(run, { name: 'n'.repeat(1_000), cursor: `${item}` }, T0);
     expect(run.failed).toBe(50);

@@ -29,7 +29,7 @@ export interface JobWorldOptions {
   readonly reordered?: boolean;
   /** Number of messages, from the first sent, that are delivered twice. @default 0 */
   readonly doubled?: number;
-  /** The engine's store, or a faulty one that the histories must detect. */
+  /** The engine's store, or a faulty store that the histories must detect. */
   readonly store?: JobRunStore;
   readonly work?: typeof workRun;
 }
@@ -221,7 +221,7 @@ export class JobWorld extends World {
     const saved = await this.#runs.save(run, lock, leaseExpiresAtMs);
     if (!saved) return false;
     const held = this.#held.get(lock.name);
-    if (held?.token !== lock.token) this.violations.push('a worker wrote after it was taken over');
+    if (held?.token !== lock.token) this.violations.push('a worker wrote after another worker took over');
     else this.#held.set(lock.name, { ...held, leaseExpiresAtMs: isEnded(run) ? 0 : leaseExpiresAtMs });
     if (before !== undefined && isEnded(before) && outcomeOf(before) !== outcomeOf(run)) {
       this.violations.push('a run was changed after its end');

@@ -50,15 +50,15 @@ describe('a job', () => {
   });
 
   test.each<[string, readonly JobRun[], readonly string[]]>([
-    ['that succeeded in time is not overdue', [run('resolve', 14 * MINUTE_MS, 'succeeded')], []],
-    ['that succeeded too long ago is overdue', [run('resolve', 16 * MINUTE_MS, 'succeeded')], ['resolve']],
+    ['is not overdue after a success in time', [run('resolve', 14 * MINUTE_MS, 'succeeded')], []],
+    ['is overdue after a success too long ago', [run('resolve', 16 * MINUTE_MS, 'succeeded')], ['resolve']],
     [
-      'that began long ago and ended in time is not overdue',
+      'is not overdue after a long run that ended in time',
       [run('resolve', 20 * MINUTE_MS, 'succeeded', 8 * MINUTE_MS)],
       [],
     ],
     [
-      'whose runs fail is overdue',
+      'is overdue if its runs fail',
       [run('resolve', MINUTE_MS, 'failed'), run('resolve', 16 * MINUTE_MS, 'failed'), run('resolve', 0, 'running')],
       ['resolve'],
     ],

@@ -38,7 +38,7 @@ describe('the executor', () => {
     expect(world.enqueued).toEqual([RUN_ID]);
   });
 
-  test('fired ten times at once starts one run', async () => {
+  test('starts one run if fired ten times concurrently', async () => {
     const world = new World();
     const firings = Array.from({ length: 10 }, (_, index) =>
       requestRun(executorTools(world, world.actor(`a${index}`)), entry(), NOW),

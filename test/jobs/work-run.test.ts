@@ -328,7 +328,7 @@ test('concurrent messages count as one attempt, and only the last worker continu
   expect(bench.sent).toEqual([]);
 });
 
-describe('a worker that was taken over', () => {
+describe('a worker after a takeover', () => {
   test('writes and sends nothing if a second worker of its run took over; the second worker continues', async () => {
     let rival: Promise<Worked> | undefined;
     const done: string[] = [];

@@ -136,8 +136,8 @@ describe("a secret's text", () => {
   });
 });
 
-describe('Secrets Manager is called', () => {
-  test('once a minute for each secret', async () => {
+describe('Secrets Manager', () => {
+  test('is called once a minute for each secret', async () => {
     for (let passed = 0; passed < 10 * MINUTE; passed += SECOND) {
       await secrets.active(ID);
       await secrets.active('another');
@@ -148,7 +148,7 @@ describe('Secrets Manager is called', () => {
     expect(manager.asked.filter((id) => id === 'another')).toHaveLength(10);
   });
 
-  test('as rarely as its reader allows, and immediately when a signature matches no known secret', async () => {
+  test('is called as rarely as its reader allows, and immediately when a signature matches no known secret', async () => {
     const patient = new ActiveSecrets(client, clock, 12 * MINUTE);
     for (let passed = 0; passed < HOUR; passed += MINUTE) {
       await patient.active(ID);
@@ -165,7 +165,7 @@ describe('Secrets Manager is called', () => {
     expect(() => new ActiveSecrets(client, clock, 16 * MINUTE)).toThrow('exceed the time allowed in an outage');
   });
 
-  test('at most once every ten seconds, however many forged callbacks arrive', async () => {
+  test('is called at most once every ten seconds, however many forged callbacks arrive', async () => {
     for (let passed = 0; passed < MINUTE; passed += 100) {
       await secrets.active(ID);
       await secrets.renewed(ID);
@@ -175,7 +175,7 @@ describe('Secrets Manager is called', () => {
     expect(manager.asked).toHaveLength(6);
   });
 
-  test('once for all concurrent callers', async () => {
+  test('is called once for all concurrent callers', async () => {
     const answer = Promise.withResolvers<HttpAnswer>();
     manager.answer = () => answer.promise;
 
@@ -186,7 +186,7 @@ describe('Secrets Manager is called', () => {
     expect(manager.asked).toEqual([ID]);
   });
 
-  test('at most once every ten seconds while it fails', async () => {
+  test('is called at most once every ten seconds while it fails', async () => {
     await secrets.active(ID);
     clock.advance(MINUTE);
     manager.asked = [];
@@ -200,7 +200,7 @@ describe('Secrets Manager is called', () => {
     expect(manager.asked).toHaveLength(6);
   });
 
-  test('again after the clock has jumped back, because the age of the known secrets is then unknown', async () => {
+  test('is called again after the clock has jumped back, because the age of the known secrets is then unknown', async () => {
     await secrets.active(ID);
     clock.advance(-5 * MINUTE);
     manager.holds('{"current":"second"}');
@@ -211,7 +211,7 @@ describe('Secrets Manager is called', () => {
   });
 });
 
-describe('while Secrets Manager fails', () => {
+describe('an outage of Secrets Manager', () => {
   test.each([
     [500, 'InternalServiceError'],
     [400, 'AccessDeniedException'],

@@ -137,7 +137,7 @@ const RECORDED = {
 
 /** Operations recorded elsewhere, with that place: another row or the other party. */
 const REMEMBERED_ELSEWHERE = {
-  orderStepOperation: 'the party of the step',
+  orderStepOperation: 'the party that executes the step',
   relayOperation: 'the Stream; an event may be published again',
   republishOperation: 'the range; an event may be published again',
   redriveOperation: 'the queue of dead letters, and the vendor',
@@ -147,8 +147,8 @@ const REMEMBERED_ELSEWHERE = {
   runPageOperation: 'the row of the run',
   exportOperation: 'the row of the export',
   serviceOperation: 'a record in the table of a service of the team',
-  changeIdOf: 'the id of a change that is made by one of the above',
-  storedOperationId: 'not derived in an ids.ts',
+  changeIdOf: 'a change id derived by one of the functions above',
+  storedOperationId: 'not derived, only read from a row',
 } satisfies Record<Exclude<Maker, keyof typeof RECORDED>, string>;
 // A function that is missing from both tables does not compile.
 void REMEMBERED_ELSEWHERE;

@@ -14,7 +14,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('two emulators that start at once and request the same port get one port each', async () => {
+test('two emulators that start concurrently and request the same port get one port each', async () => {
   const python = await ensurePython();
   const port = await freePort(0);
   const start = async (name: string): Promise<void> => {

@@ -33,7 +33,7 @@ async function ask({ method = 'GET', path = FUNCTIONS, headers = {} }: Asked): P
 
 describe('the local AWS', () => {
   test.each<[what: string, asked: Asked, reason: RegExp]>([
-    ['no key', {}, /the access key id is not that of this run/],
+    ['a request without a key', {}, /the access key id is not that of this run/],
     ['the well-known key', { headers: { authorization: credential('test') } }, /access key id/],
     ['an account as the key', { headers: { authorization: credential('000000000000') } }, /access key id/],
     ['an empty key', { headers: { authorization: credential('') } }, /access key id/],
@@ -42,10 +42,10 @@ describe('the local AWS', () => {
       { path: `${FUNCTIONS}?X-Amz-Credential=test%2F20260101%2Fus-east-1%2Flambda` },
       /access key/,
     ],
-    ['no key, to reset it', { method: 'POST', path: '/_ministack/reset' }, /access key id/],
-    ['no key, to read queues', { path: '/_ministack/sqs/messages' }, /access key id/],
-    ['no key, to save its state', { method: 'POST', path: '/_payonce/save' }, /access key id/],
-    ['no key, to an API that does not exist', { path: '/restapis/a1/live/_user_request_/' }, /access key id/],
+    ['a reset without a key', { method: 'POST', path: '/_ministack/reset' }, /access key id/],
+    ['reading queues without a key', { path: '/_ministack/sqs/messages' }, /access key id/],
+    ['a save without a key', { method: 'POST', path: '/_payonce/save' }, /access key id/],
+    ['a call of an unknown API without a key', { path: '/restapis/a1/live/_user_request_/' }, /access key id/],
     ['a preflight', { method: 'OPTIONS', headers: { ...KEY, origin: 'https://evil.example' } }, /the header Origin/],
     ['a foreign origin', { headers: { ...KEY, origin: 'https://evil.example' } }, /the header Origin/],
     ['a hidden origin', { headers: { ...KEY, origin: 'null' } }, /the header Origin/],

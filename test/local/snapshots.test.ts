@@ -40,7 +40,7 @@ const file = (...path: readonly string[]) => join(folder, 'key', 'files', ...pat
 const manifest = () => join(folder, 'key', 'manifest.json');
 
 describe('a snapshot', () => {
-  test('is restored as it was kept, any number of times', () => {
+  test('can be restored unchanged any number of times', () => {
     snapshots.keep('key', state);
     writeFileSync(join(state, 'lambda.json'), 'of a later run');
     for (const copy of ['first', 'second']) {

@@ -130,7 +130,7 @@ describe('a duplicate that prefers to wait', () => {
     expect(processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('runs at once when the first request releases its claim', async () => {
+  test('runs immediately when the first request releases its claim', async () => {
     const first = await firstAtProcessor();
     whileWaiting = async () => {
       await processor.inside.failNext(1, 'tok_unauthorized');
@@ -145,7 +145,7 @@ describe('a duplicate that prefers to wait', () => {
     expect(processor.charges(request.paymentId)).toHaveLength(1);
   });
 
-  test('is refused at once for another body', async () => {
+  test('is refused immediately for another body', async () => {
     const first = await firstAtProcessor();
     const other = { ...request, fingerprint: { version: 1, sha256: systemDigest.sha256('another body') } };
 

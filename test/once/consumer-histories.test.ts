@@ -60,13 +60,13 @@ describe.each([
   ['in our tables', inTables],
   ['outside', outsideOf],
 ] as const)('an event, its redeliveries and a rival have one effect %s', (_where, how) => {
-  test('holds with every single fault at every call', async () => {
+  test('survives every single fault at every call', async () => {
     const { histories, findings } = await survey(how, 1);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(60);
   });
 
-  test('holds with every pair of faults at every two calls', async () => {
+  test('survives every pair of faults at every two calls', async () => {
     const { histories, findings } = await survey(how, 2, 4);
     expect(findings.slice(0, 3)).toEqual([]);
     expect(histories).toBeGreaterThan(whole(500, { slice: 125 }));

@@ -99,7 +99,7 @@ describe.each([
   ['in our tables', inTables],
   ['outside', outsideOf],
 ] as const)('an event and its redeliveries on the DynamoDB API have one effect %s', (_where, how) => {
-  test('holds with every pair of faults at every two calls of the SDK and of the vendor', async () => {
+  test('survives every pair of faults at every two calls of the SDK and of the vendor', async () => {
     const { histories, findings } = await surveyFaults((faults) => runHistory(how, faults), {
       faults: 2,
       atOnce: AT_ONCE,

@@ -236,8 +236,8 @@ describe('a claim whose record is lost', () => {
   });
 
   test.each([
-    ['its operation is answered', { isAnswered: true, isSameRequest: () => true }, 'expired'],
-    ['the request is a different one', { isAnswered: false, isSameRequest: () => false }, 'payload_mismatch'],
+    ['its operation is already answered', { isAnswered: true, isSameRequest: () => true }, 'expired'],
+    ['the request is different', { isAnswered: false, isSameRequest: () => false }, 'payload_mismatch'],
   ])('is not claimed again when %s', async (_case, lost, kind) => {
     await world.crash();
     world.record = undefined;

@@ -20,7 +20,7 @@ const CARL = person('Carl Example');
 
 type Verdict = typeof approve;
 
-/** Acts of a rival, immediately before a call of the first verdict. */
+/** Actions of a rival, immediately before a call of the first verdict. */
 const RIVALS: Readonly<Record<string, Rival>> = {
   'the approval of another person': (history) => history.give('rival', approve, CARL),
   'the rejection of another person': (history) => history.give('rival', reject, CARL),
@@ -134,7 +134,7 @@ async function runHistory(
 }
 
 describe('a request that waits for a second person takes effect once, or not at all', () => {
-  test.each([approve, reject])('holds for %p, with every single fault at every call', async (verdict) => {
+  test.each([approve, reject])('survives every single fault at every call of the verdict %p', async (verdict) => {
     const { histories, findings } = await surveyFaults((faults) => runHistory(faults, verdict), { faults: 1 });
     expect(findings.slice(0, 2)).toEqual([]);
     expect(histories).toBeGreaterThan(50);

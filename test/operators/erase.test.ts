@@ -259,7 +259,7 @@ describe('a payment', () => {
     for (const guess of guesses) expect(await everything()).not.toContain(guess);
   });
 
-  test('erased by two operators at once has one log entry', async () => {
+  test('has one log entry if two operators erase it concurrently', async () => {
     await createPayment(world.tools, request);
     await world.publish(request.paymentId);
     const both = await Promise.all([1, 2].map(() => erasePayment(world, request.paymentId)));

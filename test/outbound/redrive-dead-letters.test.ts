@@ -140,7 +140,7 @@ describe('dead letters', () => {
       expect(await list()).toEqual([]);
     });
 
-    test('holds if it crashes while the vendor processes the call', async () => {
+    test('survive a crash while the vendor processes the call', async () => {
       await put('k-1', 'k-2');
       const never = new Promise<CallMadeAgain>(() => {});
       void redrive(async (one) => {

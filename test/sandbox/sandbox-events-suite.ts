@@ -108,7 +108,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
         ]);
       });
 
-      test('gives each applied one of four concurrent refunds an event, and each refused one none', async () => {
+      test('stores an event for each applied one of four concurrent refunds, and none for a refused one', async () => {
         const chargeId = await captured();
         const answers = await Promise.all(
           Array.from({ length: 4 }, () =>

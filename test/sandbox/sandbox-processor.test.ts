@@ -24,7 +24,7 @@ describe('the sandbox processor rejects invalid requests', () => {
   const post = (body: unknown, headers: Readonly<Record<string, string>> = {}) =>
     call({ method: 'POST', path: '/charges', headers, body: JSON.stringify(body) });
 
-  test('health is a read that answers ok', async () => {
+  test('the health route answers a read with "ok"', async () => {
     expect(await call({ method: 'GET', path: '/health' })).toMatchObject({ status: 200, body: { status: 'ok' } });
   });
 
@@ -61,7 +61,7 @@ describe('the sandbox processor rejects invalid requests', () => {
     expect((await post(good, { 'idempotency-key': key })).status).toBe(400);
   });
 
-  test('the key header is found in any case', async () => {
+  test('the key header is case-insensitive', async () => {
     const first = await post(good, { 'IDEMPOTENCY-KEY': 'k1' });
     const second = await post(good, { 'idempotency-key': 'k1' });
     expect(second.body).toEqual(first.body);

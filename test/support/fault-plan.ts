@@ -50,7 +50,7 @@ export class FaultPlan {
     this.#held = point === undefined ? undefined : { point, act };
   }
 
-  /** Returns the rival's act before this call, if any, and removes it. */
+  /** Returns the rival's action before this call, if any, and removes it. */
   takeHold(point: number): (() => Promise<unknown>) | undefined {
     if (this.#held?.point !== point) return undefined;
     const { act } = this.#held;

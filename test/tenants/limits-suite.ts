@@ -68,7 +68,7 @@ export function describeLimits(
       return new TenantLimits({ take, takeWaitingPlace: store.takeWaitingPlace.bind(store) }, skewed(clock, offsetMs));
     };
 
-    test('admit the burst at once, then the rate, and return when to retry', async () => {
+    test('admit the burst immediately, then the rate, and return the time to retry', async () => {
       clock = new SimulatedClock();
       const bucket = freshBucket();
       const one = process({ rate: 5, burst: 10 });
@@ -119,7 +119,7 @@ export function describeLimits(
       { limit: { rate: 100, burst: 200 }, pausesMs: [0, 1, 700, 2_500] },
       { limit: { rate: 10_000, burst: 10_000 }, pausesMs: [0, 1, 2] },
     ])(
-      'refuse none of fifty cold processes that ask at once, far from the limit, and pause before each write: %j',
+      'refuse none of fifty concurrent cold processes that pause before each write, far from the limit: %j',
       async ({ limit, pausesMs }) => {
         clock = new SimulatedClock();
         const bucket = freshBucket();

@@ -214,7 +214,7 @@ describe('an endpoint that does not answer', () => {
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
   }, 120_000);
 
-  test('gets its other deliveries if Payonce cannot send one, and a dead letter names that one', async () => {
+  test('gets its other deliveries if Payonce cannot send one, and a dead letter names the unsent delivery', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 30);
@@ -232,7 +232,7 @@ describe('an endpoint that does not answer', () => {
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
   });
 
-  test('gets its other deliveries if one triggers a bug in Payonce, and a dead letter names that one', async () => {
+  test('gets its other deliveries if one triggers a bug in Payonce, and a dead letter names the unsent delivery', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 3);
