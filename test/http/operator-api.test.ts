@@ -120,7 +120,7 @@ describe('a key', () => {
     expect((await api.revoke(successor)).body).toMatchObject({ code: 'last_owner_key' });
   });
 
-  test('creates a tenant’s key once, shows its secret once, and replays a repeated request without the secret', async () => {
+  test('creates a tenant’s key and shows its secret once; a repeated request gets no secret', async () => {
     const { api, tenant, body, made, id } = await keyOfTenant();
     const secret = String(made.body['secret']);
     expect([made.status, made.body]).toMatchObject([
@@ -174,7 +174,7 @@ describe('a key', () => {
     expect([new Set(ids).size, ids]).toEqual([5, ids.toSorted()]);
   });
 
-  test('is listed also when the rows of preceding keys were deleted', async () => {
+  test('is also listed if the rows of preceding keys were deleted', async () => {
     const { api, tenant, body } = await keyOfTenant();
     for (const key of ['a', 'b', 'c', 'd']) await api.write('/v1/admin/keys', key, body);
     const keys = dataOf(await api.get(`/v1/admin/keys?tenant=${tenant}`)).map((key) => key['id'] as KeyId);

@@ -27,7 +27,7 @@ async function flood(requests: number): Promise<void> {
 }
 
 describe('a tenant beyond its limit', () => {
-  test('is answered 429 before anything is claimed, charged or stored; a later retry under the same key succeeds', async () => {
+  test('is answered 429 before anything is claimed, charged or stored, and its key can be retried', async () => {
     await flood(LIMIT.burst);
     const before = JSON.stringify(api.store.database.items(TABLES.ledger));
 

@@ -48,7 +48,7 @@ describe('a payment requested by an event', () => {
     expect(site.queues).toEqual({ requests: [], parked: [] });
   });
 
-  test('has an open record after a failure, which a later delivery completes, with the time of its last change', async () => {
+  test('has an open record after a failure, which a later delivery completes with a new time', async () => {
     const { clock, store } = site.world;
     const record = () => store.readRecord(chargeOperation(site.paymentOf()));
     const api = new Api({}, site.world);
@@ -306,7 +306,7 @@ describe('an id whose record has expired', () => {
     site.world.clock.advance(9 * 24 * HOUR_MS);
   });
 
-  test('is done before when the same request is redelivered', async () => {
+  test('is reported as done before when the same request is redelivered', async () => {
     await site.deliver(site.inQueue(json(terms)));
     expect([site.batches.at(-1), site.queues.parked, site.charged()]).toEqual([['done_before'], [], 1]);
   });
@@ -382,7 +382,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.parked[0]?.attributes).not.toHaveProperty('failures');
   });
 
-  test('does not count deliveries to a throttled function or during an outage, nor a count set by its sender', async () => {
+  test('ignores deliveries while throttled or in an outage, and a count set by its sender', async () => {
     const broken = { limits: { admit: () => Promise.reject(new Error('a bug')) } };
     const waited = {
       ...site.record({ body: json(), attributes: { failures: '4' } }, 100),
@@ -408,7 +408,7 @@ describe('an event that failed for a reason outside the request', () => {
     expect(site.queues.requests).toMatchObject([{ attributes: { failures: '3' } }]);
   });
 
-  test('is parked by its own count if its request cannot be sent, and does not block the rest of its batch', async () => {
+  test('is parked by its own count if it cannot be sent, and does not block its batch', async () => {
     const ids = ['1', '2', '3', '4'].map((digit) => EVENT_ID.replace('0', digit));
     const [poison = ''] = ids;
     const { processor } = site.world;

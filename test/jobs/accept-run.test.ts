@@ -75,7 +75,7 @@ describe('accepting a run', () => {
     expect(world.enqueued).toEqual([RUN_ID]);
   });
 
-  test('keeps the second of a run for the current time when the request is repeated later', async () => {
+  test('runs for the current second, and keeps that second when the request is repeated later', async () => {
     const world = new World();
     world.clock.advance(123);
     const first = await acceptRun(world.toolsOf(world.actor('a')), byHand('anna'));

@@ -46,7 +46,7 @@ async function accepted(): Promise<{ run: JobRun; record: EffectRecord }> {
 }
 
 describe('a lost response', () => {
-  test('leaves an accepted run accepted once, and recognized as its own', async () => {
+  test('leaves an accepted run accepted once, and recognizes it as its own', async () => {
     const { run, record } = await accepted();
     const again = acceptedRun(run.jobId, T0 + 60_000, T0);
     const store = faulty([{ point: 1, kind: 'ambiguous_applied' }]);

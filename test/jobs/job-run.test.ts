@@ -95,7 +95,7 @@ test('does not count a worker as crashed if another took over while it might hav
 });
 
 describe('a page that crashes its workers', () => {
-  test('is tried twice whole and three times item by item; then the item is skipped, and at last the run is given up', () => {
+  test('is tried twice, then three times by item; then the item is skipped, and finally the run fails', () => {
     expect(deaths(fresh, 9)).toEqual([
       'whole_page',
       'whole_page',
@@ -109,7 +109,7 @@ describe('a page that crashes its workers', () => {
     ]);
   });
 
-  test('is processed item by item as far as it may have reached, so that each worker processes one suspect item', () => {
+  test('is processed item by item up to the last suspect item, one suspect item per worker', () => {
     let run = dead(fresh, 3);
     for (let item = 1; item < 60; item += 1) {
       run = pageDone(run, { counts: { ...NONE, done: 1 }, items: 1, cursor: `${item}` }, T0);

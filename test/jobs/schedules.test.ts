@@ -7,7 +7,7 @@ function schedule(text: string, timeZone?: string): Schedule {
   return read.schedule;
 }
 
-/** Returns the next times in a row, in UTC. */
+/** Returns the next `count` scheduled times, in UTC. */
 function times(text: string, from: string, count: number, timeZone?: string): readonly string[] {
   const read = schedule(text, timeZone);
   const found: string[] = [];

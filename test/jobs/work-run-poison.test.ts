@@ -50,7 +50,7 @@ async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
   throw new Error('the run does not end');
 }
 
-test('an item that crashes every worker is skipped by name after five crashes, and all other items are processed', async () => {
+test('an item that crashes every worker is skipped after five crashes; all other items are processed', async () => {
   const done = new Set<string>();
   const { run, deaths, counts } = await deliver((die) =>
     countingJob(60, async (item) => {

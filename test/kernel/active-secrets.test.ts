@@ -148,7 +148,7 @@ describe('Secrets Manager', () => {
     expect(manager.asked.filter((id) => id === 'another')).toHaveLength(10);
   });
 
-  test('is called as rarely as its reader allows, and immediately when a signature matches no known secret', async () => {
+  test('is called as rarely as its reader allows, but immediately for an unknown signature', async () => {
     const patient = new ActiveSecrets(client, clock, 12 * MINUTE);
     for (let passed = 0; passed < HOUR; passed += MINUTE) {
       await patient.active(ID);
@@ -200,7 +200,7 @@ describe('Secrets Manager', () => {
     expect(manager.asked).toHaveLength(6);
   });
 
-  test('is called again after the clock has jumped back, because the age of the known secrets is then unknown', async () => {
+  test('is called again after the clock has jumped back, which makes the age of secrets unknown', async () => {
     await secrets.active(ID);
     clock.advance(-5 * MINUTE);
     manager.holds('{"current":"second"}');
@@ -279,7 +279,7 @@ describe('a callback', () => {
     return result.kind === 'valid' ? 'valid' : result.reason;
   };
 
-  test('is accepted under both secrets during the overlap, and under the old secret for at most a minute after it', async () => {
+  test('is accepted under both secrets in the overlap, and under the old one for at most a minute more', async () => {
     manager.holds('{"old":"first","new":"second"}');
     expect([await verdict('first'), await verdict('second'), await verdict('third')]).toEqual([
       'valid',

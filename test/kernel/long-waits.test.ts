@@ -29,7 +29,7 @@ test.each([
   expect(lines).toEqual([]);
 });
 
-test('every wrapped function counts late messages before it handles them, because a message can crash its process', async () => {
+test('every wrapped function counts late messages before handling them, in case they crash it', async () => {
   const work = { unit: 'a message', record: 'none' };
   const handler = await idempotently(work, async () => async (event: unknown): Promise<unknown> => {
     expect(lines).toHaveLength(1);

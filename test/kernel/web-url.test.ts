@@ -24,7 +24,7 @@ const MISREAD = [
   '//evil.co.uk',
 ];
 
-describe('a URL that is parsed otherwise than it reads', () => {
+describe('a URL whose parsed form differs from its appearance', () => {
   test.each(MISREAD)('is rejected: %s', (text) => {
     expect(webUrl(text)).toBeUndefined();
   });

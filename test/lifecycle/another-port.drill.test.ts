@@ -46,7 +46,7 @@ async function expectRefund(aws: LocalAws, payment: unknown): Promise<void> {
   expect([201, 202]).toContain(refunded.status);
 }
 
-/** Expects a payment to succeed, at once or later: a busy machine may not call the processor in time. */
+/** Expects a payment to succeed, immediately or later: a busy machine may not call the processor in time. */
 async function expectSucceeded(aws: LocalAws, source: string, statuses: readonly number[]): Promise<void> {
   const api = new ApiClient(aws, aws.apiKey);
   const { status, json } = await api.pay({ key: crypto.randomUUID(), body: { source } });
@@ -57,7 +57,7 @@ async function expectSucceeded(aws: LocalAws, source: string, statuses: readonly
   });
 }
 
-test('a stack restarted on another port pays, runs jobs, processes callbacks, and keeps and refunds its payments', async () => {
+test('a stack restarted on another port pays, runs jobs, processes callbacks, and refunds old payments', async () => {
   await start();
   const before = details();
   await expectWork(before);

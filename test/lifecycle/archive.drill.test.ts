@@ -61,7 +61,7 @@ async function stopArchiver(): Promise<void> {
  * take minutes, so only `npm run prove` runs this test.
  */
 whole(test, { slice: test.skip })(
-  'a Ledger lost while payments run is rebuilt from the archive, adopted and verified, and the processor’s books show what the archive lacked',
+  'rebuilds a lost Ledger from the archive and verifies it; the processor’s books show the missing rest',
   async () => {
     const before = await deployWith({});
     const { tenantId, apiKey, operatorKey } = before;

@@ -178,7 +178,7 @@ async function statusOfService(): Promise<string | undefined> {
 
 /** Four deploys from the command line take minutes, so only `npm run prove` runs this test. */
 whole(test, { slice: test.skip })(
-  'a rolled-back deploy, a deploy of new settings and code, and a deploy back cause only retryable answers, and one charge per payment',
+  'a rolled-back deploy and two code changes cause only retryable answers, and one charge per payment',
   async () => {
     const before = await deployWith({});
     const api = new ApiClient(before, before.apiKey);

@@ -68,7 +68,7 @@ const everything = async () => ({
   queues: await resourcesOf('service', 'AWS::SQS::Queue'),
 });
 
-test('an environment is deployed next to another one, destroyed, and deployed again next to what was retained', async () => {
+test('an environment next to another one is deployed, destroyed, and deployed again', async () => {
   await deployAll();
   const made = await everything();
   expect(made.tables).toHaveLength(4);

@@ -49,7 +49,7 @@ async function lose(TableName: string): Promise<void> {
  * runs this test.
  */
 whole(test, { slice: test.skip })(
-  'after the loss of three tables, processor, books and answers agree, and a lost payment is found in the processor’s books',
+  'restores three lost tables so that processor, books and answers agree, and finds a lost payment',
   async () => {
     const before = await deployWith({});
     const { tenantId, apiKey, operatorKey } = before;

@@ -40,7 +40,7 @@ async function expectPayment(aws: LocalAws): Promise<void> {
   expect(paid.headers.get('idempotency-replayed')).toBeNull();
 }
 
-test('a start that fails with a snapshot deploys instead and replaces it, and the next start uses the new snapshot', async () => {
+test('a start with an unusable snapshot deploys and replaces it, and the next start uses the new one', async () => {
   // Complete according to its manifest, but without stacks.
   const empty = join(directory, 'empty');
   mkdirSync(empty);
@@ -78,7 +78,7 @@ test('a snapshot whose stacks differ from its stamp is not used', async () => {
   ]);
 });
 
-test('a stack that has just started charges once for fifty concurrent duplicates, and gives a reason for each refusal', async () => {
+test('a cold stack charges once for fifty concurrent duplicates, with a reason for each refusal', async () => {
   await started('cold', async (aws) => {
     const api = new ApiClient(aws, aws.apiKey);
     const post = { key: 'cold-fifty' };

@@ -90,7 +90,7 @@ describe('a business key', () => {
     expect(harness.stores.allRows()).toHaveLength(1);
   });
 
-  test('is needed for longer protection: without a business key, an event whose record may have expired is refused', async () => {
+  test('protects longer than an event id, after whose retention an event is refused', async () => {
     const harness = new Harness();
     const event = { ...EVENT, occurredAtMs: harness.clock.nowMs() };
     const consumer = counting('commission');

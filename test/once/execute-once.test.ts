@@ -155,7 +155,7 @@ describe('a stale claim', () => {
     expect(world.calls).toEqual([]);
   });
 
-  test('returns the state of a rival that takes over before the commit, and records the facts of the call', async () => {
+  test('returns the state of a rival that takes over before the commit, and records the call', async () => {
     const outcome = await world.run({
       call: async () => {
         world.clock.advance(LEASE);
@@ -257,7 +257,7 @@ describe('a claim whose record is lost', () => {
 });
 
 describe('the commit', () => {
-  test('is decided again after each rival without another call, and ends as contention after eight rivals', async () => {
+  test('is decided again after each rival without another call, up to eight rivals', async () => {
     let rivals = 7;
     const commit: Toy['commit'] = async (record) => {
       if (rivals > 0) {
@@ -337,7 +337,7 @@ describe('a stored answer', () => {
   });
 });
 
-describe('while the breaker is open', () => {
+describe('an open breaker', () => {
   const ready = () => Promise.resolve();
 
   test('nothing begins', async () => {

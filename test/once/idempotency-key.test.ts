@@ -30,7 +30,7 @@ describe('the Idempotency-Key header', () => {
 
   test.each([
     ['of two values', ['one', 'two']],
-    ['of a value and nothing', ['one', '']],
+    ['of a value and an empty value', ['one', '']],
     ['too long', [`${LONGEST}k`]],
     ['with a space inside', ['a b']],
     ['with a space inside quotes', ['"a b"']],

@@ -95,7 +95,7 @@ test('an outcome is returned, never thrown: refused, replayed or done', async ()
   expect(await idempotentRunner.run(OPERATION, steps())).toBe('done');
 });
 
-test('Powertools retries a function that throws an error with one of its own names, so our names must differ', async () => {
+test('Powertools retries a function after an error with one of its own names', async () => {
   let runs = 0;
   const handler = makeIdempotent(
     async (_key: string, _context: unknown) => {

@@ -89,7 +89,7 @@ describe('an owner that resumes after its lease has ended and a rival has finish
     expect(await world.violations(request)).toEqual([]);
   });
 
-  test("deletes the winner's record in the stock layer when it fails, so that the key charges a second time", async () => {
+  test("deletes the winner's record in the stock layer when it fails, and the key charges twice", async () => {
     const plan = faultAt(STOCK_CALLS.charge, 'throttle');
     const world = stockWorld(tables, plan);
     const { rivalSaw } = await withRivalInTheMiddle(world, plan, STOCK_CALLS.charge);
@@ -141,7 +141,7 @@ describe('a process that crashes when no remaining time is configured', () => {
     expect(world.taken(request)).toBe(0);
   });
 
-  test('has a lease in Payonce that ends within seconds, because it belongs to the claim and not to the invocation', async () => {
+  test('has a lease in Payonce that ends within seconds, whatever the remaining time', async () => {
     const world = engineWorld(tables, faultAt(ENGINE_CALLS.charge, 'crash_before'));
     await world.attempt('first', request);
     world.clock.advance(BEYOND_LEASE_MS);

@@ -42,7 +42,7 @@ whole(describe, { slice: describe.skip })(
       expect(brokenPromises(found)).toEqual(['I1', 'I2', 'I4']);
     });
 
-    test('the guarantees of charges, postings and answers, if the processor gets a new key for every attempt', async () => {
+    test('the guarantees of charges, postings and answers, with a new processor key per attempt', async () => {
       expect(brokenPromises(await surveyFaults(stock(), { faults: 1, races: RACES }))).toEqual([
         'I1',
         'I2',

@@ -38,7 +38,7 @@ const added = (amount: number) => ({
 });
 
 describe('a correction above the limit', () => {
-  test('waits: the answer shows its effect, and nothing is posted', async () => {
+  test('waits for approval, shows its effect in the answer, and posts nothing', async () => {
     const asked = await ask();
     expect([asked.status, asked.body]).toEqual([
       202,
@@ -163,7 +163,7 @@ describe('a correction above the limit', () => {
     expect(entry).toMatchObject({ action: 'approval.rejected', details: { asked_by: 'Ada Example' } });
   });
 
-  test('expires, and cannot be approved in the last minute, so that nothing shown as expired is approved later', async () => {
+  test('expires, and cannot be approved in its last minute', async () => {
     const id = idOf(await ask());
     api.clock.advance(72 * HOUR_MS - 60_001);
     const late = idOf(await ask('c-2', added(1001)));
@@ -298,7 +298,7 @@ describe('the limit', () => {
   });
 });
 
-test('a second verdict is refused by the row of the approval, even if the record of the first verdict is lost', async () => {
+test('the row of the approval refuses a second verdict, even if the record of the first is lost', async () => {
   const approval = await api.store.readApproval(idOf(await ask()));
   invariant(approval !== undefined, 'the approval does not exist');
   const outcomes = [];

@@ -91,7 +91,7 @@ describe('one key', () => {
     expect(await types()).toEqual(['payment.created', 'payment.completed', 'ledger.corrected']);
   });
 
-  test('used twice concurrently makes one correction, and both requests get the same answer', async () => {
+  test('makes one correction if used twice concurrently, and both requests get the same answer', async () => {
     const outcomes = await Promise.all(Array.from({ length: 20 }, () => run('a')));
 
     expect(outcomes.filter(({ kind }) => kind === 'first')).toHaveLength(1);
@@ -203,7 +203,7 @@ describe('the activity log', () => {
     expect(firstBrokenEntry(systemDigest, entries)).toBeUndefined();
   });
 
-  test('makes the correction decide again if another operator has just written to it, and the correction is made once', async () => {
+  test('makes a correction decide again after a concurrent write, and the correction is made once', async () => {
     const other = await harness.paid('k-2');
     const change = { kind: 'post' as const, legs: [] };
     const rival = () => run('rival', { payment: other, change });

@@ -187,7 +187,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
 );
 const step = fc.oneof({ arbitrary: fact, weight: 3 }, { arbitrary: change, weight: 2 });
 
-describe('for any facts and any corrections', () => {
+describe('any sequence of facts and corrections', () => {
   test('debits equal credits over all accounts, and balances are the sums of the entries', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {

@@ -83,7 +83,7 @@ describe('an operator’s decision', () => {
     expect(await harness.deliver(callback('evt_2', harness.chargeOf(request)))).toMatchObject({ contradictions: [] });
   });
 
-  test('posts the requested amount of a payment with an undecidable outcome, unless it names another amount', async () => {
+  test('posts the requested amount after an undecidable outcome, unless it names another amount', async () => {
     const { payment } = (await harness.chain(request)).state;
     const undecidable = { ...payment, failure: { code: 'outcome_undecidable', message: 'no' } };
     const state = stateAfter([{ type: 'payment.review_required', payment: undecidable }]);

@@ -274,7 +274,7 @@ describe('a payment', () => {
     expect(await world.everything()).toContain(TEXT);
   });
 
-  test('is not erased before the publication of its success, on which the receipt and the commission depend', async () => {
+  test('is not erased before its success is published, for the receipt and the commission', async () => {
     await createPayment(world.tools, request);
     expect(await erasePayment(world, request.paymentId)).toEqual({ kind: 'unpublished' });
     expect(await world.everything()).toContain(TEXT);

@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 
 describe('the balances', () => {
-  test('show each account in its normal direction, by currency and then in the order of the chart of accounts', async () => {
+  test('show each account in its normal direction, sorted by currency and chart of accounts', async () => {
     const euros = await harness.paid('k-1');
     await harness.paid('k-2', { amount: 300, currency: 'CHF' });
     const { inside } = harness.processor;

@@ -116,7 +116,7 @@ describe('a correction over HTTP', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('stores nothing that confirms a guess of its reason; another reason is 422 until the reason is erased', async () => {
+  test('stores nothing that confirms a guess of its reason, and is 422 with another reason', async () => {
     const body = { payment, reverses: 2, reason: 'Asked for by Ada' };
     const { body: made } = await harness.correct('c-1', body);
     const { sha256 } = fingerprintOf(systemDigest, { body, query: {} });
@@ -145,7 +145,7 @@ describe('a correction over HTTP', () => {
     expect((await harness.correct('c-3', { payment, reverses: 3 })).status).toBe(201);
   });
 
-  test('is refused under a key from years ago with its payment’s id, not repeated, and still found by its id', async () => {
+  test('is refused, with its payment’s id, under a key from years ago, and still found by its id', async () => {
     const first = await harness.correct('c-1', { payment, reverses: 2 });
     harness.clock.advance(4_000 * 24 * 3_600_000);
     harness.store.database.deleteExpired(harness.clock.nowMs());

@@ -111,7 +111,7 @@ describe('the entries of the Ledger', () => {
     expect(reply.body).toMatchObject({ code, param });
   });
 
-  test('are refused in a currency that is rare in a large book, with the parameters that narrow the search', async () => {
+  test('are refused in a rare currency of a large book, with the parameters to narrow the search', async () => {
     const entries = () => Promise.reject(new TerminalError('currency_too_rare', 'none within the first rows'));
     const ledger = { entries, balances: () => Promise.resolve([]) };
 

@@ -70,7 +70,7 @@ const put = async (count: number, ageDays: number, prefix = 'OP#old#'): Promise<
 };
 
 describe('the nightly purge', () => {
-  test('deletes and counts the records in all segments that time to live has left for more than four days', async () => {
+  test('deletes and counts records in all segments that time to live left for over four days', async () => {
     await put(100, 4.1);
     await put(10, 3.9, 'OP#young#');
     await put(10, -20, 'OP#valid#');
@@ -98,7 +98,7 @@ describe('the nightly purge', () => {
     expect(counted.filter((removed) => removed)).toHaveLength(50);
   });
 
-  test('starts with another segment each night, so that several nights cover a table too large for one night', async () => {
+  test('starts with another segment each night, so that several nights cover a large table', async () => {
     const begun: number[] = [];
     const endless: PurgeTools['records'] = {
       walk: async ({ segment }) => {

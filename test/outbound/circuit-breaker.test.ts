@@ -84,7 +84,7 @@ describe('the circuit breaker of a vendor', () => {
     expect([guard.isClosed(), probes]).toEqual([true, 0]);
   });
 
-  test('ignores the result of a call that was in flight when it opened: it neither closes nor prolongs the pause', async () => {
+  test('neither closes nor prolongs its pause for a call that was in flight when it opened', async () => {
     const [good, bad] = [inFlight('write'), inFlight('write')];
     await fail(5);
     clock.advance(9_000);

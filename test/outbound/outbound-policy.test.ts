@@ -341,7 +341,7 @@ describe('the outbound policy', () => {
   describe('a dead letter', () => {
     const payload = { reference: 'r-1', items: [1, 2] };
 
-    test('contains the payload, the number of attempts, the reason, and whether the call may have been applied', async () => {
+    test('contains the payload, the attempts, the reason, and whether the call may be applied', async () => {
       script = times(9, 'unreachable');
       expect(await policy.callOrDeadLetter(call(), payload)).toEqual({
         kind: 'dead_lettered',

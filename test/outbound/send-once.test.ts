@@ -95,7 +95,7 @@ describe('two workers whose clocks differ by ten minutes', () => {
     expect([found, taken.length]).toEqual([{ kind: 'sent', vendorId: 'm1' }, 1]);
   });
 
-  test('wait for the first worker, which may still be sending, although the search is strongly consistent', async () => {
+  test('wait for the first worker, which may still be sending, despite a consistent search', async () => {
     await expect(attempt({ worker: slow, vendor: 'kills_its_caller', search: 'is_strong' })).rejects.toThrow('dies');
     real.advance(1_000);
     const early = attempt({ worker: fast, vendor: 'answers', search: 'is_strong' });

@@ -134,7 +134,7 @@ async function startProcessor({ folder }: ForeignProject, environment: Environme
 
 /** Two deployments from the command line take minutes, so only `npm run prove` runs this test. */
 whole(test, { slice: test.skip })(
-  'the README leads a platform team to two environments in its own app, each with its own processor and consumer, and each takes a payment',
+  'the README leads to two environments with their own processors and consumers, which take payments',
   async () => {
     foreign = await follow();
     const outputs = await deployAll(foreign);

@@ -8,7 +8,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
-test('a consumer of a service refuses an event whose record may have expired, unless it has a business key', async () => {
+test('a consumer of a service refuses an event too old for its record, unless it has a business key', async () => {
   const clock = new SimulatedClock();
   const written: string[] = [];
   const tools = {

@@ -19,7 +19,7 @@ export interface MembershipSettings {
   readonly pause?: string;
   /** @default 25 */
   readonly leaseSeconds?: number;
-  /** Makes time pass only when the test sends it. @default the clock of the machine */
+  /** Lets the time advance only by lines from the test. @default the clock of the machine */
   readonly clock?: 'simulated';
 }
 

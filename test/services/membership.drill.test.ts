@@ -149,7 +149,7 @@ describe('the membership service in a separate process', () => {
     expect(await effectsIn(table)).toMatchObject({ credits: 45, sum: 450, runs: 1 });
   });
 
-  test('a job releases the locks through the queue; a duplicate message and a repeated call of its run change nothing', async () => {
+  test('a job releases the locks through the queue; a duplicate message or call changes nothing', async () => {
     const table = await withLocks(25);
     const service = await start({ table });
     const scheduledTime = new Date().toISOString().replace(/\.\d+Z/, 'Z');

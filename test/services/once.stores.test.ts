@@ -47,7 +47,7 @@ function routeOf(pk: string, statuses: readonly number[] = [201]) {
 }
 
 describe('a route of a service', () => {
-  test('refuses no key, two keys, or ambiguous JSON with 400, and writes nothing', async () => {
+  test('refuses a missing key, two keys, or ambiguous JSON with 400, and writes nothing', async () => {
     const post = routeOf('bad');
     for (const [headers, body, code] of [
       [{}, '{}', 'missing_idempotency_key'],
@@ -60,7 +60,7 @@ describe('a route of a service', () => {
     expect(await totalOf('bad')).toBe(0);
   });
 
-  test('takes effect once, and replays its answer and headers for a body with the fields in another order', async () => {
+  test('takes effect once, and replays answer and headers for a body with reordered fields', async () => {
     const post = routeOf('once');
     const first = await post({ 'idempotency-key': 'k1' });
     const second = await post({ 'idempotency-key': '"k1"' }, '{"b":2, "a":1}');

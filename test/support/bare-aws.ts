@@ -29,7 +29,7 @@ interface TableTemplates {
   readonly sandbox: TableTemplate;
 }
 
-/** Starts the emulator and creates the tables of the data stack and of the sandbox. On failure it stops the emulator. */
+/** Starts the emulator and creates the tables of the data stack and of the sandbox. Stops the emulator on failure. */
 export async function startBareAws({
   directory,
   port,

@@ -107,7 +107,7 @@ describe('a token of the identity provider', () => {
     expect((await api.get('/v1/payments', await as('owner'))).status).toBe(401);
   });
 
-  test('has the highest role that the settings map its claim values to, regardless of the names of the values', async () => {
+  test('has the highest role that the settings map its claim values to, whatever their names', async () => {
     const settings = { issuer, audience: AUDIENCE, roleClaim: 'roles' };
     const mapped = byIdentityProvider(
       { ...settings, roles: { staff: 'viewer', operator: 'approver', accountant: 'viewer' } },
@@ -128,7 +128,7 @@ describe('a token of the identity provider', () => {
     expect(await identify(bearer(await tokenOf('owner', OTHER_AUDIENCE)))).toBeUndefined();
   });
 
-  test('is refused if it is unsigned, of another issuer, or signed with another key or with the public key as a secret', async () => {
+  test('is refused if unsigned, of another issuer, or not signed with the issuer’s private key', async () => {
     const payload = { roles: ['owner'] };
     const forged = (by = issuer) =>
       new SignJWT(payload).setIssuer(by).setAudience(AUDIENCE).setSubject('eve').setIssuedAt().setExpirationTime('5m');
@@ -166,7 +166,7 @@ describe('a token of the identity provider', () => {
       expect(await identify(bearer(await signed(type, 20, 86_400)))).toMatchObject({ role: 'owner' });
   });
 
-  test('causes no request to the provider if it is not of the provider; others cause one every five seconds in an outage', async () => {
+  test('causes no request to the provider if foreign, else one every five seconds in an outage', async () => {
     const good = bearer(await tokenOf('owner'));
     const answering = server.listeners('request');
     let requests = 0;

@@ -117,7 +117,7 @@ describe('an API key', () => {
     expect(after?.expiresAtMs).toBeLessThanOrEqual(untilMs + lifetimeMs);
   });
 
-  test('cannot be rolled after its end or a roll, even by concurrent rolls, and is not extended by a roll', async () => {
+  test('cannot be rolled after its end or a roll, even concurrently, nor extended by a roll', async () => {
     const old = await administration.createApiKey({
       name: 'Web shop',
       tenantId: shop,

@@ -214,7 +214,7 @@ describe('an endpoint that does not answer', () => {
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
   }, 120_000);
 
-  test('gets its other deliveries if Payonce cannot send one, and a dead letter names the unsent delivery', async () => {
+  test('gets its other deliveries if Payonce cannot send one, which gets a dead letter', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 30);
@@ -232,7 +232,7 @@ describe('an endpoint that does not answer', () => {
     expect(await site.store.dueInLane(HANGING.id, 5)).toEqual([]);
   });
 
-  test('gets its other deliveries if one triggers a bug in Payonce, and a dead letter names the unsent delivery', async () => {
+  test('gets its other deliveries if one triggers a bug in Payonce, which gets a dead letter', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 3);
@@ -284,7 +284,7 @@ describe('an endpoint that does not answer', () => {
     expect((await site.store.readBook(ownerOf(HANGING))).endpoints[0]?.slow).toBeDefined();
   });
 
-  test('makes the sweep fail if its deliveries cannot be read, instead of leaving them to the shared senders', async () => {
+  test('makes the sweep fail if its deliveries cannot be read, and leaves none to shared senders', async () => {
     const site = new Site();
     await site.add(HANGING, 'hangs');
     await site.addDue(HANGING, 102);

@@ -120,7 +120,7 @@ export function describeWebhookStore(name: string, open: () => Promise<WebhookSt
       expect(await store.readDelivery(now.endpointId, now.id)).toEqual({ ...now, sweepAtMs: dueMs + 5_000 });
     });
 
-    test('a delivery that is moved into its lane is found only there, and a finished delivery cannot be moved', async () => {
+    test('a delivery moved into its lane is found only there, and a finished one cannot be moved', async () => {
       const now = delivery('apart');
       await store.write({ deliveries: [{ now }] });
       const [due] = await mine();

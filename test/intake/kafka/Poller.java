@@ -16,8 +16,9 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /**
- * Polls as Lambda does: writes a batch as a line of JSON, and commits its offsets when it reads the line "done". Without that line,
- * the next process of the group gets the batch again. Ends with its standard input, which its parent closes by exiting.
+ * Polls as Lambda does: writes a batch as a line of JSON, and commits its offsets when it reads the line "done".
+ * Without that line, the next process of the group gets the batch again. Ends with its standard input, which its parent
+ * closes by exiting.
  *
  *   Poller produce <servers> <topic>           reads lines of "<partition> <base64>", and "done" after the last
  *   Poller poll <servers> <topic> <group> <records of a batch>
