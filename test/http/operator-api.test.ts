@@ -6,7 +6,7 @@ import { RegistryRow } from '../../lambdas/kernel/contract/rows.ts';
 import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { DynamoDbApiKeyRegistry, keyRowKey } from '../../lambdas/tenants/store/tenant-registry.ts';
 import { keyOfTenant } from '../api-docs/provoked-problems.ts';
-import { API_KEY, Api, as, dataOf, OPERATOR_KEY } from '../world/api.ts';
+import { API_KEY, Api, as, dataOf, OPERATOR_KEY, UNKNOWN_TENANT } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
 
 const OTHER = 'ok_zyxwvutsrqponmlkjihgfe';
@@ -139,7 +139,7 @@ describe('a key', () => {
       entropy: api.world.entropy,
     });
     expect((await api.with({ keys: stored }).get('/v1/payments', as(secret))).status).toBe(200);
-    const unknown = await api.write('/v1/admin/keys', 'other', { ...body, tenant: 'ten_none' });
+    const unknown = await api.write('/v1/admin/keys', 'other', { ...body, tenant: UNKNOWN_TENANT });
     expect(unknown.body).toMatchObject({ status: 404, code: 'not_found' });
   });
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { keyOfTenant } from '../api-docs/provoked-problems.ts';
-import { as, dataOf } from '../world/api.ts';
+import { as, dataOf, UNKNOWN_TENANT } from '../world/api.ts';
 
 const PATH = '/v1/admin/limits';
 const RAISED = { mode: 'live', kind: 'payments', rate: 200, burst: 400 } as const;
@@ -69,7 +69,7 @@ test('a malformed limit, an unknown tenant, or a role other than owner changes n
     const { body } = await api.write(PATH, 'k', { tenant, ...RAISED, ...change });
     expect([change, body]).toEqual([change, expect.objectContaining({ code: 'invalid_request', param })]);
   }
-  const unknown = await api.write(PATH, 'k', { tenant: 'ten_none', ...RAISED });
+  const unknown = await api.write(PATH, 'k', { tenant: UNKNOWN_TENANT, ...RAISED });
   expect(unknown.body).toMatchObject({ status: 404, code: 'not_found' });
   const approver = 'ok_approverapproverapprover';
   api.registerOperator(approver, { operator: 'Ben Example', role: 'approver' });
