@@ -186,6 +186,6 @@ test.each([
   ['europe/berlin', false],
   ['+01:00', false],
   ['', false],
-])('whether %s is a time zone: %s', (name, is) => {
+])('recognizes a time zone: %s is %s', (name, is) => {
   expect(isTimeZone(name)).toBe(is);
 });

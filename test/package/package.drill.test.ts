@@ -56,7 +56,7 @@ test('the package has no dependencies, and each package that its types name is a
   expect([...own].filter((name) => !(name in manifest.peerDependencies))).toEqual([]);
 });
 
-describe('doors', () => {
+describe('entry points', () => {
   test.each(Object.entries(DOORS))('%s has code, a source map, and types', (door, source) => {
     const code = `dist/${basename(source)}.js`;
     expect(manifest.exports[door]).toEqual({ types: `./types/${source}.d.ts`, default: `./${code}` });

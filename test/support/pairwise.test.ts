@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { pairwise } from './pairwise.ts';
 
-test('every pair of values occurs, in few rows', () => {
+test('few rows contain every pair of values', () => {
   const rows = pairwise({ a: ['1', '2', '3'], b: ['1', '2'], c: ['1', '2'], d: ['1', '2'] });
   const has = (wanted: Record<string, string>) =>
     rows.some((row) => Object.entries(wanted).every(([name, value]) => row[name] === value));

@@ -255,7 +255,7 @@ describe('a token of the identity provider', () => {
     }
   });
 
-  test('is 503 if the provider does not answer a process that knows no keys', async () => {
+  test('causes 503 if the provider does not answer a process without cached keys', async () => {
     const away = byIdentityProvider(
       { issuer: 'http://127.0.0.1:1', audience: AUDIENCE, roleClaim: 'roles' },
       systemClock,

@@ -57,7 +57,7 @@ async function slowest(hangingDue: number): Promise<{ lone: number; normal: numb
 const DUE = whole(20_000, { slice: 1_000 });
 
 describe('an endpoint that does not answer', () => {
-  test('does not delay a lone endpoint or a normal one with its thousands of due deliveries', async () => {
+  test('delays neither a lone nor a normal endpoint with its thousands of due deliveries', async () => {
     const without = await slowest(0);
     const loaded = await slowest(DUE);
     expect(loaded.normal).toBeLessThanOrEqual(without.normal + SECOND_MS);
