@@ -20,9 +20,9 @@ export interface CallbacksApiTools extends Omit<ReceiveCallbackTools, 'books'> {
 const ROUTE = '/callbacks/{processor}/{mode}';
 
 /**
- * The endpoint for processors' callbacks. Checks the route, the size, the signature and the event, in this order.
- * Nothing is parsed before its signature is verified, and nothing is acknowledged before it is stored. On a failure,
- * the callback was not stored; the processor gets an error and delivers it again.
+ * Makes the handler of the endpoint for processors' callbacks. It checks the route, the size, the signature and the
+ * event, in this order. Nothing is parsed before its signature is verified, and nothing is acknowledged before it is
+ * stored. If a step fails, the processor gets an error and delivers the callback again.
  */
 export function callbacksApi(tools: CallbacksApiTools): (event: GatewayEvent) => Promise<GatewayResult> {
   return answering(tools, ROUTE, (request, _receivedAtMs, logFields) =>
@@ -60,9 +60,9 @@ async function signatureProblem(
   const verdict = await verifyCallback({ scheme: source.signature, secrets, clock }, source, callback);
   if (verdict.kind === 'valid') return undefined;
   if (verdict.reason === 'repeated') {
-    return problem('invalid_request', 'A signature header must be given once.');
+    return problem('invalid_request', 'The signature header must occur exactly once.');
   }
-  // The same answer for every reason, so that it reveals nothing.
+  // Every failure gets the same answer, which does not reveal the reason.
   return problem('invalid_signature', 'The signature is not good, or its time is more than 300 seconds away.');
 }
 

@@ -2,12 +2,12 @@ import { OperationPrefix } from '../kernel/contract/rows.ts';
 import { type Digest, derivedLetters } from '../kernel/digest.ts';
 import type { OperationId } from '../kernel/ids.ts';
 
-/** The operation that records one event of a processor: the same for every delivery, at any address. */
+/** Derives the operation that records one event of a processor: the same for every delivery, at any address. */
 export function callbackOperation(digest: Digest, source: string, eventId: string): OperationId {
   return `${OperationPrefix.callback}${derivedLetters(digest, ['callback', source, eventId])}` as OperationId;
 }
 
-/** The operation that retries an orphaned callback and matches it to a payment. */
+/** Derives the operation that retries an orphaned callback and matches it to a payment. */
 export function adoptionOperation(digest: Digest, orphan: OperationId): OperationId {
   return `${OperationPrefix.adoption}${derivedLetters(digest, ['adoption', orphan])}` as OperationId;
 }

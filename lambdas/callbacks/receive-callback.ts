@@ -31,7 +31,7 @@ export interface ReceiveCallbackTools extends ContradictionTools {
 }
 
 export type CallbackOutcome =
-  /** The payment has the state of the charge. No transitions if everything was known. */
+  /** The payment now has the state of the charge. There are no transitions if every fact was already known. */
   | {
       readonly kind: 'recorded';
       readonly paymentId: PaymentId;
@@ -39,22 +39,19 @@ export type CallbackOutcome =
       /** Facts that are impossible or contradict earlier facts. An alarm reports them. */
       readonly contradictions: readonly string[];
     }
-  /** The same event was recorded before. */
+  /** An earlier delivery of this event was recorded. */
   | { readonly kind: 'redelivered' }
   /**
-   * No matching payment exists. The callback is stored as an orphan. A charge that names no payment belongs to another
+   * No matching payment exists. The callback is stored as an orphan. A charge that names no payment was made by another
    * program.
    */
   | { readonly kind: 'orphaned'; readonly reason: OrphanedCallback['reason']; readonly namesPayment: boolean };
 
-/**
- * Time limit of a read of the processor's books. Shorter than processors wait for the answer to a callback.
- * Milliseconds.
- */
+/** Time limit of a read of the processor's books. Shorter than a processor's timeout for a callback. Milliseconds. */
 const READ_TIMEOUT_MS = 5_000;
 /**
- * Records a callback, exactly once in effect. The event only names the charge; the decision uses the charge's current state
- * in the processor's books, so duplicate, late and reordered events have the same result.
+ * Records a callback, exactly once in effect. The event only names the charge; the decision uses the charge's current
+ * state in the processor's books, so duplicate, late and reordered events have the same result.
  *
  * @throws RetryableError or AmbiguousError if the callback may not be stored: the processor must deliver it again
  */
@@ -63,17 +60,20 @@ export async function receiveCallback(tools: ReceiveCallbackTools, event: Callba
   return commitOnce(tools.runner, new CallbackEffect(tools, operationId, event));
 }
 
-/** Retries an orphan. If its payment exists now, one write has the effect and removes the orphan. @throws as `receiveCallback` */
+/**
+ * Retries an orphaned callback. If its payment exists now, one write records the effect and removes the orphan.
+ * @throws as `receiveCallback`
+ */
 export async function adoptOrphan(tools: ReceiveCallbackTools, orphan: OrphanedCallback): Promise<CallbackOutcome> {
   const adopt = (asked: OperationId): Promise<CallbackOutcome> =>
     commitOnce(tools.runner, new CallbackEffect(tools, adoptionOperation(tools.digest, asked), orphan.event, orphan));
   const outcome = await adopt(orphan.operationId);
   if (outcome.kind !== 'redelivered') return outcome;
-  // A restored copy can have the record of an adoption, but still the unadopted orphan.
+  // After a restore, the record of the adoption can exist together with the unadopted orphan.
   return adopt(storedOperationId(`${orphan.operationId} ${tools.clock.nowMs()}`));
 }
 
-/** The payment that the callback probably concerns, and the transitions that are already written. */
+/** The payment that the callback probably concerns, and its existing transitions. */
 interface Progress {
   readonly paymentId: PaymentId | undefined;
   readonly written: readonly Transition[];
@@ -99,14 +99,15 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
     return record === undefined ? undefined : { kind: 'redelivered' };
   }
 
-  /** The payment id in the event saves a read. `write` verifies it against the charge. */
+  /** Uses the payment id in the event, which saves a read. `write` verifies it against the charge. */
   async prepare(): Promise<Progress> {
     return { paymentId: this.#event.paymentId ?? (await this.#readCharge())?.paymentId, written: [] };
   }
 
   /**
-   * Each round reads the chain before the charge, so the charge is at least as recent as the chain. If a rival appends in
-   * between, the write of this process fails its condition, because the place in the chain is taken.
+   * Writes the effect of a callback. Each round reads the chain before the charge, so the charge is at least as recent
+   * as the chain. If a rival appends in between, the write of this process fails its condition, because the next
+   * position in the chain is taken.
    *
    *   A ── chain n ── charge (old) ────────────────────── append n + 1 ✗ ── chain n + 1 ── charge (new) ── nothing new
    *   B ──────────────── chain n ── charge (new) ── n + 1 ✓
@@ -117,7 +118,7 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
     const charge = await this.#readCharge();
     if (charge === undefined) return this.#storeOrphan('charge_unknown');
     if (charge.paymentId !== paymentId && charge.paymentId !== undefined) {
-      // The event names another payment than the charge. The charge is authoritative.
+      // The event and the charge name different payments. The charge is authoritative.
       return { kind: 'again', prepared: { paymentId: charge.paymentId, written } };
     }
     if (charge.paymentId === undefined) return this.#storeOrphan('payment_unknown', false);
@@ -148,17 +149,23 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
     return { kind: 'done', outcome: { kind: 'recorded', paymentId: id, transitions: types, contradictions } };
   }
 
-  /** The event itself proves nothing; only the processor's books do. */
+  /** Reads the charge from the processor's books, because the event itself proves nothing. */
   #readCharge(): Promise<ProcessorCharge | undefined> {
     return this.#tools.books.readCharge(this.#event.chargeId, { timeoutMs: READ_TIMEOUT_MS });
   }
 
-  /** The books of another processor, mode or account cannot settle the payment, even if a charge there has its id. */
+  /**
+   * Returns whether the payment was sent to this processor, mode and account. Other books cannot settle it, even if
+   * they have a charge with the same id.
+   */
   #isOfThisAccount(chain: PaymentChain): boolean {
     return isSentTo(chain, this.#tools.books);
   }
 
-  /** Stores the callback as an orphan, so that it can be acknowledged. It is never posted. A retried orphan stays stored. */
+  /**
+   * Stores the callback as an orphan, so that it can be acknowledged. An orphan is never posted, and stays stored after
+   * a retry that finds no payment.
+   */
   async #storeOrphan(
     reason: OrphanedCallback['reason'],
     namesPayment = true,
@@ -177,11 +184,11 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
   }
 
   /**
-   * The record of a part that is not the last. Its id is unique to this attempt, like the id of a look; the place in
-   * the chain can be taken only once.
+   * Makes the record of a transaction that records only some of the facts. Its id is unique to this attempt, like the
+   * id of an inquiry; each position in the chain can be taken only once.
    */
   #partRecord(paymentId: PaymentId, [first]: readonly Transition[]): EffectRecord {
-    invariant(first !== undefined, 'a part that is not the last has transitions');
+    invariant(first !== undefined, 'a transaction that records only some of the facts has no transitions');
     const operationId = callbackOperation(this.#tools.digest, 'part', hex(first.hash));
     return { ...this.#record(paymentId), operationId };
   }
@@ -198,7 +205,7 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
   }
 }
 
-/** A processor and a mode: the issuer of event ids. */
+/** Returns the source of event ids: a processor and a mode. */
 export function sourceOf({ processorName, mode }: Pick<CallbackEvent, 'processorName' | 'mode'>): string {
   return `${processorName}/${mode}`;
 }
