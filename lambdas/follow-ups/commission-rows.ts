@@ -3,13 +3,13 @@ import { DUE_SHARDS, dueSort } from '../kernel/due-sort.ts';
 import { shardOf } from '../kernel/platform/items.ts';
 import type { Commission, CommissionName } from './commission.ts';
 
-/** Key of a row of the Registry. */
+/** The key of a row of the Registry. */
 export interface CommissionKey {
   readonly partition: string;
   readonly sort: string;
 }
 
-/** The keys of the affiliate's row and of the order's row. The condition is on the order's row. */
+/** Returns the keys of the affiliate's row and of the order's row. Conditions apply to the order's row. */
 export function commissionKeys({ tenantId, mode, affiliate, orderId }: CommissionName): {
   readonly own: CommissionKey;
   readonly ofOrder: CommissionKey;
@@ -21,7 +21,7 @@ export function commissionKeys({ tenantId, mode, affiliate, orderId }: Commissio
   };
 }
 
-/** Key of the queue entry of a locked commission. */
+/** Returns the key of the queue entry of a locked commission. */
 export function commissionDueKey({
   paymentId,
   releasesAtMs,

@@ -4,25 +4,30 @@ import type { Mode, TenantId } from '../kernel/ids.ts';
 import type { Order } from '../orders/domain/order.ts';
 import type { PaymentChain } from '../payments/use/payment-chain.ts';
 
-/** The affiliate's share of the amount that the merchant keeps. A constant until merchants need rules of their own. Percent. */
+/**
+ * The affiliate's share of the amount that the merchant keeps. A constant until merchants need rules of their own.
+ * Percent.
+ */
 const SHARE_PERCENT = 10;
 
 /** Time between the creation of a payment and the release of its commission. Most refunds happen within it. Days. */
 const LOCKED_DAYS = 30;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Keeps a sort key within DynamoDB's limit of 1,024 bytes in any script. Characters. */
+/**
+ * Maximum length of a name, so that a sort key stays within DynamoDB's limit of 1,024 bytes in any script. Characters.
+ */
 const MAX_NAME_LENGTH = 255;
 
-/** Greater than every sequence in a payment's chain, which has at most six digits. */
+/** A sequence after all others: a sequence in a payment's chain has at most six digits. */
 const AFTER_ALL = 1_000_000;
 
-/** Identifies a commission: the affiliate and the order. */
+/** The name of a commission: its affiliate and its order. */
 export interface CommissionName {
   readonly tenantId: TenantId;
   readonly mode: Mode;
   readonly affiliate: string;
-  /** The merchant's order, or the payment id if it names none. There is one commission per order. */
+  /** The merchant's order id, or the payment id if the payment names no order. There is one commission per order. */
   readonly orderId: string;
 }
 
@@ -36,12 +41,12 @@ export interface Commission extends CommissionName {
    * a dispute, or the share rounds down to zero.
    */
   readonly status: 'pending' | 'locked' | 'canceled' | 'released';
-  /** Time at which the Ledger decides it. Unix milliseconds. */
+  /** Time at which the commission is decided from the Ledger. Unix milliseconds. */
   readonly releasesAtMs: number;
   /**
-   * Sequence of the payment's transition from which this is derived. Older events are ignored. The first transition of
-   * a payment causes no event, so the events of its order precede all events of the payment: 0 when it is placed, 1
-   * when it is canceled.
+   * Sequence of the payment's transition from which this commission is derived. Older events are ignored. The first
+   * transition of a payment causes no event, so the events of its order use 0 (placed) and 1 (canceled), and precede
+   * all events of the payment.
    */
   readonly sequence: number;
 }
@@ -81,7 +86,7 @@ const ORDER_CANCELED_SEQUENCE = 1;
 export type CommissionCause = Pick<EventObject, 'type' | 'sequence' | 'data'>;
 
 /**
- * The commission after an event, derived from that event alone, so the newer of two events wins in any order of delivery. A
+ * Derives the commission from one event alone, so the newer of two events wins in any order of delivery. A
  * lost dispute is final, because the amounts of a payment do not include what the payer's bank took back.
  *
  * @returns undefined when the payment names no affiliate or has not succeeded
@@ -103,14 +108,15 @@ export function commissionAfter(
     amountMinor,
     currency: payment.currency,
     status: amountMinor > 0 ? 'locked' : 'canceled',
-    // Counts from the creation, because only one of the events knows the time of completion.
+    // Counted from the creation, because only one of the events contains the time of completion.
     releasesAtMs: payment.created * 1000 + LOCKED_DAYS * DAY_MS,
     sequence: isLost ? AFTER_ALL : event.sequence,
   };
 }
 
 /**
- * The commission that an order announces when it is placed, and ends when it is canceled before it was paid. Every event of its payment is newer.
+ * Derives the commission from an event of an order: `pending` when the order is placed, `canceled` when it is canceled
+ * before it was paid. Every event of its payment is newer.
  *
  * @returns undefined when the order names no affiliate
  */
@@ -139,7 +145,10 @@ export function commissionOfOrder(
   };
 }
 
-/** A dispute of a stray charge does not count: that charge is not part of the kept amount. */
+/**
+ * Returns whether the event closes a dispute of the payment's own charge as lost. A stray charge is not part of the
+ * kept amount.
+ */
 function isLostDispute({ type, data }: CommissionCause, { processor }: CommissionedPayment): boolean {
   const { status, charge_id } = data.object;
   return type === 'dispute.closed' && status === 'lost' && charge_id === processor.charge_id;
@@ -151,7 +160,7 @@ function shareOf(keptMinor: number): number {
 
 /** The state of a commission's payment and order in the Ledger. */
 export interface CommissionLedger {
-  /** Absent when the payment never began. */
+  /** Absent if the payment does not exist. */
   readonly chain?: Pick<PaymentChain, 'newest' | 'state'>;
   /** The order to which the payment belongs, if there is one. */
   readonly order?: Pick<Order, 'status'>;
@@ -159,10 +168,11 @@ export interface CommissionLedger {
 
 /**
  * Decides on a commission whose lock period is over, from the Ledger: `released` with the share of the amount that the
- * merchant keeps, or `canceled` when nothing of it is left, or its order was canceled. It depends neither on events,
- * which may be late, nor on metadata, which may have been erased. Later events do not change a released commission.
+ * merchant keeps, or `canceled` if the merchant keeps nothing or the order was canceled. The decision uses neither
+ * events, which may be late, nor metadata, which may have been erased. Later events do not change a released
+ * commission.
  *
- * @returns undefined while a refund is in progress, a dispute is open, or its order is in progress or in review
+ * @returns undefined while a refund is in progress, a dispute is open, or the order is in progress or in review
  */
 export function commissionDecided(commission: Commission, { chain, order }: CommissionLedger): Commission | undefined {
   if (order?.status === 'processing' || order?.status === 'needs_review') return undefined;
@@ -173,7 +183,10 @@ export function commissionDecided(commission: Commission, { chain, order }: Comm
   return { ...commission, amountMinor, status: 'canceled', sequence };
 }
 
-/** @returns undefined while a refund is in progress or a dispute is open */
+/**
+ * Computes the commission on the amount that the merchant keeps.
+ * @returns undefined while a refund is in progress or a dispute is open
+ */
 function keptShare({ payment, refunds, disputes }: PaymentChain['state']): number | undefined {
   const isOwn = ({ chargeId }: { readonly chargeId: string }) => chargeId === payment.chargeId;
   const ownDisputes = [...disputes.values()].filter(isOwn);
@@ -183,7 +196,7 @@ function keptShare({ payment, refunds, disputes }: PaymentChain['state']): numbe
   return isLost ? 0 : shareOf(payment.amountCapturedMinor - payment.amountRefundedMinor);
 }
 
-/** The first of `metadata.order`, `metadata.order_id`, the reference and the payment's id. */
+/** Returns the first of `metadata.order`, `metadata.order_id`, the reference and the payment's id. */
 export function orderOf({ id, reference, metadata }: CommissionedPayment): string {
   return [metadata[MetadataName.order], metadata[MetadataName.orderId], reference ?? undefined].find(isName) ?? id;
 }

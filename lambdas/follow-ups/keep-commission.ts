@@ -24,9 +24,10 @@ export type CommissionEvent =
   | (OrderEvent & { readonly event: { readonly data: { readonly object: CommissionedOrder } } });
 
 /**
- * Updates the affiliate's commission: `pending` when an order is placed, `locked` when its payment is paid, reduced by a partial
- * refund, `canceled` with the order, by a full refund or a lost dispute, and locked again when a refund fails. An order has one
- * commission, for the first payment whose event is processed; an order of Payonce has one payment.
+ * Updates the affiliate's commission: `pending` when an order is placed, `locked` when its payment is paid, reduced by
+ * a partial refund, `canceled` with the order, by a full refund or a lost dispute, and locked again when a refund
+ * fails. An order has one commission, for the first payment whose event is processed. (An order made by Payonce has
+ * only one payment.)
  *
  * @throws RetryableError, AmbiguousError from the store: the event must be delivered again
  */
@@ -50,8 +51,8 @@ function commissionFrom(event: CommissionEvent): Commission | undefined {
 }
 
 /**
- * The key `commission:<order>` belongs to the first event of an order: `order.placed` for an order of Payonce, the
- * payment for any other order.
+ * Returns the idempotency key of the event. The key `commission:<order>` belongs to the first event of an order:
+ * `order.placed` for an order made by Payonce, the payment's event for any other order.
  */
 function commissionKey(event: CommissionEvent): string {
   if (event.event.type === 'order.placed' && 'order' in event) return `commission:${event.order.id}`;
@@ -62,7 +63,7 @@ function commissionKey(event: CommissionEvent): string {
 }
 
 /**
- * One transaction writes the order's row, which has the condition, and the affiliate's row:
+ * Lists the writes of one transaction: the order's row, with the condition, and the affiliate's row:
  *
  *   order.placed      ── no row ✓ ── pending;  processed after any other event ✗ ── nothing is written
  *   order.canceled    ── only pending ✓ ── canceled;  paid before ✗ ── the refund cancels it
@@ -77,16 +78,16 @@ export function commissionWrites(commission: Commission): readonly ConsumerWrite
 }
 
 /**
- * Writes the decision of the Ledger, if the commission is unchanged since it was read. @param read with the `sequence`
- * that was read
+ * Lists the writes that record the decision from the Ledger, if the commission is unchanged since it was read.
+ * @param read with the `sequence` that was read
  */
 export function decidedWrites(decided: Commission, read: Pick<Commission, 'sequence'>): readonly ConsumerWrite[] {
   return writesOf(decided, { kind: 'equals', attribute: 'sequence', value: read.sequence });
 }
 
 /**
- * Every event queues the commission, canceled or not, until the Ledger decides it, because no later event names it
- * after an erasure.
+ * Lists the writes of a commission after an event. Every event queues the commission, even a canceled one, until it is
+ * decided from the Ledger, because no later event names it after an erasure.
  */
 function writesOf(commission: Commission, when: RowCondition): readonly ConsumerWrite[] {
   const { tenantId, mode, affiliate, orderId, paymentId, amountMinor, currency, status } = commission;

@@ -21,17 +21,17 @@ export interface PaidPayment {
   readonly livemode: boolean;
 }
 
-/** In order of precedence. */
+/** The address of a receipt, or the reason why none is sent; in order of precedence. */
 export type ReceiptAddress =
   | { readonly kind: 'not_asked_for' }
-  /** The order of the payment sends a confirmation with the amount, so no receipt is needed. */
+  /** The payment belongs to an order whose confirmation e-mail shows the amount, so no receipt is needed. */
   | { readonly kind: 'order_confirms' }
   | { readonly kind: 'malformed' }
   | { readonly kind: 'address'; readonly to: string };
 
 /**
- * The address of a payment's receipt, from `metadata.receipt_email`. A merchant can name any order in the metadata; the payment
- * belongs to an order of Payonce only if its id is derived from that order.
+ * Finds the address of a payment's receipt in `metadata.receipt_email`. A merchant can name any order in the metadata;
+ * the payment belongs to an order made by Payonce only if the payment id is derived from the order id.
  */
 export function receiptAddress(digest: Digest, { id, metadata }: Pick<PaidPayment, 'id' | 'metadata'>): ReceiptAddress {
   const to = metadata[MetadataName.receiptEmail];
@@ -42,8 +42,8 @@ export function receiptAddress(digest: Digest, { id, metadata }: Pick<PaidPaymen
 }
 
 /**
- * The text of the receipt. It uses only immutable fields, so every attempt sends the same text. The merchant's fields
- * are lines of their own. A field with a link is omitted, because the e-mail is sent from the operator's address.
+ * Renders the receipt from immutable fields only, so every attempt sends the same text. Each field of the merchant is
+ * on its own line. A field with a link is omitted, because the e-mail is sent from the operator's address.
  */
 export function receiptEmail(payment: PaidPayment): { readonly subject: string; readonly text: string } {
   const { id, amount_captured: amountMinor, currency, reference, description, created, livemode } = payment;
@@ -65,7 +65,9 @@ function lineOf(label: string, text: string | null): readonly string[] {
 
 /** The longest possible address (RFC 5321, section 4.5.3.1.3, without the angle brackets). */
 const MAX_EMAIL_LENGTH = 254;
-/** Accepts only addresses that a dead letter can contain, so that a dead-lettered receipt can be redriven. */
+/**
+ * Accepts only addresses that the payload of a dead letter accepts, so that a dead-lettered receipt can be redriven.
+ */
 const EMAIL = /^(?!\.)[A-Za-z0-9_'+.-]{0,63}[A-Za-z0-9_+-]@(?:[A-Za-z0-9][A-Za-z0-9-]*\.)+[A-Za-z]{2,}$/;
 
 function isEmailAddress(text: string): boolean {

@@ -7,7 +7,7 @@ import { COMMISSION_EVENTS } from './contract.ts';
 import type { CommissionPaymentEvent } from './keep-commission.ts';
 
 /**
- * The commission that results from the events of a payment, derived again from its chain.
+ * Derives the commission of a payment from its chain, with the same result as from the payment's events.
  *
  * @returns undefined when the payment names no affiliate, has not succeeded, or was erased
  */
@@ -18,7 +18,7 @@ export function commissionOfChain(
   const details = detailsOf(first);
   const found = transitions.flatMap((transition) => {
     if (!COMMISSION_EVENTS.some((name) => name === `${transition.type}.v1`)) return [];
-    // The payment of an event is the API's object, which has these fields.
+    // The payment in an event is the API's object, which has these fields.
     const event = eventOf(digest, transition, details) as CommissionPaymentEvent;
     return commissionAfter(event, event.payment) ?? [];
   });

@@ -18,8 +18,8 @@ import { decidedWrites } from './keep-commission.ts';
 export interface ReleaseCommissionsTools extends Pick<Expiring, 'retention'> {
   readonly book: CommissionBook;
   /**
-   * The Ledger decides, because events can be late, none reports an open dispute, and none names the affiliate after an
-   * erasure.
+   * Source of the decision. Events are insufficient: they can be late, none reports an open dispute, and none names the
+   * affiliate after an erasure.
    */
   readonly payments: Pick<PaymentStore, 'listTransitions'>;
   readonly orders: Pick<OrderStore, 'listOrderTransitions'>;
@@ -29,12 +29,12 @@ export interface ReleaseCommissionsTools extends Pick<Expiring, 'retention'> {
   readonly digest: Digest;
 }
 
-/** The commission was decided since the page was read, or is not restored yet. */
+/** Counts of a queue entry that needs no work: the commission was already decided, or is not restored yet. */
 const NOTHING: JobCounts = { done: 0, left: 0, failed: 0 };
 
 /**
- * Releases or cancels commissions whose lock period is over, as the Ledger decides. A concurrent refund is not lost: one of the two
- * writes finds the order's row changed.
+ * Makes the job that releases or cancels commissions whose lock period is over, by the state of the Ledger. A
+ * concurrent refund is not lost: the later of the two writes fails its condition on the order's row.
  *
  *   job     read n: locked ───────────── release, as of n ✗ ── read n + 1: less, or canceled
  *   refund  ──────────────── n + 1 ✓
@@ -64,20 +64,20 @@ async function release(tools: ReleaseCommissionsTools, due: CommissionDue): Prom
     const commission = await book.readCommission(due);
     if (commission === undefined) return NOTHING;
     if (commission.status === 'released' || commission.releasesAtMs !== due.releasesAtMs) {
-      // A stale queue entry: a restore brought it back, or the commission of an order was queued under another time
+      // The queue entry is stale: a restore recreated it, or the commission of an order was queued under another time
       // after its payment.
       await book.due.close(due);
       return NOTHING;
     }
     const ledger = await readLedger(tools, commission);
     if (ledger === undefined) {
-      // A restore lost its payment, which was not requested again within the lock period.
+      // A restore lost the payment, which was not requested a second time within the lock period.
       await book.due.close(due);
       return NOTHING;
     }
     const decided = commissionDecided(commission, ledger);
     if (decided === undefined) return ONE_LEFT;
-    // A canceled commission can be locked again by a later event, and is then decided again.
+    // A later event can lock a canceled commission, which is then decided a second time.
     const businessKey = `${commission.sequence}:${orderId}`;
     const operationId = businessOperation(digest, 'release-commissions', { tenantId, mode, businessKey });
     const recordedAtMs = clock.nowMs();
@@ -98,7 +98,7 @@ async function readLedger(
     paymentId === undefined ? undefined : readChain(payments, paymentId),
     readOrder(orders, { tenantId, mode }, orderId),
   ]);
-  // The metadata of another payment may name it.
+  // The metadata of a payment that is not the order's can name the order, too.
   const own = order?.order.paymentId === id ? order : undefined;
   if (chain === undefined && own === undefined) return undefined;
   return { ...defined({ chain, order: own?.order }) };

@@ -24,28 +24,28 @@ type UnsentReceipt =
 
 export interface ReceiptTools extends ConsumeTools {
   readonly mailer: Mailer;
-  /** Read before each attempt: the event may be old. */
+  /** The payment is read before each attempt, because the event may be old. */
   readonly payments: Pick<PaymentStore, 'listTransitions'>;
   /**
-   * `test` if the sandbox is the mailer, which reaches no mailbox: receipts of live mode are then not sent. @default
-   * all receipts are sent
+   * `test` if the mailer is the sandbox, which reaches no mailbox: receipts of live mode are then not sent.
+   * @default all receipts are sent
    */
   readonly ordersOf?: Mode | 'none';
-  /** Called for a receipt that is not retried automatically. */
+  /** Called for each receipt that is not sent and not retried automatically. */
   readonly unsent: (payment: string, why: UnsentReceipt) => void;
 }
 
 /** The handler name of the consumer. It must never change, because the effect records contain it. */
 export const RECEIPTS = 'receipts';
 
-/** Below the consumer's timeout of 30 s. Milliseconds. */
+/** Timeout of the call to the mailer. Below the consumer's timeout of 30 s. Milliseconds. */
 const SEND_TIMEOUT_MS = RECEIPT_SECONDS * 1000;
 
 /**
- * Sends the receipt of a payment once, if its metadata request one. Recorded as done and reported are receipts that the
- * mailer refuses, that exceed the limit of their recipient, whose outcome cannot be determined, that have a malformed
- * address, or that belong to live mode while only the sandbox sends. A receipt that is no longer due is recorded as
- * done. A later attempt by a delayed message or a redrive is judged again (`sendReceiptAgain`).
+ * Sends the receipt of a payment once, if its metadata request a receipt. A receipt is recorded as done and reported if
+ * the mailer refuses it, the recipient's limit is exceeded, its outcome cannot be determined, its address is malformed,
+ * or it belongs to live mode while the mailer is the sandbox. A receipt that is no longer due is recorded as done.
+ * An attempt by a delayed message or a redrive repeats this check (`sendReceiptAgain`).
  *
  *   event   payment.completed ───────────────────── in the queue ── read: nothing is left ── not sent
  *   refund  ────────────────── all of the charge ✓
@@ -70,7 +70,7 @@ function receiptConsumer({ digest, mailer, payments, ordersOf, unsent }: Receipt
       if (ordersOf === 'test' && mode === 'live') return unsent(payment.id, 'no_mailer');
       const paymentId = parsePaymentId(payment.id);
       const chain = paymentId === undefined ? undefined : await readChain(payments, paymentId);
-      invariant(chain !== undefined, 'a payment that was completed is in the Ledger');
+      invariant(chain !== undefined, 'the Ledger has no chain for a completed payment');
       if (!isReceiptDue(chain)) return;
       const email = {
         operationId,

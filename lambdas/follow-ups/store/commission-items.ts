@@ -26,7 +26,7 @@ const commissionItem = z.object({
   sequence: z.int(),
 });
 
-/** Parses a row; the second argument has the parts of its key. */
+/** Parses a commission's row; the second argument is the commission's name from the key. */
 export function parseCommission(item: unknown, { tenantId, mode, affiliate, orderId }: CommissionName): Commission {
   const { payment: paymentId, ...rest } = commissionItem.parse(item);
   return { tenantId, mode, affiliate, orderId, paymentId, ...rest };

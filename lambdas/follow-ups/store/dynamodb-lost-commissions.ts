@@ -7,7 +7,7 @@ import type { Commission } from '../commission.ts';
 import { type CommissionKey, commissionKeys } from '../commission-rows.ts';
 import { commissionWrites } from '../keep-commission.ts';
 
-/** Writes commissions that the Registry has lost. Only for operators' commands. */
+/** Writes commissions that the Registry has lost. Used only by operators' commands. */
 export class DynamoDbLostCommissions {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -20,8 +20,8 @@ export class DynamoDbLostCommissions {
   }
 
   /**
-   * Writes the missing rows of a commission, including its queue entry. Nothing is written if the order belongs to
-   * another payment, and no entry for a released commission.
+   * Writes the missing rows of a commission, including its queue entry. Nothing is written if the order's row belongs
+   * to another payment. A released commission gets no queue entry.
    *
    * @returns whether a row was missing
    */
