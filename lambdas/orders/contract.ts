@@ -2,11 +2,16 @@
 export const PartiesEnvironment = {
   /** Base address of the shop's stock and referrals (parties/shop-api.ts), without a trailing slash. */
   shopUrl: 'SHOP_URL',
-  /** The secret in Secrets Manager that the sandbox requires, where it plays the shop and the e-mail service. */
+  /**
+   * The access secret of the sandbox in Secrets Manager. Set if the sandbox simulates the shop and the e-mail service.
+   */
   sandboxSecretId: 'PARTIES_SANDBOX_SECRET_ID',
   /** The secret in Secrets Manager that signs the calls to the shop. Not set for the sandbox. */
   shopSigningKeySecretId: 'SHOP_SIGNING_KEY_SECRET_ID',
-  /** The secret in Secrets Manager with the token of the BigCommerce store, where that is the shop. `shopUrl` is then the store's address. */
+  /**
+   * The secret in Secrets Manager with the token of the BigCommerce store. Set if the shop is a BigCommerce store;
+   * `shopUrl` is then the store's address.
+   */
   bigcommerceTokenSecretId: 'BIGCOMMERCE_TOKEN_SECRET_ID',
   /** The location of the BigCommerce store whose inventory is adjusted. */
   bigcommerceLocation: 'BIGCOMMERCE_LOCATION',
@@ -15,8 +20,8 @@ export const PartiesEnvironment = {
   /** The secret in Secrets Manager with the token of the Postmark server. Not set for the sandbox. */
   postmarkTokenSecretId: 'POSTMARK_TOKEN_SECRET_ID',
   /**
-   * Maximum time for a sent request to reach a mailer with a strongly consistent search, such as the sandbox. Seconds.
-   * Not set for Postmark, which guarantees no consistency.
+   * Maximum delay until a sent request reaches a mailer with a strongly consistent search, such as the sandbox.
+   * Seconds. Not set for Postmark, which guarantees no consistency.
    */
   postmarkLagSeconds: 'POSTMARK_LAG_SECONDS',
   /** The sender's address of e-mails. It must be registered at Postmark. */
@@ -26,7 +31,7 @@ export const PartiesEnvironment = {
   /** The queue of dead letters: calls that were given up. */
   deadLettersQueueUrl: 'DEAD_LETTERS_QUEUE_URL',
   /**
-   * The queue of calls that were given up in their process, and are attempted for the last time half a minute later.
+   * The queue of calls that the calling process gave up. Each is attempted one last time after half a minute.
    */
   delayedCallsQueueUrl: 'DELAYED_CALLS_QUEUE_URL',
 } as const;

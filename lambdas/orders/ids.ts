@@ -6,27 +6,33 @@ import { changeIdOf } from '../payments/ids.ts';
 
 export const ORDER_ID = /^ord_[a-z2-7]{32}$/;
 
-/** @returns undefined when `text` is not of the form of an order id */
+/**
+ * Parses an order id.
+ * @returns undefined when `text` is not of the form of an order id
+ */
 export function parseOrderId(text: string): OrderId | undefined {
   return ORDER_ID.test(text) ? (text as OrderId) : undefined;
 }
 
-/** The id of the order that this request creates. It never changes. */
+/** Derives the id of the order that this request creates. Every repetition of the request has the same id. */
 export function deriveOrderId(digest: Digest, scope: KeyScope): OrderId {
   return `${OperationPrefix.order}${derivedLetters(digest, scopeParts(scope))}` as OrderId;
 }
 
-/** The operation that makes an order has the order's id. */
+/** Returns the operation that creates an order. It has the order's id. */
 export function orderOperation(orderId: OrderId): OperationId {
   return orderId as string as OperationId;
 }
 
-/** The one payment that an order takes. */
+/** Derives the id of the order's only payment. */
 export function paymentOfOrder(digest: Digest, orderId: OrderId): PaymentId {
   return `pay_${derivedLetters(digest, ['payment_of_order', orderId])}` as PaymentId;
 }
 
-/** The change that returns an order's money. @param attempt 1 for the first; the next one only after the previous one provably failed */
+/**
+ * Derives the operation that returns an order's money.
+ * @param attempt 1 for the first; the next number is used only after the previous attempt has provably failed
+ */
 export function reversalOfOrder(
   digest: Digest,
   kind: 'cancel' | 'refund',
@@ -38,12 +44,12 @@ export function reversalOfOrder(
 
 const ORDER_STEPS = { reserve: 'stk_', confirm: 'eml_', credit: 'crd_' } as const;
 
-/** The key of one step of an order at its party: the same on every attempt. */
+/** Derives the key of one step of an order at a party: the same on every attempt. */
 export function orderStepOperation(digest: Digest, step: keyof typeof ORDER_STEPS, orderId: OrderId): OperationId {
   return `${ORDER_STEPS[step]}${derivedLetters(digest, ['order_step', step, orderId])}` as OperationId;
 }
 
-/** The operation that reports an order whose shop the deployment does not have to operators. */
+/** Derives the operation that reports to operators that the deployment does not have the order's shop. */
 export function elsewhereOperation(digest: Digest, orderId: OrderId): OperationId {
   return `${OperationPrefix.inquiry}${derivedLetters(digest, ['parties_elsewhere', orderId])}` as OperationId;
 }

@@ -5,7 +5,7 @@ import { NOT_ATTEMPTED } from '../../payments/domain/payment.ts';
 import { type Order, STOCK_IN_DOUBT } from './order.ts';
 import type { OrderDetails } from './order-transition.ts';
 
-/** An order as the API shows it; the amount in minor units, the time in Unix seconds. */
+/** Renders an order as the API shows it; the amount in minor units, the time in Unix seconds. */
 export function orderObject(order: Order, details: OrderDetails): Record<string, unknown> {
   return {
     id: order.id,
@@ -41,7 +41,7 @@ function shownContacts({
   };
 }
 
-/** The fields of an order that show its contacts, in order, as JSON text. */
+/** Renders the fields of an order that show its contacts, in the order of the API object, as JSON text. */
 export function contactsFields(details: OrderDetails): string {
   return jsonFields(shownContacts(details));
 }
@@ -50,7 +50,7 @@ export const SHOWN_EMAIL = ['none', 'pending', 'sent', 'delayed', 'failed', 'cap
 export const SHOWN_REFERRAL = ['none', 'pending', 'credited', 'failed', 'no_referral_program', 'unknown'] as const;
 
 function shownEmail({ status, email }: Order): (typeof SHOWN_EMAIL)[number] {
-  // Steps that had not begun when the order was canceled never begin.
+  // Steps that had not begun when the order was canceled will never begin.
   if (email.status === 'none') return status === 'canceled' ? 'none' : 'pending';
   return email.status === 'queued' ? 'delayed' : email.status;
 }
@@ -62,8 +62,8 @@ function shownReferral({ status: orderStatus, referral }: Order): (typeof SHOWN_
 }
 
 /**
- * The answer to the request that created this order. It depends on the order's state alone, so the owner, a retry and the
- * resolver render the same bytes.
+ * Renders the answer to the request that created this order. The answer depends on the order's state alone, so the
+ * owner, a retry and the resolver render the same bytes.
  */
 export function orderAnswer(order: Order, details: OrderDetails): Answer {
   const body = orderObject(order, details);

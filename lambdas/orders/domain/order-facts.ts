@@ -12,22 +12,22 @@ export type OrderFact =
       readonly leftMinor: number;
       /** Minor units. */
       readonly capturedMinor: number;
-      /** Disputes that are open or lost. Minor units. */
+      /** Sum of the disputes that are open or lost. Minor units. */
       readonly disputedMinor: number;
-      /** Refunds without an outcome. Minor units. */
+      /** Sum of the refunds without an outcome. Minor units. */
       readonly pendingMinor: number;
       readonly failure?: Failure;
     }
-  /** Proven: there is no payment, and none can still begin. */
+  /** Proven: no payment exists, and none can begin later. */
   | { readonly kind: 'payment_absent' }
   /** The payer did not act within `PAYER_BOUND_MS`. */
   | { readonly kind: 'payment_abandoned' }
   | { readonly kind: 'reversed' }
   /** Proven: this attempt failed. The next attempt needs another key. */
   | { readonly kind: 'reversal_failed'; readonly attempt: number; readonly by: ReversalKind }
-  /** The hold to void has been captured since, so only a refund can reverse it. */
+  /** The hold was captured before it could be voided, so only a refund can reverse the charge. */
   | { readonly kind: 'reversal_turned' }
-  /** The refund failed after it had succeeded, so the money is at the processor again. */
+  /** The refund failed after it had succeeded, so the processor has the money again. */
   | { readonly kind: 'reversal_undone' }
   | { readonly kind: 'reserved'; readonly reservationId: string }
   | { readonly kind: 'reservation_refused'; readonly failure: Failure }
@@ -41,7 +41,7 @@ export type OrderFact =
 
 type PaymentFact = Extract<OrderFact, { kind: 'payment' }>;
 
-/** Decides what a fact changes. @returns undefined when it is already known, or too late to matter */
+/** Decides how a fact changes an order. @returns undefined if the fact is already known, or too late to matter */
 export function decideOrder(fact: OrderFact, order: Order, nowMs: number): OrderDraft | undefined {
   switch (fact.kind) {
     case 'payment':
@@ -115,8 +115,8 @@ function decidePayment(
 }
 
 /**
- * Whether a succeeded payment does not cover its order: nothing is left of it, a part is disputed, or less was captured
- * than the order costs. A partial refund counts as a discount, as long as something is left.
+ * Returns whether a succeeded payment does not cover its order: nothing is left of it, a part is disputed, or less was
+ * captured than the order costs. A partial refund counts as a discount if something is left.
  */
 export function isMoneyMissing(
   { status, leftMinor, capturedMinor, disputedMinor }: PaymentFact,
@@ -126,19 +126,19 @@ export function isMoneyMissing(
 }
 
 /**
- * An order does not complete without its money, even if its e-mail was sent. A refund after the completion is a return
- * of goods.
+ * Decides on a payment whose money is missing. Without its money, an order does not complete, even if its e-mail was
+ * sent. A refund after the completion is a return of goods.
  */
 function decideMissing(fact: PaymentFact, order: Order, nowMs: number): OrderDraft | undefined {
   if (order.failure !== undefined || order.status === 'completed') return undefined;
   const failure = fact.capturedMinor < order.amountMinor ? UNDERPAID : REFUNDED;
   const charge = { status: restOf(fact), sinceMs: nowMs } as const;
   const draft = failed('charge.refunded', { ...order, charge }, failure, nowMs);
-  // A reversal that does not succeed needs an operator, again after the decision about the payment.
+  // Reopens an order in review. If the reversal does not succeed, an operator must act a second time.
   return charge.status === 'reversed' ? draft : inProgress(draft.type, draft.order);
 }
 
-/** The remaining reversal: the amount left, the pending refund of another actor, or nothing. */
+/** Returns the status of the remaining reversal: the amount left, the pending refund of another actor, or nothing. */
 function restOf({ leftMinor, pendingMinor }: PaymentFact): 'succeeded' | 'reversing' | 'reversed' {
   if (leftMinor > 0) return 'succeeded';
   return pendingMinor > 0 ? 'reversing' : 'reversed';
@@ -146,7 +146,7 @@ function restOf({ leftMinor, pendingMinor }: PaymentFact): 'succeeded' | 'revers
 
 const UNDERPAID: Failure = {
   code: 'payment_underpaid',
-  message: 'The processor took less than the amount of the order.',
+  message: 'The processor charged less than the amount of the order.',
 };
 const REFUNDED: Failure = {
   code: 'payment_refunded',
@@ -191,8 +191,8 @@ function decideReversal(
 }
 
 /**
- * A delayed driver can find a reservation that the order can no longer use. It is released, even after the order has
- * ended.
+ * Decides on a found reservation. A delayed driver can find a reservation that the order can no longer use; it is
+ * released, even after the order has ended.
  */
 function decideReserved(reservationId: string, order: Order, nowMs: number): OrderDraft | undefined {
   const { status, reservationId: known } = order.reservation;
@@ -222,12 +222,12 @@ function decideReservationRefused(failure: Failure, order: Order, nowMs: number)
     if (order.failure !== undefined) return { type: 'reservation.refused', order: refused };
     return failed('reservation.refused', refused, failure, nowMs);
   }
-  // The request that was repeated to find the reservation's id was refused, so there is nothing to release.
+  // The repeated request for the reservation was refused, so there is nothing to release.
   const isNothing = status === 'releasing' && reservationId === undefined;
   return isNothing ? reservation('release.succeeded', order, 'released', nowMs) : undefined;
 }
 
-/** A late success counts, even after the e-mail was given up. */
+/** Decides on an e-mail. A late success counts, even after the e-mail was given up. */
 function decideEmail(kind: `email_${string}`, order: Order): OrderDraft | undefined {
   const { status, sinceMs } = order.email;
   const isOpen = OPEN_CALL.has(status);
@@ -263,8 +263,8 @@ function decideReferral(kind: `credit${string}`, order: Order): OrderDraft | und
 }
 
 /**
- * Lists by status and merchants are notified of every change of status, so an order that is not in progress is reopened
- * by an event.
+ * Sets an order back to `processing`. An order that had another status is reopened by an event, because lists by status
+ * and merchants must learn of every change of status.
  */
 function inProgress(type: OrderTransitionType, order: Order): OrderDraft {
   return order.status === 'processing'

@@ -7,12 +7,14 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /**
- * Maximum time between an order and the beginning of its payment: a payer is not charged long after leaving the
+ * Maximum time between the order and the start of its payment, so that a payer is not charged long after leaving the
  * checkout. Milliseconds.
  */
 export const CHARGE_WINDOW_MS = SEND_WINDOW_MS;
 
-/** The absence of a payment proves "never charged" only after this time. It exceeds the clock skew. Milliseconds. */
+/**
+ * Minimum age at which the absence of a payment proves that it was never charged. Exceeds the clock skew. Milliseconds.
+ */
 export const NEVER_CHARGED_AFTER_MS = OUTCOME_KNOWN_WITHIN_MS;
 
 /** Maximum time for a payer to approve. After that, the payment and the order are canceled. Milliseconds. */
@@ -31,15 +33,15 @@ export const LATE_BOUND_MS = 3 * DAY_MS;
 export const COMPENSATION_BOUND_MS = 3 * DAY_MS;
 
 /**
- * Maximum number of attempts of each kind of reversal, void and refund. After this many refusals, another attempt would
- * be refused, too.
+ * Maximum number of attempts of each kind of reversal, void and refund. After this many refusals, a further attempt
+ * would probably be refused, too.
  */
 export const MAX_REVERSALS = 5;
 /** The wait after the first refused reversal. Each later wait is twice as long. Milliseconds. */
 export const REVERSAL_WAIT_MS = MINUTE_MS;
 
 /**
- * Maximum time for which an order in review is still driven, counted from its review or its reopening, so that an
- * operator's actions elsewhere take effect. Milliseconds.
+ * Maximum time for which an order in review is still driven, so that an operator's actions elsewhere take effect.
+ * Counted from the start of the review or from the reopening. Milliseconds.
  */
 export const REVIEW_WATCH_MS = 30 * DAY_MS;

@@ -9,11 +9,11 @@ import {
 } from './order-limits.ts';
 
 /**
- * Decides the next step of an order, as a pure function of its newest transition, so that a driver after a crash
+ * Decides the next step of an order, as a pure function of its newest transition. After a crash, the next driver
  * continues where the previous one stopped.
  */
 
-/** A call of another party. Any driver may repeat it at any time under the same key. */
+/** A call to another party. Any driver may repeat it at any time under the same key. */
 export type OrderCall =
   /** Create the payment, or read its state. */
   | 'charge'
@@ -28,18 +28,18 @@ export type OrderCall =
 
 export type OrderStep =
   | { readonly do: 'call'; readonly call: OrderCall }
-  /** Append a transition. It is written before the call that it announces. */
+  /** Append a transition. The transition is written before the call that it announces. */
   | { readonly do: 'append'; readonly draft: OrderDraft }
-  /** Append the result that the client receives. A delayed e-mail or credit continues after it. */
+  /** Append the result that the client receives. Delayed e-mails and credits continue after the answer. */
   | { readonly do: 'conclude'; readonly draft: OrderDraft }
-  /** There is nothing to do now. */
+  /** Nothing can be done now. */
   | { readonly do: 'rest' };
 
 export interface Turn {
   readonly nowMs: number;
-  /** The calls of this turn. Each call is made once in a turn. */
+  /** The calls made in this turn. A turn makes each call at most once. */
   readonly tried: ReadonlySet<OrderCall>;
-  /** Whether there is time for one more call. */
+  /** Whether the remaining time allows one more call. */
   readonly timeLeft: boolean;
 }
 
@@ -80,7 +80,8 @@ function fulfil(order: Order, turn: Turn): OrderStep {
     if (nowMs - sinceMs > STOCK_BOUND_MS) return append('reservation.given_up', givenUp(order, nowMs));
     return ask('reserve', turn) ?? REST;
   }
-  // Payment and reservation are done. E-mail and credit are tried once before the client is answered, if there is time.
+  // Payment and reservation are done. If time allows, e-mail and credit are attempted once before the client is
+  // answered.
   const late = finishLate(order, turn);
   if (late.do !== 'rest' || order.status === 'completed') return late;
   return conclude('order.completed', order, 'completed');
@@ -95,7 +96,10 @@ function givenUp(order: Order, nowMs: number): Order {
   };
 }
 
-/** The e-mail, then the credit. Neither waits for the other, and a failure of either reverses nothing. */
+/**
+ * Decides the next step of the e-mail and the credit, in this order. They do not depend on each other, and a failure of
+ * either reverses nothing.
+ */
 function finishLate(order: Order, turn: Turn): OrderStep {
   const email = sendEmail(order, turn);
   return email.do === 'rest' ? credit(order, turn) : email;
@@ -111,7 +115,7 @@ function sendEmail(order: Order, turn: Turn): OrderStep {
   const isTooLate = turn.nowMs - sinceMs > LATE_BOUND_MS;
   // The answer of an earlier call may have been lost.
   if (isTooLate) return append('email.unknown', { ...order, email: { status: 'unknown', sinceMs } });
-  // The delayed message calls.
+  // A queued call is made by its delayed message.
   return status === 'queued' ? REST : (ask('send_email', turn) ?? REST);
 }
 
@@ -144,7 +148,7 @@ function compensate(order: Order, turn: Turn): OrderStep {
   return isForPerson ? conclude('order.review_required', order, 'needs_review') : REST;
 }
 
-/** Ends announced calls that no driver will make. One of them may have taken effect without an answer. */
+/** Ends announced calls that no driver will make. A call may have taken effect without an answer. */
 function stopLate(order: Order): OrderStep | undefined {
   const { email, referral } = order;
   if (OPEN_CALL.has(email.status)) return append('email.unknown', { ...order, email: { ...email, status: 'unknown' } });
@@ -154,8 +158,7 @@ function stopLate(order: Order): OrderStep | undefined {
 }
 
 /**
- * Checks for a refund that failed after it had succeeded, before the order is canceled and when a canceled order was
- * reopened.
+ * Checks whether a succeeded refund failed later, before the order is canceled and when a canceled order was reopened.
  */
 function checkReversalAgain({ charge }: Order, turn: Turn): OrderStep | undefined {
   return charge.status === 'reversed' ? ask('reverse', turn) : undefined;
@@ -227,7 +230,7 @@ function conclude(type: OrderTransitionType, order: Order, status: Order['status
   return { do: 'conclude', draft: { type, order: { ...order, status, answered: true } } };
 }
 
-/** The transition that records a 202 answer. @returns undefined when the order was answered before */
+/** Returns the transition that records a 202 answer. @returns undefined when the order was answered before */
 export function processingDraft(order: Order): OrderDraft | undefined {
   return order.answered ? undefined : { type: 'order.processing', order: { ...order, answered: true } };
 }

@@ -27,13 +27,16 @@ export function contactsOf({ email, referrer, affiliate, returnUrl }: OrderConta
 
 /** Fields that are stored on the first transition only, because they are long or never change. */
 export interface StoredOrderDetails {
-  /** The id of the request that created the order. Later answers contain it, so that all answers are the same bytes. */
+  /**
+   * The id of the request that created the order. Later answers contain this id, so that all answers have the same
+   * bytes.
+   */
   readonly requestId: string;
   readonly source: string;
   readonly items: readonly OrderLine[];
   /** The number of the order in the shop. */
   readonly shopOrder?: number;
-  /** The commitment to the contacts. */
+  /** The commitment (salted hash) to the contacts. */
   readonly commitment: Seal['commitment'];
 }
 
@@ -45,7 +48,9 @@ export interface OrderDetails extends StoredOrderDetails, Partial<OrderContacts>
   readonly emailHash?: string;
 }
 
-/** One row of an order's chain in the Ledger: the order after it, and its link. The postings are in the payment's chain. */
+/**
+ * One row of an order's chain in the Ledger: the order after it, and its link. The postings are in the payment's chain.
+ */
 export interface OrderTransition {
   /** 1 for the first. */
   readonly sequence: number;
@@ -96,15 +101,15 @@ function contentOf({ first, ...rest }: Unsealed): Readonly<Record<string, unknow
   return { ...rest, first: { ...stored, commitment: hex(commitment) } };
 }
 
-/** The details that the row of the first transition stores. */
+/** Returns the details that the row of the first transition stores. */
 export function storedOrderDetails(details: OrderDetails): StoredOrderDetails {
   const { requestId, source, items, shopOrder, commitment } = details;
   return everyField<StoredOrderDetails>({ requestId, source, items, shopOrder, commitment });
 }
 
 /**
- * Whether a request created this order. The record of the request no longer exists and the chain has no fingerprint, so
- * the terms are compared, and the contacts by their commitment. Erased contacts are not compared.
+ * Returns whether a request created this order. Used when the record of the request no longer exists: the chain has no
+ * fingerprint, so the terms are compared, and the contacts by their commitment. Erased contacts are not compared.
  */
 export function isOrderedBy(
   digest: Digest,
@@ -124,7 +129,7 @@ export function isOrderedBy(
  * Checks one order's transitions, oldest first.
  *
  * @param before the transition that precedes them @default none: they begin the chain
- * @returns the sequence of the first wrong one, or undefined
+ * @returns the sequence of the first wrong transition, or undefined
  */
 export function firstBrokenOrderLink(
   digest: Digest,
@@ -138,8 +143,11 @@ export function firstBrokenOrderLink(
   );
 }
 
-/** @throws InvariantViolation when `transition` is not an order's first transition */
+/**
+ * Returns the details on the first transition of an order.
+ * @throws InvariantViolation when `transition` is not an order's first transition
+ */
 export function orderDetailsOf(transition: OrderTransition): OrderDetails {
-  invariant(transition.first !== undefined, `transition ${transition.sequence} carries no first details`);
+  invariant(transition.first !== undefined, `transition ${transition.sequence} has no first details`);
   return transition.first;
 }

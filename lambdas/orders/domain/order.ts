@@ -1,13 +1,16 @@
 import type { Mode, OrderId, PaymentId, TenantId } from '../../kernel/ids.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
 
-/** The failure of an order whose stock did not answer. It may have reserved, which an operator must find out. */
+/**
+ * The failure code of an order whose stock did not answer. The stock may have reserved the goods; an operator must find
+ * out.
+ */
 export const STOCK_IN_DOUBT = 'stock_in_doubt';
 
 export const ORDER_STATUSES = [
   /** In progress or being reversed. The outcome is not known yet. */
   'processing',
-  /** Paid and reserved. A late or failed e-mail or credit does not change that. */
+  /** Paid and reserved. A late or failed e-mail or credit does not change this status. */
   'completed',
   /** Nothing was charged, or everything was refunded or voided. Nothing is reserved. */
   'canceled',
@@ -36,7 +39,10 @@ export const REVERSAL_KINDS = ['cancel', 'refund'] as const;
 export type ReversalKind = (typeof REVERSAL_KINDS)[number];
 
 interface ChargeProgress extends Progress<(typeof CHARGE_STATUSES)[number]> {
-  /** The attempt of the reversal, from 1. Each has its own key, because the previous one has provably failed. */
+  /**
+   * The number of the reversal attempt, from 1. Each attempt has its own key; it starts only after the previous attempt
+   * has provably failed.
+   */
   readonly attempt?: number;
   /** The kind of the last reversal. The attempts of each kind are counted separately. */
   readonly by?: ReversalKind;
@@ -55,7 +61,7 @@ interface ReservationProgress extends Progress<(typeof RESERVATION_STATUSES)[num
   readonly reservationId?: string;
 }
 
-/** `queued`: given up in its process; a delayed message attempts the call for the last time. */
+/** `queued`: the calling process gave up; a delayed message makes the last attempt. */
 export const EMAIL_STATUSES = ['none', 'pending', 'delayed', 'queued', 'sent', 'failed', 'capped', 'unknown'] as const;
 type EmailProgress = Progress<(typeof EMAIL_STATUSES)[number]>;
 
@@ -90,17 +96,17 @@ export interface Order {
   readonly reservation: ReservationProgress;
   readonly email: EmailProgress;
   readonly referral: ReferralProgress;
-  /** The reason why it cannot be fulfilled. Once set, the order is reversed and never fulfilled. */
+  /** The reason why the order cannot be fulfilled. Once set, the order is reversed and never fulfilled. */
   readonly failure?: Failure;
-  /** Time at which the failure became known, or the reversal began again. Unix milliseconds. */
+  /** Time at which the failure became known, or the reversal was restarted. Unix milliseconds. */
   readonly failedAtMs?: number;
-  /** Whether an answer may have been stored. If so, a lost record is never replaced. */
+  /** Whether an answer may have been stored. If true, a lost record is never replaced. */
   readonly answered: boolean;
   readonly createdAtMs: number;
 }
 
 export const ORDER_TRANSITION_TYPES = [
-  /** Also the pending transition of the charge, which may be in progress. */
+  /** Also serves as the pending transition of the charge, which may be in progress. */
   'order.placed',
   'charge.succeeded',
   'charge.failed',
@@ -111,7 +117,7 @@ export const ORDER_TRANSITION_TYPES = [
   'charge.review_required',
   'reversal.pending',
   'reversal.failed',
-  /** The hold to void was captured in the meantime, so the payment is refunded instead. */
+  /** The hold was captured before it could be voided, so the payment is refunded instead. */
   'reversal.turned',
   /** A refund failed after it had succeeded; the reversal is attempted again. */
   'reversal.undone',
@@ -119,7 +125,7 @@ export const ORDER_TRANSITION_TYPES = [
   'reservation.pending',
   'reservation.succeeded',
   'reservation.refused',
-  /** The stock gave no usable answer in time: the reservation is released, whether it exists or not. */
+  /** The stock service gave no usable answer in time: the reservation is released, whether it exists or not. */
   'reservation.given_up',
   'release.pending',
   /** The id of the reservation to release was found. */
@@ -148,7 +154,10 @@ export const ORDER_TRANSITION_TYPES = [
 
 export type OrderTransitionType = (typeof ORDER_TRANSITION_TYPES)[number];
 
-/** The types that are published as events. Only they change an order's status; the others are steps of an order. */
+/**
+ * The types that are published as events. Only these types change an order's status; the other types record steps of an
+ * order.
+ */
 const ORDER_OUTCOMES = [
   'order.placed',
   'order.reopened',
@@ -170,12 +179,12 @@ export interface OrderDraft {
 
 /**
  * The referrer's credit, in percent of the amount. A constant, because no shop needs another rule yet. A deploy that
- * changes it does not credit twice: the shop has the keys of credits in progress with another amount, so their outcome
- * becomes unknown.
+ * changes the constant does not credit twice: the shop stores the keys of credits in progress with the earlier amount,
+ * so the outcome of these credits becomes unknown.
  */
 const REFERRAL_PERCENT = 5;
 
-/** The referrer's credit, rounded down. Minor units. */
+/** Computes the referrer's credit, rounded down. Minor units. */
 export function referralCreditMinor({ amountMinor }: Pick<Order, 'amountMinor'>): number {
   return Math.floor((amountMinor * REFERRAL_PERCENT) / 100);
 }
@@ -185,7 +194,7 @@ export type NewOrder = Pick<
   'id' | 'tenantId' | 'mode' | 'amountMinor' | 'currency' | 'paymentId' | 'createdAtMs'
 >;
 
-/** The first transition. It is written before the payment begins, and takes the order's id. */
+/** Makes the first transition. It is written before the payment begins, and reserves the order's id. */
 export function createOrderDraft(order: NewOrder, referrer: string | undefined): OrderDraft {
   const sinceMs = order.createdAtMs;
   const isCredited = referrer !== undefined && referralCreditMinor(order) > 0;
@@ -203,7 +212,7 @@ export function createOrderDraft(order: NewOrder, referrer: string | undefined):
   };
 }
 
-/** Whether the order has no open steps: everything is done, or everything is reversed. */
+/** Returns whether the order has no open steps: all are done, or all are reversed. */
 export function isSettled({ status, reservation, email, referral }: Order): boolean {
   switch (status) {
     case 'processing':

@@ -83,7 +83,7 @@ function readRequest({ tools: { digest }, ...call }: Call<OrderTools>): Parsed<C
   });
 }
 
-/** The answer to a request for an order. A first execution and a replay return the stored answer unchanged. */
+/** Renders the answer to a request for an order. A first execution and a replay return the stored answer unchanged. */
 function orderOutcomeAnswer(outcome: CreateOrderOutcome, requestId: string): Answer {
   switch (outcome.kind) {
     case 'first':
@@ -129,7 +129,7 @@ async function show({ tools, caller, id, request }: Call<OrderTools>): Promise<H
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
   const chain = await readOrder(tools.orders, caller, id);
-  // A missing order and an order of another tenant or mode get the same answer. It does not repeat the id.
+  // A missing order and an order of another tenant or mode get the same answer, which does not contain the id.
   if (chain === undefined) return refusal(problem('not_found', 'There is no such order.'), request);
   return found(orderObject(chain.order, chain.details));
 }

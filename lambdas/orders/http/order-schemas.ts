@@ -1,12 +1,15 @@
 import * as z from 'zod';
 import { createPaymentBody } from '../../payments/http/payment-objects.ts';
 
-/** The schemas of requests. The API documents are generated from them. */
+/** The schemas of order requests. The API documents are generated from them. */
 
-/** Bounds the size of an order's rows and answers. */
+/** Maximum number of items, which bounds the size of an order's rows and answers. */
 const MAX_ITEMS = 50;
 const MAX_QUANTITY = 1_000_000;
-/** The longest possible address: the path limit of 256 octets of RFC 5321, section 4.5.3.1.3, without the angle brackets. */
+/**
+ * The longest possible address: the path limit of 256 octets of RFC 5321, section 4.5.3.1.3, without the angle
+ * brackets.
+ */
 const MAX_EMAIL_LENGTH = 254;
 
 const sku = z
@@ -22,8 +25,8 @@ const quantity = z
 
 const items = z
   .array(z.strictObject({ sku, quantity }), 'must be a list of items')
-  .min(1, 'must hold at least one item')
-  .max(MAX_ITEMS, `must hold at most ${MAX_ITEMS} items`)
+  .min(1, 'must have at least one item')
+  .max(MAX_ITEMS, `must have at most ${MAX_ITEMS} items`)
   .meta({ description: 'The items to reserve in the stock, all or none.', example: [{ sku: 'sku_tea', quantity: 2 }] });
 
 const email = z
@@ -55,7 +58,9 @@ const shopOrder = z
     example: 118,
   });
 
-/** The first invalid field is reported, in this order of fields. The money is validated as in a payment. */
+/**
+ * Fields are validated in this order, and the first invalid field is reported. The amount is validated as in a payment.
+ */
 export const createOrderBody = z
   .strictObject({
     amount: createPaymentBody.shape.amount,

@@ -6,7 +6,7 @@ import type { SendAnswer } from '../../outbound/send-once.ts';
 import { readJson, standardRetryAfter, tryReadJson, vendorFault } from '../../outbound/vendor-answers.ts';
 
 const adjusted = z.object({ transaction_id: z.string().min(1) });
-/** Some versions of the V3 API put the result into an envelope. */
+/** Some versions of the V3 API wrap the result in `data`. */
 const adjustedAnswer = z.union([adjusted, z.object({ data: adjusted }).transform(({ data }) => data)]);
 const errorAnswer = z.object({ title: z.string() });
 
@@ -14,7 +14,7 @@ const errorAnswer = z.object({ title: z.string() });
 const REFUSALS: ReadonlySet<number> = new Set([400, 404, 409, 413, 415, 422]);
 
 /**
- * The answer to an adjustment of the inventory.
+ * Parses the answer to an adjustment of the inventory.
  *
  * | status                             | meaning                                         |
  * |------------------------------------|-------------------------------------------------|
@@ -34,7 +34,10 @@ export function readAdjustment(vendor: string, answer: HttpAnswer, nowMs: number
   throw refusedFor(vendor, answer, nowMs);
 }
 
-/** The fault of an answer. `x-rate-limit-time-reset-ms` gives the time until BigCommerce resets the quota. */
+/**
+ * Returns the fault of an unsuccessful answer. `x-rate-limit-time-reset-ms` gives the time until BigCommerce resets the
+ * quota.
+ */
 export function refusedFor(vendor: string, answer: HttpAnswer, nowMs: number): Fault {
   const resetMs = z.coerce
     .number()

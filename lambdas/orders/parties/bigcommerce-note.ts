@@ -11,11 +11,14 @@ import { readJson } from '../../outbound/vendor-answers.ts';
 import { parseOrderId } from '../ids.ts';
 import { refusedFor } from './bigcommerce-answers.ts';
 
-/** A store of BigCommerce, with the tools to call it. */
+/** A BigCommerce store, and what is needed to call it. */
 export interface BigCommerceStore {
-  /** Without a trailing slash: `https://api.bigcommerce.com/stores/<store hash>`. */
+  /** Base URL of the store without a trailing slash: `https://api.bigcommerce.com/stores/<store hash>`. */
   readonly url: string;
-  /** Called for every request, so that a rotated token takes effect. Required scopes: Store Inventory and Orders, modify. */
+  /**
+   * Called for every request, so that a rotated token takes effect. Required scopes: Store Inventory and Orders,
+   * modify.
+   */
   readonly token: () => Promise<string>;
   readonly send: SendRequest;
   readonly policy: OutboundPolicy;
@@ -23,11 +26,11 @@ export interface BigCommerceStore {
   /** Hands a call whose outcome cannot be determined to an operator. */
   readonly deadLetters: DeadLetters;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** `throw` while a dead letter is redriven. Otherwise, a note that is given up is dead-lettered. */
+  /** The handling of a note that is given up: `throw` during a redrive; otherwise it is dead-lettered. */
   readonly givenUp: GivenUp;
 }
 
-/** The operation of dead letters. */
+/** The operation name in dead letters. */
 export const NOTE_OPERATION = 'order.note';
 
 export const noteSchema = z.object({
@@ -50,12 +53,12 @@ const storeOrder = z.object({ staff_notes: z.string().nullable() });
 
 /**
  * Adds a line to the staff notes of the store's order, once: the notes are read before they are written. Staff ship
- * orders that are noted as paid, so an order that is canceled after that gets a second line. No step waits for a note:
- * a note that fails becomes a dead letter, and its redrive adds it.
+ * orders that are noted as paid, so an order that is canceled later gets a second line. No step of the order waits for
+ * a note: a failed note becomes a dead letter, and a redrive adds the line.
  *
- * The notes are replaced as a whole, so a line that is added in the store between the read and the write is lost.
+ * BigCommerce replaces the notes as a whole, so a line that another user adds between the read and the write is lost.
  *
- * @throws the faults of the call, when it is made for a dead letter
+ * @throws the faults of the call, during a redrive
  */
 export async function noteOnOrder(store: BigCommerceStore, note: OrderNote, { timeoutMs }: CallLimit): Promise<void> {
   const { policy, claims, clock, deadLetters, givenUp } = store;
@@ -110,7 +113,7 @@ async function readNotes(store: BigCommerceStore, shopOrder: number, limit: Call
   return (await callOrder(store, shopOrder, limit)).staff_notes ?? '';
 }
 
-/** @param change the change to write @default none: the order is only read */
+/** Reads or updates an order of the store. @param change the change to write @default none: the order is only read */
 async function callOrder(
   { url, token, send, policy, clock }: BigCommerceStore,
   shopOrder: number,
@@ -125,7 +128,7 @@ async function callOrder(
     timeoutMs,
     party: policy.vendor,
     causes: 'dropped',
-    // Maximum size of the answer: the order of a long cart.
+    // Bytes. Enough for an order with many items.
     maxAnswerBytes: 512 * 1_024,
   });
   if (answer.status === 200) return readJson(policy.vendor, storeOrder, answer);

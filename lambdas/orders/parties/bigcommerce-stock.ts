@@ -14,7 +14,8 @@ export interface BigCommerceOptions extends BigCommerceStore {
 }
 
 /**
- * The operation of dead letters. They are not redriven: an operator compares them with the history of the inventory.
+ * The operation of dead letters. These dead letters are not redriven: an operator compares them with the history of the
+ * inventory.
  */
 export const ADJUST_OPERATION = 'inventory.adjust';
 
@@ -28,23 +29,26 @@ interface Adjustment {
 }
 
 /**
- * The inventory of a BigCommerce store as the stock of orders. Its API has no idempotency keys, and adjustments cannot
- * be searched, so an adjustment is sent at most once for each key, under a sending claim. If no answer arrived, or the
- * process crashed while sending, the adjustment may have been applied. It is kept as a dead letter for an operator, and
- * never sent again.
+ * Makes the stock of orders from the inventory of a BigCommerce store. The API has no idempotency keys, and adjustments
+ * cannot be searched, so an adjustment is sent at most once for each key, under a sending claim. If no answer arrived,
+ * or the process crashed while sending, the adjustment may have been applied. It then becomes a dead letter for an
+ * operator, and is never sent again.
  *
  *   claim ── send ── answer                    adjusted, or refused
  *   claim ── send ── ✗                         dead letter; the order counts as refused and returns the money
  *   claim ── send ── (crash) ── claim: before  dead letter; as above
  *
- * Every adjustment has the order's id as its reason, which the store shows in the history of its inventory. An order
- * with an order number of the store is also noted there.
+ * Every adjustment has the order's id as its reason, which the store shows in the history of its inventory. If the
+ * order names a shop order, a note is also added to that shop order.
  */
 export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper {
   const { policy, claims, clock, deadLetters } = options;
   const { vendor } = policy;
 
-  /** @returns undefined when the outcome is unknown and was handed to an operator */
+  /**
+   * Sends an adjustment at most once.
+   * @returns undefined when the outcome is unknown and was dead-lettered for an operator
+   */
   const adjust = async (adjustment: Adjustment, { timeoutMs }: CallLimit): Promise<SendAnswer | undefined> => {
     const { key, orderId } = adjustment;
     const outcome = await sendOnce(

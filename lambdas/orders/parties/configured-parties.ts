@@ -37,13 +37,13 @@ export interface Parties {
   readonly referrals: ReferralProgram;
   readonly mailer: Mailer;
   /**
-   * The mode of orders: test mode if the sandbox plays the parties. A live shop must not reserve goods for an order of
-   * test mode.
+   * The mode of orders: test mode if the sandbox simulates the parties. A live shop must not reserve goods for an order
+   * of test mode.
    */
   readonly ordersOf: Mode;
 }
 
-/** The tools of the platform that the parties need. */
+/** The platform clients that the parties need. */
 export interface PartiesTools extends Queues, Secrets, Pick<Expiring, 'retention'> {
   readonly documents: DynamoDBDocumentClient;
   readonly clock: Clock;
@@ -53,16 +53,16 @@ export interface PartiesTools extends Queues, Secrets, Pick<Expiring, 'retention
   readonly send: SendRequest;
 }
 
-/** Timeout of one call. A healthy party needs a fraction of it, and a request has time for several. Milliseconds. */
+/** Timeout of one call. A healthy party answers much sooner, and a request has time for several calls. Milliseconds. */
 const CALL_TIMEOUT_MS = 5_000;
 
 /**
- * The parties that `readPartiesConfig` found. Make one set per process: it holds the state of breakers and retry
- * budgets. The token is read from Secrets Manager when it is needed.
+ * Makes the parties that `readPartiesConfig` found. Call it once per process: the parties have the state of breakers
+ * and retry budgets. Tokens are read from Secrets Manager when they are needed.
  *
  * An e-mail or a credit that is given up is attempted for the last time by a delayed message, and then dead-lettered
- * for an operator. The order waits for its reservation and its release, so its driver repeats them; a release that
- * fails permanently is dead-lettered.
+ * for an operator. An order waits for its reservation and its release, so its driver repeats these calls; a release
+ * that fails permanently is dead-lettered.
  */
 export async function configuredParties(config: PartiesConfig, tools: PartiesTools): Promise<Parties> {
   const deadLetters = deadLetterStore(config, tools);
@@ -84,8 +84,8 @@ function modeOf({ secrets }: PartiesConfig): Mode {
 }
 
 /**
- * Counts an e-mail beyond the bound, and logs its tenant. A metric per tenant would be billed monthly for each tenant.
- * The recipient is not logged.
+ * Makes a function that counts an e-mail beyond the recipient's limit, and logs its tenant. (A metric per tenant would
+ * be billed monthly for each tenant.) The recipient is not logged.
  */
 export function reportCapped(instruments: Instruments): (email: OrderEmail) => void {
   const logger = instruments.logger(OUTBOUND_SERVICE);
@@ -95,18 +95,18 @@ export function reportCapped(instruments: Instruments): (email: OrderEmail) => v
   };
 }
 
-/** The dead letters, and the functions that repeat the call of one. */
+/** The queue of dead letters, and the functions that repeat the call of a dead letter. */
 export interface Redrive {
   readonly deadLetters: DeadLetterStore;
-  /** The call of a delayed message: one attempt. */
+  /** Makes the call of a delayed message: one attempt. */
   readonly makeLast: Redrive['makeAgain'];
-  /** Records in its order that a call was given up. */
+  /** Records in the order that a call was given up. */
   readonly recordGivenUp: (deadLetter: DeadLetter, id: string) => Promise<void>;
   readonly makeAgain: (deadLetter: DeadLetter, limit: CallLimit, id: string) => ReturnType<typeof makeAgain>;
 }
 
 /**
- * The redrive for the function that redrives dead letters. A call that is given up again throws, and its dead letter
+ * Makes the tools of the function that redrives dead letters. A call that is given up again throws, and its dead letter
  * stays.
  */
 export async function configuredRedrive(
@@ -186,7 +186,7 @@ function connect(
             ? withBearer(send, secretOf(secrets.sandbox, tools))
             : signedCalls(send, secretOf(secrets.shopSigningKey, tools), clock),
         );
-  // The sandbox takes its secret as the token of the e-mail service.
+  // The sandbox accepts its access secret as the token of the e-mail service.
   const token = secretOf('sandbox' in secrets ? secrets.sandbox : secrets.postmarkToken, tools);
   const access = { url: postmark.url, token, send };
   return {
@@ -205,17 +205,17 @@ function connect(
   };
 }
 
-/** The referral program of BigCommerce, which has none. */
+/** The referral program of a BigCommerce shop, which has none. */
 export const NO_REFERRALS: ReferralProgram = { credit: async () => ({ kind: 'no_referral_program' }) };
 
-/** Reads the first value of a secret from Secrets Manager when it is needed. */
+/** Makes a function that reads the first value of a secret from Secrets Manager. */
 function secretOf(secretId: string, { secretsManager, clock }: PartiesTools): () => Promise<string> {
   let secrets: ActiveSecrets | undefined;
   return async () => {
     secrets ??= new ActiveSecrets(await secretsManager(), clock);
     const [first] = await secrets.active(secretId);
     if (first === undefined)
-      throw new RetryableError('party_secret_unavailable', 'The secret of a party has no value.');
+      throw new RetryableError('party_secret_unavailable', 'The Secrets Manager secret of a party has no value.');
     return first;
   };
 }

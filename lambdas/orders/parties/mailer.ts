@@ -5,7 +5,7 @@ import type { SendOutcome } from '../../outbound/send-once.ts';
 import type { EmailCounts, EmailOutcome, GivenUpCall, Mailer, OrderEmail } from '../use/order-parties.ts';
 import type { Email, EmailSender } from './postmark.ts';
 
-/** The operation of this adapter's dead letters. The payload is the e-mail. */
+/** The operation name in this adapter's dead letters. The payload is the e-mail. */
 export const EMAIL_OPERATION = 'email.send';
 
 /** The placeholder for the message id of an e-mail that was not sent. */
@@ -20,9 +20,9 @@ interface MailerOptions {
 }
 
 /**
- * Sends e-mails. The operation id is the message id, so repeated calls send an e-mail once. E-mails of test mode are
- * sent by the sandbox only: a test key must not write to strangers from the operator's address. An e-mail is counted
- * before it is sent. An e-mail beyond the limit of its recipient is not sent, retried or dead-lettered.
+ * Makes the mailer. The operation id is the message id, so repeated calls send an e-mail once. Only the sandbox sends
+ * e-mails of test mode: a test key must not write to strangers from the operator's address. An e-mail is counted before
+ * it is sent. An e-mail beyond the limit of its recipient is not sent, retried or dead-lettered.
  *
  * @param capped called with each e-mail beyond the limit
  * @param isSandbox @default false: the sender reaches real mailboxes
@@ -61,7 +61,7 @@ export function givenUpCall({ kind, reason, mayBeApplied }: DeadLettered): Given
   return kind === 'delayed' ? { kind: 'queued' } : { kind: 'given_up', reason, mayBeApplied };
 }
 
-/** The metadata name the order or the payment, which the redrive of a dead letter needs. */
+/** Builds the e-mail. Its metadata name the order or the payment, which the redrive of a dead letter needs. */
 function emailOf({ operationId, orderId, paymentId, to, subject, text, tag }: OrderEmail): Email {
   const metadata = {
     ...defined({ order: orderId, payment: paymentId }),

@@ -17,7 +17,9 @@ import { type EmailSender, emailSchema } from './postmark.ts';
 import { CREDIT_OPERATION, creditOrderSchema } from './shop-referrals.ts';
 import { RELEASE_OPERATION, releaseSchema } from './shop-stock.ts';
 
-/** The parties for dead letters. A call that is given up again throws, so that no second dead letter is stored. */
+/**
+ * The parties that redrive dead letters. A redriven call that fails throws, so that no second dead letter is stored.
+ */
 export interface RedriveParties extends OrderRedriveTools {
   readonly emails: EmailSender;
   readonly referrals: ReferralProgram;
@@ -26,11 +28,11 @@ export interface RedriveParties extends OrderRedriveTools {
 
 /**
  * Repeats the call of a dead letter under the key in its payload. For a vendor without idempotency keys, the sending
- * claim decides: a request that may have been applied is looked up before it is sent again (`sendOnce`). An e-mail or a
- * credit of an order is recorded in the order's chain. A receipt that is no longer due is not sent, and a canceled
- * order is not noted as paid.
+ * claim decides: a request that may have been applied is looked up before it is sent a second time (`sendOnce`). The
+ * outcome of an order's e-mail or credit is recorded in the order's chain. A receipt that is no longer due is not sent,
+ * and a canceled order gets no note as paid.
  *
- * @param id the letter's id, which the chain names as the cause
+ * @param id the dead letter's id, which the chain names as the cause
  * @throws RetryableError, AmbiguousError or TerminalError, as the call does
  */
 export async function makeAgain(
@@ -55,7 +57,7 @@ export async function makeAgain(
           applied: 'email_sent',
           refused: 'email_refused',
         });
-      // A receipt belongs to no order. Dead letters of earlier versions do not name its payment.
+      // A receipt belongs to no order. Dead letters of earlier versions do not name the payment.
       const paymentId = parsePaymentId(email.metadata['payment'] ?? '');
       return paymentId === undefined ? send() : sendReceiptAgain(parties, paymentId, send);
     }
@@ -78,14 +80,14 @@ export async function makeAgain(
       return { kind: 'applied' };
     }
     case ADJUST_OPERATION:
-      // Only an operator can compare it with the history of the inventory.
+      // Only an operator can compare the adjustment with the history of the inventory.
       return { kind: 'stays', reason: STOCK_IN_DOUBT };
     default:
       return { kind: 'stays', reason: 'operation_unknown' };
   }
 }
 
-/** Records in the order of a letter that its call was given up. A redrive records its outcome later. */
+/** Records in the order of a dead letter that the call was given up. A redrive records its outcome later. */
 export async function recordGivenUp(parties: OrderRedriveTools, deadLetter: DeadLetter, id: string): Promise<void> {
   const orderId = parseOrderId(deadLetter.about ?? '');
   if (orderId === undefined) return;
@@ -120,13 +122,16 @@ function ended(outcome: Ended): CallMadeAgain {
   }
 }
 
-/** @throws TerminalError `dead_letter_payload_unreadable` when another version of the code wrote the payload */
+/**
+ * Parses the payload of a dead letter.
+ * @throws TerminalError `dead_letter_payload_unreadable` when another version of the code wrote the payload
+ */
 function payloadOf<T>({ payload }: DeadLetter, schema: { safeParse: (value: unknown) => { data?: T } }): T {
   const { data } = schema.safeParse(payload);
   if (data !== undefined) return data;
-  // No `cause`, because it would quote the payload.
+  // No `cause`: the parser's error would quote the payload.
   throw new TerminalError(
     'dead_letter_payload_unreadable',
-    'The letter holds another payload than its operation needs.',
+    'The payload of the dead letter does not match the schema of its operation.',
   );
 }

@@ -15,17 +15,19 @@ const searchAnswer = z.object({
   Messages: z.array(z.object({ MessageID: z.string().min(1), Metadata: z.record(z.string(), z.string()).optional() })),
 });
 
-/** Names for some of Postmark's error codes. The others keep their number. */
+/** Names for some of Postmark's error codes. The other codes keep their number. */
 const REFUSALS: ReadonlyMap<number, string> = new Map([
   [300, 'invalid_email_request'],
   [406, 'inactive_recipient'],
 ]);
 
-/** Errors of the account or the sender, not of the e-mail. It can be sent after an operator has fixed them. */
+/**
+ * Errors of the account or the sender, not of the e-mail. The e-mail can be sent after an operator has fixed the error.
+ */
 const ACCOUNT_ERRORS: ReadonlySet<number> = new Set([400, 401, 405, 412, 413]);
 
 /**
- * The answer to a send.
+ * Parses the answer to a send.
  *
  * | status                             | meaning                                        |
  * |------------------------------------|------------------------------------------------|
@@ -49,7 +51,10 @@ export function readSendAnswer(vendor: string, answer: HttpAnswer, nowMs: number
   throw vendorFault(vendor, answer, standardRetryAfter(answer, nowMs));
 }
 
-/** The answer to a search by the message id. @throws as `vendorFault`, and AmbiguousError when the answer is unreadable */
+/**
+ * Parses the answer to a search by the message id.
+ * @throws as `vendorFault`, and AmbiguousError when the answer is unreadable
+ */
 export function readFoundEmail(
   vendor: string,
   messageId: string,

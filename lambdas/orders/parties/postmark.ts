@@ -21,7 +21,7 @@ export const emailSchema = z.strictObject({
 export type Email = Readonly<z.infer<typeof emailSchema>>;
 
 export interface PostmarkOptions {
-  /** Without a trailing slash. @default https://api.postmarkapp.com */
+  /** Base URL without a trailing slash. @default https://api.postmarkapp.com */
   readonly url?: string;
   /** The server token. Called for every request, so that a rotated token takes effect. */
   readonly token: () => Promise<string>;
@@ -30,7 +30,7 @@ export interface PostmarkOptions {
   readonly policy: OutboundPolicy;
   readonly claims: SendingClaims;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** @default callOnce: HTTP */
+  /** Sends one request. @default callOnce: HTTP */
   readonly send?: SendRequest;
   /** Maximum time for which Postmark's search may miss a sent e-mail. Milliseconds. @default five minutes */
   readonly maxLagMs?: number;
@@ -40,7 +40,8 @@ export interface PostmarkOptions {
 
 export interface EmailSender {
   /**
-   * Sends an e-mail once, by its `messageId`. The payload of a dead letter is the e-mail; send it to redrive.
+   * Sends an e-mail once, by its `messageId`. The payload of a dead letter is the e-mail, so a redrive sends the
+   * payload.
    *
    * @throws as `sendOnce`
    */
@@ -50,15 +51,16 @@ export interface EmailSender {
 const POSTMARK_URL = 'https://api.postmarkapp.com';
 
 /**
- * Postmark documents no figure. The value is far longer than any observed lag, because a second receipt is worse than a
- * late one. Milliseconds.
+ * Default of `maxLagMs`. Postmark documents no value. Five minutes is far longer than any observed lag, because a
+ * second receipt is worse than a late receipt. Milliseconds.
  */
 export const DEFAULT_MAX_LAG_MS = 5 * 60 * 1_000;
 
 /**
- * E-mail through Postmark. Postmark accepts a message id but sends every request ("does not currently support an
- * idempotency key"). Payonce's id is sent twice: as the `Message-ID` header, which `X-PM-KeepID` preserves, so that a
- * mailbox can recognize a duplicate; and as metadata, which Postmark's search can find.
+ * Makes a sender of e-mails through Postmark. Postmark accepts a message id but sends every request ("does not
+ * currently support an idempotency key"). Payonce's id is sent twice: as the `Message-ID` header, which `X-PM-KeepID`
+ * preserves, so that a mailbox can recognize a duplicate; and as metadata, by which Postmark's search can find the
+ * e-mail.
  */
 export function createPostmark(options: PostmarkOptions): EmailSender {
   const { url = POSTMARK_URL, policy, claims, clock, send = callOnce } = options;
@@ -69,7 +71,7 @@ export function createPostmark(options: PostmarkOptions): EmailSender {
     const body = JSON.stringify(emailBody(options.from, email));
     return send({ method: 'POST', url: `${url}/email`, headers, body, timeoutMs, party: policy.vendor });
   };
-  // A search accepts one metadata field, and requires `count` and `offset`.
+  // Postmark's search accepts one metadata field, and requires `count` and `offset`.
   const search = async (messageId: string, { timeoutMs }: CallLimit): Promise<HttpAnswer> => {
     const query = new URLSearchParams({ count: '50', offset: '0', [`metadata_${OUR_ID_FIELD}`]: messageId });
     const headers = await authorized(options.token);
@@ -103,7 +105,7 @@ export function createPostmark(options: PostmarkOptions): EmailSender {
   };
 }
 
-/** Reads the token's server, to test whether Postmark is available and accepts the token. */
+/** Reads the Postmark server that the token belongs to, to test whether Postmark is available and accepts the token. */
 export async function probePostmark(
   vendor: string,
   { url = POSTMARK_URL, token, send = callOnce }: Pick<PostmarkOptions, 'url' | 'token' | 'send'>,

@@ -15,21 +15,21 @@ export interface PartiesConfig {
   /** Base address of stock and referrals, or of the BigCommerce store, without a trailing slash. */
   readonly shopUrl: string;
   /**
-   * Ids in Secrets Manager: the access secret of the sandbox; or the token of Postmark, with the signing key of the
-   * shop or the token of BigCommerce.
+   * Ids in Secrets Manager: either the access secret of the sandbox, or the Postmark token together with the shop's
+   * signing key or the BigCommerce token.
    */
   readonly secrets:
     | { readonly sandbox: string }
     | { readonly shopSigningKey: string; readonly postmarkToken: string }
     | { readonly bigcommerceToken: string; readonly locationId: number; readonly postmarkToken: string };
   readonly postmark: {
-    /** Without a trailing slash. */
+    /** Base address of the e-mail service, without a trailing slash. */
     readonly url: string;
     /** The sender's address. */
     readonly from: string;
     /**
-     * Maximum time for a sent request to reach a mailer with a strong search. Milliseconds. @default Postmark's own
-     * search
+     * Maximum delay until a sent request reaches a mailer with a strongly consistent search. Milliseconds.
+     * @default the search is Postmark's, which is not strongly consistent
      */
     readonly maxLagMs?: number;
   };
@@ -72,7 +72,7 @@ const partiesEnvironment = z.object({
  * Reads the settings of the parties. Call it once, at start.
  *
  * @returns undefined when none of the variables is set: this deployment accepts no orders
- * @throws Error naming the variable that is missing or wrong
+ * @throws Error that names the missing or wrong variable
  */
 export function readPartiesConfig(environment: Variables): PartiesConfig | undefined {
   if (Object.values(PartiesEnvironment).every((variable) => environment[variable] === undefined)) return undefined;

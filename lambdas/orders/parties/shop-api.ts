@@ -1,6 +1,6 @@
 /**
- * The HTTP contract of the sandbox's shop: its stock, and the credits of its referral program. JSON over plain HTTP. Both have
- * books of their own, so that tests can count every effect.
+ * The HTTP contract of the sandbox's shop: its stock, and the credits of its referral program. JSON over plain HTTP.
+ * Each service lists its own objects, so that tests can count every effect.
  *
  *   POST /stock/reservations               header `Idempotency-Key`; CreateReservation → 201 Reservation | 409 `out_of_stock`
  *   POST /stock/reservations/{id}/release  → 200 Reservation, released; can be repeated
@@ -10,17 +10,19 @@
  *
  * The lists are oldest first and strongly consistent.
  *
- * Keys are optional; a call without one takes effect each time. A known key is answered with the current state of its object
- * (a reservation may have been released), or with 422 `idempotency_key_mismatch` if the body differs. Keys are kept
- * permanently, separately for each service. A refused call does not use up its key.
+ * Keys are optional; a call without a key takes effect each time. A known key is answered with the current state of its
+ * object (a reservation may have been released), or with 422 `idempotency_key_mismatch` if the body differs. Keys are
+ * kept permanently, separately for each service. A refused call does not use up its key.
  *
- * Every call is signed by Standard Webhooks 1.0.0 over the raw body, except calls to the sandbox (README.md, "Signed calls").
+ * Every call is signed by Standard Webhooks 1.0.0 over the raw body, except calls to the sandbox (README.md, "Signed
+ * calls").
  *
- * Errors have the format of the processor's errors: 400 `invalid_request`, `invalid_json`, 404 `not_found`, 405 `method_not_allowed` with
- * Allow, 422 `idempotency_key_mismatch`, and those below.
+ * Errors have the format of the processor's errors: 400 `invalid_request`, `invalid_json`, 404 `not_found`, 405
+ * `method_not_allowed` with Allow, 422 `idempotency_key_mismatch`, and the codes below.
  *
- * Magic names, for tests and demonstrations. All other names are in stock and known. A call without a key always counts as a
- * first send. Of several items, one that is not in stock determines the answer, otherwise the first magic one.
+ * Magic names, for tests and demonstrations. All other names are in stock and known. A call without a key always counts
+ * as a first send. If one of several items is not in stock, it determines the answer; otherwise, the first magic name
+ * does.
  *
  * | sku           | referrer     | first send                                 | later sends   |
  * |---------------|--------------|--------------------------------------------|---------------|
@@ -33,7 +35,7 @@
 export interface CreateReservation {
   /** The order that reserves the goods. Opaque. */
   readonly order: string;
-  /** At least one. */
+  /** The items to reserve; at least one. */
   readonly items: readonly { readonly sku: string; readonly quantity: number }[];
 }
 

@@ -9,26 +9,26 @@ import type { OutboundPolicy } from '../../outbound/outbound-policy.ts';
 import { standardRetryAfter, tryReadJson, vendorFault } from '../../outbound/vendor-answers.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
 
-/** One of the shop's services (shop-api.ts). */
+/** The options to call one of the shop's services (shop-api.ts). */
 export interface ShopOptions {
   /** Base address of the shop, without a trailing slash. */
   readonly url: string;
   readonly policy: OutboundPolicy;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** @default callOnce: HTTP */
+  /** Sends one request. @default callOnce: HTTP */
   readonly send?: SendRequest;
-  /** The handling of a call that is given up but could be repeated at any later time. @default throw */
+  /** The handling of a call that was given up and can be repeated at any later time. @default throw */
   readonly givenUp?: GivenUp;
 }
 
 interface ShopPost {
   readonly path: string;
-  /** @default none: the call is idempotent by itself */
+  /** The idempotency key. @default none: the call is idempotent by itself */
   readonly key?: string;
   readonly body?: object;
 }
 
-/** One request. */
+/** Sends one POST request to the shop. */
 export async function postOnce(
   { url, policy, send = callOnce }: Pick<ShopOptions, 'url' | 'policy' | 'send'>,
   { path, key, body = {} }: ShopPost,
@@ -43,12 +43,15 @@ export async function postOnce(
   return send({ method: 'POST', url: `${url}${path}`, headers, body: text, timeoutMs, party: policy.vendor });
 }
 
-/** A call with an effect, under its key. The shop keeps keys permanently, so a repeated call returns the first result. */
+/**
+ * Makes a call with an effect, under its key. The shop keeps keys permanently, so a repeated call returns the first
+ * result.
+ */
 export async function postToShop<T>(
   options: Omit<ShopOptions, 'givenUp'>,
   request: ShopPost & {
     readonly operation: string;
-    /** The order. @default none */
+    /** The order that the call concerns. @default none */
     readonly about?: string;
     readonly limit: CallLimit;
   },
@@ -91,19 +94,22 @@ const errorAnswer = z.object({ error: z.object({ code: z.string().min(1), messag
 const REFUSALS: ReadonlySet<number> = new Set([409, 422]);
 
 /**
- * The refusal in an answer that is not a success.
+ * Parses the refusal in an unsuccessful answer.
  *
  * | status                           | meaning                                                        |
  * |----------------------------------|----------------------------------------------------------------|
  * | 409, 422, read                   | refused, with the shop's code                                  |
- * | 422 `idempotency_key_mismatch`   | TerminalError `<vendor>_key_mismatch`: a bug, here or there    |
+ * | 422 `idempotency_key_mismatch`   | TerminalError `<vendor>_key_mismatch`: a bug on either side    |
  * | everything else                  | as in `vendorFault`                                            |
  */
 export function refusalOf(vendor: string, answer: HttpAnswer, nowMs: number): Failure {
   const error = REFUSALS.has(answer.status) ? tryReadJson(errorAnswer, answer)?.error : undefined;
   if (error === undefined) throw vendorFault(vendor, answer, standardRetryAfter(answer, nowMs));
   if (error.code === 'idempotency_key_mismatch') {
-    throw new TerminalError(`${vendor}_key_mismatch`, `The ${vendor} knows the key with another body.`);
+    throw new TerminalError(
+      `${vendor}_key_mismatch`,
+      `The ${vendor} service has stored this key with a different body.`,
+    );
   }
   return { code: printable(error.code), message: printable(error.message) };
 }

@@ -12,7 +12,7 @@ import { postOnce, refusalOf, type ShopOptions } from './shop-call.ts';
 
 export const CREDITS_PATH = '/referrals/credits';
 
-/** The operation of this adapter's dead letters. The payload is the credit. */
+/** The operation name in this adapter's dead letters. The payload is the credit. */
 export const CREDIT_OPERATION = 'credit.give';
 export const creditOrderSchema = z.strictObject({
   operationId: z
@@ -41,8 +41,8 @@ interface ReferralOptions extends ShopOptions {
 }
 
 /**
- * The shop's referral credits over its HTTP contract. The shop keeps idempotency keys permanently, so a credit is sent
- * again under its key. The sending claim outlives a worker that is killed after its send:
+ * Makes the referral program of a shop from its HTTP contract. The shop keeps idempotency keys permanently, so a credit
+ * can be resent under its key. The sending claim still exists after the worker is killed after its send:
  *
  *   worker   claim ── send ✓ (killed)
  *   later                     claim: before ── send: 429, 429, … ── given up: unknown, not failed
@@ -75,7 +75,7 @@ export function createShopReferrals(options: ReferralOptions): ReferralProgram {
         case 'refused':
           return outcome;
         case 'needs_review':
-          invariant(false, 'a credit is sent again under its key');
+          invariant(false, 'a credit with an idempotency key ended without an outcome');
         case 'delayed':
         case 'dead_lettered':
           return givenUpCall(outcome);

@@ -9,7 +9,10 @@ import { postToShop, refusalOf, type ShopOptions } from './shop-call.ts';
 
 export const STOCK_PATH = '/stock/reservations';
 
-/** The operation of this adapter's dead letters. A reservation is not dead-lettered: its order may be given up by then. */
+/**
+ * The operation name in this adapter's dead letters. Reservations are not dead-lettered: at the time of a redrive, the
+ * order may have been canceled.
+ */
 export const RELEASE_OPERATION = 'reservation.release';
 export const releaseSchema = z.strictObject({ reservationId: z.string().min(1) });
 
@@ -20,7 +23,7 @@ const reservation = z.object({
   status: z.enum(['reserved', 'released']),
 });
 
-/** The shop's stock over its HTTP contract. The shop keeps idempotency keys permanently. */
+/** Makes the stock of a shop from its HTTP contract. The shop keeps idempotency keys permanently. */
 export function createShopStock(options: ShopOptions): StockKeeper {
   const { policy, givenUp = 'throw' } = options;
   const { vendor } = policy;
@@ -38,7 +41,7 @@ export function createShopStock(options: ShopOptions): StockKeeper {
       const outcome = await postToShop(options, request, (answer, nowMs) =>
         readReservation(vendor, orderId, answer, nowMs),
       );
-      invariant(!('mayBeApplied' in outcome), 'a reservation is not dead-lettered');
+      invariant(!('mayBeApplied' in outcome), 'a reservation was dead-lettered');
       return outcome;
     },
     release: async ({ reservationId }, limit) => {
@@ -48,10 +51,10 @@ export function createShopStock(options: ShopOptions): StockKeeper {
         options,
         { operation: RELEASE_OPERATION, path, limit },
         (answer, nowMs) => mustBeReleased(vendor, answer, nowMs),
-        // The order waits for it, so its driver repeats calls that could succeed.
+        // The order waits for the release, so its driver repeats calls that could succeed.
         { givenUp: givenUp === 'delay' ? 'dead_letter_terminal' : givenUp, payload },
       );
-      if (outcome !== true) throw new TerminalError(outcome.reason, 'The release is kept as a dead letter.');
+      if (outcome !== true) throw new TerminalError(outcome.reason, 'The release was dead-lettered.');
     },
   };
 }
@@ -60,11 +63,17 @@ function readReservation(vendor: string, order: string, answer: HttpAnswer, nowM
   if (answer.status !== 201) return { kind: 'refused', failure: refusalOf(vendor, answer, nowMs) };
   const made = readJson(vendor, reservation.extend({ order: z.literal(order) }), answer);
   if (made.status === 'reserved') return { kind: 'reserved', reservationId: made.id };
-  // The shop answers with the current state of the key's reservation. A released reservation stays released.
-  return { kind: 'refused', failure: { code: 'reservation_released', message: 'The goods were released again.' } };
+  // The shop answers a known key with the current state of its reservation. A released reservation stays released.
+  return {
+    kind: 'refused',
+    failure: { code: 'reservation_released', message: 'The reservation was already released.' },
+  };
 }
 
-/** @throws as `vendorFault`; TerminalError `<vendor>_refused` for a reservation that does not exist */
+/**
+ * Checks the answer to a release.
+ * @throws as `vendorFault`; TerminalError `<vendor>_refused` for a reservation that does not exist
+ */
 function mustBeReleased(vendor: string, answer: HttpAnswer, nowMs: number): true {
   if (answer.status !== 200) throw vendorFault(vendor, answer, standardRetryAfter(answer, nowMs));
   readJson(vendor, reservation.extend({ status: z.literal('released') }), answer);

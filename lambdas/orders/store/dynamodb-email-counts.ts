@@ -10,7 +10,7 @@ import type { EmailCounts, OrderEmail } from '../use/order-parties.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 /**
- * Retention of a row after its day. Exceeds the time for which any e-mail is retried: three days for orders and 14 for
+ * Retention of a row after its day. Exceeds the longest retry time of any e-mail: three days for orders and 14 for
  * receipts. Days.
  */
 const KEPT_DAYS = 30;
@@ -19,8 +19,9 @@ const COUNT = 'count';
 const countItem = z.looseObject({ [COUNT]: z.int().min(1), [IdempotencyTable.timeToLiveAttribute]: z.int() });
 
 /**
- * One row for each tenant, mode, recipient and day, with the number of e-mails and one attribute for each. One
- * conditional write counts an e-mail; it takes one write unit while the row has at most 25.
+ * Counts e-mails in one row for each tenant, mode, recipient and day. The row has the number of e-mails and one
+ * attribute for each e-mail. One conditional write counts an e-mail; it takes one write unit while the row has at most
+ * 25 e-mails.
  *
  *   A ── counts 1, at 19 of 20 ✓ ── crash ──────────── counts 1 again ✗: it is in the row, so it is sent
  *   B ────── counts 2, at 20 of 20 ✗: it is not in the row, so it is never sent
@@ -82,12 +83,15 @@ export class DynamoDbEmailCounts implements EmailCounts {
   }
 }
 
-/** Addresses that differ in case, or in a tag after `+`, reach one mailbox at most mail services. */
+/**
+ * Normalizes an address. At most mail services, addresses that differ only in case, or in a tag after `+`, reach one
+ * mailbox.
+ */
 function mailboxOf(address: string): string {
   return address.toLowerCase().replace(/^([^+@]*)\+[^@]*@/, '$1@');
 }
 
-/** Used by tests only: the product reads the row only in its condition. */
+/** Parses a row. Used by tests only: the product reads the row only in its condition. */
 export function parseEmailCount(item: Item): z.infer<typeof countItem> {
   return countItem.parse(item);
 }

@@ -32,7 +32,10 @@ import type { OrderTransition } from '../domain/order-transition.ts';
 import type { OrderAppend, OrderClaim, OrderCommit, OrderStore } from '../use/order-store.ts';
 import { contactsPut, orderPartition, orderTransitionRow, parseOrderTransition, withContacts } from './order-items.ts';
 
-/** Orders, in the tables of payments: their chains in the Ledger, their idempotency records, and the queue of open orders. */
+/**
+ * Stores orders in the tables of payments: their chains in the Ledger, their idempotency records, and the queue of open
+ * orders.
+ */
 export class DynamoDbOrders implements OrderStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -56,7 +59,8 @@ export class DynamoDbOrders implements OrderStore {
   }
 
   /**
-   * Closes the race of two first attempts. Both write; the second finds the record of the first.
+   * Writes the record and the first transition of an order. Of two concurrent first attempts, the second finds the
+   * record of the first.
    *
    *   A ── claim ✓ ────────────
    *   B ────── claim ✗ record of A
@@ -73,7 +77,7 @@ export class DynamoDbOrders implements OrderStore {
     const existing = itemOf(written.reasons[0]);
     if (existing === undefined) return { kind: 'transition_exists' };
     const found = parseRecord(existing);
-    // This call's own record: its first attempt was applied, and the response was lost.
+    // If the record is this call's own, its first attempt was applied and the response was lost.
     return found.owner === record.owner ? { kind: 'claimed' } : { kind: 'record_exists', record: found };
   }
 
@@ -84,18 +88,20 @@ export class DynamoDbOrders implements OrderStore {
     const [recordReason] = written.kind === 'refused' ? written.reasons : [];
     const item = itemOf(recordReason);
     const existing = item === undefined ? undefined : parseRecord(item);
-    // This call's own record: its first attempt was applied, and the response was lost.
+    // If the record is this call's own, its first attempt was applied and the response was lost.
     if (existing?.status === 'COMPLETED' && existing.owner === record.owner) return { kind: 'committed' };
     return isRefused(recordReason) ? { kind: 'fenced', record: existing } : { kind: 'transition_exists' };
   }
 
   /**
-   * Closes the race of two drivers that have read the same newest transition. One appends, and the other reads again.
+   * Appends transitions. Of two drivers that have read the same newest transition, one appends, and the other reads a
+   * second time.
    *
    *   A ── read T4 ── ask ── T5 ✓
    *   B ──── read T4 ── ask ── T5 ✗ ── read T5 ── nothing to add
    *
-   * A driver whose append was applied and whose response was lost takes the second path. It finds its own transitions.
+   * If an append was applied but its response was lost, the driver reads a second time, too, and finds its own
+   * transitions.
    */
   async appendToOrder(append: OrderAppend): ReturnType<OrderStore['appendToOrder']> {
     const written = await transactOnce(this.#client, this.#pacing, this.#appended(append));
@@ -145,7 +151,7 @@ export class DynamoDbOrders implements OrderStore {
     return items;
   }
 
-  /** The condition lets one writer take a place in the chain. */
+  /** Builds the put of a transition. Its condition lets only one writer take a position in the chain. */
   #place(transition: OrderTransition): TransactItem {
     return {
       Put: {

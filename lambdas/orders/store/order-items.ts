@@ -98,16 +98,16 @@ const contactsItem = itemSchema<OrderContacts>()({
   returnUrl: z.string().exactOptional(),
 });
 
-/** The details row of a new order. */
+/** Builds the put of the details row of a new order. */
 export function contactsPut(tables: StoreTables, { order, first }: OrderTransition): TransactItem {
   const { email, salt, emailHash: hash, ...contacts } = first ?? {};
-  invariant(email !== undefined && salt !== undefined, 'a new order has its contacts');
+  invariant(email !== undefined && salt !== undefined, 'a new order has no contacts');
   const { id, createdAtMs } = order;
   const found = hash === undefined ? {} : emailAttributes(id, { kind: EmailRow.order, hash, createdAtMs });
   return detailsItem(tables, id, salt, contactsOf({ ...contacts, email }), { found });
 }
 
-/** The transition with the order's contacts, if it is a first transition. @throws InvariantViolation as `readDetails` */
+/** Adds the order's contacts to a first transition. @throws InvariantViolation as `readDetails` */
 export async function withContacts(tools: DetailsTools, transition: OrderTransition): Promise<OrderTransition> {
   const { first, order } = transition;
   if (first === undefined) return transition;

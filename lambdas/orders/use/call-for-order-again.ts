@@ -18,16 +18,16 @@ interface CallAgain {
   readonly orderId: OrderId;
   readonly cause: Cause;
   readonly call: () => Promise<CallMadeAgain>;
-  /** The fact of a call that took effect. */
+  /** The fact that records that the call took effect. */
   readonly applied: 'email_sent' | 'credited';
   readonly refused: 'email_refused' | 'credit_refused';
 }
 
 /**
- * Repeats a call of an order whose driver has given it up, and records the outcome in the order. The call is skipped if
- * the order was reversed, while its money is missing, or when the order records that it took effect; an e-mail also
- * after an erasure. It stays dead-lettered while the parties are of the other mode. A redrive that was interrupted
- * before the outcome was recorded repeats the call under the same key and finds its record.
+ * Repeats a call that the order's driver gave up, and records the outcome in the order. The call is skipped if the
+ * order was reversed, its money is missing, or the order records that the call took effect. An e-mail is also skipped
+ * after an erasure. The call stays dead-lettered while the parties are of the other mode. A redrive that was
+ * interrupted before the outcome was recorded repeats the call under the same key and finds the call's record.
  *
  * @throws RetryableError when the outcome could not be recorded: the dead letter stays, and the next redrive records it
  */

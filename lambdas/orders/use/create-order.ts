@@ -44,10 +44,11 @@ export interface CreateOrder {
   readonly mode: Mode;
   readonly fingerprint: Fingerprint;
   readonly requestId: string;
-  /** The current actor: the request, or a run of a job that finishes it. */
+  /** The current actor: the request, or the run of a job that finishes the order. */
   readonly cause: Cause;
   /**
-   * Arrival of the request on this process's clock, from which the time budget counts. Unix milliseconds. @default now
+   * Arrival of the request on this process's clock, from which the time budget counts. Unix milliseconds.
+   * @default now
    */
   readonly receivedAtMs?: number;
   /** Minor units. */
@@ -67,10 +68,10 @@ export interface CreateOrder {
 
 type Refusal =
   | { readonly kind: 'order_key_expired'; readonly orderId: OrderId }
-  /** No processor accepts the order's payment, and nothing was begun. */
+  /** No processor accepts the order's payment. Nothing was started. */
   | { readonly kind: 'no_processor'; readonly why: NoProcessor };
 
-/** A first execution is `unknown` when the order did not end in time. */
+/** The outcome of a first execution is `unknown` when the order did not end in time. */
 export type CreateOrderOutcome = Executed<Refusal>;
 
 /** Reserved at the end of a request for the commit and its bounded retries. Milliseconds. */
@@ -79,9 +80,9 @@ const COMMIT_RESERVE_MS = 3_000;
 export const DRIVE_FOR_MS = REQUEST_BUDGET_SECONDS * 1000 - COMMIT_RESERVE_MS;
 
 /**
- * Creates an order. Each of its steps takes effect exactly once, and the order ends completed or fully reversed. The call of
- * the operation is the charge, the reservation, the e-mail and the credit. A repeated call with the same key repeats no
- * step, whether it is concurrent or years later.
+ * Creates an order. Each of its steps takes effect exactly once, and the order ends completed or fully reversed. The
+ * operation consists of the charge, the reservation, the e-mail and the credit. A repeated request with the same key
+ * repeats no step, whether it is concurrent or years later.
  *
  * @throws as `executeOnce`
  */
@@ -143,7 +144,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
     }
   }
 
-  /** Called when no processor accepts these terms: continues an order that has begun, and refuses a new one. */
+  /** Continues an order that has begun, and refuses a new order. Called when no processor accepts these terms. */
   async #findBegun(why: NoProcessor): Promise<Attempt<OrderChain, Refusal>> {
     const { store, orders } = this.#tools;
     const record = await store.readRecord(this.key.operationId);
@@ -176,7 +177,10 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
     return driveOrder(this.#tools, subject, { cause, untilMs: this.#untilMs, nothingSent: sent === 'nothing' });
   }
 
-  /** Only `NothingBegun` proves that nothing was sent. Any other error may follow a call to the processor or a party. */
+  /**
+   * Returns the error if it proves that nothing was sent, which only `NothingBegun` does. Any other error may follow a
+   * call to the processor or a party.
+   */
   unsent(error: unknown): unknown {
     return error instanceof NothingBegun ? error.cause : undefined;
   }
@@ -196,7 +200,7 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
       answer,
       stored: leaveOut(answer, contactsFields(chain.details)),
       unknown: chain.order.status === 'processing',
-      // Each step was written before its call, so its result holds even if the record is lost.
+      // Each step was written before its call, so the result remains valid even if the record is lost.
       isRefusal: false,
       write: { transitions, ...(isSettled(chain.order) ? {} : { open: openOrder(chain) }) },
     };

@@ -23,7 +23,7 @@ export interface Drive extends OrderCallContext {
 export interface Driven {
   readonly chain: OrderChain;
   readonly drafts: readonly OrderDraft[];
-  /** The facts behind the drafts. They are decided again when a rival has taken the drafts' place in the chain. */
+  /** The facts behind the drafts. They are decided again when a rival has taken the drafts' position in the chain. */
   readonly learnt: readonly OrderFact[];
   /** Whether the order has a result, so that the answer is not 202 `processing`. */
   readonly concluded: boolean;
@@ -33,11 +33,14 @@ export interface Driven {
 const SHORTEST_CALL_MS = 1_000;
 /** The calls with an effect that requires the money of the order. */
 const EFFECTS: ReadonlySet<OrderCall> = new Set(['reserve', 'send_email', 'credit']);
-/** The longest turn: each call once, the transitions before and after it, and some repetitions because of rivals. */
+/**
+ * Upper bound of the steps of a turn: each call once, the transitions before and after it, and some repetitions because
+ * of rivals.
+ */
 const MAX_STEPS = 60;
 
 /**
- * Drives an order as far as it can go now. Each call is announced by a transition before it is made. The result of a
+ * Drives an order as far as possible now. Each call is announced by a transition before it is made. The result of a
  * call and the announcement of the next call are one write.
  *
  *   driver  reserve? ── reserved ── append T5 ✗ ── read ── decide again: released, because the order was given up
@@ -91,7 +94,7 @@ class OrderTurn {
           return this.#driven();
       }
     }
-    invariant(false, `the order ${this.#order.id} does not settle within ${MAX_STEPS} steps`);
+    invariant(false, `the order ${this.#order.id} did not settle within ${MAX_STEPS} steps`);
   }
 
   async #call(call: OrderCall): Promise<void> {
@@ -103,7 +106,7 @@ class OrderTurn {
   }
 
   /**
-   * Reads the payment again right before an effect and before the completion.
+   * Rereads the payment right before an effect and before the completion.
    *
    *   driver  charge ✓ ── e-mail delayed ─────────── read ── no e-mail, no credit
    *   payer                        └─ dispute ─┘
@@ -118,7 +121,7 @@ class OrderTurn {
     return !isMissing;
   }
 
-  /** @returns false when a rival has appended: then everything is decided again on the new chain */
+  /** Writes the drafts. @returns false when a rival has appended; everything is then decided again on the new chain */
   async #written(): Promise<boolean> {
     if (this.#drafts.length === 0) return true;
     const appended = await appendDrafts(this.#tools, this.#chain, this.#drafts, this.#context.cause);
@@ -159,7 +162,7 @@ export interface AppendTools extends Pick<OrderTools, 'digest' | 'alarm'> {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** Appends drafts to the chain. @returns the new chain, or undefined when a rival has taken their place */
+/** Appends drafts to the chain. @returns the new chain, or undefined when a rival has taken their position */
 export async function appendDrafts(
   tools: AppendTools,
   chain: OrderChain,
@@ -175,14 +178,17 @@ export async function appendDrafts(
   return outcome.kind === 'appended' ? after : undefined;
 }
 
-/** Called before the write: an alarm may be raised twice, but must not be lost with the response to an applied write. */
+/**
+ * Raises the alarms of drafts. Called before the write: an alarm may be raised twice, but must not be lost if the
+ * response to the write is lost.
+ */
 export function raiseAlarms({ alarm }: Pick<OrderTools, 'alarm'>, drafts: readonly OrderDraft[]): void {
   const review = drafts.find(({ type }) => type === 'order.review_required');
   if (review !== undefined) alarm?.('order_needs_review', review.order.id);
 }
 
 /**
- * Records facts, each decided again on the current chain. A fenced driver may be the only one that knows a reservation,
+ * Records facts, each decided on the current chain. A fenced driver may be the only one that knows of a reservation,
  * which the next driver must release.
  *
  *   fenced  reserve? ──────────────────── reserved ── commit: fenced ── append: release pending
@@ -212,6 +218,6 @@ export function openOrder({ order, newest }: OrderChain): OpenOrder {
 
 export async function mustRead({ orders }: Pick<AppendTools, 'orders'>, orderId: OrderId): Promise<OrderChain> {
   const chain = await readOrderChain(orders, orderId);
-  invariant(chain !== undefined, 'an order that has begun exists');
+  invariant(chain !== undefined, 'an order that has begun does not exist');
   return chain;
 }

@@ -8,18 +8,18 @@ import type { OrderStore } from './order-store.ts';
 export interface EraseOrderTools {
   readonly orders: Pick<OrderStore, 'listOrderTransitions'>;
   readonly records: Pick<RecordStore, 'readRecord'>;
-  /** Deletes the details row, if there is one, and records it in the activity log. */
+  /** Deletes the details row, if it exists, and records the deletion in the activity log. */
   readonly erase: (order: Pick<Order, 'id' | 'tenantId' | 'mode'>) => Promise<unknown>;
 }
 
-/** In order of precedence. */
+/** The outcomes of an erasure, in order of precedence. */
 export type EraseOrderOutcome =
   | { readonly kind: 'not_found' }
-  /** The e-mail and the credit of the order, or its stored answer, still need the addresses. */
+  /** The e-mail, the credit or the stored answer of the order still needs the addresses. */
   | { readonly kind: 'unfinished' }
   | { readonly kind: 'erased' };
 
-/** Erases the contacts of an order that is settled. Repeating the erasure has no further effect. */
+/** Erases the contacts of an order that is settled. A repeated erasure has no further effect. */
 export async function eraseOrder(
   { orders, records, erase }: EraseOrderTools,
   orderId: OrderId,

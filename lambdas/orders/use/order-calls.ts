@@ -44,10 +44,10 @@ export interface OrderTools extends ChangePaymentTools {
 }
 
 function notThere(): never {
-  invariant(false, 'parties that are not configured are not called');
+  invariant(false, 'a party was called that is not configured');
 }
 
-/** The parties of a deployment without a shop. */
+/** Placeholders for the parties of a deployment without a shop. */
 export const NO_PARTIES: Required<Pick<OrderTools, 'stock' | 'referrals' | 'mailer' | 'ordersOf'>> = {
   stock: { reserve: notThere, release: notThere },
   referrals: { credit: notThere },
@@ -60,26 +60,29 @@ type PaymentFact = Extract<OrderFact, { kind: 'payment' }>;
 export interface OrderCallContext {
   /** The driver of the order: the request, or a run of a job. */
   readonly cause: Cause;
-  /** The end of every call. Unix milliseconds. */
+  /** The deadline of every call. Unix milliseconds. */
   readonly untilMs: number;
   /** Whether it is proven that no earlier driver has requested the payment. */
   readonly nothingSent: boolean;
 }
 
-/** Timeout of a call to the stock: as long as a processor's, because the order depends on its answer. Milliseconds. */
+/**
+ * Timeout of a call to the stock: as long as the timeout of a processor, because the order depends on its answer.
+ * Milliseconds.
+ */
 const STOCK_TIMEOUT_MS = 8_000;
 /** Timeout of an e-mail or a credit, which may be late. Milliseconds. */
 const LATE_TIMEOUT_MS = 4_000;
 /** The tag of confirmation e-mails in the mailer's statistics. */
 const CONFIRMATION_TAG = 'order-confirmation';
 
-/** Proof that the payment was not begun: the claim may be released, and the key used again. */
+/** Thrown if the payment was provably not begun: the claim may be released, and the key may be reused. */
 export class NothingBegun extends Error {
   override readonly name = 'NothingBegun';
   override readonly cause: RetryableError;
 
   constructor(cause: RetryableError) {
-    super('the payment was not begun');
+    super('the payment was not started');
     this.cause = cause;
   }
 }
@@ -87,7 +90,7 @@ export class NothingBegun extends Error {
 /**
  * Makes the call of one step, under the step's key.
  *
- * @returns the fact that became known; undefined when none did, so that a later turn calls again
+ * @returns the fact that became known; undefined if there is none, so that a later turn repeats the call
  * @throws NothingBegun when the payment could not be begun
  */
 export async function callForOrder(
@@ -106,7 +109,7 @@ export async function callForOrder(
       case 'reserve':
         return await reserve(tools, order, details, context);
       case 'find_reservation': {
-        // The order is being reversed, so it is not noted as paid on the shop's order.
+        // The order is being reversed, so the shop's order gets no note as paid.
         const { shopOrder: _unnoted, ...rest } = details;
         return await reserve(tools, order, rest, context);
       }
@@ -129,9 +132,9 @@ export async function callForOrder(
 const PAYMENT_CALLS: ReadonlySet<OrderCall> = new Set(['charge', 'reverse']);
 
 /**
- * Whether the shop was removed, or replaced by one of the other mode. The order then continues as if its shop were
- * unavailable, and its money is returned after an hour. The alarm is raised once; an operator can save the order by
- * configuring the shop again in time.
+ * Returns whether the shop was removed, or replaced by a shop of the other mode. The order then continues as if its
+ * shop were unavailable, and its money is returned after an hour. The alarm is raised once; an operator can save the
+ * order by restoring the shop's configuration in time.
  */
 async function isElsewhere(tools: OrderTools, { id, mode, paymentId }: Order): Promise<boolean> {
   const { ordersOf, report, alarm, digest } = tools;
@@ -155,8 +158,8 @@ function limitOf({ clock }: OrderTools, mostMs: number, { untilMs }: OrderCallCo
 // ------------------------------------------------------------------------------------------------------------- the payment
 
 /**
- * Reads the payment, and creates it within the charge window. The outcome of a payment that has begun is determined by the
- * payment's own claim, inquiry and callbacks.
+ * Reads the payment, and creates it within the charge window. Once the payment has begun, its own claim, inquiry and
+ * callbacks determine its outcome.
  */
 async function askForPayment(
   tools: OrderTools,
@@ -193,7 +196,7 @@ async function askForPayment(
  *   operator                                   └─ decided: paid          │
  *   order                                                  └─ waits ─────┴─ read: disputed ── no goods
  *
- * @returns undefined while the books cannot be read, or show another amount than the decision, which raises an alarm.
+ * @returns undefined while the books cannot be read, or if they contradict the decided amount, which raises an alarm.
  * @throws as `readChargeBeforeSend`
  */
 async function factOfBooks(
@@ -268,14 +271,14 @@ async function takePayment(
   }
 }
 
-/** Whether no owner has sent a charge: there is no payment, or its claim was released. */
+/** Returns whether no owner has sent a charge: there is no payment, or its claim was released. */
 async function isUnbegun({ store }: OrderTools, { paymentId }: Order): Promise<boolean> {
   const record = await store.readRecord(chargeOperation(paymentId));
   if (record !== undefined) return record.status === 'INPROGRESS' && record.released;
   return (await store.readPayment(paymentId)) === undefined;
 }
 
-/** Refunds or cancels the payment by a change of the payment. Each attempt has its own key. */
+/** Refunds or cancels the payment. Each attempt has its own key. */
 async function reverse(
   tools: OrderTools,
   order: Order,
@@ -285,7 +288,7 @@ async function reverse(
   const { paymentId, tenantId, mode, id } = order;
   const { attempt = 1, status, by } = order.charge;
   const before = await readChain(store, paymentId);
-  invariant(before !== undefined, 'a payment to reverse exists');
+  invariant(before !== undefined, 'the payment to reverse does not exist');
   if (isReversed(before.state)) return { kind: 'reversed' };
   const kind = reversalOf(before.state);
   if (kind === undefined) return undefined;
@@ -305,13 +308,14 @@ async function reverse(
     command: kind === 'refund' ? { kind, reason: 'The order was canceled.' } : { kind },
   });
   const after = await readChain(store, paymentId);
-  invariant(after !== undefined, 'a payment never disappears');
+  invariant(after !== undefined, 'the payment has disappeared');
   if (isReversed(after.state)) return { kind: 'reversed' };
   return isAttemptOver(operationId, after.state) ? { kind: 'reversal_failed', attempt, by: kind } : undefined;
 }
 
 /**
- * Whether the attempt failed, or returned the remainder of its time while a refund by another actor has failed since.
+ * Returns whether the attempt failed, or returned only the remainder while a refund by another actor was pending that
+ * has failed since.
  */
 function isAttemptOver(operationId: OperationId, state: PaymentState): boolean {
   const change = changeOf(state, operationId);
@@ -326,12 +330,12 @@ function reversalOf({ payment: { status } }: PaymentState): ReversalKind | undef
   return status === 'requires_action' || status === 'requires_capture' ? 'cancel' : undefined;
 }
 
-/** Whether nothing is left to reverse. Stray charges of an ended payment are returned by the payment's own queue. */
+/** Returns whether nothing is left to reverse. Stray charges are returned by a queue of their own. */
 function isReversed(state: PaymentState): boolean {
   const { status, chargeId } = state.payment;
   if (status === 'failed' || status === 'canceled') return true;
   const money = chargeId === undefined ? undefined : moneyOf(chargeId, state);
-  // An open dispute has taken its amount. If it is won, the order is reopened.
+  // The bank holds the amount of an open dispute. If the dispute is won, the order is reopened.
   return status === 'succeeded' && money !== undefined && money.leftMinor + money.pendingMinor <= 0;
 }
 
@@ -358,7 +362,7 @@ async function release(
   context: OrderCallContext,
 ): Promise<OrderFact> {
   const { reservationId } = reservation;
-  invariant(reservationId !== undefined, 'a reservation to release has an id');
+  invariant(reservationId !== undefined, 'the reservation to release has no id');
   const releasing = { reservationId, orderId: id, items, ...defined({ shopOrder }) };
   await tools.stock.release(releasing, limitOf(tools, STOCK_TIMEOUT_MS, context));
   return { kind: 'released', reservationId };
@@ -395,23 +399,23 @@ async function sendEmail(
 }
 
 /**
- * Contacts are not erased before these calls have ended, but a restore may have lost their row. The order continues
- * without them.
+ * Ends a call whose contacts were lost. Contacts are not erased before these calls have ended, but a restore may have
+ * lost their row. The order continues without the contacts.
  */
 function contactsLost<Kind extends OrderFact['kind']>(
   { report }: OrderTools,
   { id }: Order,
   kind: Kind,
 ): { readonly kind: Kind } {
-  report(new TerminalError('contacts_lost', `the contacts of the order ${id} were lost`));
+  report(new TerminalError('contacts_lost', `the contacts row of the order ${id} was lost`));
   return { kind };
 }
 
 function reportGivenUp({ report }: OrderTools, { reason }: { readonly reason: string }): void {
-  report(new TerminalError(reason, 'The call of an order is kept as a dead letter.'));
+  report(new TerminalError(reason, 'The call of the order was dead-lettered.'));
 }
 
-/** The confirmation e-mail. It is built from fields that never change, so it is the same for every attempt. */
+/** Builds the confirmation e-mail from fields that never change, so that it is the same for every attempt. */
 export function confirmationEmail(
   { id, amountMinor, currency }: Order,
   { items }: OrderDetails,

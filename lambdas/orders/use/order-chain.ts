@@ -16,17 +16,17 @@ export interface OrderChain {
   readonly reviewedAtMs?: number;
 }
 
-/** Each step has only a few transitions, so one page holds the chain of any order. */
+/** Maximum length of an order's chain. Each step has only a few transitions, so one page contains the whole chain. */
 export const LONGEST_ORDER_CHAIN = 100;
 
 export function orderChainOf(transitions: readonly OrderTransition[]): OrderChain {
   const [first] = transitions;
   const newest = transitions.at(-1);
-  invariant(first !== undefined && newest !== undefined, 'a chain has a first transition');
+  invariant(first !== undefined && newest !== undefined, 'the chain has no first transition');
   return { newest, order: newest.order, details: orderDetailsOf(first), ...reviewOf(transitions) };
 }
 
-/** The chain with the transitions appended. */
+/** Returns the chain with the transitions appended. */
 export function lengthened(chain: OrderChain, transitions: readonly OrderTransition[]): OrderChain {
   const newest = transitions.at(-1);
   return newest === undefined ? chain : { ...chain, newest, order: newest.order, ...reviewOf(transitions) };
@@ -38,7 +38,7 @@ function reviewOf(transitions: readonly OrderTransition[]): Pick<OrderChain, 're
 }
 
 /**
- * A strongly consistent read.
+ * Reads the chain of an order with strong consistency.
  *
  * @returns undefined when there is no such order
  * @throws RetryableError when the store is unavailable
@@ -56,7 +56,7 @@ export async function readOrderChain(
 }
 
 /**
- * The current order, by a strongly consistent read.
+ * Reads the current order with strong consistency.
  *
  * @returns undefined when there is no such order, or it belongs to another tenant or mode
  * @throws RetryableError when the store is unavailable

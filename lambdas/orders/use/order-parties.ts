@@ -3,11 +3,11 @@ import type { CallLimit } from '../../kernel/world.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
 
 /*
- * The ports of the parties that an order needs in addition to the payment. Every call carries an operation id, the same for every
- * attempt, so that a repeated call takes effect once. Every call throws
+ * The ports of the parties that an order needs in addition to the payment. Every call has an operation id, the same for
+ * every attempt, so that a repeated call takes effect once. Every call throws
  *
  *   RetryableError   nothing was applied
- *   AmbiguousError   it may have been applied; the same call finds out
+ *   AmbiguousError   it may have been applied; repeating the same call determines the outcome
  *   TerminalError    a retry cannot help
  */
 
@@ -16,9 +16,9 @@ export interface OrderItem {
   readonly quantity: number;
 }
 
-/** A call that was given up. It is kept in a queue, so its caller does not repeat it. */
+/** A call that was given up. It is in a queue, so the caller does not repeat it. */
 export type GivenUpCall =
-  /** A delayed message attempts the call for the last time, and records its outcome in the order. */
+  /** A delayed message makes the last attempt, and records its outcome in the order. */
   | { readonly kind: 'queued' }
   /** Dead-lettered, until an operator redrives it. */
   | { readonly kind: 'given_up'; readonly reason: string; readonly mayBeApplied: boolean };
@@ -38,7 +38,7 @@ export type ReservationOutcome =
 
 export interface StockKeeper {
   reserve(order: ReservationOrder, limit: CallLimit): Promise<ReservationOutcome>;
-  /** Idempotent: a released reservation stays released. */
+  /** Releases a reservation. Idempotent: a released reservation stays released. */
   release(reservation: Reservation, limit: CallLimit): Promise<void>;
   /** Adds a note whose call was dead-lettered to the shop's order. @default the shop has no notes */
   note?(note: ShopNote, limit: CallLimit): Promise<void>;
@@ -51,7 +51,7 @@ interface ShopNote {
   readonly orderStatus: 'paid' | 'canceled';
 }
 
-/** A reservation to release, with its contents. */
+/** A reservation to release, with its items. */
 interface Reservation extends Pick<ReservationOrder, 'items' | 'shopOrder'> {
   readonly reservationId: string;
   /** Absent in dead letters of a stock that needs only the reservation. */
@@ -83,7 +83,10 @@ export interface OrderEmail {
   readonly operationId: OperationId;
   /** The order that records the outcome. @default none: a receipt */
   readonly orderId?: OrderId;
-  /** The payment of a receipt. It is read again before an attempt by a message. @default none: an order's e-mail */
+  /**
+   * The payment of a receipt. The payment is reread before an attempt by a message.
+   * @default none: an order's e-mail
+   */
   readonly paymentId?: PaymentId;
   /** The tenant, whose daily number of e-mails to one recipient is limited. */
   readonly tenantId: TenantId;
@@ -102,15 +105,15 @@ export type EmailOutcome =
   | { readonly kind: 'sent'; readonly messageId: string }
   | GivenUpCall
   | { readonly kind: 'refused'; readonly failure: Failure }
-  /** Its recipient has reached the daily limit of the tenant, so it is never sent. */
+  /** The recipient has reached the tenant's daily limit, so the e-mail is never sent. */
   | { readonly kind: 'capped' }
-  /** It cannot be determined whether the e-mail was sent. It is not sent again automatically. */
+  /** It cannot be determined whether the e-mail was sent. The e-mail is not resent automatically. */
   | { readonly kind: 'needs_review' };
 
 /** Limits the number of e-mails to one recipient from one tenant in one mode on one day (UTC). */
 export interface EmailCounts {
   /**
-   * Counts an e-mail. An e-mail that was counted before is not counted again, and is admitted.
+   * Counts an e-mail. An e-mail that was counted before is admitted without being counted a second time.
    *
    * @returns whether it may be sent
    */

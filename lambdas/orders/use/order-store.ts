@@ -7,7 +7,7 @@ import type { OrderTransition } from '../domain/order-transition.ts';
 
 export interface OrderClaim {
   readonly record: OpenRecord;
-  /** The first transition. Omitted when it exists and only the record was lost. */
+  /** The first transition. Omitted when the transition exists and only the record was lost. */
   readonly first?: OrderTransition;
 }
 
@@ -30,27 +30,32 @@ export interface OrderPlace {
 }
 
 export interface OrderTransitionReader {
-  /** A strongly consistent read. */
+  /** Reads with strong consistency. */
   readOrderTransition(place: OrderPlace): Promise<OrderTransition | undefined>;
 }
 
 /**
- * The chains of orders. Orders use the idempotency records of all operations; `PaymentStore` takes them over, releases and
- * reads them.
+ * The chains of orders. Orders use the idempotency records of all operations; `PaymentStore` takes them over, releases
+ * and reads them.
  */
 export interface OrderStore {
   /** Writes the record and the first transition in one transaction. */
   claimOrder(claim: OrderClaim): Promise<ClaimOutcome>;
   /** Writes the stored answer and its transitions in one transaction, only while the owner holds the claim. */
   commitOrder(commit: OrderCommit): Promise<CommitOutcome>;
-  /** Fenced only by the chain, in which each place can be taken once. */
+  /** Appends transitions. Fenced only by the chain, in which each position can be taken once. */
   appendToOrder(append: OrderAppend): Promise<{ readonly kind: 'appended' | 'transition_exists' }>;
-  /** A strongly consistent read, oldest first. */
+  /** Reads with strong consistency, oldest first. */
   listOrderTransitions(orderId: OrderId, page: TransitionPage): Promise<readonly OrderTransition[]>;
-  /** The open orders that are due, longest overdue first. */
+  /** Lists the open orders that are due, longest overdue first. */
   openOrders(due: Due): Promise<readonly OpenOrder[]>;
-  /** Sets the time of the order's next drive. No effect on an order that was closed or reopened since. */
+  /**
+   * Sets the time of the order's next drive. Has no effect on an order that was closed or reopened since the entry was
+   * read.
+   */
   postponeOrder(open: OpenOrder, dueAtMs: number): Promise<void>;
-  /** Deletes the entry only if it is unchanged: an order that was reopened since stays in the queue. */
+  /**
+   * Deletes the queue entry if it is unchanged: an order that was reopened since the entry was read stays in the queue.
+   */
   closeOrder(open: OpenOrder): Promise<void>;
 }

@@ -7,8 +7,9 @@ import { type PaymentChain, readChain } from '../../payments/use/payment-chain.t
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 
 /**
- * Whether a receipt may be sent: part of the charge is with the merchant and not on its way back, and the address was not erased
- * since the event. A partial refund does not matter, because the receipt is about the charge.
+ * Returns whether a receipt may be sent: the merchant still has a part of the money that is neither disputed nor being
+ * refunded, and the address was not erased since the event. A partial refund does not matter, because the receipt is
+ * about the charge.
  */
 export function isReceiptDue({ first, state }: Pick<PaymentChain, 'first' | 'state'>): boolean {
   const { chargeId } = state.payment;
@@ -17,11 +18,10 @@ export function isReceiptDue({ first, state }: Pick<PaymentChain, 'first' | 'sta
 }
 
 /**
- * Sends a receipt that its consumer handed over up to two weeks ago, if it is still due. Receipts of test mode are sent
- * by the sandbox only, which may have been replaced since. Receipts of live mode stay queued while there is only the
- * sandbox.
+ * Sends a receipt that the consumer queued up to two weeks ago, if it is still due. Only the sandbox sends receipts of
+ * test mode; it may have been replaced since. Receipts of live mode stay queued while the only mailer is the sandbox.
  *
- * @param ordersOf `live` where the mailer reaches real mailboxes, `test` where it is the sandbox
+ * @param ordersOf `live` if the mailer reaches real mailboxes, `test` if it is the sandbox
  */
 export async function sendReceiptAgain(
   { store, ordersOf }: { readonly store: Pick<PaymentStore, 'listTransitions'>; readonly ordersOf?: Mode | 'none' },
