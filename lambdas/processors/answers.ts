@@ -7,16 +7,23 @@ import { redactSensitive } from '../kernel/sensitive.ts';
 import type { HttpAnswer } from '../outbound/http-call.ts';
 import type { Failure } from '../payments/domain/payment.ts';
 
-/** Parses the JSON body of an answer. @throws AmbiguousError `processor_answer_unreadable` when it does not match the schema */
+/**
+ * Parses the JSON body of an answer.
+ * @throws AmbiguousError `processor_answer_unreadable` when it does not match the schema
+ */
 export function parse<T>(schema: z.ZodType<T>, answer: HttpAnswer): T {
   try {
     return schema.parse(JSON.parse(answer.text));
   } catch (cause) {
-    throw new AmbiguousError('processor_answer_unreadable', `The answer ${answer.status} cannot be read.`, { cause });
+    throw new AmbiguousError(
+      'processor_answer_unreadable',
+      `The body of the answer with status ${answer.status} does not match the schema.`,
+      { cause },
+    );
   }
 }
 
-/** The fault for a status that the reader of the answer does not expect. */
+/** Returns the fault for an unexpected status. */
 export function statusFault(answer: HttpAnswer, nowMs: number): Error {
   const { status } = answer;
   if (status === 401 || status === 403) {
@@ -25,7 +32,8 @@ export function statusFault(answer: HttpAnswer, nowMs: number): Error {
   if (status === 429) {
     return new RetryableError('processor_rate_limited', 'The processor answered 429.', retryAfter(answer, nowMs));
   }
-  if (status === 409) return new AmbiguousError('processor_conflict', 'The processor is busy with this key.');
+  if (status === 409)
+    return new AmbiguousError('processor_conflict', 'The processor is processing another request with this key.');
   const code = status >= 500 ? 'processor_error' : 'processor_answer_unexpected';
   return new AmbiguousError(code, `The processor answered ${status}.`);
 }
@@ -39,15 +47,15 @@ export function mismatch(message: string): AmbiguousError {
   return new AmbiguousError('processor_answer_mismatch', message);
 }
 
-/** An object of an answer does not match its schema. No value of it is named. */
+/** Returns the fault for an object that does not match its schema. The message contains no value of the object. */
 export function unreadable({ issues: [first] }: z.ZodError): AmbiguousError {
   const field = first?.path.join('.') ?? '';
   return new AmbiguousError('processor_answer_unreadable', `The field ${field} does not match the schema.`);
 }
 
 /**
- * The processor does not know a charge id that it issued itself. The API key is then of another account or mode. Nothing
- * was done, and the answer says nothing about the change.
+ * Returns the fault for a charge id that the processor issued but does not know: the API key belongs to another account
+ * or mode. Nothing was done, and the answer proves nothing about the change.
  */
 export function chargeUnknown(): RetryableError {
   return new RetryableError(
@@ -66,7 +74,10 @@ const HEALTHY_FAULTS: ReadonlySet<string> = new Set([
   'processor_answer_unexpected',
 ]);
 
-/** Whether an error indicates that the processor, or the access to it, is unavailable. The circuit breaker counts these. */
+/**
+ * Returns whether an error indicates that the processor, or the access to it, is unavailable. The circuit breaker
+ * counts such errors.
+ */
 export function isProcessorUnhealthy(error: unknown): boolean {
   return (error instanceof RetryableError || error instanceof AmbiguousError) && !HEALTHY_FAULTS.has(error.code);
 }
@@ -75,12 +86,18 @@ export function isProcessorUnhealthy(error: unknown): boolean {
 const MAX_CODE_LENGTH = 64;
 const MAX_MESSAGE_LENGTH = 200;
 
-/** Prepares a processor's failure for storage and display: limits its length, and removes sensitive data and control characters. */
+/**
+ * Prepares a processor's failure for storage and display: limits its length, and removes sensitive data and control
+ * characters.
+ */
 export function presentable({ code, message }: Failure): Failure {
   return { code: cut(code, MAX_CODE_LENGTH), message: cut(redactSensitive(message), MAX_MESSAGE_LENGTH) };
 }
 
-/** A cut can split a surrogate pair. A lone surrogate would make the transition unwritable: RFC 8785 requires valid Unicode. */
+/**
+ * Shortens a text without leaving half of a surrogate pair. A lone surrogate would make the transition unwritable: RFC
+ * 8785 requires valid Unicode.
+ */
 function cut(text: string, length: number): string {
   return printable(text.slice(0, length));
 }

@@ -6,8 +6,7 @@ import { createRetryBudget } from '../outbound/retry-budget.ts';
 import type { ProcessorBooks } from '../payments/use/processor.ts';
 
 /**
- * Faults after which the same read may succeed: no answer, 5xx, 429, and 409, which means that another request is in
- * progress.
+ * Codes of faults after which the same read may succeed: no answer, 5xx, 429, and 409 (another request is in progress).
  */
 const PASSING: ReadonlySet<string> = new Set([
   'processor_unreachable',
@@ -20,22 +19,22 @@ const PASSING: ReadonlySet<string> = new Set([
 ]);
 
 const [FIRST_MS, SECOND_MS, THIRD_MS] = VENDOR_WAITS.inProcessMs;
-/** Time that the waits add to the limit of a read. Milliseconds. */
+/** Total wait between the attempts of a read, in addition to their time limits. Milliseconds. */
 const WAITS_MS = FIRST_MS + SECOND_MS + THIRD_MS;
 
-/** Reads do not count for the breaker of charges, because a job reads for hours and is ended by its own limit. */
+/** Reads do not count for the breaker of charges, because a job can read for hours and has a time limit of its own. */
 const NO_BREAKER: CallGuard = {
   isClosed: () => true,
-  refusal: () => new RetryableError('processor_circuit_open', 'The books have no breaker.'),
+  refusal: () => new RetryableError('processor_circuit_open', 'Reads of the books have no circuit breaker.'),
   ready: async () => undefined,
   write: (call) => call(),
   read: (call) => call(),
 };
 
 /**
- * Books whose reads are retried like calls of vendors: after half a second, two and five seconds, within the retry
- * budget of one processor. Used by jobs, for whose reads no client waits; the last retry is the next run. Requests and
- * callbacks read once.
+ * Wraps books so that their reads are retried like calls of vendors: after half a second, two and five seconds, within
+ * the retry budget of the processor. Used by jobs, whose reads no client waits for; after the last retry, the next run
+ * of the job reads again. Requests and callbacks read only once.
  */
 export function climbingBooks(
   books: ProcessorBooks,
@@ -74,7 +73,7 @@ export function climbingBooks(
 
 type Read<T> = { readonly kind: 'read'; readonly value: T } | { readonly kind: 'final'; readonly error: unknown };
 
-/** @throws the faults that may pass; others are returned, so that the ladder ends */
+/** Reads once. @throws faults after which a retry may succeed; other faults are returned, so that the retries end */
 async function passingOnly<T>(read: () => Promise<T>): Promise<Read<T>> {
   try {
     return { kind: 'read', value: await read() };

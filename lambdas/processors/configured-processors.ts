@@ -30,20 +30,20 @@ export interface ConfiguredProcessor {
 export interface ProcessorsConfig {
   readonly processors: readonly ConfiguredProcessor[];
   readonly routes: readonly RoutingRule[];
-  /** Same as in the abilities of a processor. */
+  /** As in {@link ProcessorAbilities}. */
   readonly claimsLost?: boolean | undefined;
 }
 
 /** The connected processors of this deployment, and the routing of new payments. */
 export interface Processors {
-  /** Always the reason for none: a payment gets its processor only from `choose`. */
+  /** Always a reason and never a processor: payments get their processor only from `choose`. */
   readonly processor: NoProcessor;
   readonly processors: readonly Processor[];
   readonly books: readonly ProcessorBooks[];
   readonly choose: ChooseProcessor;
 }
 
-/** The tools of the platform that processors need. */
+/** The platform clients that processors need. */
 export interface ProcessorsPlatform extends Secrets {
   readonly clock: Clock;
   readonly instruments: Instruments;
@@ -51,13 +51,16 @@ export interface ProcessorsPlatform extends Secrets {
 }
 
 export interface ConnectTools extends Pick<ProcessorsPlatform, 'clock' | 'send'> {
-  /** Read at each use of a secret, so a rotated secret takes effect without a deployment. */
+  /** Secrets are read at each use, so a rotated secret takes effect without a deployment. */
   readonly secrets: Pick<ActiveSecrets, 'active'>;
   /** Called with the processor's name each time its circuit breaker opens. */
   readonly breakerOpened: (processor: string) => void;
 }
 
-/** Connects the processors that the function was deployed with. Secrets are read from Secrets Manager at their first use. */
+/**
+ * Connects the processors that the function was deployed with. Secrets are read from Secrets Manager at their first
+ * use.
+ */
 export async function configuredProcessors(
   config: ProcessorsConfig,
   { secretsManager, clock, instruments, send }: ProcessorsPlatform,
@@ -77,7 +80,7 @@ export async function configuredProcessors(
 }
 
 /**
- * Loads the code of each configured processor and connects it. No other function loads this code.
+ * Loads the code of each configured processor and connects it. Deployed code loads processors only here.
  *
  * @throws from `choose`, as `routing`
  */
@@ -96,7 +99,8 @@ export async function connectProcessors(
 }
 
 /**
- * The processor of a new payment, by the first matching rule. There is no default. An existing payment stays at its processor.
+ * Makes the function that selects the processor of a new payment by the first matching rule. There is no default. An
+ * existing payment stays at its processor.
  *
  * @throws when a rule names a processor that is not called in its mode (from the returned function)
  */
@@ -114,7 +118,7 @@ export function routing(rules: readonly RoutingRule[], clients: readonly Process
     const chosen = ofMode.find(({ name }) => name === rule.processor);
     invariant(
       chosen !== undefined,
-      `a rule sends payments to ${rule.processor}, which is not called in ${rule.mode} mode`,
+      `a routing rule selects ${rule.processor}, which this deployment does not call in ${rule.mode} mode`,
     );
     return chosen;
   };
@@ -148,8 +152,8 @@ export interface ConfiguredSource extends CallbackSource {
 }
 
 /**
- * The sources whose processors this deployment calls. A callback only names a charge, which is then read from its
- * processor's books.
+ * Returns the callback sources whose processors this deployment calls. A callback only names a charge, which is then
+ * read from its processor's books.
  *
  * @param processors the whole registry: a source may use the signature scheme of another processor
  */

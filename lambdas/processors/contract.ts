@@ -2,26 +2,32 @@ import type { Mode } from '../kernel/ids.ts';
 import type { Processor, SourceForm } from '../payments/use/processor.ts';
 
 /**
- * The declaration of a processor, without its code. Synthesis derives settings, secrets, environment variables, permissions and
- * callback sources from it; the functions read their environment by it. Each processor's folder has one.
+ * The declaration of a processor, without its code. CDK synthesis derives settings, secrets, environment variables,
+ * permissions and callback sources from the contract; the functions read their environment by it. Each processor's
+ * folder has one contract.
  */
 export interface ProcessorContract {
-  /** Stored in each payment, and part of the callback path `POST /callbacks/<name>/<mode>`. Lower-case letters, digits, dashes. */
+  /**
+   * The processor's name, stored in each payment and part of the callback path `POST /callbacks/<name>/<mode>`.
+   * Lower-case letters, digits, dashes.
+   */
   readonly name: string;
-  /** The modes in which it can be called. Each mode has its own settings, secrets and callbacks. */
+  /** The modes in which the processor can be called. Each mode has its own settings, secrets and callbacks. */
   readonly modes: readonly Mode[];
   /** Settings per deployment and mode. A deployment calls a processor in the modes whose settings it has. */
   readonly settings: Readonly<Record<string, ProcessorSetting>>;
   /** Secrets that its client needs. The operator sets the values in Secrets Manager; no template contains them. */
   readonly secrets: Readonly<Record<string, ProcessorSecretSetting>>;
   readonly callbacks: ProcessorCallbacks;
-  /** The abilities of the processor. The engine decides by these values, never by the processor's name. */
+  /** The abilities of the processor. Payonce decides by these values, never by the processor's name. */
   readonly abilities: Processor['abilities'];
-  /** The values of `source` that the processor accepts for a new payment, a subset of those that the API accepts. */
+  /**
+   * The values of `source` that the processor accepts for a new payment, a subset of the values that the API accepts.
+   */
   readonly source: SourceForm;
   /**
-   * The setting by which Payonce deploys this processor as a stack of its own. The stack provides the settings, so they are
-   * not settings of the deployment.
+   * The setting by which Payonce deploys this processor as a stack of its own. The stack provides the settings, so they
+   * are not settings of the deployment.
    *
    * @default the processor is an external system
    */
@@ -29,12 +35,12 @@ export interface ProcessorContract {
 }
 
 export interface ProcessorSetting {
-  /** Its name in CDK context, after `payonce:`, in live mode. @see inMode */
+  /** The name of the setting in CDK context, after `payonce:`, in live mode. @see inMode */
   readonly context: string;
   /** The functions' environment variable in live mode. @see inMode */
   readonly variable: string;
   readonly form: SettingForm;
-  /** @default the processor cannot be called without it */
+  /** Whether the processor can be called without the setting. @default it cannot */
   readonly optional?: true;
 }
 
@@ -43,26 +49,32 @@ type SettingForm =
   'address' | { readonly pattern: RegExp; readonly allowed: string };
 
 interface ProcessorSecretSetting {
-  /** The construct id in the data stack, in live mode. It must never change: the secret would be replaced, and its value lost. */
+  /**
+   * The construct id in the data stack, in live mode. It must never change: the secret would be replaced, and its value
+   * lost.
+   */
   readonly construct: string;
   readonly description: string;
   /** The functions' environment variable that holds the secret's id, in live mode. @see inMode */
   readonly variable: string;
   /**
-   * Set when the processor issues the secret, which is then empty until the operator sets it. @default its value is
-   * generated
+   * Set when the processor issues the secret, which is then empty until the operator sets it.
+   * @default its value is generated
    */
   readonly issued?: true;
 }
 
 interface ProcessorCallbacks {
-  /** The name of the signature scheme: the processor's own, or a general one. */
+  /** The name of the signature scheme: the processor's own, or a general scheme. */
   readonly scheme: string;
-  /** The name in CDK context, after `payonce:`, of the setting that selects another scheme. @default the scheme is fixed */
+  /**
+   * The name in CDK context, after `payonce:`, of the setting that selects another scheme.
+   * @default the scheme is fixed
+   */
   readonly schemeSetting?: string;
   /** The construct id of the signing secret, as for a client's. */
   readonly secret: string;
-  /** Same as for a client's secret. */
+  /** As in {@link ProcessorSecretSetting}. */
   readonly issued?: true;
 }
 
@@ -74,9 +86,9 @@ export interface CallbackSource {
   /** The name of its signature scheme. */
   readonly scheme: string;
   /**
-   * The id of the secret in Secrets Manager. Its value is one secret as plain text, or a JSON object in which each value is
-   * an active secret; the property names are not used. To rotate: add the new secret, switch the processor over, remove the
-   * old one.
+   * The id of the secret in Secrets Manager. Its value is one secret as plain text, or a JSON object in which each
+   * value is an active secret; the property names are not used. To rotate: add the new secret, switch the processor
+   * over, remove the old one.
    */
   readonly secretId: string;
 }
@@ -84,19 +96,19 @@ export interface CallbackSource {
 /** Signature schemes that belong to no processor. Every processor may use one of them. */
 export const GENERAL_SCHEMES = ['standard-webhooks'] as const;
 
-/** The names of all signature schemes that a callback source may use. */
+/** Lists the names of all signature schemes that a callback source may use. */
 export function schemeNames(processors: readonly ProcessorContract[]): readonly string[] {
   return [...new Set([...processors.map(({ callbacks }) => callbacks.scheme), ...GENERAL_SCHEMES])];
 }
 
-/** The path of the processor's callbacks in a mode, relative to the API's base URL. */
+/** Returns the path of the processor's callbacks in a mode, relative to the API's base URL. */
 export function callbackPath({ name }: Pick<ProcessorContract, 'name'>, mode: Mode): string {
   return `/callbacks/${name}/${mode}`;
 }
 
 /**
- * The name of a setting, an environment variable or a construct in a mode. The names in a contract are those of live mode; in
- * test mode they begin with `test`: `testStripeAccount`, `TEST_STRIPE_ACCOUNT`, `TestStripeKey`.
+ * Returns the name of a setting, an environment variable or a construct in a mode. The names in a contract are those of
+ * live mode; in test mode they begin with `test`: `testStripeAccount`, `TEST_STRIPE_ACCOUNT`, `TestStripeKey`.
  */
 export function inMode(name: string, mode: Mode): string {
   if (mode === 'live') return name;

@@ -7,14 +7,17 @@ import type { EventSource, ReadEvent } from './event-body.ts';
 import type { SignatureScheme } from './signatures/signature.ts';
 
 /**
- * A processor's contract and its code. Each part of the code is a dynamic import at its first use, so synthesis can read the
- * registry, and a function does not load code that it does not call.
+ * A processor's contract and its code. Each part of the code is a dynamic import at its first use, so synthesis can
+ * read the registry, and a function does not load code that it does not call.
  */
 export interface ProcessorDescriptor extends ProcessorContract {
   readonly connect: (configured: Configured) => Promise<ConnectedProcessor>;
-  /** The processor's own scheme, or the general one that its contract names. */
+  /** The signature scheme that the contract names: the processor's own, or a general scheme. */
   readonly signature: () => Promise<SignatureScheme>;
-  /** @returns the function that reads a body whose signature was verified with the secret of a mode */
+  /**
+   * Loads the reader of callbacks.
+   * @returns the function that reads a body whose signature was verified with the secret of a mode
+   */
   readonly eventReader: (mode: Mode) => Promise<(body: Uint8Array) => ReadEvent>;
 }
 
@@ -58,15 +61,16 @@ export interface ProcessorCode<Contract extends ProcessorContract, ClientOptions
   readonly readEvent: () => Promise<(source: EventSource, body: Uint8Array) => ReadEvent>;
 }
 
-/** The settings and secrets of the contract that neither the client nor the books use. Must be `never`. */
+/** The names of settings and secrets in the contract that neither the client nor the books use. Must be `never`. */
 type Unread<Contract extends ProcessorContract, ClientOptions, BooksOptions> = Exclude<
   keyof Contract['settings'] | keyof Contract['secrets'],
   keyof ClientOptions | keyof BooksOptions
 >;
 
 /**
- * Combines a contract with its code. It compiles only if the contract provides every option of the client and the books, if one
- * of them uses each setting and each secret, and if the signature scheme has the name that the contract states.
+ * Combines a contract with its code. The call compiles only if the contract provides every option of the client and the
+ * books, the client or the books use each setting and each secret, and the signature scheme has the name that the
+ * contract states.
  */
 export function describeProcessor<const Contract extends ProcessorContract, ClientOptions, BooksOptions>(
   contract: Contract,

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { CallbackEvent } from '../payments/use/effect-store.ts';
 
-/** The id of an event or a charge: short enough for a key, and safe to log. */
+/** Schema of the id of an event or a charge: short enough for a key, and safe to log. */
 export const id = z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters');
 
 /** The processor whose signature was verified, and the mode of the secret. */
@@ -29,9 +29,9 @@ export function readEventBody(body: Uint8Array): { readonly kind: 'read'; readon
   }
 }
 
-/** The answer to an event whose mode differs from the mode of the secret that signed it. */
+/** Returns the result for an event whose mode differs from the mode of the secret that signed it. */
 export function otherMode(livemode: boolean, { mode }: EventSource): Unreadable {
-  const detail = `livemode is ${livemode}, but this address takes events in ${mode} mode only.`;
+  const detail = `livemode is ${livemode}, but this URL accepts events in ${mode} mode only.`;
   return { kind: 'unreadable', param: 'livemode', detail };
 }
 

@@ -14,7 +14,7 @@ import type { ConfiguredProcessor, ProcessorsConfig } from './configured-process
 import { type CallbackSource, inMode, type ProcessorContract, type ProcessorSetting, schemeNames } from './contract.ts';
 import type { ProcessorDescriptor } from './descriptor.ts';
 
-/** The configuration of every function that appends to the Ledger. */
+/** The configuration that every function that appends to the Ledger reads. */
 export interface PaymentsConfig extends ProcessorsConfig {
   /** Table names. */
   readonly tables: { readonly idempotency: string; readonly ledger: string; readonly registry: string };
@@ -48,7 +48,7 @@ const paymentsEnvironment = z.object({
  * Reads the payments function's environment, once, at its start.
  *
  * @param processors the registry
- * @throws Error that names the variable which is missing or invalid
+ * @throws Error that names the missing or invalid variable
  */
 export function readPaymentsConfig(environment: Variables, processors: readonly ProcessorDescriptor[]): PaymentsConfig {
   const data = readVariables(paymentsEnvironment, environment);
@@ -73,7 +73,10 @@ function variablesOf({ settings, secrets }: ProcessorContract, ofMode: Mode): re
   return [...Object.values(settings), ...Object.values(secrets)].map(({ variable }) => inMode(variable, ofMode));
 }
 
-/** Called if any variable of the processor in this mode is set. All its required variables must then be set. */
+/**
+ * Reads the settings of a processor in a mode. Called if any of its variables is set; then all required variables must
+ * be set.
+ */
 function readProcessor(processor: ProcessorDescriptor, ofMode: Mode, environment: Variables): ConfiguredProcessor {
   const settings = Object.entries(processor.settings).flatMap(([name, setting]) => {
     const variable = inMode(setting.variable, ofMode);

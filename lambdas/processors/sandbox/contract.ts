@@ -19,7 +19,7 @@ export const sandboxContract = {
     secret: 'CallbackSecret',
   },
   abilities: {
-    // Reads of its books are strongly consistent. It recognizes an idempotency key for a day.
+    // Reads of the sandbox's books are strongly consistent. It recognizes an idempotency key for a day.
     lookup: { kind: 'strong' },
     keyRetentionMs: 24 * 60 * 60 * 1_000,
     partialCapture: true,
@@ -44,7 +44,7 @@ export const externalContract = {
   secrets: {
     signingKey: {
       construct: 'ProcessorSigningKey',
-      description: 'Signs the calls (Standard Webhooks). The first value signs.',
+      description: 'Signs the calls (Standard Webhooks). The first value is the signing key.',
       variable: 'PROCESSOR_SIGNING_KEY_SECRET_ID',
     },
   },

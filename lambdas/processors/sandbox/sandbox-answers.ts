@@ -10,7 +10,7 @@ export const errorAnswer = z.object({
   error: z.object({ code: z.string().min(1), message: z.string(), charge: z.string().min(1).optional() }),
 });
 
-/** The metadata by which a charge is found for its payment, and a payment for its charge. */
+/** Returns the metadata that link a charge to its payment. */
 export function chargeMetadata(order: ChargeOrder): Readonly<Record<string, string>> {
   return { payment: order.paymentId, operation: order.operationId };
 }
@@ -36,7 +36,7 @@ export function readChargeAnswer(order: ChargeOrder, answer: HttpAnswer, nowMs: 
     case 201: {
       const charge = parse(chargeAnswer, answer);
       const outcome = outcomeOf(order, charge);
-      if (outcome.kind === 'declined') throw mismatch('A charge answered with 201 cannot be declined.');
+      if (outcome.kind === 'declined') throw mismatch('The processor answered 201 with a declined charge.');
       return outcome;
     }
     case 402: {
@@ -48,7 +48,7 @@ export function readChargeAnswer(order: ChargeOrder, answer: HttpAnswer, nowMs: 
     case 422: {
       const { code, message } = parse(errorAnswer, answer).error;
       // An earlier request with this key was sent. Only a look-up can determine its outcome.
-      if (code === 'idempotency_key_mismatch') throw mismatch('The key was used with another body.');
+      if (code === 'idempotency_key_mismatch') throw mismatch('The key was used with a different body.');
       return { kind: 'rejected', failure: presentable({ code, message }) };
     }
     default:
@@ -66,7 +66,7 @@ export function readLookupAnswer(
   const { data } = parse(listAnswer, answer);
   const [charge] = data;
   if (charge === undefined) return { kind: 'absent' };
-  // An operator must examine a key with two charges; selecting one would hide the other.
+  // An operator must examine a key with two charges; selecting one charge would hide the other charge.
   if (data.length > 1) throw mismatch(`The key has ${data.length} charges.`);
   return outcomeOf(order, charge);
 }
@@ -77,8 +77,8 @@ export function readHealthAnswer(answer: HttpAnswer, nowMs: number): void {
 }
 
 /**
- * The outcome of the call that created the charge, regardless of later changes: a charge with manual capture was
- * authorized, even if it has been captured or voided since.
+ * Returns the outcome of the call that created the charge, regardless of later changes: a charge with manual capture
+ * was authorized, even if it has been captured or voided since.
  */
 function outcomeOf(order: ChargeOrder, charge: Charge): ChargeOutcome {
   const metadata = chargeMetadata(order);
@@ -89,20 +89,21 @@ function outcomeOf(order: ChargeOrder, charge: Charge): ChargeOutcome {
     Object.entries(metadata).every(([name, value]) => charge.metadata[name] === value);
   if (!asOrdered) throw mismatch('The charge differs from the request.');
   if (charge.status === 'declined') {
-    if (charge.failure === null) throw mismatch('A declined charge must have a failure.');
+    if (charge.failure === null) throw mismatch('The declined charge has no failure.');
     return { kind: 'declined', chargeId: charge.id, failure: presentable(charge.failure) };
   }
-  if (charge.failure !== null) throw mismatch('An accepted charge must not have a failure.');
+  if (charge.failure !== null) throw mismatch('The accepted charge has a failure.');
   return acceptedOutcome(order, charge);
 }
 
 function acceptedOutcome(order: ChargeOrder, charge: Charge): ChargeOutcome {
   const { id: chargeId, status, action_url: actionUrl } = charge;
-  // Voided before the payer approved: the charge was accepted, nothing was authorized, and its callback reports the end.
+  // The charge was voided before the payer approved: it was accepted, nothing was authorized, and a callback reports
+  // the void.
   const unanswered = status === 'voided' && (order.capture === 'automatic' || charge.void_reason === 'abandoned');
   if (status === 'pending' || unanswered) return { kind: 'pending', chargeId };
   if (status === 'requires_action') {
-    if (actionUrl === null) throw mismatch('A charge that requires an action must have an action URL.');
+    if (actionUrl === null) throw mismatch('The charge requires an action of the payer, but has no action URL.');
     return { kind: 'action_required', chargeId, actionUrl };
   }
   if (order.capture === 'manual') return { kind: 'authorized', chargeId };

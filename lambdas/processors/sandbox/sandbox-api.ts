@@ -1,6 +1,6 @@
 /**
- * The sandbox processor's HTTP contract, in JSON over plain HTTP. Its caller (the processor adapter) and its
- * implementation both import it from here.
+ * The sandbox processor's HTTP contract, in JSON over plain HTTP. Both the caller (the processor adapter) and the
+ * implementation import it from here.
  *
  *   POST /charges                  header `Idempotency-Key`; CreateCharge → 201 Charge | 402 ProcessorError (with the declined charge's id)
  *   GET  /charges/{id}             Charge | 404
@@ -16,7 +16,8 @@
  *   GET  /events?charge=<id>       EventList, oldest first, with the number of its sends and acknowledgements
  *   GET  /health                   200 { "status": "ok" }; a read, used as the circuit breaker's probe
  *
- * Calls to a processor of an operator's own are signed by Standard Webhooks 1.0.0 over the raw body (README.md, "Signed calls").
+ * Calls to a processor that the operator runs are signed by Standard Webhooks 1.0.0 over the raw body (README.md,
+ * "Signed calls").
  *
  * For tests and demonstrations; a real processor has none of these:
  *
@@ -32,18 +33,18 @@
  *   POST /control/charges/{id}/expire   → 200 Charge, voided with the reason `expired`; only an authorized charge, or one
  *                                       that waits for its payer (then `abandoned`)
  *
- * Keys are optional, as at large processors; a call without one takes effect each time, so a naive caller
- * charges twice. A known key is answered with its object, or with 422 `idempotency_key_mismatch` if the body differs. A key is
+ * Keys are optional, as at large processors; a call without a key takes effect each time, so a naive caller charges
+ * twice. A known key is answered with its object, or with 422 `idempotency_key_mismatch` if the body differs. A key is
  * honored for 24 hours; after that it makes a new charge (`?key=` then lists both) or a new change. A refused capture,
- * void or refund is 400 and does not use up its key. A refund of money that an open or lost dispute has taken
- * is refused as `charge_disputed`.
+ * void or refund is 400 and does not use up its key. A refund of an amount that is in an open or lost dispute is
+ * refused as `charge_disputed`.
  *
  * Errors are a ProcessorError: 400 `invalid_request`, `invalid_json`, `invalid_source`, 404 `not_found`,
  * 405 `method_not_allowed` with Allow, 409 `busy` (nothing was done), 422 `idempotency_key_mismatch`.
  *
- * Callbacks: every change of a charge, a refund or a dispute is an event. It is posted as JSON to the configured address until
- * it is answered 2xx: immediately, then after growing waits. Each callback is signed over its raw bytes (SIGNATURE_HEADER).
- * An event names the changed object; its receiver reads the charge, which is authoritative.
+ * Callbacks: every change of a charge, a refund or a dispute is an event. The sandbox posts it as JSON to the
+ * configured URL until the answer is 2xx: immediately, then after growing waits. Each callback is signed over its raw
+ * bytes (SIGNATURE_HEADER). An event names the changed object; its receiver reads the charge, which is authoritative.
  */
 export type ChargeStatus = 'pending' | 'requires_action' | 'authorized' | 'succeeded' | 'declined' | 'voided';
 
@@ -66,25 +67,30 @@ export interface Charge {
   readonly amount_captured: number;
   readonly amount_refunded: number;
   readonly currency: string;
-  /** As requested. It determines the answer to the call that made the charge, whatever happened to the charge later. */
+  /**
+   * As requested. The answer to the call that made the charge depends on this value, not on later changes of the
+   * charge.
+   */
   readonly capture: 'automatic' | 'manual';
   readonly status: ChargeStatus;
   readonly failure: { readonly code: string; readonly message: string } | null;
   /** The processor's fee in minor units; null until it is reported. */
   readonly fee: number | null;
-  /** The currency in which the account is settled, of `fee` and of the fees of its disputes. @default the charge's */
+  /** The currency of `fee` and of the fees of disputes, in which the account is settled. @default the charge's */
   readonly fee_currency?: string | undefined;
   /** The page on which the payer approves or refuses; null unless the status is `requires_action`. */
   readonly action_url: string | null;
-  /** The reason of the void; null if it is not voided. */
+  /** The reason of the void; null if the charge is not voided. */
   readonly void_reason: VoidReason | null;
-  /** Oldest first. */
+  /** The refunds, oldest first. */
   readonly refunds: readonly Refund[];
-  /** Oldest first. */
+  /** The disputes, oldest first. */
   readonly disputes: readonly Dispute[];
   readonly metadata: Readonly<Record<string, string>>;
   readonly return_url?: string | undefined;
-  /** Whether it moves real money. Answers whose mode differs from that in the processor's settings are rejected. */
+  /**
+   * Whether the charge moves real money. Answers whose mode differs from that in the processor's settings are rejected.
+   */
   readonly livemode: boolean;
   /** Unix seconds. */
   readonly created: number;
@@ -115,7 +121,7 @@ export interface Dispute {
   readonly charge: string;
   readonly amount: number;
   readonly status: 'open' | 'won' | 'lost';
-  /** The processor's fee for it. Minor units. @default none */
+  /** The processor's fee for the dispute. Minor units. @default none */
   readonly fee?: number | undefined;
 }
 
@@ -154,17 +160,17 @@ export type EventType = (typeof EVENT_TYPES)[number];
 
 /** The body of a callback. */
 export interface SandboxEvent {
-  /** The same for every delivery of one event. */
+  /** The event id, the same for every delivery of the event. */
   readonly id: string;
   readonly object: 'event';
   readonly type: EventType;
-  /** Same as in its charge. */
+  /** As in the event's charge. */
   readonly livemode: boolean;
   /** Unix seconds. */
   readonly created: number;
   readonly data: {
     readonly charge: string;
-    /** The charge's metadata.payment. */
+    /** The charge's `metadata.payment`. */
     readonly payment: string | null;
     readonly refund?: string;
     readonly dispute?: string;
@@ -175,7 +181,7 @@ export interface EventList {
   readonly data: readonly (SandboxEvent & {
     /** Number of sends so far. */
     readonly attempts: number;
-    /** Whether it was answered 2xx. */
+    /** Whether a send was answered 2xx. */
     readonly delivered: boolean;
   })[];
 }

@@ -10,30 +10,33 @@ import { unreadableCharge } from '../unreadable-charge.ts';
 import { sandboxContract } from './contract.ts';
 import { chargeAnswer, chargePage, listAnswer, processorCharge } from './sandbox-charge.ts';
 
-/** Access to a processor that implements the sandbox's protocol. */
+/** Access to a processor that implements the sandbox's API. */
 export interface SandboxAccess {
-  /** @default the sandbox's */
+  /** The processor's name. @default the sandbox's */
   readonly name?: string;
-  /** @default test */
+  /** The mode of the credentials. @default test */
   readonly mode?: Mode;
   /** Base URL without a trailing slash. */
   readonly url: string;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** @default callOnce: HTTP */
+  /** Sends one request. @default callOnce: HTTP */
   readonly send?: SendRequest;
-  /** Reads the access secret that is sent with each call. @default none is sent */
+  /** Reads the access secret that is sent with each call. @default no secret is sent */
   readonly accessKey?: () => Promise<string>;
   /** Reads the secret that signs the calls. @default calls are not signed */
   readonly signingKey?: () => Promise<string>;
 }
 
 /**
- * Patterns of a mode in a body. They cannot match inside a string, where quotes are escaped, or metadata, whose values
- * are strings.
+ * Patterns that find an object of the other mode in a body, by the expected mode. They match neither inside a string,
+ * where quotes are escaped, nor in metadata, whose values are strings.
  */
 const MODES = { test: /"livemode"\s*:\s*true/, live: /"livemode"\s*:\s*false/ };
 
-/** Sends with the credentials of `access`. The returned function throws `processor_answer_mismatch` for an answer of the other mode. */
+/**
+ * Makes a function that sends requests with the credentials of `access`. The returned function throws
+ * `processor_answer_mismatch` for an answer of the other mode.
+ */
 export function sandboxCalls({
   mode = 'test',
   clock,
@@ -46,15 +49,18 @@ export function sandboxCalls({
   return async (call) => {
     const answer = await signed(call);
     if (MODES[mode].test(answer.text))
-      throw mismatch(`The processor answered with an object that is not of ${mode} mode.`);
+      throw mismatch(`The processor answered with an object that is not in ${mode} mode.`);
     return answer;
   };
 }
 
-/** Enough for a page of a hundred charges with many refunds each, or for one charge with thousands of refunds. */
+/**
+ * Maximum size of a list. Bytes. Enough for a page of a hundred charges with many refunds each, or for one charge with
+ * thousands of refunds.
+ */
 const MAX_LIST_BYTES = 4 * 1_024 * 1_024;
 
-/** The sandbox's books over HTTP, read only. Each read is one call; the caller decides whether to retry. */
+/** Makes a reader of the sandbox's books over HTTP. Each read is one call; the caller decides whether to retry. */
 export function createSandboxBooks(access: SandboxAccess): ProcessorBooks {
   const { name = sandboxContract.name, mode = 'test', url, clock } = access;
   const send = sandboxCalls(access);

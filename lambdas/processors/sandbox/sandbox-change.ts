@@ -7,7 +7,7 @@ import { errorAnswer } from './sandbox-answers.ts';
 import type { Charge, Refund } from './sandbox-api.ts';
 import { chargeAnswer, feesOfCharge, refundAnswer } from './sandbox-charge.ts';
 
-/** The request for a change, relative to the charge's path. */
+/** Builds the request for a change, relative to the charge's path. */
 export function changeRequest({ change, paymentId, operationId }: ChangeOrder): { path: string; body: object } {
   switch (change.kind) {
     case 'capture':
@@ -43,11 +43,11 @@ export function readChangeAnswer(order: ChangeOrder, answer: HttpAnswer, nowMs: 
     case 422: {
       const { code, message } = parse(errorAnswer, answer).error;
       // An earlier request with this key was sent. Only a look-up can determine its outcome.
-      if (code === 'idempotency_key_mismatch') throw mismatch('The key was used with another body.');
+      if (code === 'idempotency_key_mismatch') throw mismatch('The key was used with a different body.');
       return { kind: 'refused', failure: presentable({ code, message }) };
     }
     case 404:
-      // An unreadable 404 may come from a proxy or a gateway instead of the processor.
+      // An unreadable 404 may have been sent by a proxy or a gateway instead of the processor.
       parse(errorAnswer, answer);
       throw chargeUnknown();
     case 409: {
@@ -88,7 +88,7 @@ function appliedFact(order: ChangeOrder, answer: HttpAnswer): Fact {
   return fact;
 }
 
-/** The change as the charge shows it, regardless of its requester; undefined if it was not made. */
+/** Returns the change as the charge shows it, regardless of its requester; undefined if it was not made. */
 function factOfChange(order: ChangeOrder, charge: Charge): Fact | undefined {
   const { id: chargeId, status, amount_captured: capturedMinor } = charge;
   switch (order.change.kind) {
@@ -100,7 +100,7 @@ function factOfChange(order: ChangeOrder, charge: Charge): Fact | undefined {
       return status === 'voided' ? { kind: 'voided', chargeId, reason: charge.void_reason ?? 'requested' } : undefined;
     case 'refund': {
       const [made, ...more] = charge.refunds.filter(({ metadata }) => metadata['operation'] === order.operationId);
-      // An operator must examine a key with two refunds; selecting one would hide the other.
+      // An operator must examine a key with two refunds; selecting one refund would hide the other refund.
       if (more.length > 0) throw mismatch(`The key has ${more.length + 1} refunds.`);
       return made && refundFact(order, made);
     }
@@ -120,5 +120,5 @@ function refundFact({ operationId, chargeId, change }: ChangeOrder, refund: Refu
 
 function assertSameCharge(order: ChangeOrder, charge: Charge): void {
   if (charge.id !== order.chargeId || charge.currency !== order.currency)
-    throw mismatch('The answer describes another charge.');
+    throw mismatch('The answer describes a different charge than requested.');
 }

@@ -5,9 +5,9 @@ import { namedPayment, type ProcessorCharge, refundName } from '../../payments/d
 import { presentable } from '../answers.ts';
 import type { Charge, ChargeList, Dispute, Refund } from './sandbox-api.ts';
 
-/** Part of keys and rows, so its length and its characters are limited. */
+/** Schema of a processor's id. The id is part of keys and rows, so its length and characters are limited. */
 const processorId = z.string().regex(/^[\x21-\x7e]{1,255}$/);
-/** Limits the size of a row. Longer URLs do not work in all browsers. */
+/** Maximum length of a URL. Limits the size of a row, and longer URLs do not work in all browsers. Characters. */
 const MAX_URL_LENGTH = 2_048;
 
 export const refundAnswer = z.object({
@@ -28,7 +28,7 @@ const disputeAnswer = z.object({
   fee: z.int().optional(),
 }) satisfies z.ZodType<Dispute>;
 
-/** Unknown fields are ignored: the processor may add fields at any time. */
+/** Schema of a charge. Unknown fields are ignored: the processor may add fields at any time. */
 export const chargeAnswer = z.object({
   id: processorId,
   object: z.literal('charge'),
@@ -59,8 +59,8 @@ export const listAnswer = z.object({
 }) satisfies z.ZodType<ChargeList>;
 
 /**
- * The fields of each charge that the list needs: one unreadable charge must not hide the others of its page.
- * `chargeAnswer` reads the rest.
+ * The fields of each charge that the list needs: one unreadable charge must not hide the other charges of its page.
+ * `chargeAnswer` reads the other fields.
  */
 const listedCharge = z.looseObject({
   id: processorId,
@@ -70,7 +70,7 @@ const listedCharge = z.looseObject({
 });
 export const chargePage = z.object({ data: z.array(listedCharge), next: z.string().nullable() });
 
-/** Converts the charge to the domain type. A payment id or an operation id that the metadata lacks is left out. */
+/** Converts the charge to the domain type. A payment id or an operation id that is not in the metadata is omitted. */
 export function processorCharge(charge: Charge): ProcessorCharge {
   const paymentId = namedPayment(charge.metadata);
   const operationId = charge.metadata['operation'];
@@ -103,7 +103,7 @@ export function processorCharge(charge: Charge): ProcessorCharge {
   };
 }
 
-/** The processor's fees for the charge and its disputes. */
+/** Returns the processor's fees for the charge and its disputes. */
 export function feesOfCharge({ fee, fee_currency: settledIn, currency, disputes }: Charge): Fees {
   const amounts = [fee ?? [], ...disputes.map((dispute) => dispute.fee ?? [])].flat();
   return sumFees(

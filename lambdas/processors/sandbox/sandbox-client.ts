@@ -11,24 +11,30 @@ import { createSandboxBooks, type SandboxAccess, sandboxCalls } from './sandbox-
 import { changeRequest, readChangeAnswer, readChangeLookup } from './sandbox-change.ts';
 
 export interface SandboxClientOptions extends SandboxAccess {
-  /** @default five failures in a row open the breaker for 10 seconds */
+  /** The circuit breaker's settings. @default five failures in a row open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
   /** Called each time the breaker opens, also after a failed probe. */
   readonly onBreakerOpened?: () => void;
 }
 
-/** Opens after two requests with two failed attempts each, and one more failure. Pauses for less time than a client waits. */
+/**
+ * Two requests with two failed attempts each and one more failure open the breaker. It stays open for less time than a
+ * client waits.
+ */
 const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
 
-/** Time limit of the probe. The health route does no work, so a later answer indicates trouble. Milliseconds. */
+/** Time limit of the probe. The health route does no work, so a slower answer indicates a problem. Milliseconds. */
 const PROBE_TIMEOUT_MS = 2_000;
 
-/** Enough for a charge with the maximum number of refunds, by Payonce and others. Bytes. */
+/**
+ * Maximum size of a charge. Bytes. Enough for the maximum number of refunds, by Payonce and by other users of the
+ * account.
+ */
 const MAX_CHARGE_BYTES = 1_024 * 1_024;
 
 /**
- * The sandbox processor over HTTP. Each method sends one request; the engine decides about retries. The idempotency key is
- * the operation id, the same for every attempt.
+ * Makes a client of the sandbox processor over HTTP. Each method sends one request; the caller decides about retries.
+ * The idempotency key is the operation id, the same for every attempt.
  */
 export function createSandboxClient(options: SandboxClientOptions): Processor {
   const { name = sandboxContract.name, mode = 'test', url, clock } = options;

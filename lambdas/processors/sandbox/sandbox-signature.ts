@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { judge, refused, type SignatureScheme, soleValue, UNIX_SECONDS } from '../signatures/signature.ts';
 import { SIGNATURE_HEADER } from './sandbox-api.ts';
 
-/** Exactly one time and one signature, in this order (sandbox-api.ts). */
+/** Form of the header: exactly one time and one signature, in this order (sandbox-api.ts). */
 const FORM = new RegExp(`^t=(${UNIX_SECONDS}),v1=([0-9a-f]{64})$`);
 
 export const sandboxSignature: SignatureScheme<'sandbox'> = {
@@ -15,7 +15,8 @@ export const sandboxSignature: SignatureScheme<'sandbox'> = {
     const given = Buffer.from(hexadecimal, 'hex');
     return judge({ atSeconds: Number(seconds), nowMs, secrets }, (secret) => {
       const expected = createHmac('sha256', secret).update(`${seconds}.`).update(callback.body).digest();
-      // Compared in constant time. `timingSafeEqual` needs equal lengths: the form and SHA-256 both give 32 bytes.
+      // Compared in constant time. `timingSafeEqual` requires equal lengths: both the pattern and SHA-256 yield 32
+      // bytes.
       return timingSafeEqual(expected, given);
     });
   },

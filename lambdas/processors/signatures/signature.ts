@@ -2,7 +2,7 @@
 export interface SignedCallback {
   /** The signed bytes exactly as received. */
   readonly body: Uint8Array;
-  /** All distinct values of a header, by its lower-case name. */
+  /** Returns all distinct values of a header, by its lower-case name. */
   readonly header: (name: string) => readonly string[];
 }
 
@@ -11,8 +11,8 @@ export type SignatureVerdict = { readonly kind: 'valid' } | SignatureRefusal;
 export interface SignatureRefusal {
   readonly kind: 'refused';
   /**
-   * In order of precedence: if several apply, the first is reported. All but `mismatch` are determined without a secret,
-   * so only after `mismatch` may another secret match.
+   * In order of precedence: if several apply, the first is reported. All reasons except `mismatch` are determined
+   * without a secret, so only after `mismatch` can another secret match.
    */
   readonly reason: 'missing' | 'repeated' | 'malformed' | 'expired' | 'ahead' | 'mismatch';
 }
@@ -21,8 +21,8 @@ export interface SignatureRefusal {
 export interface SignatureScheme<Name extends string = string> {
   readonly name: Name;
   /**
-   * Verifies the signature of a callback. Never throws because of the callback's content or a secret's form; an invalid
-   * secret matches nothing.
+   * Verifies the signature of a callback. The content of the callback and the form of a secret never cause an
+   * exception; an invalid secret matches nothing.
    *
    * @param secrets all active secrets; any may match
    * @param nowMs Unix milliseconds
@@ -35,15 +35,16 @@ export interface SignatureScheme<Name extends string = string> {
 }
 
 /**
- * Seconds by which a signature's time may differ from the clock, in either direction. The default of Stripe ("Resolve
- * webhook signature verification errors") and of Standard Webhooks. A redelivered callback has a new signature.
+ * Maximum difference between a signature's time and the clock, in either direction. Seconds. The default of Stripe
+ * ("Resolve webhook signature verification errors") and of Standard Webhooks. A redelivered callback has a new
+ * signature.
  */
 const TOLERANCE_SECONDS = 300;
 
-/** Unix seconds without leading zeros: one spelling for each time, and always a safe integer. */
+/** Pattern of Unix seconds without leading zeros: each time has one spelling, and is a safe integer. */
 export const UNIX_SECONDS = '(?:0|[1-9][0-9]{0,11})';
 
-/** The only value of a header. Refused if the header is missing or has several values. */
+/** Returns the only value of a header, or a refusal if the header is missing or has several values. */
 export function soleValue(callback: SignedCallback, name: string): string | SignatureRefusal {
   const [value, ...others] = callback.header(name);
   if (value === undefined) return refused('missing');
@@ -63,7 +64,7 @@ export function judge(
   return found.includes(true) ? { kind: 'valid' } : refused('mismatch');
 }
 
-/** A blank secret never matches: every sender can sign with an empty key. */
+/** Returns whether a secret matches. A blank secret never matches, because every sender can sign with an empty key. */
 function tryOne(secret: string, matches: (secret: string) => boolean): boolean {
   if (secret.trim() === '') return false;
   try {

@@ -13,8 +13,8 @@ export interface CallbackVerification {
 }
 
 /**
- * Verifies that the source sent the callback. On a mismatch, the secrets are read again and the callback is verified once
- * more, because a secret may have been added since the last read.
+ * Verifies that the source sent the callback. On a mismatch, the secrets are reread and the callback is verified a
+ * second time, because a secret may have been added since the last read.
  *
  * @throws the errors of `ActiveSecrets`
  */
@@ -23,8 +23,8 @@ export async function verifyCallback(
   source: CallbackSource,
   callback: SignedCallback,
 ): Promise<SignatureVerdict> {
-  invariant(scheme.name === source.scheme, 'a callback must be verified by the scheme of its source');
-  // The time of arrival: reading secrets must not make the callback late.
+  invariant(scheme.name === source.scheme, 'the source of the callback uses another signature scheme');
+  // Taken before the secrets are read, so that a slow read does not make the callback late.
   const nowMs = clock.nowMs();
   const verdict = await scheme.verify(callback, await secrets.active(source.secretId), nowMs);
   if (verdict.kind === 'valid' || verdict.reason !== 'mismatch') return verdict;
@@ -36,7 +36,10 @@ const GENERAL: Readonly<Record<(typeof GENERAL_SCHEMES)[number], () => Promise<S
   'standard-webhooks': async () => (await import('./standard-webhooks-signature.ts')).standardWebhooksSignature,
 };
 
-/** Loads a signature scheme by name: a general one, or a processor's own. @throws when no scheme has the name */
+/**
+ * Loads a signature scheme by name: a general scheme, or the scheme of a processor.
+ * @throws when no scheme has the name
+ */
 export async function signatureScheme(
   name: string,
   processors: readonly ProcessorDescriptor[],

@@ -28,18 +28,21 @@ export const stripeContract = {
   },
   abilities: {
     /**
-     * Stripe has no look-up by idempotency key. Charges are found by the operation id in their metadata, through Stripe's
-     * search. Its index lags by less than a minute, and during outages by up to an hour (Stripe API reference, "Search
-     * PaymentIntents").
+     * Stripe has no look-up by idempotency key. Charges are found by the operation id in their metadata, through
+     * Stripe's search. Its index lags by less than a minute, and during outages by up to an hour (Stripe API reference,
+     * "Search PaymentIntents").
      */
     lookup: { kind: 'eventual', maxLagMs: 60 * 60 * 1_000 },
-    /** "Keys can be removed after they are at least 24 hours old." (Stripe API reference, "Idempotent requests".) */
+    /**
+     * Stripe: "Keys can be removed after they are at least 24 hours old." (Stripe API reference, "Idempotent
+     * requests".)
+     */
     keyRetentionMs: 24 * 60 * 60 * 1_000,
     partialCapture: true,
     partialRefund: true,
     /**
-     * Seven days for most cards, and less for some. Payonce does not request longer holds. Stripe cancels an expired hold
-     * itself (Stripe documentation, "Place a hold on a payment method").
+     * Holds are valid for seven days on most cards, and for less on some cards. Payonce does not request longer holds.
+     * Stripe cancels an expired hold itself (Stripe documentation, "Place a hold on a payment method").
      */
     holdValidityMs: 7 * 24 * 60 * 60 * 1_000,
   },

@@ -1,13 +1,16 @@
 import type { Failure } from '../../payments/domain/payment.ts';
 
 /**
- * Stripe counts most currencies in the minor units of ISO 4217, as Payonce does. The exceptions are listed in Stripe's page
- * "Supported currencies", sections "Zero-decimal currencies", "Three-decimal currencies" and "Special cases".
+ * Stripe uses the minor units of ISO 4217 for most currencies, as Payonce does. The exceptions are listed on Stripe's
+ * page "Supported currencies", sections "Zero-decimal currencies", "Three-decimal currencies" and "Special cases".
  */
-const HUNDREDFOLD = new Set(['ISK', 'UGX']); // Zero-decimal now, but Stripe still expects two decimals, which must be 00.
-const HUNDREDTH = new Set(['MGA']); // The ariary has two decimals in ISO 4217 and none at Stripe.
+const HUNDREDFOLD = new Set(['ISK', 'UGX']); // No decimals, but Stripe expects two, which must be 00.
+const HUNDREDTH = new Set(['MGA']); // The ariary has two decimals in ISO 4217 but none at Stripe.
 const LAST_DIGIT_ZERO = new Set(['BHD', 'JOD', 'KWD', 'OMR', 'TND']);
-/** Three decimals in ISO 4217, but not in Stripe's list of three-decimal currencies. Stripe's unit for them is not documented. */
+/**
+ * Currencies with three decimals in ISO 4217 that are not in Stripe's list of three-decimal currencies. Stripe does not
+ * document their unit.
+ */
 const UNSUPPORTED_CURRENCIES = new Set(['IQD', 'LYD']);
 
 export type StripeAmount =
@@ -15,8 +18,8 @@ export type StripeAmount =
   | { readonly kind: 'unsupported'; readonly failure: Failure };
 
 /**
- * Converts minor units to Stripe's unit of the currency. An amount that Stripe cannot represent exactly is unsupported; it is
- * never rounded.
+ * Converts minor units to Stripe's unit of the currency. An amount that Stripe cannot represent exactly is unsupported;
+ * it is never rounded.
  *
  * @param currency upper case
  */

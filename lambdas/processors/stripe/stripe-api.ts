@@ -9,22 +9,27 @@ import type { Failure } from '../../payments/domain/payment.ts';
 import { mismatch, presentable } from '../answers.ts';
 import { faultOfStatus, stripeTransport } from './stripe-transport.ts';
 
-/** The API version that the package's types describe. An update of the package to another version does not compile. */
+/**
+ * The API version that the package's types describe. An update of the package to another API version does not compile.
+ */
 export const STRIPE_API_VERSION: Stripe.LatestApiVersion = '2026-10-28.endive';
 
 export const STRIPE_URL = 'https://api.stripe.com';
 
 export interface StripeOptions {
-  /** Reads the account's current secret key. Called before every request, so a rotated key takes effect without a deployment. */
+  /**
+   * Reads the account's current secret key. Called before every request, so a rotated key takes effect without a
+   * deployment.
+   */
   readonly apiKey: () => Promise<string>;
   /** The mode of the key and of every object in an answer. */
   readonly mode: Mode;
   /** The account of the key (`acct_…`). Payments are pinned to it. */
   readonly account: string;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Without a trailing slash. @default https://api.stripe.com */
+  /** Base URL without a trailing slash. @default https://api.stripe.com */
   readonly baseUrl?: string;
-  /** @default callOnce: HTTP */
+  /** Sends one request. @default callOnce: HTTP */
   readonly send?: SendRequest;
 }
 
@@ -73,7 +78,7 @@ export function createStripeApi({ apiKey, mode, clock, baseUrl = STRIPE_URL, sen
     const stripe = new Stripe(await readKey(apiKey, mode), {
       apiVersion: STRIPE_API_VERSION,
       httpClient: { ...httpClient, makeRequest },
-      // Only the engine retries.
+      // Only the caller retries.
       maxNetworkRetries: 0,
       telemetry: false,
     });
@@ -91,15 +96,15 @@ export function createStripeApi({ apiKey, mode, clock, baseUrl = STRIPE_URL, sen
 }
 
 /**
- * An invisible character can be pasted with a key. Such a request could not be sent, which is not the fault of the
- * payment.
+ * The allowed characters of a key. An invisible character can be pasted with a key; a request with such a key cannot be
+ * sent, which is not the payment's fault.
  */
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
 
 /**
  * Reads the key. A secret key or a restricted key names its mode (Stripe documentation, "API keys").
  *
- * @throws RetryableError when it cannot be read, or is not a key of this mode: nothing was sent
+ * @throws RetryableError when it cannot be read, or is not a key of this mode; nothing was sent
  */
 async function readKey(apiKey: () => Promise<string>, mode: Mode): Promise<string> {
   let cause: unknown;
@@ -114,7 +119,10 @@ async function readKey(apiKey: () => Promise<string>, mode: Mode): Promise<strin
   throw new RetryableError('processor_key_unavailable', 'The API key for Stripe cannot be read.', { cause });
 }
 
-/** No fault has the package's error as its cause: the error contains the whole object, with its client secret. */
+/**
+ * Returns the refusal in an error, or throws a fault. No fault has the package's error as its cause, because the error
+ * contains the whole object with its client secret.
+ */
 function refusalIn(error: unknown, nowMs: number): StripeRefusal {
   if (!(error instanceof Stripe.errors.StripeError)) {
     throw new AmbiguousError('processor_answer_unreadable', 'The Stripe package cannot read the answer.');
@@ -122,11 +130,12 @@ function refusalIn(error: unknown, nowMs: number): StripeRefusal {
   const { detail, statusCode: status = 0, rawType, code } = error;
   if (isFault(detail)) throw detail;
   if (code === 'lock_timeout')
-    throw new AmbiguousError('processor_conflict', 'Another request holds the lock of this object at Stripe.');
+    throw new AmbiguousError('processor_conflict', 'Another request has locked this object at Stripe.');
   const retryAfter = error.headers?.['retry-after'] ?? null;
   if (error instanceof Stripe.errors.StripeRateLimitError) throw faultOfStatus(429, retryAfter, nowMs);
   // An earlier request with this key was sent. Only a look-up can determine its outcome.
-  if (error instanceof Stripe.errors.StripeIdempotencyError) throw mismatch('The key was used with other parameters.');
+  if (error instanceof Stripe.errors.StripeIdempotencyError)
+    throw mismatch('The key was used with different parameters.');
   const refused = status === 402 || (REFUSALS.has(status) && rawType === 'invalid_request_error');
   if (!refused) throw faultOfStatus(status, retryAfter, nowMs);
   const intentId = paymentIntentOf.safeParse(error.payment_intent).data?.id;
@@ -137,7 +146,10 @@ function refusalIn(error: unknown, nowMs: number): StripeRefusal {
 const REFUSALS: ReadonlySet<number> = new Set([400, 404, 422]);
 const paymentIntentOf = z.object({ id: z.string() });
 
-/** Prefers Stripe's `decline_code`, which is more specific than `code`. The exception, `generic_decline`, gives no reason. */
+/**
+ * Prefers Stripe's `decline_code`, which is more specific than `code`. The exception, `generic_decline`, gives no
+ * reason.
+ */
 export function failureOf(error: {
   readonly code?: string | null | undefined;
   readonly decline_code?: string | null | undefined;
@@ -148,16 +160,21 @@ export function failureOf(error: {
   return presentable({ code, message: error.message || 'The processor gave no reason.' });
 }
 
-/** The value of a call that Stripe must not refuse. @throws AmbiguousError `processor_answer_unexpected` if Stripe refused it */
+/**
+ * Returns the value of a call that Stripe must not refuse.
+ * @throws AmbiguousError `processor_answer_unexpected` if Stripe refused it
+ */
 export function mustBeDone<T>(answer: StripeAnswer<T>): T {
   if (answer.kind === 'done') return answer.value;
   throw faultOfStatus(answer.status, null, 0);
 }
 
-/** Whole milliseconds left of a call's limit. At least 1, so a request that begins too late times out. */
+/**
+ * Returns the milliseconds left of a call's time limit. At least 1, so that a request that begins too late times out.
+ */
 export type TimeLeft = () => number;
 
-/** The limit begins now. */
+/** Starts a call's time limit. */
 export function timeLeft(clock: Pick<Clock, 'nowMs'>, { timeoutMs }: CallLimit): TimeLeft {
   const endsAtMs = clock.nowMs() + timeoutMs;
   return () => Math.max(1, Math.trunc(Math.min(timeoutMs, endsAtMs - clock.nowMs())));

@@ -24,14 +24,14 @@ import { searchIntents } from './stripe-search.ts';
 const WHOLE = [...WITH_FEE, ...WITH_REFUNDS];
 const WHOLE_IN_LIST = WHOLE.map((path) => `data.${path}`);
 
-/** Stripe's largest page. */
+/** Maximum page size of Stripe's lists. Objects. */
 const PAGE = 100;
 
 /**
- * Stripe's books, read only. Each request is sent once; the caller decides whether to retry.
+ * Makes a reader of Stripe's books. Each request is sent once; the caller decides whether to retry.
  *
- * Reads by charge id and by time are consistent. Reads by payment are not: they use Stripe's search, whose index lags by less
- * than a minute, and during outages by up to an hour.
+ * Reads by charge id and by time are consistent. Reads by payment are not: they use Stripe's search, whose index lags
+ * by less than a minute, and during outages by up to an hour.
  */
 export function createStripeBooks(options: StripeOptions): ProcessorBooks {
   const { account, mode, clock } = options;
@@ -54,7 +54,7 @@ export function createStripeBooks(options: StripeOptions): ProcessorBooks {
   };
 }
 
-/** @returns undefined when Stripe does not know the intent */
+/** Reads the charge of an intent. @returns undefined when Stripe does not know the intent */
 export async function readCharge(
   call: CallStripe,
   chargeId: string,
@@ -80,13 +80,13 @@ async function disputesOf(call: CallStripe, intentId: string, left: TimeLeft) {
   const options = { timeout: left() };
   const params = { payment_intent: intentId, limit: PAGE };
   const { data, has_more } = mustBeDone(await call((stripe) => stripe.disputes.list(params, options), disputeList));
-  if (has_more) throw unexpected(`A charge has more than ${PAGE} disputes.`);
+  if (has_more) throw unexpected(`The charge has more than ${PAGE} disputes.`);
   return data.toReversed();
 }
 
 // ---------------------------------------------------------------------------------------------------------- the list by time
 
-/** Enough to reduce any window to one second: 31 days need 22. */
+/** Enough halvings to reduce any window to one second: 31 days need 22. */
 const MAX_HALVINGS = 25;
 /**
  * Maximum number of pages for one second. A single page holds more intents than Stripe's rate limit lets most accounts
@@ -95,24 +95,24 @@ const MAX_HALVINGS = 25;
 const MAX_PAGES_OF_A_SECOND = 20;
 
 /**
- * Stripe lists the newest intents first and cannot list from the oldest. So the interval is halved until its intents
- * fit on one page, and the page is reversed. The cursor contains the start of the next interval and its maximum length,
- * in seconds.
+ * Lists charges oldest first. Stripe lists only newest first, so the interval is halved until its intents fit on one
+ * page, and the page is reversed. The cursor contains the start of the next interval and its maximum length, in
+ * seconds.
  *
  *   window   |------------------------------------------------|   more than a page
  *            |-----------------------|                            more than a page
  *            |-----------|                                        fits: answered, oldest first
  *   cursor               ^ start of the next interval, at most twice as long
  *
- * Disputes and refunds cost a call for each charge. When they have used up half of the time, the answer ends before the
- * next charge that needs a call; otherwise, a page with many would exceed its time limit each time it is read. The
- * cursor then contains the second and the id of the last answered intent:
+ * Disputes and refunds can cost an additional call per charge. When half of the time is used up, the answer ends before
+ * the next charge that needs a call; otherwise, a page with many such charges would exceed its time limit at every
+ * read. The cursor then contains the second and the id of the last answered intent:
  *
  *            |-----------|
  *   answered |------|
  *   cursor         ^ this second, after this intent
  *
- * @param spareMs the time left below which no further charge with a call of its own is read. Milliseconds
+ * @param spareMs remaining time below which no further charge that needs a call is read. Milliseconds
  */
 async function listCharges(
   call: CallStripe,
@@ -138,10 +138,13 @@ async function listCharges(
     }
     return endSeconds >= untilSeconds ? read : { ...read, next: `${endSeconds}+${lengthSeconds * 2}` };
   }
-  throw unexpected('The interval cannot be halved to fit on one page.');
+  throw unexpected('No halving of the interval makes its intents fit on one page.');
 }
 
-/** At least one of the intents, and as many as there is time for. @returns `last` if that is not all of them: the last one read */
+/**
+ * Reads at least one of the intents, and as many as the time allows.
+ * @returns `last`, the last intent that was read, if intents remain
+ */
 async function listedCharges(
   call: CallStripe,
   intents: readonly StripeListedIntent[],
@@ -161,7 +164,7 @@ async function listedCharges(
   return { charges, unreadable: unread };
 }
 
-/** Whether the refunds or the disputes of the intent are listed in a call of their own. */
+/** Returns whether the refunds or the disputes of the intent must be listed by an additional call. */
 function needsCall(intent: StripeListedIntent): boolean {
   const charge = intentObject.safeParse(intent).data?.latest_charge ?? undefined;
   return typeof charge === 'object' && (charge.disputed || charge.refunds?.data.length !== 0);
@@ -174,7 +177,7 @@ const CHARGE_FAULTS: ReadonlySet<string> = new Set([
   'processor_answer_unexpected',
 ]);
 
-/** @throws RetryableError or AmbiguousError when Stripe does not answer */
+/** Reads a listed charge. @throws RetryableError or AmbiguousError when Stripe does not answer */
 async function listedCharge(
   call: CallStripe,
   intent: StripeListedIntent,
@@ -190,7 +193,11 @@ async function listedCharge(
   }
 }
 
-/** Newest first; undefined if the intents do not fit on a page and the interval is longer than a second. @throws as `refuseOtherPages` */
+/**
+ * Lists the intents of an interval, newest first; undefined if they do not fit on a page and the interval is longer
+ * than a second.
+ * @throws as `refuseOtherPages`
+ */
 async function intentsWithin(
   call: CallStripe,
   fromSeconds: number,
@@ -215,7 +222,7 @@ async function intentsWithin(
     if (!has_more) return found;
     if (untilSeconds - fromSeconds > 1) return undefined;
   }
-  throw unexpected('One second has more intents than can be read.');
+  throw unexpected('More intents were created in one second than one list can read.');
 }
 
 /** The position from which the list continues. */
@@ -223,7 +230,7 @@ interface ListPlace {
   /** Unix seconds. */
   readonly fromSeconds: number;
   readonly lengthSeconds: number;
-  /** The last intent of the interval that was already returned. @default none */
+  /** The id of the last intent of the interval that was already returned. @default none */
   readonly afterId?: string;
 }
 
@@ -232,7 +239,7 @@ function readCursor(cursor: string | undefined): ListPlace | undefined {
   const [from, length, afterId] = cursor.split('+');
   const [fromSeconds, lengthSeconds] = [Number(from), Number(length)];
   const isOurs = Number.isSafeInteger(fromSeconds) && Number.isSafeInteger(lengthSeconds) && lengthSeconds > 0;
-  invariant(isOurs, 'a cursor must come from an earlier answer of this list');
+  invariant(isOurs, 'the cursor is not from an earlier answer of this list');
   return { fromSeconds, lengthSeconds, ...defined({ afterId }) };
 }
 

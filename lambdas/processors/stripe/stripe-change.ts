@@ -18,15 +18,15 @@ export const WITH_REFUNDS = ['latest_charge.refunds'];
 const REFUND_FEES = ['data.balance_transaction', 'data.failure_balance_transaction'];
 
 const PAGE = 100;
-/** An operator must examine a charge with more than a thousand refunds. */
+/** Maximum number of pages of refunds. An operator must examine a charge with more than a thousand refunds. */
 const MAX_PAGES = 10;
 
 type FoundChange = ChangeOutcome | { readonly kind: 'absent' };
 
 /**
- * Sends a capture, a void or a refund, once. Stripe also refuses a change that was already made: by an earlier request
+ * Sends a capture, a void or a refund, once. Stripe also refuses a change that was already made, by an earlier request
  * whose answer was lost and whose key has expired, or by another client. Therefore, the intent is read after a refusal,
- * and the change counts as refused only if the intent does not show it.
+ * and the change counts as refused only if the intent does not show the change.
  *
  * @throws RetryableError `processor_charge_unknown` if Stripe does not know the intent: the API key is of another
  *   account or mode
@@ -49,7 +49,7 @@ export async function makeChange(call: CallStripe, order: ChangeOrder, timeLeft:
   return found.kind === 'absent' ? { kind: 'refused', failure } : found;
 }
 
-/** Finds the change, regardless of its requester. The reads are consistent: none uses the search index. */
+/** Finds the change, regardless of its requester. The reads are consistent, because none uses the search index. */
 export async function findChange(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<FoundChange> {
   const fact =
     order.change.kind === 'refund'
@@ -107,7 +107,7 @@ async function findRefund(call: CallStripe, order: ChangeOrder, timeLeft: TimeLe
   assertSameCharge(order, intent);
   const refunds = await refundsOf(call, intent, timeLeft, { withFees: false });
   const [made, ...more] = refunds.filter(({ metadata }) => metadata?.['operation'] === order.operationId);
-  // An operator must examine a key with two refunds; selecting one would hide the other.
+  // An operator must examine a key with two refunds; selecting one refund would hide the other refund.
   if (more.length > 0) throw mismatch(`The key has ${more.length + 1} refunds.`);
   return made && factOfRefund(order, made);
 }
@@ -125,8 +125,9 @@ async function readIntent(
 }
 
 /**
- * All refunds of an intent, oldest first. The intent contains up to ten (`WITH_REFUNDS`). If it has more, or has any and their fees are
- * needed, they are listed: Stripe expands at most four levels, and a list of intents would need five for the fee of a refund.
+ * Returns all refunds of an intent, oldest first. The intent contains up to ten refunds (`WITH_REFUNDS`). If it has
+ * more, or if their fees are needed, the refunds are listed by separate calls: Stripe expands at most four levels, and
+ * a list of intents would need five for the fee of a refund.
  */
 export async function refundsOf(
   call: CallStripe,
@@ -154,10 +155,10 @@ export async function refundsOf(
     refuseOtherPages(found, (refund) => refund.payment_intent === id);
     if (!has_more) return found.toReversed();
   }
-  throw new AmbiguousError('processor_answer_unexpected', `A charge has more than ${MAX_PAGES * PAGE} refunds.`);
+  throw new AmbiguousError('processor_answer_unexpected', `The charge has more than ${MAX_PAGES * PAGE} refunds.`);
 }
 
-/** The capture or the cancellation as the intent shows it; undefined if it was not made. */
+/** Returns the capture or the cancellation as the intent shows it; undefined if it was not made. */
 function factOfHold(order: ChangeOrder, intent: StripeIntent): Fact | undefined {
   const { change, chargeId, currency } = order;
   assertSameCharge(order, intent);
@@ -183,7 +184,8 @@ function factOfRefund({ operationId, chargeId, currency, change }: ChangeOrder, 
 }
 
 function assertSameCharge({ chargeId, currency }: ChangeOrder, intent: StripeIntent): void {
-  if (intent.id !== chargeId || currencyOf(intent) !== currency) throw mismatch('The answer describes another charge.');
+  if (intent.id !== chargeId || currencyOf(intent) !== currency)
+    throw mismatch('The answer describes a different charge than requested.');
 }
 
 function applied(fact: Fact): ChangeOutcome {

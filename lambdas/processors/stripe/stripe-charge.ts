@@ -9,7 +9,7 @@ import { minorAmount, stripeAmount } from './stripe-amounts.ts';
 import { failureOf } from './stripe-api.ts';
 import type { StripeBalanceTransaction, StripeDispute, StripeIntent, StripeRefund } from './stripe-objects.ts';
 
-/** The metadata by which an intent or a refund is found for its payment, and the payment for it. */
+/** Returns the metadata that link an intent or a refund to its payment. */
 export function stripeMetadata({ paymentId, operationId }: Pick<ChargeOrder, 'paymentId' | 'operationId'>) {
   return { payment: paymentId, operation: operationId };
 }
@@ -17,8 +17,8 @@ export function stripeMetadata({ paymentId, operationId }: Pick<ChargeOrder, 'pa
 // ------------------------------------------------------------------------------------------ outcome of the creating request
 
 /**
- * The outcome of the request that created the intent, regardless of later changes: an intent with manual capture was
- * authorized, even if it has been captured or canceled since.
+ * Returns the outcome of the request that created the intent, regardless of later changes: an intent with manual
+ * capture was authorized, even if it has been captured or canceled since.
  *
  * @throws AmbiguousError `processor_answer_mismatch` if the intent differs from the request
  */
@@ -27,8 +27,8 @@ export function outcomeOf(order: ChargeOrder, intent: StripeIntent): ChargeOutco
   const { id: chargeId, status, last_payment_error: lastError } = intent;
   switch (status) {
     case 'requires_payment_method':
-      // The attempt failed. No client can try again, because Payonce does not pass on the intent's client secret.
-      if (lastError === null) throw mismatch('A confirmed intent that failed must have an error.');
+      // The attempt failed. No client can retry it, because Payonce does not pass on the intent's client secret.
+      if (lastError === null) throw mismatch('The confirmed intent failed without an error.');
       return { kind: 'declined', chargeId, failure: failureOf(lastError) };
     case 'requires_action': {
       const actionUrl = intent.next_action?.redirect_to_url?.url ?? undefined;
@@ -42,7 +42,8 @@ export function outcomeOf(order: ChargeOrder, intent: StripeIntent): ChargeOutco
     case 'succeeded':
       return order.capture === 'manual' ? { kind: 'authorized', chargeId } : takenOf(intent);
     case 'canceled':
-      // The intent was accepted. It was authorized if it has a charge without an error. Its callback reports the cancellation.
+      // The intent was accepted. It was authorized if it has a charge and no error. A callback reports the
+      // cancellation.
       return order.capture === 'manual' && intent.latest_charge !== null && lastError === null
         ? { kind: 'authorized', chargeId }
         : { kind: 'pending', chargeId };
@@ -69,7 +70,7 @@ function assertAsRequested(order: ChargeOrder, intent: StripeIntent): void {
 
 // -------------------------------------------------------------------------------------------- current state of the intent
 
-/** Converts the intent to the domain type. A payment id or an operation id that the metadata lacks is left out. */
+/** Converts the intent to the domain type. A payment id or an operation id that is not in the metadata is omitted. */
 export function processorCharge(
   intent: StripeIntent,
   refunds: readonly StripeRefund[],
@@ -126,7 +127,10 @@ function standingOf({
   }
 }
 
-/** `automatic` and `expired` are cancellations by Stripe after the hold expired. All other reasons come from a request. */
+/**
+ * Converts Stripe's cancellation reason. `automatic` and `expired` are cancellations by Stripe after the hold expired;
+ * all other reasons belong to a request.
+ */
 export function cancelReasonOf(reason: string | null): CancelReason {
   if (reason === 'automatic' || reason === 'expired') return 'expired';
   return reason === 'abandoned' ? 'abandoned' : 'requested';
@@ -154,7 +158,10 @@ const REFUND_STATUS: Readonly<Record<StripeRefund['status'], Refund['status']>> 
   canceled: 'failed',
 };
 
-/** Undefined for statuses in which no money is taken back: an inquiry (`warning_…`) and a prevented dispute. */
+/**
+ * The status of a dispute by Stripe's status. Undefined if no money is taken back: an inquiry (`warning_…`) or a
+ * prevented dispute.
+ */
 const DISPUTE_STATUS: Readonly<Record<StripeDispute['status'], Dispute['status'] | undefined>> = {
   warning_needs_response: undefined,
   warning_under_review: undefined,
@@ -171,14 +178,14 @@ const DISPUTE_STATUS: Readonly<Record<StripeDispute['status'], Dispute['status']
 function disputeOf(intent: StripeIntent, dispute: StripeDispute): DisputeFact | undefined {
   const status = DISPUTE_STATUS[dispute.status];
   if (status === undefined) return undefined;
-  if (dispute.currency !== intent.currency) throw mismatch('A dispute has another currency than its charge.');
+  if (dispute.currency !== intent.currency) throw mismatch('The dispute has a different currency than its charge.');
   const amountMinor = exactMinor(dispute.amount, currencyOf(intent));
   return { kind: 'dispute', disputeId: dispute.id, chargeId: intent.id, amountMinor, status };
 }
 
 /**
- * Stripe's fees for the charge, and for its refunds and disputes whatever their status. Each is in the currency in which Stripe has settled
- * it. Without the expanded balance transaction of the charge, the fees are not known.
+ * Returns Stripe's fees for the charge, and for its refunds and disputes in any status. Each fee is in the currency in
+ * which Stripe has settled it. Without the expanded balance transaction of the charge, the fees are unknown.
  *
  * @param parts the balance transactions of refunds and disputes
  */

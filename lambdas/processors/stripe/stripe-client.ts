@@ -27,26 +27,29 @@ export interface StripeClientOptions extends StripeOptions {
   /**
    * The URL to which Stripe redirects a payer after an approval. Stripe requires it for redirects.
    *
-   * @default payment methods that redirect are not accepted, and a charge that requires the payer's approval is declined,
-   * because the payer could not approve it and the intent would stay open
+   * @default payment methods that redirect are not accepted, and a charge that requires the payer's approval is
+   * declined, because the payer could not approve it and the intent would stay open
    */
   readonly returnUrl?: string;
-  /** @default five failures in a row open the breaker for 10 seconds */
+  /** The circuit breaker's settings. @default five failures in a row open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
   /** Called each time the breaker opens, also after a failed probe. */
   readonly onBreakerOpened?: () => void;
 }
 
-/** Opens after two requests with two failed attempts each, and one more failure. Pauses for less time than a client waits. */
+/**
+ * Two requests with two failed attempts each and one more failure open the breaker. It stays open for less time than a
+ * client waits.
+ */
 const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
 
-/** Time limit of the probe, which lists one intent, so a later answer indicates trouble. Milliseconds. */
+/** Time limit of the probe, which lists one intent, so a slower answer indicates a problem. Milliseconds. */
 const PROBE_TIMEOUT_MS = 2_000;
 const probeAnswer = z.object({ object: z.literal('list') });
 
 /**
- * Stripe through PaymentIntents; the charge id is the intent's id. Each request is sent once; the engine decides about
- * retries. The idempotency key is the operation id, the same for every attempt.
+ * Makes a client of Stripe's PaymentIntents; the charge id is the intent's id. Each request is sent once; the caller
+ * decides about retries. The idempotency key is the operation id, the same for every attempt.
  */
 export function createStripeClient(options: StripeClientOptions): Processor {
   const { account, mode, clock, returnUrl } = options;
@@ -131,7 +134,7 @@ async function findCharge(
     await assertConfiguredAccount(call, account, left);
     return { kind: 'absent' };
   }
-  // An operator must examine a key with two charges; selecting one would hide the other.
+  // An operator must examine a key with two charges; selecting one charge would hide the other charge.
   if (more.length > 0) throw mismatch(`The key has ${more.length + 1} charges.`);
   const options = { timeout: left() };
   const answer = await call(
@@ -144,11 +147,12 @@ async function findCharge(
 const accountObject = z.object({ id: z.string().min(1), object: z.literal('account') });
 
 /**
- * Verifies that the API key belongs to the configured account (Stripe API reference, "Retrieve account"). A search proves
- * that a charge is absent only in the account that charges are sent to; with another account's key it finds nothing. Both
- * modes of an account have the same id; a key of the other mode is detected by its prefix before it is used.
+ * Verifies that the API key belongs to the configured account (Stripe API reference, "Retrieve account"). A search
+ * proves the absence of a charge only in the account that charges are sent to; with another account's key it would find
+ * nothing. Both modes of an account have the same id; a key of the other mode is detected by its prefix before it is
+ * used.
  *
- * @throws RetryableError `processor_account_other` if the key is another account's, or the fault of the call
+ * @throws RetryableError `processor_account_other` if the key belongs to another account, or the fault of the call
  */
 async function assertConfiguredAccount(call: CallStripe, account: string, left: TimeLeft): Promise<void> {
   const options = { timeout: left() };

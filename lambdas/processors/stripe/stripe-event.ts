@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type EventSource, id, otherMode, type ReadEvent, readEventBody, unreadable } from '../event-body.ts';
 
-/** Unknown fields are ignored: Stripe may add fields at any time. */
+/** Schema of an event. Unknown fields are ignored: Stripe may add fields at any time. */
 const stripeEvent = z.object({
   id,
   object: z.literal('event'),
@@ -14,7 +14,10 @@ const aboutIntent = z.object({
   data: z.object({ object: z.object({ object: z.literal('payment_intent'), id }) }),
 });
 
-/** A charge, a refund or a dispute names the intent of its charge. Null: the charge has no intent, so it is not Payonce's. */
+/**
+ * A charge, a refund or a dispute in an event, which names the intent of its charge. The intent is null if the charge
+ * has none; Payonce did not make such a charge.
+ */
 const aboutPart = z.object({
   data: z.object({
     object: z.object({ object: z.enum(['charge', 'refund', 'dispute']), payment_intent: id.nullable() }),
@@ -36,7 +39,7 @@ export function readStripeEvent(source: EventSource, body: Uint8Array): ReadEven
   return { kind: 'event', event: { ...source, eventId, type, chargeId: found.data } };
 }
 
-/** The id of the intent that the event concerns; undefined if events of this type do not change a payment. */
+/** Finds the id of the intent that the event concerns; undefined if events of this type do not change a payment. */
 function intentOf(type: string, event: unknown): z.ZodSafeParseResult<string | null> | undefined {
   if (type.startsWith('payment_intent.')) {
     return aboutIntent.transform(({ data }) => data.object.id as string | null).safeParse(event);
@@ -48,8 +51,8 @@ function intentOf(type: string, event: unknown): z.ZodSafeParseResult<string | n
 }
 
 /**
- * `charge.refunded`, `charge.refund.updated`, `charge.dispute.…`, `refund.…`, and `charge.updated`, the only event when Stripe books the
- * fee after the charge has succeeded. Other `charge.…` events are ignored, because Stripe also sends a `payment_intent.…` event for
- * them.
+ * Prefixes of the event types `charge.refunded`, `charge.refund.updated`, `charge.dispute.…`, `refund.…` and
+ * `charge.updated`. The latter is the only event if Stripe books the fee after the charge has succeeded. Other
+ * `charge.…` events are ignored, because Stripe also sends a `payment_intent.…` event for them.
  */
 const PART_TYPES = ['charge.refund', 'charge.updated', 'charge.dispute.', 'refund.'];

@@ -2,22 +2,22 @@ import * as z from 'zod';
 
 // The fields of Stripe's objects that Payonce reads. Unknown fields are ignored: Stripe may add fields at any time.
 
-/** At most 255 characters (Stripe documentation, "API upgrades"). */
+/** Ids have at most 255 characters (Stripe documentation, "API upgrades"). */
 const id = z.string().min(1).max(255);
 const metadata = z.record(z.string(), z.string());
 
 const listOf = <Item extends z.ZodType>(item: Item) =>
   z.object({ object: z.literal('list'), data: z.array(item), has_more: z.boolean() });
 
-/** The booking of a charge, a refund or a dispute, in the currency in which the account is settled. */
+/** Stripe's booking of a charge, a refund or a dispute, in the currency in which the account is settled. */
 const balanceTransaction = z.object({
-  /** Positive when Stripe charges the fee, negative when Stripe refunds it. */
+  /** Minor units of Stripe. Positive when Stripe charges the fee, negative when Stripe refunds it. */
   fee: z.int(),
   currency: z.string(),
 });
 export type StripeBalanceTransaction = z.infer<typeof balanceTransaction>;
 
-/** Null before Stripe has booked it. */
+/** Null before Stripe has booked the amount. */
 const booked = z.union([z.string(), balanceTransaction]).nullish();
 
 export const refundObject = z.object({
@@ -55,7 +55,7 @@ const disputeObject = z.object({
     'lost',
     'prevented',
   ]),
-  /** The bookings of the withdrawal and of the reinstatement. Empty before the first. */
+  /** The bookings of the withdrawal and of the reinstatement. Empty before the withdrawal is booked. */
   balance_transactions: z.array(balanceTransaction),
 });
 export type StripeDispute = z.infer<typeof disputeObject>;
@@ -64,8 +64,8 @@ export const disputeList = listOf(disputeObject);
 const charge = z.object({
   id,
   /**
-   * Null before Stripe has booked the charge, which it may do an hour later (Stripe documentation, "Asynchronous capture"). The event
-   * `charge.updated` reports it.
+   * Null before Stripe has booked the charge, which can be an hour later (Stripe documentation, "Asynchronous
+   * capture"). The event `charge.updated` reports the booking.
    */
   balance_transaction: z.union([z.string(), balanceTransaction]).nullable(),
   disputed: z.boolean(),
@@ -76,7 +76,7 @@ const charge = z.object({
 export const intentObject = z.object({
   id,
   object: z.literal('payment_intent'),
-  /** Required, so that `stripeTransport` has compared it with the mode of the key. */
+  /** Required, so that `stripeTransport` has always compared it with the mode of the key. */
   livemode: z.boolean(),
   amount: z.int().min(0),
   amount_received: z.int().min(0),
@@ -106,8 +106,8 @@ export const intentObject = z.object({
 export type StripeIntent = z.infer<typeof intentObject>;
 
 /**
- * The fields of each intent that the list needs: one unreadable intent must not hide the others of its page.
- * `intentObject` reads the rest.
+ * The fields of each intent that the list needs: one unreadable intent must not hide the other intents of its page.
+ * `intentObject` reads the other fields.
  */
 const listedIntent = z.looseObject({
   id,

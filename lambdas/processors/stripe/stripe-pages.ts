@@ -1,9 +1,9 @@
 import { AmbiguousError } from '../../kernel/faults.ts';
 
 /**
- * The pages of a filtered list are read as the package reads them: with the same parameters and `starting_after`.
- * Stripe documents the order and the cursor of a list, but not that both hold within a filter, so each page must be new
- * and match the filter.
+ * Checks a page of a filtered list. Pages are read as the package reads them: with the same parameters and
+ * `starting_after`. Stripe documents the order and the cursor of a list, but not for filtered lists, so each page must
+ * have only new items that match the filter.
  *
  * @param found all pages so far
  * @throws AmbiguousError `processor_answer_unexpected` if a page does not continue the list
@@ -14,5 +14,5 @@ export function refuseOtherPages<Item extends { readonly id: string }>(
 ): void {
   const isNew = new Set(found.map(({ id }) => id)).size === found.length;
   if (isNew && found.every(fits)) return;
-  throw new AmbiguousError('processor_answer_unexpected', 'A page of a list does not continue it.');
+  throw new AmbiguousError('processor_answer_unexpected', 'A page of the list does not continue the previous page.');
 }

@@ -2,10 +2,13 @@ import { mismatch } from '../answers.ts';
 import { type CallStripe, mustBeDone, type TimeLeft } from './stripe-api.ts';
 import { intentSearch } from './stripe-objects.ts';
 
-/** Maximum number of results. Each id has one intent; more than one needs an operator, whatever their exact number. */
+/**
+ * Maximum number of results. Each id has one intent; if there are more, an operator must act, and the exact number is
+ * irrelevant.
+ */
 const SEARCH_LIMIT = 10;
 
-/** The ids of the intents whose metadata has exactly this value, newest first. Stripe's search ignores case. */
+/** Finds the ids of the intents whose metadata has exactly this value, newest first. Stripe's search ignores case. */
 export async function searchIntents(
   call: CallStripe,
   name: 'payment' | 'operation',

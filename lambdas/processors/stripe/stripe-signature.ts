@@ -3,16 +3,16 @@ import { Stripe } from 'stripe';
 import { invariant } from '../../kernel/invariant.ts';
 import { judge, refused, type SignatureScheme, soleValue, UNIX_SECONDS } from '../signatures/signature.ts';
 
-/** Stripe, "Verify webhook signatures manually". */
+/** Stripe documentation, "Verify webhook signatures manually". */
 const HEADER = 'stripe-signature';
 const TIME = new RegExp(`^t=(${UNIX_SECONDS})$`);
 /** The header may contain other schemes in addition to `v1`. Only `v1` signatures are accepted. */
 const SIGNATURE = /^v[0-9]+=[0-9a-zA-Z]+$/;
 
 /**
- * The package decodes the body to text, which drops a byte-order mark and maps all invalid UTF-8 to the same character, so
- * different bodies would have the same signature. So it gets the bytes as Latin-1 text, one character per byte, and this
- * crypto provider converts them back before it computes the HMAC.
+ * The package decodes the body to text, which drops a byte-order mark and maps all invalid UTF-8 to the same character,
+ * so different bodies would have the same signature. Therefore, the package gets the bytes as Latin-1 text, one
+ * character per byte, and this crypto provider converts them back before it computes the HMAC.
  */
 class RawBytes extends Stripe.CryptoProvider {
   override computeHMACSignature(content: string, secret: string): string {
@@ -22,7 +22,7 @@ class RawBytes extends Stripe.CryptoProvider {
 
 const rawBytes = new RawBytes();
 
-/** Verification by the Stripe package. Importing it creates no client and makes no network call. */
+/** Verifies signatures with the Stripe package. The import creates no client and makes no network call. */
 export const stripeSignature: SignatureScheme<'stripe'> = {
   name: 'stripe',
   verify: (callback, secrets, nowMs) => {
@@ -31,9 +31,10 @@ export const stripeSignature: SignatureScheme<'stripe'> = {
     const seconds = signedAt(value);
     if (seconds === undefined) return refused('malformed');
     const { signature } = Stripe.webhooks;
-    invariant(signature !== null, 'the Stripe package must provide the verification of signatures');
+    invariant(signature !== null, 'the Stripe package does not provide the verification of signatures');
     const content = Buffer.from(callback.body).toString('latin1');
-    // The package compares in constant time and accepts any of several `v1` signatures, which Stripe sends during a rotation.
+    // The package compares in constant time and accepts any of several `v1` signatures, which Stripe sends during a
+    // rotation.
     return judge({ atSeconds: seconds, nowMs, secrets }, (secret) =>
       signature.verifyHeader(content, value, secret, undefined, rawBytes, nowMs),
     );
@@ -41,14 +42,15 @@ export const stripeSignature: SignatureScheme<'stripe'> = {
 };
 
 /**
- * The time of the signature in Unix seconds; undefined if the header is malformed. Stricter than the package, which ignores
- * unknown elements, reads `12x` as 12, uses the last of several times, and accepts times far in the future.
+ * Returns the time of the signature in Unix seconds; undefined if the header is malformed. This check is stricter than
+ * the package, which ignores unknown elements, reads `12x` as 12, uses the last of several times, and accepts times far
+ * in the future.
  */
 function signedAt(header: string): number | undefined {
   const elements = header.split(',');
   const [time] = elements.flatMap((element) => TIME.exec(element)?.[1] ?? []);
   const signatures = elements.filter((element) => SIGNATURE.test(element));
-  // Every element but the time must be a signature.
+  // Every element except the time must be a signature.
   const whole = signatures.length > 0 && signatures.length === elements.length - 1;
   return time !== undefined && whole ? Number(time) : undefined;
 }

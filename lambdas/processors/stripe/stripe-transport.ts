@@ -15,17 +15,17 @@ export interface StripeTransportOptions {
   /** The mode of every object in an answer. */
   readonly mode: Mode;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** @default callOnce: HTTP */
+  /** Sends one request. @default callOnce: HTTP */
   readonly send?: SendRequest;
 }
 
 /**
- * The HTTP client of the Stripe package. The package's default client repeats a request after a broken connection, even
- * with retries disabled, restarts its timeout with every received byte, and treats every answer without an error as a
- * success. This client sends each request once, has one time limit for the whole request, and follows no redirect. It
- * passes on only answers that Stripe can have sent: a JSON object with status 200, or a readable error. Otherwise it
- * throws a fault, which the package returns as the detail of a `StripeConnectionError`. An answer with an object of the
- * other mode is a fault too.
+ * Makes the HTTP client of the Stripe package. The package's default client repeats a request after a broken
+ * connection, even with retries disabled, restarts its timeout with every received byte, and treats every answer
+ * without an error as a success. This client sends each request once, has one time limit for the whole request, and
+ * follows no redirect. It passes on only answers that Stripe can have sent: a JSON object with status 200, or a
+ * readable error. Otherwise it throws a fault, which the package returns as the detail of a `StripeConnectionError`. An
+ * answer with an object of the other mode is also a fault.
  */
 export function stripeTransport({ baseUrl, mode, clock, send = callOnce }: StripeTransportOptions): Stripe.HttpClient {
   return {
@@ -48,7 +48,7 @@ export function stripeTransport({ baseUrl, mode, clock, send = callOnce }: Strip
         getHeaders: () => Object.fromEntries(answer.headers),
         getRawResponse: () => ({}),
         toStream: () => {
-          throw new Error('answers of Stripe are not streamed');
+          throw new Error('a streamed answer was requested from Stripe');
         },
         toJSON: async () => answerBody,
       };
@@ -56,7 +56,7 @@ export function stripeTransport({ baseUrl, mode, clock, send = callOnce }: Strip
   };
 }
 
-/** Unknown fields are kept. */
+/** Schema of an error that Stripe can have sent. Unknown fields are kept. */
 const readableError = z.looseObject({
   error: z.looseObject({
     type: z.string().min(1),
@@ -76,18 +76,24 @@ function readJson(answer: HttpAnswer, nowMs: number): unknown {
   const read = (status === 200 ? readableAnswer : readableError).safeParse(parseJson(text));
   if (read.success) return read.data;
   if (!WITH_BODY.has(status)) throw statusFault(answer, nowMs);
-  throw new AmbiguousError('processor_answer_unreadable', `The answer ${status} cannot be read.`);
+  throw new AmbiguousError(
+    'processor_answer_unreadable',
+    `The body of the answer with status ${status} cannot be read.`,
+  );
 }
 
-/** @throws AmbiguousError `processor_answer_mismatch` when any object in the answer is of the other mode */
+/**
+ * Checks the mode of every object in an answer.
+ * @throws AmbiguousError `processor_answer_mismatch` when any object in the answer is of the other mode
+ */
 function refuseOtherMode(answerBody: unknown, mode: Mode): void {
   const waiting = [answerBody];
-  // Terminates, because an answer has a limited size, and JSON has no cycles.
+  // The loop ends, because an answer has a limited size and JSON has no cycles.
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
     if (typeof value !== 'object' || value === null) continue;
-    // Stripe's own property is a boolean; in metadata, it would be a string.
+    // Stripe's own property is a boolean; a property in metadata is a string.
     if ('livemode' in value && value.livemode === (mode === 'test')) {
-      throw mismatch(`The answer contains an object that is not of ${mode} mode.`);
+      throw mismatch(`The answer contains an object that is not in ${mode} mode.`);
     }
     // JSON has no undefined, so a value of the answer cannot end the loop.
     waiting.push(...Object.values<unknown>({ ...value }));
@@ -106,7 +112,7 @@ function fieldsOf(headers: object): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 }
 
-/** The fault for a status that the reader of the answer does not expect. */
+/** Returns the fault for an unexpected status. */
 export function faultOfStatus(status: number, retryAfter: string | null, nowMs: number): Error {
   return statusFault({ status, retryAfter, headers: new Headers(), text: '' }, nowMs);
 }
