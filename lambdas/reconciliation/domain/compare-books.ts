@@ -17,7 +17,7 @@ export const MISMATCH_KINDS = [
   'fees_differ',
 ] as const;
 
-/** One payment and currency for which processor and Ledger differ. Amounts in minor units. */
+/** A payment and currency for which processor and Ledger differ. Amounts in minor units. */
 export interface Mismatch {
   /** The payment that the charge names, even if it does not exist; undefined when the charge names none. */
   readonly paymentId?: PaymentId;
@@ -35,23 +35,23 @@ export interface InLedger {
   readonly paymentId?: PaymentId;
   /** Absent when the payment does not exist. */
   readonly paymentStatus?: PaymentStatus;
-  /** All transitions of the payment. */
+  /** All transitions of the payment; empty when it belongs to other books. */
   readonly transitions: readonly Pick<Transition, 'postings' | 'subject' | 'type'>[];
   /** The state after these transitions. Absent when the payment does not exist or belongs to other books. */
   readonly state?: PaymentState;
 }
 
 /**
- * Compares currency by currency. Each figure is computed from its own side only:
+ * Compares processor and Ledger, currency by currency. Each figure is computed from its own side only:
  *
- * - the processor's figure is the sum over the given charges, without the payment's own charge if that names another
- *   payment now;
+ * - the processor's figure is the sum over the given charges, without the payment's own charge if its metadata now
+ *   name another payment;
  * - the Ledger's figure is the net debit of `processor_clearing` over the given transitions. Fees are excluded, because
- *   the processor lists gross amounts. Corrections count, because operators use them to correct the books.
+ *   the processor lists gross amounts. Corrections count, because operators use them to correct the Ledger's amounts.
  *
- * Where both figures agree, each charge is compared too: a dispute and another charge, both unknown here, can cancel
- * each other out, and a charge with money whose metadata also name another payment is a mismatch. Where the charges
- * agree as well, the fees are compared.
+ * Where both figures agree, each charge is also compared: a dispute and another charge that are both missing in the
+ * Ledger can cancel each other out, and a charge with money whose metadata also name another payment is a mismatch.
+ * Where the charges also agree, the fees are compared.
  */
 export function compareBooks(charges: readonly ProcessorCharge[], inLedger: InLedger): readonly Mismatch[] {
   const legs = inLedger.transitions.flatMap(({ postings }) => clearingLegs(postings));
@@ -105,9 +105,10 @@ interface OwnFees {
 }
 
 /**
- * The fees of the payment's own charge. Fees of another charge are not the merchant's, because its money is returned.
+ * Returns the fees of the payment's own charge. The merchant does not pay the fees of another charge, because its money
+ * is returned.
  *
- * @returns undefined when they are not posted, or not reported yet
+ * @returns undefined when the fees are not posted, or not reported yet
  */
 function ownFees(charges: readonly ProcessorCharge[], { paymentId, state }: InLedger): OwnFees | undefined {
   const { payment } = state ?? {};
@@ -141,7 +142,8 @@ function compareFees(
 }
 
 /**
- * Whether the chain records another amount for the charge. Bookings of operators on clearing count only in the total.
+ * Returns whether the chain records a different amount for the charge. Operators' bookings on `processor_clearing`
+ * count only in the total.
  */
 function isOtherwise(charge: ProcessorCharge, { paymentId, transitions, state }: InLedger): boolean {
   if (state === undefined) return false;
@@ -154,13 +156,13 @@ function isOtherwise(charge: ProcessorCharge, { paymentId, transitions, state }:
   return postedMinor !== keptMinor(charge);
 }
 
-/** `missing_…` when one side has no money at all, else `amounts_differ`. */
+/** Returns the kind of mismatch: `missing_…` when one side has no money at all, otherwise `amounts_differ`. */
 function kindOf(charges: readonly ProcessorCharge[], posted: readonly Posting[]): Mismatch['kind'] {
   if (posted.length === 0) return 'missing_in_ledger';
   return charges.some(({ capturedMinor }) => capturedMinor > 0) ? 'amounts_differ' : 'missing_at_processor';
 }
 
-/** The amount of a charge that remains at the processor, before its fee. */
+/** Computes the amount of a charge that remains at the processor, before its fee. */
 function keptMinor({ capturedMinor, refunds, disputes }: ProcessorCharge): number {
   const refunded = refunds.filter(({ status }) => status === 'succeeded').map(({ amountMinor }) => amountMinor);
   const disputed = disputes.filter(({ status }) => status !== 'won').map(({ amountMinor }) => amountMinor);
@@ -172,7 +174,10 @@ interface ClearingLeg {
   readonly isFee: boolean;
 }
 
-/** The postings of one set on `processor_clearing`. Those whose counterpart is an equal, opposite posting on `fees` are fees. */
+/**
+ * Returns the postings of one set on `processor_clearing`. A posting is a fee if its counterpart is an equal, opposite
+ * posting on `fees`.
+ */
 function clearingLegs(postings: readonly Posting[]): readonly ClearingLeg[] {
   const fees = postings.filter(({ account }) => account === 'fees');
   return postings
@@ -189,6 +194,6 @@ function clearingLegs(postings: readonly Posting[]): readonly ClearingLeg[] {
 
 function sumOf(amounts: readonly number[]): number {
   const total = amounts.reduce((left, right) => left + right, 0);
-  invariant(Number.isSafeInteger(total), 'the sums of one payment are safe integers');
+  invariant(Number.isSafeInteger(total), 'a sum of one payment is not a safe integer');
   return total;
 }

@@ -17,17 +17,19 @@ export interface LookSubject {
   readonly currency: string;
 }
 
-/** The change of the view by a comparison. */
+/** The change that a comparison makes in the view. */
 export type MismatchChange = 'suspected' | 'confirmed' | 'gone';
 
 /** The number of open mismatches. */
 export type MismatchCounts = Readonly<Record<OpenMismatch['status'], number>>;
 
-/** A mismatch as stored in the view, until a later look finds no difference. */
+/** A mismatch as stored in the view, until a later comparison finds no difference. */
 export interface OpenMismatch extends LookSubject {
   readonly id: string;
   readonly mismatch: Mismatch;
-  /** `confirmed` after the same difference has lasted {@link STEADY_FOR_MS}. Only confirmed mismatches raise an alarm. */
+  /**
+   * `confirmed` after the same difference has lasted {@link STEADY_FOR_MS}. Only confirmed mismatches raise an alarm.
+   */
   readonly status: 'suspected' | 'confirmed';
   readonly firstSeenAtMs: number;
   /** Start of the current, unchanged difference. Unix milliseconds. */
@@ -36,8 +38,9 @@ export interface OpenMismatch extends LookSubject {
 }
 
 /**
- * How long a difference must stay the same to be confirmed. Callbacks are processed within seconds, unknown outcomes are looked
- * up every minute, and the slowest search of a processor returns a new charge within a minute (Stripe API reference, "Search").
+ * Time for which a difference must stay the same to be confirmed. Milliseconds. Callbacks are processed within seconds,
+ * unknown outcomes are looked up every minute, and the slowest search of a processor returns a new charge within a
+ * minute (Stripe API reference, "Search").
  */
 export const STEADY_FOR_MS = 10 * 60 * 1000;
 
@@ -45,11 +48,12 @@ export const STEADY_FOR_MS = 10 * 60 * 1000;
 const MAX_CHARGE_IDS = 20;
 
 /**
- * The row of the view after a look that found a difference. A payment that is changing shows another difference at the next
- * look, or none, so it stays suspected and raises no alarm. A confirmed mismatch stays confirmed until the difference is gone.
+ * Returns the mismatch after a comparison that found a difference. A payment that is changing shows a different amount
+ * or no difference at the next comparison, so its mismatch stays suspected and raises no alarm. A confirmed mismatch
+ * stays confirmed until the difference is gone.
  *
  * @param found the stored mismatch
- * @param nowMs start of the look
+ * @param nowMs start of the comparison
  */
 export function updatedMismatch(
   digest: Pick<Digest, 'sha256'>,
@@ -58,7 +62,7 @@ export function updatedMismatch(
   mismatch: Mismatch,
   nowMs: number,
 ): OpenMismatch {
-  // A look that started before the stored one is outdated.
+  // A comparison that started before the stored comparison is outdated.
   if (found !== undefined && nowMs < found.lastSeenAtMs) return found;
   const isSteady = found !== undefined && differenceMinor(found.mismatch) === differenceMinor(mismatch);
   const steadySinceMs = isSteady ? found.steadySinceMs : nowMs;
@@ -81,7 +85,7 @@ function differenceMinor({ processorMinor, ledgerMinor }: Mismatch): number {
 // ------------------------------------------------------------------------------------------------------------------ rows
 
 const PREFIX = 'mis_';
-/** 128 bits of the digest. The id also contains the time, which locates the row. */
+/** Length of the digest in an id (128 bits). The id also contains the time, which locates the row. */
 const DIGEST_BYTES = 16;
 export const MISMATCH_ID = /^mis_([0-9a-z]{1,10})_[a-z2-7]{26}$/;
 
@@ -90,7 +94,7 @@ function mismatchId(digest: Pick<Digest, 'sha256'>, { books, subject, createdAtM
   return `${PREFIX}${createdAtMs.toString(36)}_${base32(name.subarray(0, DIGEST_BYTES))}`;
 }
 
-/** The sort key of a mismatch in its list. @returns undefined when the text is not the id of a mismatch */
+/** Returns the sort key of a mismatch in its list. @returns undefined when the text is not the id of a mismatch */
 export function mismatchPlace(id: string): string | undefined {
   const [, time] = MISMATCH_ID.exec(id) ?? [];
   if (time === undefined) return undefined;
@@ -105,7 +109,7 @@ export function mismatchKey(digest: Pick<Digest, 'sha256'>, about: LookSubject):
   };
 }
 
-/** The row in its owner's list and its copy in the list of all. One transaction writes both. */
+/** Returns the row in the owner's list and its copy in the list of all mismatches. One transaction writes both rows. */
 export function mismatchRows(open: OpenMismatch): readonly [ViewRow, ViewRow] {
   const place = { sort: placeOf(open.createdAtMs, open.id), sequence: 0, body: JSON.stringify(open) };
   return [

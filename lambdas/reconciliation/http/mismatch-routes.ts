@@ -11,7 +11,7 @@ import { MISMATCH_ID, type OpenMismatch } from '../domain/mismatch-view.ts';
 import { listMismatches, readMismatch } from '../use/mismatch-view.ts';
 
 export interface MismatchTools {
-  /** The mismatches that scheduled comparisons found. */
+  /** The view of mismatches that scheduled comparisons found. */
   readonly views: Pick<ViewStore, 'range'>;
 }
 
@@ -28,7 +28,7 @@ export const mismatchesQuery = z.strictObject({
     .meta({ description: 'The `id` of the last mismatch of the previous page.' }),
 });
 
-/** The open mismatches of the scheduled comparisons. */
+/** The routes of the open mismatches that scheduled comparisons found. */
 export const MISMATCH_ROUTES: readonly OperatorRoute<MismatchTools>[] = [
   { method: 'GET', path: '/v1/admin/mismatches', role: 'viewer', handle: listOpenMismatches },
   { method: 'GET', path: '/v1/admin/mismatches/{id}', role: 'viewer', handle: showMismatch },
@@ -56,7 +56,7 @@ async function showMismatch({ tools, request, id }: Call): Promise<Handled> {
   return found(mismatchObject(open));
 }
 
-/** Amounts in minor units. */
+/** Renders a mismatch as the API shows it; amounts in minor units. */
 function mismatchObject(open: OpenMismatch): Record<string, unknown> {
   const { paymentId, paymentStatus, currency, processorMinor, ledgerMinor, chargeIds, kind } = open.mismatch;
   const { name, mode, account } = open.books;

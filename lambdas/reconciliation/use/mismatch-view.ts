@@ -24,14 +24,14 @@ export interface MismatchViewTools {
 }
 
 /**
- * Stores the result of a look in the view. Repeated or concurrent calls have a single effect: the row is replaced only
- * if it is unchanged since it was read, and a look that started before the stored one is ignored.
+ * Stores the result of a comparison in the view. Repeated or concurrent calls have a single effect: the row is replaced
+ * only if it is unchanged since it was read, and a comparison that started before the stored comparison is ignored.
  *
- *   hourly   look (differ) ────────────────────────── put ✗ the row is from a later look
- *   nightly         look (differ) ── put
+ *   hourly   compare (differ) ───────────────────────── put ✗ the row is from a later comparison
+ *   nightly         compare (differ) ── put
  *
- * @param mismatch undefined when the two agree
- * @param nowMs start of the look
+ * @param mismatch undefined when processor and Ledger agree
+ * @param nowMs start of the comparison
  * @returns the change of the status, if any
  * @throws RetryableError when rivals won every round
  */
@@ -66,7 +66,8 @@ export async function recordLook(
 }
 
 /**
- * Mismatches of all owners, oldest payment first. @param after the `place` of the last mismatch of the previous page
+ * Reads some of the mismatches of all owners, oldest payment first.
+ * @param after the `place` of the last mismatch of the previous page
  */
 export async function someMismatches(
   { views }: Pick<MismatchViewTools, 'views'>,
@@ -85,7 +86,10 @@ export async function someMismatches(
 }
 
 const COUNTED_AT_ONCE = 500;
-/** Limits the count to a hundred thousand, above which the exact number does not matter. */
+/**
+ * Maximum number of pages to count. Limits the count to a hundred thousand, above which the exact number does not
+ * matter.
+ */
 const MAX_COUNTINGS = 200;
 
 export async function countMismatches(tools: Pick<MismatchViewTools, 'views'>): Promise<MismatchCounts> {
@@ -104,7 +108,7 @@ export type ListedMismatches =
   | { readonly kind: 'unknown_cursor'; readonly param: 'starting_after' }
   | { readonly kind: 'found'; readonly open: readonly OpenMismatch[]; readonly hasMore: boolean };
 
-/** @returns undefined when there is no such open mismatch */
+/** Reads one open mismatch. @returns undefined when there is no such open mismatch */
 export async function readMismatch(views: Pick<ViewStore, 'range'>, id: string): Promise<OpenMismatch | undefined> {
   const place = mismatchPlace(id);
   if (place === undefined) return undefined;
@@ -114,9 +118,9 @@ export async function readMismatch(views: Pick<ViewStore, 'range'>, id: string):
 }
 
 /**
- * The mismatches of all owners, and the charges without a known payment; newest first.
+ * Lists the mismatches of all owners, including charges without a known payment; newest first.
  *
- * @param page the range is of the creation of the payment or the charge; `after` is an id from the request, not validated
+ * @param page a range of creation times of the payment or the charge; `after` is an id from the request, not validated
  */
 export async function listMismatches(
   views: Pick<ViewStore, 'range'>,

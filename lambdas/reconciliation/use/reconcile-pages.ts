@@ -17,13 +17,16 @@ export interface PageTools {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** The part of the order of outcomes that a run compares. */
+/** The range of outcomes that a run compares. */
 export interface ReconcileWindow {
   /** A whole minute. Unix milliseconds, exclusive. */
   readonly untilMs: number;
   begin(): Promise<{
     readonly from: OutcomePosition;
-    /** The position of the mark; undefined when there is none. @default undefined */
+    /**
+     * The mark: the position up to which earlier runs have compared everything; undefined when there is none.
+     * @default undefined
+     */
     readonly mark?: OutcomePosition | undefined;
   }>;
 }
@@ -34,19 +37,19 @@ export interface ListedCharge {
   readonly charge: ProcessorCharge;
 }
 
-/** The contents of both books for a range of time. */
+/** The entries of processor and Ledger for a range of time. */
 export interface TimePart {
   readonly from: OutcomePosition;
   readonly to: OutcomePosition;
   /** The end of the run's window. Unix milliseconds. */
   readonly untilMs: number;
-  /** The position of the mark if every earlier part was compared. */
+  /** The new position of the mark, if every earlier part was compared. */
   readonly mark: string | undefined;
-  /** Every charge that was created in the time, and some of just before and after it. */
+  /** Every charge that was created in the range, and some charges from just before and after it. */
   readonly charges: readonly ListedCharge[];
-  /** Charges of the same lists that cannot be read. */
+  /** Charges of the lists that cannot be read. */
   readonly unreadable: readonly UnreadableCharge[];
-  /** Every outcome of a payment in the time. */
+  /** Every outcome of a payment in the range. */
   readonly outcomes: readonly TransitionPlace[];
 }
 
@@ -60,16 +63,16 @@ export type ToCompare =
 
 /** The position of a comparison. The phases follow in this order. */
 type Place =
-  /** In the order of outcomes, and the length of the next lists of charges. Seconds. */
+  /** A position in the order of outcomes, and the length of the next lists of charges in seconds. */
   | { readonly phase: 'parts'; readonly from: OutcomePosition; readonly listSeconds: number }
-  /** In the view: after one of its rows. */
+  /** A position in the view: after one of its rows. */
   | { readonly phase: 'open'; readonly behind?: string }
   | { readonly phase: 'count' };
 
 export const MINUTE_MS = 60_000;
 /**
- * Time limit of one list call. A page has a hundred charges, whose refunds and disputes may need separate reads. A page
- * of work has a minute. Milliseconds.
+ * Time limit of one list call. A page has a hundred charges, whose refunds and disputes may need separate reads. The
+ * job has a minute for each step. Milliseconds.
  */
 const LIST_TIMEOUT_MS = 20_000;
 /**
@@ -81,19 +84,26 @@ const LISTS_MS = 20_000;
 const LISTS = 4;
 /** Maximum number of pages of one list. The next part reads the rest. */
 const MAX_LIST_PAGES = 4;
-/** Pages of a list whose charges all have one second. */
+/** Maximum number of pages of a list whose charges were all created in one second. */
 const MAX_PAGES_OF_A_SECOND = 50;
-/** Target number of charges of a list, which mostly fits into a single page of the processor, of a hundred charges. */
+/**
+ * Target number of charges of a list, so that the list usually fits into one page of the processor (a hundred charges).
+ */
 const AIM = 80;
-/** Maximum number of outcomes of a part. Those whose charge is in none of the lists cost a read at the processor. */
+/**
+ * Maximum number of outcomes of a part. An outcome whose charge is in none of the lists costs a read at the processor.
+ */
 const MAX_OUTCOMES = 500;
 /**
- * Usual time between the creation of a charge and its outcome. A list begins this much earlier, so that it contains the
- * charges of its first outcomes, too. Seconds.
+ * Usual time between the creation of a charge and its outcome. Lists of charges begin this much earlier, so that they
+ * also contain the charges of the first outcomes. Seconds.
  */
 const CHARGED_BEFORE_SECONDS = 5;
 
-/** Reads the next items: first both books, part by part in the order of time, then the view. @param cursor undefined at the beginning */
+/**
+ * Reads the next items: first the entries of processor and Ledger, part by part in the order of time, then the view.
+ * @param cursor undefined at the beginning
+ */
 export async function readPage(
   tools: PageTools,
   window: ReconcileWindow,
@@ -125,7 +135,7 @@ export async function readPage(
 
 /**
  * Reads one part. Lists of charges are read first, because there is no cheap way to end a list at a given number of
- * charges: the part ends where the first incomplete list does, or with its last outcome.
+ * charges: the part ends where the first incomplete list ends, or with its last outcome.
  *
  *   from |-- list 1 --|-- list 2 --|-- list 3 --      |-- list 4 --|
  *                                             ^ to: list 3 was too long. The next part begins here, with shorter lists
@@ -168,11 +178,11 @@ async function partPage(
 interface ListTime {
   readonly fromSeconds: number;
   readonly untilSeconds: number;
-  /** A list that is not read to its end contains at least all charges before this second. */
+  /** If the list is not read to its end, it contains at least all charges before this second. */
   readonly atLeastToSeconds: number;
 }
 
-/** Consecutive times of at most `listSeconds`, from the beginning. */
+/** Splits a range into consecutive ranges of at most `listSeconds`. */
 function listTimes(fromSeconds: number, untilSeconds: number, listSeconds: number): readonly ListTime[] {
   return Array.from({ length: LISTS }, (_, list) => {
     const beginsAt = list === 0 ? fromSeconds : fromSeconds + list * listSeconds;
@@ -190,7 +200,10 @@ interface ReadList extends Pick<TimePart, 'charges' | 'unreadable'> {
   readonly endsAtSeconds?: number;
 }
 
-/** @returns the charges of the time; `endsAtSeconds` when those of this second and later ones are not all among them */
+/**
+ * Reads the charges of a range.
+ * @returns the charges; with `endsAtSeconds`, the list is complete only before that second
+ */
 async function chargesWithin(
   books: ProcessorBooks,
   { atLeastToSeconds, ...time }: ListTime,
@@ -205,7 +218,7 @@ async function chargesWithin(
     charges.push(...list.charges.map((charge) => ({ books, charge })));
     unreadable.push(...(list.unreadable ?? []));
     if (list.next === undefined) return { charges, unreadable };
-    if (list.next === cursor) throw unexpected('the cursor of a page of the processor’s list leads to the same page');
+    if (list.next === cursor) throw unexpected('the cursor of a page of the processor’s list points to the same page');
     cursor = list.next;
     // A page may end within a second.
     const endsAtSeconds = Math.max(
@@ -215,7 +228,7 @@ async function chargesWithin(
     if (endsAtSeconds >= atLeastToSeconds && (page >= MAX_LIST_PAGES || !hasTimeLeft()))
       return { charges, unreadable, endsAtSeconds };
   }
-  throw unexpected('one second has more charges than can be read');
+  throw unexpected('more charges were created in one second than a list can read');
 }
 
 function unexpected(message: string): AmbiguousError {
@@ -226,7 +239,7 @@ function textOf(at: Place): string {
   return JSON.stringify(at);
 }
 
-/** A string that identifies a processor, its mode and account. */
+/** Returns a string that identifies a processor, its mode and account. */
 export function booksKey({ name, mode, account }: BooksName): string {
   return JSON.stringify([name, mode, account]);
 }

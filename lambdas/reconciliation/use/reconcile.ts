@@ -37,41 +37,43 @@ export interface ReconcileTools extends PageTools, MismatchViewTools {
 /** Receives the results of a comparison. */
 interface BooksObserver {
   difference(change: MismatchChange, open: OpenMismatch): void;
-  /** Called after everything was compared. */
+  /** Receives the number of open mismatches after everything was compared. */
   counted(counts: MismatchCounts): void;
 }
 
 /**
- * Concurrent looks. Most take one read of a chain. A look that calls the processor takes half a second, so that eight
- * stay below its limit of searches (Stripe documentation, "Rate limits": 20 per second).
+ * Maximum number of concurrent comparisons. Most take one read of a chain. A comparison that calls the processor takes
+ * half a second, so eight stay below the processor's limit of searches (Stripe documentation, "Rate limits": 20 per
+ * second).
  */
 const AT_ONCE = 8;
-/** One read of the processor's books. Milliseconds. */
+/** Time limit of one read of the processor's books. Milliseconds. */
 const READ_TIMEOUT_MS = 5_000;
 /** The id of the hourly job, under which its mark is stored. It must never change. */
 const JOB_ID = 'reconcile-recent';
 /**
- * Minimum lag of the mark behind the present. An outcome has the time of its writer, and must not appear behind the
- * mark. The clocks of writer and worker may each be off by five minutes. Milliseconds.
+ * Minimum lag of the mark behind the present. An outcome has the time of its writer's clock, and must not appear before
+ * a mark that has passed it. The clocks of writer and worker may each be off by five minutes. Milliseconds.
  */
 const MARK_BEHIND_MS = 15 * MINUTE_MS;
 /**
- * Maximum age at which an hourly run begins: a payment that cannot be compared holds the mark, and a run must end.
+ * Maximum age at which an hourly run begins: a payment that cannot be compared stops the mark, and a run must end.
  * Milliseconds.
  */
 const RECENT_MS = DAY_MS + 60 * MINUTE_MS;
 /**
- * A processor retries a callback for at most three days (Stripe documentation, "Webhooks: Retry behavior"). A week also covers
- * a weekend without an operator. A refund or a dispute can follow months later: it is an outcome of its own day, whatever the
- * age of its payment. If its callback is lost and its charge is older than the window, only a run for an earlier time finds it.
+ * Number of days that the daily run compares. A processor retries a callback for at most three days (Stripe
+ * documentation, "Webhooks: Retry behavior"); a week also covers a weekend without an operator. A refund or a dispute
+ * can follow months later; it counts as an outcome of its own day, whatever the age of its payment. If its callback is
+ * lost and its charge is older than the window, only a run for an earlier time finds it.
  */
 const WHOLE_DAYS = 7;
 
 type WindowOf = (scheduledForMs: number) => ReconcileWindow;
 
 /**
- * Compares everything that is new since the last run, up to the scheduled time of the run. The mark advances part by
- * part, past each part that was compared completely.
+ * Makes the job that compares everything that is new since the last run, up to the scheduled time of the run. The mark
+ * advances part by part, past each part that was compared completely.
  *
  *   part 1 ✓ ── part 2 ✗ a read failed ── part 3 ✓ ── …    mark: after part 1
  *   next run    part 2 ✓ ── part 3 ✓ ── …                  mark: after part 3
@@ -94,7 +96,7 @@ export function reconcileRecent(tools: ReconcileTools): Job<ToCompare> {
   });
 }
 
-/** Compares the last whole days in UTC. */
+/** Makes the job that compares the last whole days in UTC. */
 export function reconcileDays(tools: ReconcileTools): Job<ToCompare> {
   const windowOf: WindowOf = (scheduledForMs) => {
     const untilMs = dayOf(scheduledForMs);
@@ -105,8 +107,8 @@ export function reconcileDays(tools: ReconcileTools): Job<ToCompare> {
 
 /**
  * Compares the processors' books with the Ledger in both directions, for all tenants: every charge that a processor
- * lists, and every payment with an outcome in the window. Then it looks again at each open mismatch that this run has
- * not looked at, and removes those without a difference. At the end it counts the open mismatches.
+ * lists, and every payment with an outcome in the window. Then it compares each open mismatch that this run has not
+ * compared yet, and removes those without a difference. At the end it counts the open mismatches.
  *
  * @param compared called after a part that was compared completely
  */
@@ -126,7 +128,7 @@ function reconcile(
           return counts;
         }
         case 'open':
-          // This run or a later one has looked at it.
+          // This run or a later run has compared it.
           if (thing.open.lastSeenAtMs >= scheduledForMs) return NOTHING;
           return new Look(tools, deadlineMs).compareOpen(thing.open);
         case 'count':
@@ -140,7 +142,10 @@ function reconcile(
 const NOTHING: JobCounts = { done: 0, left: 0, failed: 0 };
 const ONE_FAILED: JobCounts = { ...NOTHING, failed: 1 };
 
-/** @returns the counts of its payments; not `isWhole` when one failed or was left for lack of time */
+/**
+ * Compares one part.
+ * @returns the counts of its payments; `isWhole` is false when a payment failed or was left for lack of time
+ */
 async function comparePart(
   tools: ReconcileTools,
   part: TimePart,
@@ -166,7 +171,10 @@ async function comparePart(
   return sum;
 }
 
-/** One look at each payment of a part, at each charge that names none, and at each charge that cannot be read. */
+/**
+ * Returns the comparisons of a part: one for each payment, each charge that names no payment, and each charge that
+ * cannot be read.
+ */
 function looksOf({
   charges,
   unreadable,
@@ -197,7 +205,7 @@ function looksOf({
   ];
 }
 
-/** The newest outcome of a payment in a part, and the range of time that the run compares from that part on. */
+/** The newest outcome of a payment in a part, and the remaining range of time of the run, from that part on. */
 interface InPart {
   readonly sequence: number;
   /** Unix milliseconds; the end is exclusive. */
@@ -205,7 +213,7 @@ interface InPart {
   readonly untilMs: number;
 }
 
-/** A look at one item. Its time is its start, because changes during the look may be missed. */
+/** One comparison. Its time is its start, because changes during the comparison may be missed. */
 class Look {
   readonly #tools: ReconcileTools;
   readonly #deadlineMs: number;
@@ -218,15 +226,16 @@ class Look {
   }
 
   /**
-   * A payment that a list of charges names, or that has an outcome. If its own charge agrees with the Ledger, nothing
-   * else is read: another charge that names it is in the list for its own time, and is compared there.
+   * Compares a payment that a listed charge names, or that has an outcome. If the payment's own charge agrees with the
+   * Ledger, nothing else is read: another charge that names the payment is in the list for the time of that charge, and
+   * is compared there.
    *
    * @param listed the charges of the lists that name it
    */
   async compareListed(paymentId: PaymentId, listed: readonly ListedCharge[], outcome?: InPart): Promise<JobCounts> {
     const chain = await readChain(this.#tools.effects, paymentId);
     if (chain === undefined) {
-      invariant(outcome === undefined, 'each payment of the index is in the Ledger');
+      invariant(outcome === undefined, 'the Ledger has no chain for a payment of the index');
       for (const { books, charge } of listed) await this.compareUnmatched(books, charge);
       return ONE_DONE;
     }
@@ -246,7 +255,7 @@ class Look {
     return isSame ? ONE_DONE : this.#comparePayment(own, chain, charges);
   }
 
-  /** An open object without money is no difference between the books, so the resolver looks it up. */
+  /** Queues open objects for the resolver, because an open object without money is no difference in the comparison. */
   async #queueOpen(charges: readonly ProcessorCharge[], { state }: PaymentChain): Promise<void> {
     for (const charge of charges) await queueUntracked(this.#tools.effects, { charge, state }, this.#beganAtMs);
   }
@@ -266,7 +275,11 @@ class Look {
     return ONE_DONE;
   }
 
-  /** @param known charges of the payment that were read already @param before the open mismatch of the payment in the view */
+  /**
+   * Compares all charges of a payment with the Ledger.
+   * @param known charges of the payment that were already read
+   * @param before the open mismatch of the payment in the view
+   */
   async #comparePayment(
     books: ProcessorBooks,
     chain: PaymentChain,
@@ -295,8 +308,8 @@ class Look {
   }
 
   /**
-   * Every charge that names the payment, and the payment's own charge, whatever it names now. A processor's search may not
-   * include the newest charges yet, so known charges are read by id.
+   * Reads every charge that names the payment, and the payment's own charge, whatever payment its metadata name now. A
+   * processor's search may not include the newest charges yet, so known charges are read by id.
    */
   async #chargesOf(
     books: ProcessorBooks,
@@ -315,11 +328,13 @@ class Look {
       const charge = await books.readCharge(missing, this.#limit());
       if (charge !== undefined) found.set(charge.chargeId, charge);
     }
-    // Excludes charges that now name another payment or none.
+    // Excludes charges whose metadata now name another payment or no payment.
     return [...found.values()].filter((charge) => charge.paymentId === id || charge.chargeId === chargeId);
   }
 
-  /** A charge that names no payment, or one that does not exist. Each is compared separately. */
+  /**
+   * Compares a charge that names no payment, or a payment that does not exist. Each such charge is compared separately.
+   */
   async compareUnmatched(books: ProcessorBooks, charge: ProcessorCharge): Promise<JobCounts> {
     const about: LookSubject = {
       books: { name: books.name, mode: books.mode, account: books.account },
@@ -328,14 +343,15 @@ class Look {
       currency: charge.currency,
     };
     const mismatches = compareBooks([charge], withoutTransitions(charge));
-    // Most have captured nothing and so have no mismatch. The `open` phase looks at earlier mismatches.
+    // Most of these charges have captured nothing and so have no mismatch. The `open` phase compares earlier
+    // mismatches.
     if (mismatches.length > 0) await this.#keep(about, mismatches);
     return ONE_DONE;
   }
 
   /**
-   * A charge that cannot be read. It holds the mark if it names a payment of the Ledger, which cannot be compared
-   * without it. After a charge that is not Payonce's, the comparison continues: reporting it is all that can be done.
+   * Handles a charge that cannot be read. If it names a payment of the Ledger, which cannot be compared without it, the
+   * mark does not advance. A charge that is not Payonce's is only reported, and the comparison continues.
    *
    * @throws the fault of the charge of a payment
    */
@@ -364,7 +380,7 @@ class Look {
   }
 }
 
-/** Whether the payment has a newer outcome, so that a later part compares it. */
+/** Returns whether the payment has a newer outcome, so that a later part compares it. */
 function isComparedLater({ transitions }: PaymentChain, { sequence, fromMs, untilMs }: InPart): boolean {
   return transitions.some(
     (each) =>
@@ -372,7 +388,7 @@ function isComparedLater({ transitions }: PaymentChain, { sequence, fromMs, unti
   );
 }
 
-/** Each charge once: lists of adjoining times may both contain it. */
+/** Removes duplicates: lists of adjacent ranges may contain the same charge. */
 function chargesOf(listed: readonly ListedCharge[]): readonly ProcessorCharge[] {
   return [...new Map(listed.map(({ charge }) => [charge.chargeId, charge])).values()];
 }
