@@ -4,7 +4,10 @@ import { BACKLOG_SERVICE, BacklogMetric } from '../contract.ts';
 
 const AGES: readonly string[] = [BacklogMetric.oldestClaim, BacklogMetric.oldestUnknown];
 
-/** Publishes the backlog even when it is zero, so that missing data means that no run read the queues. */
+/**
+ * Makes the publisher of the backlog. It is published even when it is zero, so that missing data means that no run read
+ * the queues.
+ */
 export function backlogTelemetry(instruments: Instruments): (backlog: Readonly<Record<string, number>>) => void {
   const metrics = instruments.metrics(BACKLOG_SERVICE);
   return (backlog) => {

@@ -9,7 +9,7 @@ import { holdItem, inquiryItem, openOrderRow, returnItem } from '../../payments/
 import type { ReferenceName } from '../../payments/use/payment-store.ts';
 import type { ImpliedRow, ImpliedRows } from '../use/rebuild-queues.ts';
 
-/** Rows of the Registry. Only for operators' commands. */
+/** Writes rows of the Registry that the Ledger implies. Used only by operators' commands. */
 export class DynamoDbImpliedRows implements ImpliedRows {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -65,6 +65,6 @@ export class DynamoDbImpliedRows implements ImpliedRows {
 }
 
 function itemIn({ Put }: ReturnType<typeof inquiryItem>): Item {
-  invariant(Put?.Item !== undefined, 'an entry is written by a put');
+  invariant(Put?.Item !== undefined, 'the write of a queue entry is not a put');
   return Put.Item;
 }

@@ -12,12 +12,15 @@ import { type ChainId, parsePaymentId } from '../../payments/ids.ts';
 import type { WalkPage, WalkStep } from '../../views/use/view-store.ts';
 import type { ChainRowTable, RowOfChain, RowsOfChains } from '../use/close-remnants.ts';
 
-/** Rows per step: about half a megabyte with typical answers. */
+/** Rows per page of the scan: about half a megabyte with typical answers. */
 const PAGE = 500;
-/** The status of an answer to a request that waits for a second person. Its record has no transition. */
+/**
+ * The HTTP status of a stored answer to a request that waits for a second operator's approval. Its record has no
+ * transition.
+ */
 const WAITING = 202;
 
-/** The fields of all of these rows; each kind has some of them. */
+/** The fields of all kinds of rows; each kind has some of them. */
 const anyRow = z.object({
   pk: z.string(),
   sk: z.string().optional(),
@@ -48,7 +51,7 @@ const KINDS = [
 const { correction, decision, annotation, approval } = OperationPrefix;
 const EFFECTS = [correction, decision, annotation, approval];
 
-/** The key of a row, and an attribute that shows whether it is unchanged. */
+/** The key of a row, and an attribute that shows whether the row is unchanged. */
 interface Place {
   readonly table: ChainRowTable;
   readonly key: Item;
@@ -57,7 +60,7 @@ interface Place {
   readonly attribute?: string;
 }
 
-/** Scans whole tables. Only for operators' commands. */
+/** Scans whole tables. Used only by operators' commands. */
 export class DynamoDbRowsOfChains implements RowsOfChains {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -123,7 +126,10 @@ function rowOfRegistry(row: AnyRow): RowOfChain | undefined {
   return { kind, chainId, row: { table: 'registry', key, unchanged } };
 }
 
-/** @returns undefined for an approval that has none, or a verdict that has no effect */
+/**
+ * Parses a verdict (the end of an approval).
+ * @returns undefined for an approval without a verdict, or a verdict without an effect
+ */
 function verdictOf({ pk, sk, id, paymentId, end }: AnyRow): RowOfChain | undefined {
   const chainId = chainIdOf(paymentId);
   if (end?.verdict !== 'approved' || chainId === undefined || id === undefined) return undefined;
@@ -137,7 +143,10 @@ function verdictOf({ pk, sk, id, paymentId, end }: AnyRow): RowOfChain | undefin
   };
 }
 
-/** @returns undefined for a record that was written with no transition, or with one that its id does not name */
+/**
+ * Parses the record of a key.
+ * @returns undefined for a record that was written without a transition, or with a transition that its id does not name
+ */
 function recordOf({
   pk,
   owner,

@@ -45,7 +45,10 @@ const IS_OPEN: Condition = {
   ExpressionAttributeValues: { ':open': 'INPROGRESS' },
 };
 
-/** The queues of unfinished work: the index of open claims, and the index of inquiries and returns in the Registry. */
+/**
+ * Reads and updates the queues of unfinished work: the index of open claims, and the index of inquiries and returns in
+ * the Registry.
+ */
 export class DynamoDbUnfinishedWork implements UnfinishedWork {
   readonly #claims: QueueTools;
   readonly #queues: QueueTools;
@@ -100,6 +103,8 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   }
 
   /**
+   * Deletes the entry if it is unchanged.
+   *
    *   resolver  ── read: void ── void ────────────────────────── delete ✗ now a refund
    *   callback                        └─ captured: queue as refund ─┘
    */
@@ -120,7 +125,7 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   }
 }
 
-/** The mark, if its value changes. */
+/** Returns the attribute that marks an undecidable entry, if its value changes. */
 function markOf({ undecidable = false }: { readonly undecidable?: boolean }, now: boolean): Item {
   return undecidable === now ? {} : { undecidable: now };
 }
@@ -133,7 +138,10 @@ function isUnchanged({ claimedAtMs }: Inquiry): Condition {
   };
 }
 
-/** Whether the entry describes the same return: a look that finds a failed return queues the entry again itself. */
+/**
+ * Builds the condition that the entry describes the same return: an inquiry that finds a failed return requeues the
+ * entry itself.
+ */
 function isSameReturn({ by }: ChargeToReturn): Condition {
   return {
     ConditionExpression: '#by = :by',

@@ -24,7 +24,7 @@ export interface RowOfChain {
     | 'hold'
     | 'open_order'
     | 'reference'
-    /** Personal data. */
+    /** A details row with personal data. */
     | 'details'
     /** The record of a key without an answer. */
     | 'claim'
@@ -32,16 +32,16 @@ export interface RowOfChain {
     | 'answer'
     /** The record of an operator's correction, decision, annotation or approval. */
     | 'effect'
-    /** The end of an approval whose request took effect. Without it, the approval waits again, or has expired. */
+    /** The end of an approval whose request took effect. Without this row, the approval is pending, or has expired. */
     | 'verdict';
   readonly chainId: ChainId;
   /** Set for a record and an approval. */
   readonly operationId?: OperationId;
-  /** The approval that an operator's request waits for instead of a transition. */
+  /** The approval that was written instead of a transition: an operator's request waits for it. */
   readonly approvalId?: string;
   /** Time at which a record or a verdict was written. Unix milliseconds. */
   readonly writtenAtMs?: number;
-  /** The key of the row and the attribute that shows whether it is unchanged, for its store. */
+  /** The key of the row and the attribute that shows whether it is unchanged, in the form of the store. */
   readonly row: unknown;
 }
 
@@ -60,14 +60,14 @@ export interface CloseRemnantsTools {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** A key whose record was removed. Its request is a first request again. */
+/** A key whose record was removed. The next request with this key counts as a first request. */
 export interface LostOperation {
   readonly operationId: OperationId;
   /** The payment or the order. */
   readonly chainId: ChainId;
   /**
    * `claim`: not answered. `answer`: answered. `effect`: an operator's effect. `verdict`: an approval, which waits for
-   * a second person again.
+   * a second operator again.
    */
   readonly kind: 'claim' | 'answer' | 'effect' | 'verdict';
   /** Unix milliseconds. */
@@ -79,7 +79,7 @@ export interface Remnants {
   readonly removed: Readonly<Partial<Record<RowOfChain['kind'], number>>>;
   /** Reported to operators, because the processor or a client may know of the operation. */
   readonly lost: readonly LostOperation[];
-  /** Rows of chains that this code cannot read. They were left. */
+  /** Chains that this code cannot read. Their rows were not removed. */
   readonly unreadable: readonly ChainId[];
 }
 
@@ -92,9 +92,9 @@ const TABLES = ['registry', 'idempotency'] as const;
  * records of keys. A restored copy can contain a part of a transaction, and the tables are restored to different
  * moments.
  *
- *   claim    record ✓ transition 1 ✗ ── record removed: the same request is a first request, and looks its charge up before it sends
- *   refund   record ✓ transition n ✗ ── record removed, and a look at the processor's books is queued, which records the refund if it was made
- *   approval verdict ✓ transition n ✗ ── verdict removed: the approval waits for a second person again, or has expired
+ *   claim    record ✓ transition 1 ✗ ── record removed: a retry is a first request, which looks up its charge first
+ *   refund   record ✓ transition n ✗ ── record removed; a queued inquiry records the refund if it was made
+ *   approval verdict ✓ transition n ✗ ── verdict removed: the approval is pending again, or has expired
  *   any      entry ✓ transition ✗ ── entry removed
  *
  * Traffic may continue: records and their transitions are written together, and the subsequent walk of the Ledger
@@ -124,7 +124,7 @@ export async function closeRemnants(
       if (operation !== undefined && lost.length < MAX_KEPT) lost.push(operation);
       if (chain !== undefined) await queueBooksInquiry(tools, chain.first.payment.id);
     } catch (error) {
-      // A fault of the store says nothing about the chain.
+      // A fault of the store proves nothing about the chain.
       if (isFault(error)) throw error;
       if (unreadable.size < MAX_KEPT) unreadable.add(row.chainId);
     }
@@ -139,7 +139,8 @@ export async function closeRemnants(
 }
 
 /**
- * Whether the counterpart of the row exists: the transition in the chain, or the approval that the request waits for.
+ * Returns whether the counterpart of the row exists: the transition in the chain, or the approval that the request
+ * waits for.
  */
 async function hasWritten(
   { approvals }: Pick<CloseRemnantsTools, 'approvals'>,
@@ -165,7 +166,7 @@ function lostOperation({ kind, operationId, chainId, writtenAtMs = 0 }: RowOfCha
   return { operationId, chainId, kind, writtenAtMs };
 }
 
-/** Queues a look that records the operation's effects from the processor's books. */
+/** Queues an inquiry that records the operation's effects from the processor's books. */
 async function queueBooksInquiry({ implied, clock }: CloseRemnantsTools, paymentId: PaymentId): Promise<void> {
   await implied.putMissing({ kind: 'inquiry', row: booksInquiry(paymentId, clock.nowMs()) }, async () => false);
 }

@@ -1,14 +1,14 @@
 export interface DuePage<Row> {
   readonly rows: readonly { readonly row: Row /** Continues after the row. */; readonly cursor: string }[];
-  /** Absent on the last page. A page without rows can have one. */
+  /** The cursor of the next page; absent on the last page. A page without rows can have a cursor. */
   readonly next?: string;
 }
 
-/** Rows ordered by due time. Each is written in the transaction that makes it necessary. */
+/** Rows ordered by due time. Each row is written in the transaction that causes the work. */
 export interface DueQueue<Row> {
-  /** The rows that were due before `beforeMs`, oldest first in each shard. Strongly consistent. */
+  /** Lists the rows that were due before `beforeMs`, oldest first in each shard, with strong consistency. */
   dueBefore(beforeMs: number, page: { readonly limit: number; readonly cursor?: string }): Promise<DuePage<Row>>;
-  /** Sets whether the row waits for an operator. No effect on a row that does not exist. */
+  /** Sets whether the row waits for an operator. Has no effect on a row that does not exist. */
   mark(row: Row, undecidable: boolean): Promise<void>;
   /** Removes the row. No error if it does not exist. */
   close(row: Row): Promise<void>;

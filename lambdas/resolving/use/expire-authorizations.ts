@@ -19,19 +19,19 @@ export interface ExpireAuthorizationsTools extends Omit<ResolveTools, 'work' | '
 
 type EndHoldTools = ExpireAuthorizationsTools & Pick<ResolveTools, 'cause'>;
 
-/** A processor that expires holds by itself sends a callback within this time. It also exceeds any clock difference. Milliseconds. */
+/**
+ * Time after the expiry of a hold within which a processor that expires holds itself sends the callback. Also exceeds
+ * any clock difference. Milliseconds.
+ */
 const MARGIN_MS = 2 * 60 * 60_000;
 
-/**
- * Maximum number of attempts, each a void that provably failed. After that many refusals, an operator must find the
- * reason.
- */
+/** Maximum number of voids of one hold. After this many proven failures, an operator must find the reason. */
 const MAX_ATTEMPTS = 10;
 
 /**
- * Ends holds that were not captured in time. The clock alone does not decide: the job first reads the charge at the
- * processor and records what it finds, as a callback would. Only a hold that still exists there is voided, by a change
- * like a merchant's cancellation, under a key that is derived from the payment:
+ * Makes the job that ends holds that were not captured in time. The clock alone does not decide: the job first reads
+ * the charge at the processor and records what it finds, as a callback would. Only a hold that still exists there is
+ * voided, by a change like a merchant's cancellation, under a key that is derived from the payment:
  *
  *   job       due ── reads: authorized ── void.pending n + 1 ✓ ── void ── canceled (expired)
  *   merchant  ──────────────────────── capture.pending n + 1 ✗ ── refused: a cancellation is in progress
@@ -58,8 +58,8 @@ export function expireAuthorizationsJob(tools: ExpireAuthorizationsTools): Job<H
 }
 
 /**
- * A hold that no run can end raises its alarm and fails once. It is then left until a run can end it, or an operator
- * has ended it.
+ * Handles one hold. A hold that no run can end raises an alarm and counts as failed only once. It then stays in the
+ * queue until a run can end it, or an operator has ended it.
  */
 async function handleHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Promise<JobCounts> {
   const { paymentId: about, undecidable: isMarked = false } = hold;
@@ -79,10 +79,11 @@ async function handleHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): 
 
 async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Promise<JobCounts> {
   const { clock, holds } = tools;
-  // A void takes as long as a request. One that starts after the deadline could outlive its worker.
+  // A void can take as long as a request. If it started after the deadline, the worker could be stopped before the void
+  // ends.
   const isTime = () => clock.nowMs() < deadlineMs;
   const chain = await readChain(tools.store, hold.paymentId);
-  // A missing payment means that a restore lost it and kept its entry.
+  // A missing payment means that a restore lost the payment and kept its entry.
   if (chain === undefined || !isHeld(chain)) {
     await holds.close(hold);
     return ONE_DONE;
@@ -108,8 +109,8 @@ async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Pro
 }
 
 /**
- * Voids the hold: pending transition, call, commit. The caller reads the outcome from the chain. The resolver finishes a void
- * whose outcome is unknown or whose process crashed.
+ * Voids the hold: pending transition, call, commit. The caller then reads the outcome from the chain. The resolver
+ * finishes a void whose outcome is unknown or whose process crashed.
  */
 async function voidHold(tools: EndHoldTools, { first, state }: PaymentChain): Promise<void> {
   const { digest, cause } = tools;
@@ -141,7 +142,7 @@ async function checkHold(tools: EndHoldTools, { first, state }: PaymentChain) {
   const books = pinnedBooks(tools, first);
   invariant(
     chargeId !== undefined && books !== undefined,
-    'an authorized payment has a charge id and configured books',
+    'an authorized payment has no charge id or no configured books',
   );
   const asked = expiryOfHold(tools.digest, id, 1);
   const { charge } = await recordCharge(tools, id, asked, () => readCharge(books, chargeId));
@@ -150,7 +151,7 @@ async function checkHold(tools: EndHoldTools, { first, state }: PaymentChain) {
 
 async function chainOfHold({ store }: ExpireAuthorizationsTools, { paymentId }: Hold): Promise<PaymentChain> {
   const chain = await readChain(store, paymentId);
-  invariant(chain !== undefined, 'a hold has its payment');
+  invariant(chain !== undefined, 'the hold has no payment');
   return chain;
 }
 

@@ -1,9 +1,12 @@
-/** Concurrent looks, which mostly wait for a processor. Fewer than processors allow per second. */
+/**
+ * Maximum number of concurrent items, which mostly wait for a payment processor. Below the rate that processors allow
+ * per second.
+ */
 const AT_ONCE = 10;
 
 /**
  * Handles the items in order, several concurrently. Items with the same name are handled in sequence, because writes to
- * one chain exclude each other. Resolves when all have ended.
+ * one chain exclude each other. The promise resolves when all items have ended.
  */
 export async function inLanes<Item>(
   items: readonly Item[],

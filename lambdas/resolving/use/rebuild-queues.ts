@@ -33,11 +33,11 @@ export type ImpliedRow =
 
 export interface ImpliedRows {
   /**
-   * Writes the row unless there is one under its key. A reference that another payment holds is written if that payment
-   * has ended: a restored copy can contain half of the transaction in which the newer payment took it.
+   * Writes the row unless its key exists. A reference that another payment holds is replaced if that payment has ended:
+   * a restored copy can lack the row with which the newer payment took the reference.
    *
-   * @param isEnded whether a payment no longer holds its reference
-   * @returns whether it was missing
+   * @param isEnded returns whether a payment no longer holds its reference
+   * @returns whether the row was missing
    */
   putMissing(implied: ImpliedRow, isEnded: (holder: PaymentId) => Promise<boolean>): Promise<boolean>;
 }
@@ -47,24 +47,24 @@ export interface RebuildQueuesTools {
   readonly orders: Pick<OrderStore, 'listOrderTransitions'>;
   readonly ledger: LedgerWalk;
   readonly rows: ImpliedRows;
-  /** Writes the commission that a payment implies, if it is missing. @returns whether it was */
+  /** Writes the commission that a payment implies, if it is missing. @returns whether the commission was missing */
   readonly commission: (chain: PaymentChain) => Promise<boolean>;
 }
 
 type Missing = ImpliedRow['kind'] | 'commission';
 
-/** Serializable as JSON. A walk can resume from it. */
+/** The progress of a walk, serializable as JSON. A walk can resume from it. */
 export interface QueuesWalk {
   readonly walked: Walked;
-  /** Payments and orders that were read. */
+  /** Number of payments and orders that were read. */
   readonly read: number;
-  /** Rows that were missing, by their kind. */
+  /** Number of rows that were missing, by their kind. */
   readonly missing: Readonly<Record<Missing, number>>;
   /** Payments and orders that this code cannot read. Nothing was queued for them. */
   readonly unreadable: readonly ChainId[];
   /**
-   * Payments and orders with a missing transition: a restored copy can have the second of two that were written
-   * together.
+   * Payments and orders with a missing transition: a restored copy can contain a later transition without an earlier
+   * transition of the same transaction.
    */
   readonly broken: readonly ChainId[];
 }
@@ -80,9 +80,9 @@ const MAX_IDS = 10_000;
 const WHOLE_ORDER = { afterSequence: 0, limit: LONGEST_ORDER_CHAIN } as const;
 
 /**
- * Walks the Ledger and writes the queue entries and references that are missing in the Registry, after one of the two
- * was restored. All unfinished work is then in a queue again. Traffic may continue: an entry that a job has just closed
- * is written again, and the next run closes it again.
+ * Walks the Ledger and writes the queue entries and references that are missing in the Registry, after the Ledger or
+ * the Registry was restored. All unfinished work is then in a queue again. Traffic may continue: if an entry is
+ * rewritten that a job has just closed, the next run closes it again.
  *
  * @param progress called after every page
  */
@@ -108,7 +108,7 @@ export async function rebuildQueues(
       if (chain !== undefined && (await commission(chain))) found.push('commission');
       isTorn = !isWhole(chain?.transitions ?? order);
     } catch (error) {
-      // A fault of the store says nothing about the chain.
+      // A fault of the store proves nothing about the chain.
       if (isFault(error)) throw error;
       isUnreadable = true;
     }
@@ -141,12 +141,12 @@ async function impliedByPayment(
   return [...waiting.map((row) => ({ kind: 'inquiry', row }) as const), ...otherRows(chain)];
 }
 
-/** The resolver finds an open claim without a queue entry. */
+/** Returns whether the operation has an open claim, which the resolver finds without a queue entry. */
 async function isClaimed(store: RebuildQueuesTools['store'], id: OperationId): Promise<boolean> {
   return (await store.readRecord(id))?.status === 'INPROGRESS';
 }
 
-/** The payment and its changes whose outcome is open. Their claims may be lost. */
+/** Returns inquiries for the payment and its changes whose outcome is open. Their claims may be lost. */
 function ownInquiries({ first, transitions, state }: PaymentChain): readonly Inquiry[] {
   const { payment, refunds, holdChanges } = state;
   const { id: paymentId } = payment;
@@ -186,7 +186,8 @@ function otherRows(chain: PaymentChain): readonly ImpliedRow[] {
     if (status === 'authorized') return [{ ...entry, by: 'void' }];
     return money !== undefined && money.leftMinor + money.pendingMinor > 0 ? [{ ...entry, by: 'refund' }] : [];
   });
-  // A decision or a stray charge starts a look-up of all charges of the payment. It may be unfinished, so it is queued again.
+  // A decision or a stray charge starts an inquiry that reads all charges of the payment. It may be unfinished, so it
+  // is requeued.
   const books = decisions.size > 0 || strayCharges.size > 0 ? [booksInquiry(paymentId, newest.occurredAtMs)] : [];
   const isHeld = hold !== undefined && payment.status === 'requires_capture';
   const isReferred = reference !== undefined && !freesReference(payment);
@@ -210,8 +211,8 @@ async function impliedByOrder(
 }
 
 /**
- * Whether no transition is missing. Of transitions that were written together, a restored copy can have a later one
- * without an earlier one.
+ * Returns whether no transition is missing. A restored copy can contain a later transition without an earlier
+ * transition of the same transaction.
  */
 function isWhole(transitions: readonly { readonly sequence: number }[]): boolean {
   return transitions.every(({ sequence }, place) => sequence === place + 1);

@@ -10,7 +10,7 @@ import { returnCharges } from './return-charges.ts';
 export interface ResolveAllTools
   extends Omit<ResolveTools, 'finishOther' | 'deadlineMs' | 'cause'>,
     Pick<OrderTools, 'orders' | 'choose'> {
-  /** Absent in deployments that take no orders. Earlier orders are ended without them. */
+  /** Absent in deployments that accept no orders. Earlier orders are ended without parties. */
   readonly parties?: Pick<OrderTools, keyof typeof NO_PARTIES>;
   /** Receives the result of each queue's sweep. */
   readonly onResolved: (queue: string, resolved: Resolved) => void;
@@ -18,7 +18,9 @@ export interface ResolveAllTools
 
 interface Sweep {
   readonly cause: Cause;
-  /** Start of the run, which decides what is due, because earlier work can take more than a minute. Unix milliseconds. */
+  /**
+   * Start of the run, which decides what is due, because earlier work can take more than a minute. Unix milliseconds.
+   */
   readonly startedAtMs: number;
   /** Deadline. Unix milliseconds. */
   readonly deadlineMs?: number;
@@ -28,7 +30,10 @@ export type SweepQueue = (times: Sweep) => Promise<Resolved>;
 
 const NOT_SWEPT: Resolved = { finished: 0, waiting: 0, undecidable: 0, failed: 1 };
 
-/** One sweep for each queue of unfinished work, in order. A queue that cannot be read is reported and counts as failed. */
+/**
+ * Returns one sweep for each queue of unfinished work, in order. A queue that cannot be read is reported and counts as
+ * failed.
+ */
 export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQueue>> {
   const { parties = NO_PARTIES, report } = tools;
   const orders: OrderTools = { ...tools, ...parties };
@@ -56,7 +61,7 @@ export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQ
   };
 }
 
-/** The job `resolve`, which sweeps the queues in sequence. */
+/** Makes the job `resolve`, which sweeps the queues in sequence. */
 export function resolveJob(tools: ResolveAllTools): Job<string> {
   const pieces: Record<string, Piece> = {};
   for (const [queue, sweep] of Object.entries(sweepsOf(tools))) {
@@ -66,7 +71,10 @@ export function resolveJob(tools: ResolveAllTools): Job<string> {
   return piecesJob(pieces);
 }
 
-/** Undecidable items count as left: later runs look at them again, and a separate alarm reports them. */
+/**
+ * Converts the result of a sweep to job counts. Undecidable items count as left: later runs retry them, and a separate
+ * alarm reports them.
+ */
 function countsOf({ finished, waiting, undecidable, failed }: Resolved): JobCounts {
   return { done: finished, left: waiting + undecidable, failed };
 }

@@ -31,11 +31,11 @@ export async function finishOrderClaim(tools: ResolveOrderTools, record: OpenRec
   const orderId = parseOrderId(record.operationId);
   if (orderId === undefined) return undefined;
   const chain = await readOrderChain(tools.orders, orderId);
-  // Handled like the claim of a payment without its chain.
+  // Handled like the claim of a payment that has no chain.
   if (chain === undefined) return 'waiting';
   const { order, details } = chain;
   const { tenantId, mode, amountMinor, currency } = order;
-  // An order that exists keeps its own contacts. A restore may have lost them.
+  // The chain has the contacts of the existing order. A restore may have lost them.
   const { requestId, source, items, email = '' } = details;
   const { cause } = tools;
   const asked = { cause, orderId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, items };
@@ -44,8 +44,8 @@ export async function finishOrderClaim(tools: ResolveOrderTools, record: OpenRec
 }
 
 /**
- * Drives answered orders that are not settled: an unknown charge, a late e-mail, an open reversal. It only appends steps; the
- * stored answer does not change.
+ * Drives answered orders that are not settled: an unknown charge, a late e-mail, an open reversal. Only transitions are
+ * appended; the stored answer does not change.
  *
  * @param startedAtMs start of the run, which decides what is due, because earlier work can take more than a minute
  */
@@ -59,7 +59,7 @@ export async function resolveOrders(
     handle: async (open) => {
       const nowMs = clock.nowMs();
       const before = await readOrderChain(orders, open.orderId);
-      // A restore lost the order and kept its entry.
+      // A restore has lost the order and kept its entry.
       if (before === undefined) return 'finished';
       const { chain, isUnread } = await driveOn(tools, open.orderId, before);
       const isDone = !isUnread && (isSettled(chain.order) || (await isReviewOver(tools, chain, open, nowMs)));
@@ -71,8 +71,9 @@ export async function resolveOrders(
 }
 
 /**
- * A reopened order is driven for as long as one that has just gone into review. An order whose payment has left review
- * is driven until the processor's books could be read, because nothing opens it again.
+ * Returns whether an order in review is no longer driven. A reopened order is driven for as long as an order that has
+ * just gone into review. An order whose payment has left review is driven until the processor's books could be read,
+ * because nothing would reopen it later.
  */
 async function isReviewOver(
   { store }: ResolveOrderTools,
@@ -88,8 +89,9 @@ async function isReviewOver(
 }
 
 /**
+ * Drives an order.
  * @returns the order's chain, and whether its payment must still be read, because money may have returned after the
- *   cancellation
+ * cancellation
  */
 async function driveOn(
   tools: ResolveOrderTools,

@@ -41,31 +41,37 @@ export interface ResolveTools extends ChangePaymentTools {
   /** The books of every configured processor. */
   readonly books: readonly ProcessorBooks[];
   readonly work: UnfinishedWork;
-  /** Finishes claims that do not belong to a payment; undefined for a claim of a payment. @default every claim belongs to a payment */
+  /**
+   * Finishes claims that do not belong to a payment; undefined for a claim of a payment.
+   * @default every claim belongs to a payment
+   */
   readonly finishOther?: (record: OpenRecord) => Promise<ItemResult | undefined>;
   /** Receives the error of one item. The other items are still processed. */
   readonly report: (error: unknown) => void;
-  /** No item starts after it; a later run continues. Unix milliseconds. @default half a minute after the start */
+  /**
+   * No item starts after this time; a later run continues. Unix milliseconds.
+   * @default half a minute after the start
+   */
   readonly deadlineMs?: number;
 }
 
-/** The result of a run. Each item is tried once, and a failed item does not block the others. */
+/** The result of a run. Each item is attempted once, and a failed item does not block the others. */
 export interface Resolved {
-  /** Claims that have a stored answer now, and inquiries with a known outcome. */
+  /** Number of claims that now have a stored answer, and of inquiries with a known outcome. */
   readonly finished: number;
-  /** Not decidable yet, or not reached before the deadline. */
+  /** Number of items that are not decidable yet, or were not reached before the deadline. */
   readonly waiting: number;
-  /** Cannot be determined automatically; an operator must decide. */
+  /** Number of items whose outcome cannot be determined automatically; an operator must decide. */
   readonly undecidable: number;
-  /** Ended with a fault. A later run tries again. */
+  /** Number of items that ended with a fault. A later run retries them. */
   readonly failed: number;
 }
 
 /** Time limit per item, equal to the limit of a request. Milliseconds. */
 const ITEM_TIMEOUT_MS = REQUEST_BUDGET_SECONDS * 1000;
-/** Time limit per share of a run: five fit into the minute after which the next run begins. Milliseconds. */
+/** Time limit per share of a run: five shares fit into the minute after which the next run begins. Milliseconds. */
 const RUN_FOR_MS = 11_000;
-/** Items read per share of a run. */
+/** Maximum number of items read per share of a run. */
 const MAX_AT_ONCE = 1_000;
 /**
  * Delay of a claim that could not be finished. The next run retries it after claims that became due earlier.
@@ -74,9 +80,9 @@ const MAX_AT_ONCE = 1_000;
 const CLAIM_AGAIN_MS = 60_000;
 
 /**
- * Finishes stale claims. Takes each over as a retry by its caller would, and stores the answer that the caller would
- * have received. A released claim proves that nothing was sent, so it is left to its caller until its send window is
- * over.
+ * Finishes stale claims. Each claim is taken over as in a retry by its caller, and the answer that the caller would
+ * have received is stored. A released claim proves that nothing was sent, so it is left to its caller until its send
+ * window is over.
  */
 export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
   const { work, clock } = tools;
@@ -90,8 +96,8 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
       if (other !== undefined) return other;
       const { operationId, paymentId } = record;
       const chain = await readChain(tools.store, paymentId);
-      // A restore cut through the transaction of the claim. The recovery ends it, because its request is not known
-      // here.
+      // A restore has kept only a part of the claim's transaction. The recovery ends the claim, because its request is
+      // not known here.
       if (chain === undefined || !hasBegun(chain, operationId)) return 'waiting';
       return resultOfClaim(tools, await finish(tools, record, chain), record);
     },
@@ -101,8 +107,8 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
 }
 
 /**
- * Reports a claim that its own request cannot finish to operators, once, because it would stay open forever. It does
- * not count as finished.
+ * Reports a claim that its own request cannot finish to operators, once, because the claim would stay open forever.
+ * Such a claim does not count as finished.
  */
 export function resultOfClaim(
   { report }: Pick<ResolveTools, 'report'>,
@@ -119,7 +125,7 @@ async function finish(allTools: ResolveTools, record: OpenRecord, { first, state
   const { cause } = allTools;
   const { operationId, paymentId, fingerprint } = record;
   const { tenantId, mode } = first.payment;
-  // The relevant breaker belongs to the payment's own processor.
+  // The breaker of the payment's own processor decides.
   const processor = pinnedProcessor(allTools, first) ?? allTools.processor;
   const tools = { ...allTools, processor, processors: knownProcessors(allTools) };
   const change = changeOf(state, operationId);
@@ -143,8 +149,9 @@ async function finish(allTools: ResolveTools, record: OpenRecord, { first, state
 }
 
 /**
- * Determines the outcome of payments and changes that were answered 202, then looks at inquiries that wait for a payer,
- * a bank or an operator, within a separate time limit. It only appends transitions; the stored answer does not change.
+ * Determines the outcome of payments and changes that were answered 202, then, within a separate time limit, makes the
+ * inquiries that wait for a payer, a bank or an operator. Only transitions are appended; the stored answer does not
+ * change.
  *
  * @param startedAtMs start of the run, which decides what is due, because earlier work can take more than a minute
  */
@@ -175,20 +182,24 @@ function inquireEach(tools: ResolveTools, inquiries: readonly Inquiry[], started
   });
 }
 
-/** @returns `finished` when the outcome is known now, or the payment waits for an operator's decision */
+/**
+ * Makes one inquiry.
+ * @returns `finished` when the outcome is known now, or the payment waits for an operator's decision
+ */
 async function inquire(tools: ResolveTools, inquiry: Inquiry): Promise<ItemResult> {
   if (inquiry.waitsFor === 'books') return inquireBooks(tools, inquiry);
   const { store, effects, digest, clock, entropy, cause } = tools;
   return rounds<ItemResult>('this payment', async () => {
     const chain = await readChain(store, inquiry.paymentId);
-    // A restore lost the payment and kept its entry.
+    // A restore has lost the payment and kept its entry.
     if (chain === undefined) return 'finished';
     if (inquiry.waitsFor === 'bank') return inquireCharge(tools, inquiry, chain);
     if (!isOpenOperation(inquiry.operationId, chain)) return 'finished';
     const charge = chargeOfPayer(inquiry, chain);
     if (charge !== undefined) return inquireKnownCharge(tools, inquiry, chain, charge);
     if (pinnedProcessor(tools, chain.first) === undefined) return elsewhere(tools, inquiry);
-    // Look up again after every conflict: the answer must not be older than the state on which the decision is made.
+    // Repeat the look-up after every conflict: the answer must not be older than the state on which the decision is
+    // made.
     const decision = (await ask(tools, inquiry, chain))(chain);
     if (decision?.kind !== 'append') return decision?.kind === 'review' ? 'undecidable' : 'waiting';
     const nowMs = clock.nowMs();
@@ -219,13 +230,19 @@ function isOpenOperation(operationId: OperationId, { state }: PaymentChain): boo
   return change === undefined ? isAwaited(state.payment) : isUnderWay(change, state);
 }
 
-/** The charge that the payer has yet to approve. @returns undefined when the operation itself is looked up */
+/**
+ * Returns the id of the charge that the payer has yet to approve.
+ * @returns undefined when the operation itself is looked up
+ */
 function chargeOfPayer({ operationId }: Inquiry, { state }: PaymentChain): string | undefined {
   const isForPayer = changeOf(state, operationId) === undefined && state.payment.status === 'requires_action';
   return isForPayer ? state.payment.chargeId : undefined;
 }
 
-/** The charge exists, so nothing is sent. The processor's books show what the payer or the bank has decided. */
+/**
+ * Makes an inquiry about a charge that exists, so nothing is sent. The processor's books show the decision of the payer
+ * or the bank.
+ */
 async function inquireKnownCharge(
   tools: ResolveTools,
   inquiry: Inquiry,
@@ -241,8 +258,8 @@ async function inquireKnownCharge(
 }
 
 /**
- * Looks at a charge until it, its refunds and its disputes have a result, and records them: money that the payment must
- * not have becomes a stray charge, which is returned.
+ * Reads a charge and records its state; the inquiry is finished when the charge, its refunds and its disputes have a
+ * result. Money that the payment must not have becomes a stray charge, which is returned.
  */
 async function inquireCharge(tools: ResolveTools, inquiry: Inquiry, chain: PaymentChain): Promise<ItemResult> {
   const { operationId: chargeId, paymentId } = inquiry;
@@ -257,12 +274,16 @@ async function inquireCharge(tools: ResolveTools, inquiry: Inquiry, chain: Payme
   return isOpen(charge, after.state) ? 'waiting' : 'finished';
 }
 
-/** A processor's search can lag; Stripe's by up to an hour (Stripe, "Search", data freshness). Milliseconds. */
+/**
+ * Time for which a processor's search can lag; Stripe's search lags by up to an hour (Stripe, "Search", data
+ * freshness). Milliseconds.
+ */
 const BOOKS_LAG_MS = 2 * 60 * 60_000;
 
 /**
- * Records every charge of a payment, again until the processor's search has caught up: after an operator's decision, and after a look
- * that recorded only a part. Money that the payment must not have becomes a stray charge, which is returned.
+ * Records every charge of a payment, repeatedly until the processor's search has caught up: after an operator's
+ * decision, and after an inquiry that recorded only a part of the facts. Money that the payment must not have becomes a
+ * stray charge, which is returned.
  */
 async function inquireBooks(tools: ResolveTools, inquiry: Inquiry): Promise<ItemResult> {
   const { operationId, paymentId, claimedAtMs } = inquiry;
@@ -275,8 +296,8 @@ async function inquireBooks(tools: ResolveTools, inquiry: Inquiry): Promise<Item
 }
 
 /**
- * Records every charge of a payment that its processor's books show. @returns false when the processor is unavailable;
- * its books are then read at the next look
+ * Records every charge of a payment that its processor's books show.
+ * @returns false when the processor is unavailable; the next inquiry then reads the books
  */
 async function recordChargesOf(...request: Parameters<typeof readChargesOf>): Promise<boolean> {
   try {
@@ -288,7 +309,10 @@ async function recordChargesOf(...request: Parameters<typeof readChargesOf>): Pr
   }
 }
 
-/** @param otherCharges the other charges of the payment, if known. @default the books are searched for them */
+/**
+ * Reads every charge of a payment.
+ * @param otherCharges the other charges of the payment, if known. @default the books are searched for them
+ */
 async function readChargesOf(
   tools: ResolveTools,
   operationId: OperationId,
@@ -308,8 +332,8 @@ async function readChargesOf(
 }
 
 /**
- * Reports once that this deployment does not call the processor of a payment. An operator must configure it again, or
- * decide.
+ * Makes a function that reports once that this deployment does not call the processor of a payment. An operator must
+ * configure the processor, or decide.
  */
 export function elsewhere(
   { report }: Pick<ResolveTools, 'report'>,
@@ -329,7 +353,7 @@ type DecideOn = (chain: PaymentChain) => Decision | undefined;
 async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, chain: PaymentChain): Promise<DecideOn> {
   const { clock, entropy } = tools;
   const processor = pinnedProcessor(tools, chain.first);
-  invariant(processor !== undefined, 'the processor of an inquiry is configured');
+  invariant(processor !== undefined, 'the processor of the inquiry is not configured');
   const underway = { claimedAtMs, sent: 'maybe' as const, answerByMs: clock.nowMs() + ITEM_TIMEOUT_MS };
   const change = changeOf(chain.state, operationId);
   const books = pinnedBooks(tools, chain.first);
@@ -344,8 +368,8 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   const asked = { operationId, paymentId, amountMinor, currency, source, capture };
   const order = returnUrl === undefined ? asked : { ...asked, returnUrl };
   const fact = await settleCharge({ processor, clock, entropy }, { order, ...underway });
-  // The look-up by key refuses a charge that differs from the request, and reports how a charge began, not how it
-  // ended.
+  // The look-up by key refuses a charge that differs from the request, and reports the first outcome of a charge, not
+  // its current state.
   const isOverdue = clock.nowMs() > claimedAtMs + OUTCOME_KNOWN_WITHIN_MS;
   const another = chargeOfAnother(fact, chain);
   if (books !== undefined && (another !== undefined || (isOverdue && OPEN_FACTS.has(fact.kind)))) {
@@ -355,22 +379,24 @@ async function ask(tools: ResolveTools, { operationId, claimedAtMs }: Inquiry, c
   return ({ state }) => decide(fact, state);
 }
 
-/** The charge found by key, when another charge of the same operation was reported first and is the payment's own. */
+/**
+ * Returns the charge that was found by key, if the payment's own charge is a different charge of the same operation.
+ */
 function chargeOfAnother(fact: ChargeFact, { state: { payment } }: PaymentChain): string | undefined {
   const chargeId = 'chargeId' in fact ? fact.chargeId : undefined;
   return payment.chargeId === undefined || payment.chargeId === chargeId ? undefined : chargeId;
 }
 
 /**
- * An operator may have named a charge that the processor does not have, or the API key is of another account. Neither proves that the
- * change was not made, so an operator decides.
+ * An operator may have named a charge that the processor does not have, or the API key is of another account. Neither
+ * case proves that the change was not made, so an operator decides.
  */
 const CHARGE_UNKNOWN = {
   kind: 'review',
   because: 'the processor does not know the charge',
 } as const satisfies Decision;
 
-/** @returns false when the books cannot be read now */
+/** Reads the payment's charge. @returns false when the books cannot be read now */
 async function isChargeUnknown(books: ProcessorBooks, { state: { payment } }: PaymentChain): Promise<boolean> {
   if (payment.chargeId === undefined) return false;
   try {
@@ -383,22 +409,22 @@ async function isChargeUnknown(books: ProcessorBooks, { state: { payment } }: Pa
 
 export type ItemResult = 'finished' | 'waiting' | 'undecidable';
 
-/** The actions on each entry of a queue. */
+/** The functions that process the entries of a queue. */
 interface Entries<Entry> {
-  /** The payment or the order of the entry. Entries of the same one are processed in sequence. */
+  /** Returns the payment or the order of the entry. Entries of the same payment or order are processed in sequence. */
   readonly about: (entry: Entry) => string;
   readonly handle: (entry: Entry) => Promise<ItemResult>;
   readonly close: (entry: Entry) => Promise<void>;
-  /** Sets the time of the next look, and whether the entry waits for an operator. */
+  /** Sets the time of the next inquiry, and whether the entry waits for an operator. */
   readonly keep: (entry: Entry, undecidable: boolean) => Promise<void>;
 }
 
 interface Marked {
-  /** Same as for an inquiry. */
+  /** As in {@link Inquiry}. */
   readonly undecidable?: boolean;
 }
 
-/** Processes the entries until the time limit. The rest stay due, and are the first of the next run. */
+/** Processes the entries until the time limit. The remaining entries stay due, and are the first of the next run. */
 export async function each<Entry extends object>(
   tools: Pick<ResolveTools, 'clock' | 'report' | 'alarm' | 'deadlineMs'>,
   entries: readonly (Entry & Marked)[],
@@ -414,7 +440,7 @@ export async function each<Entry extends object>(
   return counts;
 }
 
-/** Processes one entry. An entry whose look failed also gets its next time. */
+/** Processes one entry. An entry whose inquiry failed also gets its next time. */
 async function processEntry<Entry extends object>(
   tools: Pick<ResolveTools, 'report' | 'alarm'>,
   entry: Entry & Marked,
@@ -432,8 +458,8 @@ async function processEntry<Entry extends object>(
 }
 
 /**
- * Keeps an entry that is not finished, and marks one that waits for an operator. The alarm is raised once, before the
- * mark, which prevents further alarms. The mark is removed when a look can decide again.
+ * Keeps an entry that is not finished, and marks an entry that waits for an operator. The alarm is raised once, before
+ * the mark, which prevents further alarms. The mark is removed when a later inquiry can decide.
  */
 export async function marked(
   { alarm }: Pick<ResolveTools, 'alarm'>,

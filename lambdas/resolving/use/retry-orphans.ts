@@ -9,11 +9,11 @@ import { inLanes } from './lanes.ts';
 
 /** Time for which orphans are retried before they are left to operators. Milliseconds. */
 const RETRY_FOR_MS = 24 * 60 * 60_000;
-/** Orphans read per share of a run. */
+/** Maximum number of orphans read per share of a run. */
 const MAX_ORPHANS = 1_000;
 /**
- * Time limit per share of a run. Two shares end before the function's timeout: one read at the processor takes at most
- * five seconds. Milliseconds.
+ * Time limit per share of a run. Two shares end before the function's timeout, because one read at the processor takes
+ * at most five seconds. Milliseconds.
  */
 const RUN_FOR_MS = 22_000;
 
@@ -21,7 +21,7 @@ export interface RetryOrphansTools extends Omit<ReceiveCallbackTools, 'books'> {
   readonly orphanStore: OrphanStore;
   /** The books of every configured processor. */
   readonly books: readonly ProcessorBooks[];
-  /** Receives the error of one orphan. The others are still retried. */
+  /** Receives the error of one orphan. The other orphans are still retried. */
   readonly report: (error: unknown) => void;
 }
 
@@ -29,13 +29,13 @@ export interface RetriedOrphans {
   readonly adopted: number;
   readonly waiting: number;
   readonly givenUp: number;
-  /** Ended with an error. The next run tries again. */
+  /** Number of orphans whose retry ended with an error. The next run retries them. */
   readonly failed: number;
 }
 
 /**
- * Retries every orphan that is due. Orphans whose charges name no payment are retried last and in a share of the run of
- * their own, so that callbacks of another program do not delay those of Payonce. A failed orphan does not block the
+ * Retries every orphan that is due. Orphans whose charges name no payment are retried last, within a separate time
+ * limit, so that callbacks of another program do not delay callbacks of Payonce. A failed orphan does not block the
  * others.
  *
  * @param startedAtMs start of the run, which decides what is due; Unix milliseconds
@@ -63,7 +63,7 @@ export async function retryOrphans(
   return counts;
 }
 
-/** {@link retryOrphans} as a job. @param onRetried receives the result of each run */
+/** Makes the job that runs {@link retryOrphans}. @param onRetried receives the result of each run */
 export function retryOrphansJob(tools: RetryOrphansTools, onRetried: (retried: RetriedOrphans) => void): Job<string> {
   return piecesJob({
     orphans: async ({ scheduledForMs, deadlineMs }) => {
@@ -75,7 +75,7 @@ export function retryOrphansJob(tools: RetryOrphansTools, onRetried: (retried: R
   });
 }
 
-/** @returns `failed` for an orphan that is unchanged because of an error, which was reported */
+/** Retries one orphan. @returns `failed` for an orphan that is unchanged because of an error, which was reported */
 async function retryOne(
   tools: RetryOrphansTools,
   orphan: OrphanedCallback,

@@ -17,11 +17,11 @@ const MAX_AT_ONCE = 1_000;
 const MAX_FAILED_RETURNS = 3;
 
 /**
- * Returns stray charges. Unlike a charge, a return has no send window. Right before each send, the charge is read from the
- * processor's books and recorded, and the amount to return is decided on the whole chain: refunds by other actors and
- * disputes reduce it.
+ * Returns stray charges. Unlike a charge, a return has no send window. Right before each send, the charge is read from
+ * the processor's books and recorded, and the amount to return is decided on the whole chain: refunds by other actors
+ * and disputes reduce the amount.
  *
- * @param startedAtMs as of `resolveInquiries`
+ * @param startedAtMs as in `resolveInquiries`
  */
 export async function returnCharges(tools: ResolveTools, startedAtMs: number = tools.clock.nowMs()): Promise<Resolved> {
   const { work } = tools;
@@ -36,7 +36,7 @@ export async function returnCharges(tools: ResolveTools, startedAtMs: number = t
 
 async function returnCharge(tools: ResolveTools, owed: ChargeToReturn): Promise<ItemResult> {
   const chain = await readChain(tools.store, owed.paymentId);
-  // A restore lost the payment and kept its entry.
+  // A restore has lost the payment and kept its entry.
   if (chain === undefined) return 'finished';
   const processor = pinnedProcessor(tools, chain.first);
   if (processor === undefined) return elsewhere(tools, owed);
@@ -79,24 +79,24 @@ function nextStep(
   });
   // The charge was recorded before its metadata named another payment. An operator must find out who owns the money.
   if (isOfAnotherPayment(charge, paymentId)) return rest('undecidable');
-  // Each entry has its own key, because a voided hold can reappear.
+  // Each entry has its own operation, because a voided hold can reappear.
   if (by === 'void' && charge.status === 'authorized')
     return { do: 'send', order: order(foundAtMs, 0, charge.currency) };
   const money = moneyOf(chargeId, state);
-  // A hold that was captured since has an entry of its own, written with the fact of its capture.
+  // A hold that was captured since it was queued has an entry of its own, written with the fact of its capture.
   if (money === undefined) return rest(isWithoutMoney(charge) ? 'finished' : 'waiting');
   if (money.leftMinor > 0) {
     const returns = [...state.refunds.values()].filter(
       (refund) => refund.chargeId === chargeId && isReturn(refund.refundId),
     );
     if (returns.filter(({ status }) => status === 'failed').length >= MAX_FAILED_RETURNS) return rest('undecidable');
-    // A pending return reduces the remainder, which is then a separate return even when the amounts are equal.
+    // A pending return reduces the remainder. The remainder is then a separate return, even if both amounts are equal.
     const refund = order(returns.length + 1, money.leftMinor, money.currency);
     // The books show less money than before, so their next state cannot be predicted.
     return maySend(refund, read) ? { do: 'send', order: refund } : rest('undecidable');
   }
-  // The outcome of such a refund could not be looked up by its operation, and the remainder after another refund would
-  // not be returned.
+  // The outcome of a refund without its operation cannot be looked up, and the remainder after another refund would not
+  // be returned.
   if (missingRefunds(charge, state, 'pending').length > 0) return rest('undecidable');
   // A won dispute, or a refund that fails after it succeeded, queues the charge again.
   return rest(money.pendingMinor > 0 ? 'waiting' : 'finished');
