@@ -5,7 +5,7 @@ import type { OperationId, OrderId, PaymentId } from '../kernel/ids.ts';
 
 export const PAYMENT_ID = /^pay_[a-z2-7]{32}$/;
 
-/** @returns undefined when `text` is not of the form of a payment id */
+/** Parses a payment id. @returns undefined when `text` is not of the form of a payment id */
 export function parsePaymentId(text: string): PaymentId | undefined {
   return PAYMENT_ID.test(text) ? (text as PaymentId) : undefined;
 }
@@ -18,16 +18,16 @@ export function isOrderId(id: ChainId): id is OrderId {
 }
 
 /**
- * The id of the payment that this request makes. It is derived from the request, so that the idempotency record, the
- * payment and the processor's key are found without an index, and a lost record cannot become a second charge.
+ * Derives the id of the payment that this request makes. Because the id is derived, the idempotency record, the payment
+ * and the processor's key are found without an index, and a lost record cannot become a second charge.
  */
 export function derivePaymentId(digest: Digest, scope: KeyScope): PaymentId {
   return `${OperationPrefix.charge}${derivedLetters(digest, scopeParts(scope))}` as PaymentId;
 }
 
 /**
- * The id of the payment that an event requests, the same over every transport. An HTTP request that uses the event id
- * as its key makes another payment.
+ * Derives the id of the payment that an event requests, the same over every transport. An HTTP request that uses the
+ * event id as its key makes another payment.
  */
 export function paymentOfEvent(
   digest: Digest,
@@ -37,7 +37,7 @@ export function paymentOfEvent(
   return `${OperationPrefix.charge}${derivedLetters(digest, ['payment_request', tenant, mode, eventId])}` as PaymentId;
 }
 
-/** The operation that charges a payment has the payment's id. */
+/** Returns the operation that charges a payment. It has the payment's id. */
 export function chargeOperation(paymentId: PaymentId): OperationId {
   return paymentId as string as OperationId;
 }
@@ -48,9 +48,9 @@ export type ChangeKind = 'capture' | 'cancel' | 'refund';
 const CHANGE_LETTERS = 26;
 
 /**
- * The id of a change of a payment. It contains the payment's id, so that both are found without an index.
+ * Derives the id of a change of a payment. It contains the payment's id, so that both are found without an index.
  *
- * @param parts what the change is derived from
+ * @param parts the values that the id is derived from
  */
 export function changeIdOf(
   digest: Digest,
@@ -62,7 +62,7 @@ export function changeIdOf(
   return `${OperationPrefix[kind]}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
 }
 
-/** The id of the capture, cancellation or refund that this request makes. */
+/** Derives the id of the capture, cancellation or refund that this request makes. */
 export function deriveChangeId(digest: Digest, kind: ChangeKind, paymentId: PaymentId, scope: KeyScope): OperationId {
   return changeIdOf(digest, kind, paymentId, scopeParts(scope));
 }
@@ -73,8 +73,8 @@ export const DISPUTE_ID = /^dsp_[a-z2-7]{32}_.{1,255}$/;
 const PART_ID = /^(?:cap|can|ref|rtn|dsp)_(?<payment>[a-z2-7]{32})(?:[a-z2-7]{26}|_.+)$/;
 
 /**
- * The id of a refund or a dispute in the API. It contains the payment's id, so that no index is needed. If it was made
- * at the processor, the id ends with the processor's id.
+ * Returns the id of a refund or a dispute in the API. It contains the payment's id, so that no index is needed. If the
+ * object was made at the processor, the id ends with the processor's id.
  *
  * @param id Payonce's own id of the refund, or the processor's id
  */
@@ -83,7 +83,11 @@ export function partId(kind: keyof typeof PART_PREFIXES, paymentId: PaymentId, i
   return `${PART_PREFIXES[kind]}${paymentId.slice('pay_'.length)}_${id}`;
 }
 
-/** @returns the payment of a capture, a cancellation, a refund or a dispute; undefined when `text` does not have the form of such an id */
+/**
+ * Returns the payment that a part belongs to.
+ * @returns the payment of a capture, a cancellation, a refund or a dispute; undefined when `text` does not have the
+ * form of such an id
+ */
 export function paymentOfPart(text: string): PaymentId | undefined {
   const payment = PART_ID.exec(text)?.groups?.['payment'];
   return payment === undefined ? undefined : (`pay_${payment}` as PaymentId);
@@ -91,34 +95,35 @@ export function paymentOfPart(text: string): PaymentId | undefined {
 
 const OWN_REFUND = /^(?:ref|rtn)_[a-z2-7]+$/;
 
-/** Whether a refund at the processor, by the operation that its metadata name, was made by us. */
+/** Returns whether Payonce made a refund at the processor, judged by the operation in the refund's metadata. */
 export function isOwnRefund(operation: string | undefined): operation is string {
   return operation !== undefined && OWN_REFUND.test(operation);
 }
 
-/** Whether Payonce made the refund for this payment. Refund ids of a processor can have any form. */
+/** Returns whether Payonce made the refund for this payment. Refund ids of a processor can have any form. */
 export function isRefundOf(refundId: string, paymentId: PaymentId): boolean {
   return isOwnRefund(refundId) && paymentOfPart(refundId) === paymentId;
 }
 
-/** Whether Payonce made the refund to return a stray charge. */
+/** Returns whether Payonce made the refund to return a stray charge. */
 export function isReturn(refundId: string): boolean {
   return refundId.startsWith(OperationPrefix.return);
 }
 
 /**
- * The operation that determines the outcome of a payment or change that was answered as not known yet.
+ * Derives the operation that determines the outcome of a payment or change whose request was answered with 202.
  *
- * @param written the hash of the first transition that it writes. A restored copy can have the record of an earlier
- *   inquiry without its transition; another transition, under another id, then takes that place in the chain
+ * @param written the hash of the first transition that the operation writes. After a restore, the record of an earlier
+ * inquiry can exist without its transition; a different transition then takes that position in the chain under a
+ * different operation
  */
 export function inquiryOperation(digest: Digest, asked: OperationId, written: Uint8Array): OperationId {
   return `${OperationPrefix.inquiry}${derivedLetters(digest, ['inquiry', asked, base32(written)])}` as OperationId;
 }
 
 /**
- * The operation that reports one contradiction between a processor's books and a payment to operators. @param shown
- * what the books show
+ * Derives the operation that reports one contradiction between a processor's books and a payment to operators.
+ * @param shown what the books show
  */
 export function contradictionOperation(digest: Digest, paymentId: PaymentId, shown: string): OperationId {
   return `${OperationPrefix.inquiry}${derivedLetters(digest, ['contradiction', paymentId, shown])}` as OperationId;

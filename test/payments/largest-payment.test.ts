@@ -86,7 +86,7 @@ describe('the largest payment', () => {
     const again = decided(chainOf([...first.transitions, ...transitions]));
     expect([again.transitions, new Set(again.contradictions)]).toEqual([
       [],
-      new Set(['the payment has as many disputes as it can hold']),
+      new Set(['the payment already has the maximum number of disputes']),
     ]);
   });
 });

@@ -4,7 +4,7 @@ import { reversed, transfer } from './posting.ts';
 import type { Posts } from './state-tables.ts';
 
 export interface Booked {
-  /** Minor units. For a fee, the increase, which may be negative. */
+  /** Minor units. For a fee, the increase since the last booking, which may be negative. */
   readonly amountMinor: number;
   readonly currency: string;
   /** The processor's fees for a receipt. @default none */
@@ -13,7 +13,7 @@ export interface Booked {
   readonly account?: 'refunds' | 'late_receipts';
 }
 
-/** The double entries of each kind of booking; the debited account comes first. */
+/** Makes the double entries of a booking. */
 export function book(posts: Posts | undefined, booked: Booked): readonly Posting[] {
   const { amountMinor, currency, fees = [], account = 'refunds' } = booked;
   switch (posts) {

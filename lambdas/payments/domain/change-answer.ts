@@ -9,7 +9,7 @@ import { NOT_ATTEMPTED, paymentObject } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import { type FirstDetails, personalFields } from './transition.ts';
 
-/** A refund as the API shows it; the amount in minor units, the time in Unix seconds. */
+/** Renders a refund as the API shows it; the amount in minor units, the time in Unix seconds. */
 export function refundObject(refund: Refund, payment: Payment): Record<string, unknown> {
   return {
     id: partId('refund', payment.id, refund.refundId),
@@ -26,13 +26,13 @@ export function refundObject(refund: Refund, payment: Payment): Record<string, u
   };
 }
 
-/** The API's name for a change of a hold. */
+/** Returns the API's name for a change of a hold. */
 export function holdChangeNoun({ kind }: Pick<HoldChange, 'kind'>): 'capture' | 'cancellation' {
   return kind === 'capture' ? 'capture' : 'cancellation';
 }
 
 /**
- * A capture or a cancellation as the API shows it; the amount in minor units, the time in Unix seconds.
+ * Renders a capture or a cancellation as the API shows it; the amount in minor units, the time in Unix seconds.
  *
  * @param createdAtMs when it was requested; Unix milliseconds
  */
@@ -71,8 +71,8 @@ function reachedBy({ kind }: HoldChange): 'succeeded' | 'canceled' {
 }
 
 /**
- * The answer to the request for this change. It depends on the payment's state alone, so the owner, a retry and the
- * resolver render the same answer.
+ * Renders the answer to the request for this change. The answer depends on the payment's state alone, so the owner, a
+ * retry and the resolver render the same answer.
  *
  * @param requestId the id of the request, for the body of a refusal
  */
@@ -83,13 +83,16 @@ export function changeAnswer(
   requestId: string,
 ): Answer {
   const change = changeOf(state, operationId);
-  invariant(change !== undefined, 'an answered change is in the chain');
+  invariant(change !== undefined, 'the answered change is not in the chain');
   return change.kind === 'refund'
     ? refundAnswer(change, state, requestId)
     : holdAnswer(change, state, details, requestId);
 }
 
-/** The fields of that answer that hold personal data, as JSON text; undefined when there are none. */
+/**
+ * Renders the fields of the answer (`changeAnswer`) that contain personal data, as JSON text; undefined when there are
+ * none.
+ */
 export function changeAnswerFields(
   operationId: OperationId,
   state: PaymentState,

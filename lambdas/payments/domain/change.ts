@@ -16,10 +16,10 @@ export type ChangeCommand =
   /** `amountMinor` defaults to the remaining amount. */
   | { readonly kind: 'refund'; readonly amountMinor?: number; readonly reason?: string };
 
-/** In order of precedence. A refusal is not stored: the same key may succeed later. */
+/** The refusals, in order of precedence. A refusal is not stored: the same key may succeed later. */
 export type ChangeRefusal =
   | { readonly kind: 'wrong_status'; readonly status: Payment['status'] }
-  /** Another capture or cancellation of the payment is in progress. */
+  /** A capture or cancellation of the payment is in progress. */
   | { readonly kind: 'change_in_progress' }
   | { readonly kind: 'too_many_refunds' }
   /** Minor units. */
@@ -27,18 +27,18 @@ export type ChangeRefusal =
 
 /**
  * Maximum number of refunds of one payment, failed ones included. Below the limits of the processors' look-ups (1,000
- * at Stripe) and of a payment's chain, so that a refund whose answer was lost is always found.
+ * at Stripe) and of the length of a payment's chain, so that a look-up always finds a refund whose answer was lost.
  */
 export const MAX_REFUNDS = 500;
 
 export type ChangeDecision = { readonly kind: 'begin'; readonly draft: TransitionDraft } | ChangeRefusal;
 
-/** A change that has begun and not ended, with everything that a later attempt needs. */
+/** A change without an outcome, with all data that a later attempt needs. */
 export type PendingChange = (HoldChange | Refund) & { readonly status: 'pending' };
 
 /**
- * Decides whether a change may begin. Its pending transition reserves the amount: two refunds of 70 out of 100 cannot
- * both begin, and a capture and a cancellation exclude each other.
+ * Decides whether a change may begin. The pending transition of the change reserves its amount: two refunds of 70 out
+ * of 100 cannot both begin, and a capture and a cancellation exclude each other.
  */
 export function decideChange(
   command: ChangeCommand,
@@ -81,7 +81,7 @@ function decideCancel(
   return begin('void.pending', payment, reason === undefined ? subject : { ...subject, reason });
 }
 
-/** Whether a capture or a cancellation is in progress, which excludes other changes of the hold. */
+/** Returns whether a capture or a cancellation is in progress, which excludes other changes of the hold. */
 export function isHoldChanging({ holdChanges }: PaymentState): boolean {
   return [...holdChanges.values()].some(({ status }) => status === 'pending');
 }
@@ -111,12 +111,15 @@ function decideRefund(
   return begin('refund.pending', payment, reason === undefined ? refund : { ...refund, reason });
 }
 
-/** The current state of the operation's change. @returns undefined when it never began */
+/** Returns the current state of the operation's change. @returns undefined when the change never began */
 export function changeOf(state: PaymentState, operationId: OperationId): HoldChange | Refund | undefined {
   return state.refunds.get(operationId) ?? state.holdChanges.get(operationId);
 }
 
-/** Whether the outcome of the change is still open. A change of a hold ends when any actor captures or voids the hold. */
+/**
+ * Returns whether the outcome of the change is still open. A capture or a cancellation ends when any actor captures or
+ * voids the hold.
+ */
 export function isUnderWay(change: HoldChange | Refund, { payment }: PaymentState): change is PendingChange {
   if (change.status !== 'pending') return false;
   if (change.kind === 'refund') return true;
@@ -124,19 +127,19 @@ export function isUnderWay(change: HoldChange | Refund, { payment }: PaymentStat
 }
 
 /**
- * The decision for a change that the processor refused, or for which it was provably never called. An ended change
+ * Decides on a change that the processor refused or provably never received. An ended change
  * keeps its outcome.
  */
 export function decideChangeFailed(change: PendingChange, failure: Failure, state: PaymentState): Decision {
   const now = changeOf(state, operationIdOf(change));
-  if (now === undefined || !isUnderWay(now, state)) return { kind: 'nothing', because: 'the change has ended' };
+  if (now === undefined || !isUnderWay(now, state)) return { kind: 'nothing', because: 'the change has already ended' };
   if (now.kind === 'refund') return decide({ ...now, status: 'failed', failure }, state);
   const subject: HoldChange = { ...now, status: 'failed', failure };
   const type = now.kind === 'capture' ? 'capture.failed' : 'void.failed';
   return { kind: 'append', draft: { type, payment: state.payment, postings: [], subject } };
 }
 
-/** The command that began a pending change, without a reason that was erased. */
+/** Returns the command that began a pending change, without an erased reason. */
 export function commandOf(change: HoldChange | Refund): ChangeCommand {
   const amount = change.wholeAmount ? {} : { amountMinor: change.amountMinor };
   switch (change.kind) {
@@ -150,8 +153,8 @@ export function commandOf(change: HoldChange | Refund): ChangeCommand {
 }
 
 /**
- * Whether a command requests the pending change with its id. The record of the request no longer exists and the chain
- * has no fingerprint, so the fields are compared, except for an erased reason.
+ * Returns whether a command requests this pending change. Used when the record of the request no longer exists: the
+ * chain has no fingerprint, so the fields are compared, except for an erased reason.
  */
 export function isBegunBy(change: HoldChange | Refund, command: ChangeCommand): boolean {
   const begun = commandOf(change);
@@ -163,20 +166,23 @@ export function isBegunBy(change: HoldChange | Refund, command: ChangeCommand): 
 }
 
 /**
- * The transition that marks a change as answered with 202. It is written in the transaction that stores the answer, so
- * that a second, different answer is never given, even if the record is lost.
+ * Makes the transition that marks a change as answered with 202. It is written in the transaction that stores the
+ * answer, so that a different answer is never given later, even if the record is lost.
  */
 export function answeredAsPending(change: PendingChange, { payment }: PaymentState): TransitionDraft {
   const type = `${change.kind}.pending` as const;
   return { type, payment, postings: [], subject: { ...change, answered: true } };
 }
 
-/** The transition that marks a pending refund as accepted by the processor. */
+/** Makes the transition that marks a pending refund as accepted by the processor. */
 export function acceptedAsPending(refund: Refund, { payment }: PaymentState): TransitionDraft {
   return { type: 'refund.pending', payment, postings: [], subject: { ...refund, accepted: true } };
 }
 
-/** The time at which a change was requested. Unix milliseconds. @returns undefined when the chain has no such change */
+/**
+ * Returns the time at which a change was requested. Unix milliseconds.
+ * @returns undefined when the chain has no such change
+ */
 export function begunAtMs(transitions: readonly Transition[], operationId: OperationId): number | undefined {
   return transitions.find(({ subject }) => {
     if (subject?.kind !== 'refund' && subject?.kind !== 'capture' && subject?.kind !== 'void') return false;

@@ -2,26 +2,29 @@ import type { Refund } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import type { ProcessorCharge } from './processor-charge.ts';
 
-/** The money of one captured charge, as the chain records it. Minor units. */
+/** The amounts of one captured charge, as recorded in the chain. Minor units. */
 export interface ChargeMoney {
-  /** The account that is debited when money of the charge is returned. */
+  /** The account that is debited when the charge is refunded. */
   readonly account: 'refunds' | 'late_receipts';
   readonly currency: string;
   readonly capturedMinor: number;
-  /** Refunds that succeeded. */
+  /** Sum of the refunds that succeeded. */
   readonly refundedMinor: number;
-  /** Refunds without an outcome, whose amount is reserved. */
+  /** Sum of the refunds without an outcome; this amount is reserved. */
   readonly pendingMinor: number;
-  /** Disputes that are open or lost. The bank holds or has taken this amount. */
+  /** Sum of the disputes that are open or lost. The payer's bank has this amount. */
   readonly disputedMinor: number;
   /**
-   * The amount that can still be returned: captured, less all of the above. Negative when disputes exceed the
-   * remainder.
+   * The amount that can still be refunded: captured, less refunds, pending refunds and disputes. Negative when disputes
+   * exceed the remainder.
    */
   readonly leftMinor: number;
 }
 
-/** @returns undefined when no money was captured by the charge */
+/**
+ * Sums up the money of a charge.
+ * @returns undefined when no money was captured by the charge
+ */
 export function moneyOf(chargeId: string, state: PaymentState): ChargeMoney | undefined {
   const { payment, strayCharges, refunds, disputes } = state;
   const stray = strayCharges.get(chargeId);
@@ -47,8 +50,8 @@ export function moneyOf(chargeId: string, state: PaymentState): ChargeMoney | un
 }
 
 /**
- * Whether the chain has posted what the processor's books show of a charge, after every fact of it was decided. A charge in review
- * is not posted before an operator has decided.
+ * Returns whether the amounts posted in the chain equal those in the processor's books, after every fact of the charge
+ * was decided. A charge in review is not posted before an operator has decided.
  */
 export function isAsPosted(charge: ProcessorCharge, state: PaymentState): boolean {
   const { chargeId, currency, capturedMinor, refunds, disputes } = charge;

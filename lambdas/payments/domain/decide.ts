@@ -26,8 +26,8 @@ export type Decision =
 type Append = Extract<Cell, { does: 'append' }>;
 
 /**
- * Decides what a fact changes: looks up the cell of the state tables and fills in amounts and postings. A known fact
- * changes nothing, whatever its source. A contradiction never moves a payment backwards.
+ * Decides how a fact changes a payment: looks up the cell in the state tables and fills in amounts and postings. A
+ * known fact changes nothing, whatever its source. A contradiction never moves a payment backwards.
  */
 export function decide(fact: Fact, state: PaymentState): Decision {
   switch (fact.kind) {
@@ -61,12 +61,13 @@ const review = (because: string): Decision => ({ kind: 'review', because });
 function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
   const { payment } = state;
   if (isOfAnotherCharge(fact, payment)) return decideForeign(toForeignFact(fact, payment), state);
-  // The money may already be on its way back to the payer. The charge counts as the payment's own only because its
-  // metadata were changed at the processor.
-  if (isStrayOf(fact, state) && payment.status === 'processing') return review('a stray charge names the payment');
+  // The money may already be on its way back to the payer. A stray charge can look like the payment's own charge only
+  // if its metadata were changed at the processor.
+  if (isStrayOf(fact, state) && payment.status === 'processing')
+    return review('the metadata of a stray charge name the operation of the payment');
   const cell = CHARGE_TABLE[rowOf(fact, payment)][payment.status];
   if (cell.does !== 'append') return passOn(cell);
-  if (isInReview(fact, payment)) return { kind: 'nothing', because: 'an operator reviews this charge' };
+  if (isInReview(fact, payment)) return { kind: 'nothing', because: 'an operator is reviewing this charge' };
   if (cell.posts === 'late_receipt') return strayFound(cell, toForeignFact(fact, payment), state);
   if (cell.type === 'payment.processing' && !addsInformation(fact, state)) return KNOWN;
   const after = settled(payment, cell, interpreted(fact, state));
@@ -77,7 +78,7 @@ function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
 function rowOf(fact: ChargeFact, payment: Payment): ChargeRow {
   if (fact.kind === 'rejected') return 'declined';
   if (fact.kind === 'not_attempted' && payment.chargeId !== undefined) return 'vanished';
-  // The processor has the charge and reports its result later. An operator could not find out more before that.
+  // The processor has the charge and reports its result later. Until then, an operator could not find out more.
   if (fact.kind === 'undecidable' && payment.chargeId !== undefined) return 'unknown';
   if (fact.kind === 'declined' && fact.chargeId !== undefined && fact.chargeId === payment.chargeId) return 'revoked';
   return fact.kind === 'succeeded' && !isAsOrdered(fact, payment) ? 'wrong_amount' : fact.kind;
@@ -85,7 +86,7 @@ function rowOf(fact: ChargeFact, payment: Payment): ChargeRow {
 
 type Succeeded = Extract<ChargeFact, { kind: 'succeeded' }>;
 
-/** Whether currency and amount match: the full amount, a part of a hold, or the amount captured before. */
+/** Returns whether currency and amount match: the full amount, a part of a hold, or the amount captured before. */
 function isAsOrdered({ capturedMinor, currency }: Succeeded, payment: Payment): boolean {
   if (currency !== undefined && currency !== payment.currency) return false;
   const captured = capturedMinor ?? payment.amountMinor;
@@ -95,7 +96,9 @@ function isAsOrdered({ capturedMinor, currency }: Succeeded, payment: Payment): 
     : captured === payment.amountMinor;
 }
 
-/** Whether the fact is about a second charge, which exists when the processor did not recognize a repeated key. */
+/**
+ * Returns whether the fact concerns a second charge, which exists when the processor did not recognize a repeated key.
+ */
 function isOfAnotherCharge(fact: ChargeFact, { chargeId }: Payment): boolean {
   return 'chargeId' in fact && fact.chargeId !== undefined && chargeId !== undefined && fact.chargeId !== chargeId;
 }
@@ -104,7 +107,10 @@ function isStrayOf(fact: ChargeFact, { strayCharges }: PaymentState): boolean {
   return 'chargeId' in fact && fact.chargeId !== undefined && strayCharges.has(fact.chargeId);
 }
 
-/** Whether the payment is in review because of this charge's amount. Only an operator decides about the money then. */
+/**
+ * Returns whether the payment is in review because of this charge's amount. Only an operator may then decide about the
+ * money.
+ */
 function isInReview(fact: ChargeFact, { status, failure, chargeId }: Payment): boolean {
   const same = fact.kind === 'succeeded' && fact.chargeId === chargeId;
   return same && status === 'needs_review' && failure?.code === WRONG_AMOUNT;
@@ -122,19 +128,22 @@ function toForeignFact(fact: ChargeFact, payment: Payment): ForeignChargeFact {
   };
 }
 
-/** `payment.processing` is recorded once, and once more when the charge id becomes known. */
+/**
+ * Returns whether a fact changes the payment or adds the charge id. `payment.processing` is recorded once, and a second
+ * time when the charge id becomes known.
+ */
 function addsInformation(fact: ChargeFact, { payment, isProcessingRecorded }: PaymentState): boolean {
   return !isProcessingRecorded || (fact.kind === 'pending' && payment.chargeId === undefined);
 }
 
-/** Adds the reason for a void of an expired hold, which only Payonce's pending transition has. */
+/** Adds the reason for a void of an expired hold. Only Payonce's pending transition has the reason. */
 function interpreted(fact: ChargeFact, { holdChanges }: PaymentState): ChargeFact {
   if (fact.kind !== 'voided' || fact.reason !== 'requested') return fact;
   const isOurs = [...holdChanges.values()].some(({ status, reason }) => status === 'pending' && reason === 'expired');
   return isOurs ? { ...fact, reason: 'expired' } : fact;
 }
 
-/** The payment after the fact, without the fields that apply only to its previous status. */
+/** Returns the payment after the fact, without the fields that apply only to its previous status. */
 function settled(payment: Payment, { status = payment.status }: Append, fact: ChargeFact): Payment {
   const { actionUrl: _actionUrl, cancelReason: _cancelReason, failure: _failure, ...lasting } = payment;
   const chargeId = 'chargeId' in fact && fact.chargeId !== undefined ? { chargeId: fact.chargeId } : {};
@@ -168,7 +177,7 @@ function settled(payment: Payment, { status = payment.status }: Append, fact: Ch
 const NOT_REQUESTED: Failure = { code: NOT_ATTEMPTED, message: 'No charge was requested from the processor.' };
 const VANISHED: Failure = {
   code: 'charge_vanished',
-  message: 'The processor had confirmed the charge and no longer has it.',
+  message: 'The processor confirmed the charge earlier and no longer has it.',
 };
 const CAPTURED_WRONG_AMOUNT: Failure = {
   code: WRONG_AMOUNT,
@@ -176,7 +185,7 @@ const CAPTURED_WRONG_AMOUNT: Failure = {
 };
 const UNDECIDABLE: Failure = {
   code: 'outcome_undecidable',
-  message: 'Whether the processor charged cannot be determined.',
+  message: 'It cannot be determined whether the processor charged the payer.',
 };
 const LATE_SUCCESS: Failure = {
   code: 'late_success',
@@ -194,7 +203,7 @@ function decideFee(fact: FeeFact, { payment }: PaymentState): Decision {
   return appended(cell, { ...lasting, ...chargedFees(fact, payment) }, postings);
 }
 
-/** The fees that are not zero. */
+/** Returns the fees that are not zero. */
 function chargedFees(fees: Fees, { currency }: Payment): Fees {
   return sumFees(
     feeList(fees, currency).filter(({ amountMinor }) => amountMinor !== 0),
@@ -206,7 +215,7 @@ function chargedFees(fees: Fees, { currency }: Payment): Fees {
 
 function decideForeign(fact: ForeignChargeFact, state: PaymentState): Decision {
   const { chargeId } = state.payment;
-  // The charge's metadata was changed at the processor. By its id it is still the payment's own charge.
+  // The charge's metadata were changed at the processor. The charge id shows that it is still the payment's own charge.
   if (fact.chargeId === chargeId && fact.status !== 'none') return decideCharge(toOwnFact(fact), state);
   const row = fact.status === 'none' ? 'stray_nothing' : 'stray_money';
   const cell = CHARGE_TABLE[row][state.payment.status];
@@ -219,7 +228,10 @@ function toOwnFact({ chargeId, status, amountMinor, currency }: ForeignChargeFac
     : { kind: 'authorized', chargeId };
 }
 
-/** Records a stray charge once as authorized and once as captured, so that the return is a void or a refund. */
+/**
+ * Records a stray charge as authorized and as captured, each at most once. The status decides whether the charge is
+ * voided or refunded.
+ */
 function strayFound(cell: Append, fact: ForeignChargeFact, { payment, strayCharges }: PaymentState): Decision {
   const { chargeId, amountMinor, currency } = fact;
   const status = fact.status === 'captured' ? 'captured' : 'authorized';
@@ -239,17 +251,17 @@ function strayFound(cell: Append, fact: ForeignChargeFact, { payment, strayCharg
 function decideRefund(fact: RefundFact, state: PaymentState): Decision {
   const known = state.refunds.get(fact.refundId);
   if (known !== undefined && (known.amountMinor !== fact.amountMinor || known.chargeId !== fact.chargeId)) {
-    return review('a refund keeps its amount and its charge');
+    return review('the amount or charge of a recorded refund changed');
   }
   const cell = REFUND_TABLE[refundRowOf(fact)][known === undefined ? 'none' : refundRowOf(known)];
   if (cell.does !== 'append') return passOn(cell);
   const money = moneyOf(fact.chargeId, state);
-  if (money === undefined) return review('a refund of a charge that has no money');
+  if (money === undefined) return review('the refunded charge has no captured money');
   const { account, capturedMinor, refundedMinor, currency } = money;
   const { amountMinor } = fact;
   // Only the captured amount limits a fact. Pending refunds and disputes limit the changes that Payonce begins.
   if (cell.posts === 'give_back' && amountMinor > capturedMinor - refundedMinor) {
-    return review('a refund beyond the captured amount');
+    return review('the refund exceeds the captured amount');
   }
   const { payment } = state;
   const postings = book(cell.posts, { amountMinor, currency, account });
@@ -271,9 +283,9 @@ function decideRefund(fact: RefundFact, state: PaymentState): Decision {
   });
 }
 
-/** The time of the first transition about a refund or a dispute applies to all of them. */
+/** Returns the time of the first transition about the refund or dispute, which later transitions keep. */
 function timeOf({ createdAtMs }: RefundFact | DisputeFact): number {
-  invariant(createdAtMs !== undefined, 'a fact about a new refund or dispute has a time');
+  invariant(createdAtMs !== undefined, 'a fact about a new refund or dispute has no time');
   return createdAtMs;
 }
 
@@ -286,24 +298,24 @@ function refundRowOf({ status, failure }: RefundFact): Exclude<RefundStatus, 'no
 }
 
 /**
- * Maximum number of disputes. Each transition holds all disputes of its payment, so this bounds the size of its row, of
- * the transaction that appends it with others, of its event, of the message that parks the event, and of a page of a
- * list. A payment rarely has more than one.
+ * Maximum number of disputes of a payment. Each transition contains all disputes of its payment, so this bounds the
+ * size of the transition's row, of a transaction that appends several transitions, of the event, of the message that
+ * parks the event, and of a page of a list. A payment rarely has more than one dispute.
  */
 const MAX_DISPUTES = 50;
 
 function decideDispute(fact: DisputeFact, state: PaymentState): Decision {
   const known = state.disputes.get(fact.disputeId);
   if (known === undefined && state.disputes.size >= MAX_DISPUTES) {
-    return review('the payment has as many disputes as it can hold');
+    return review('the payment already has the maximum number of disputes');
   }
   if (known !== undefined && (known.amountMinor !== fact.amountMinor || known.chargeId !== fact.chargeId)) {
-    return review('a dispute keeps its amount and its charge');
+    return review('the amount or charge of a recorded dispute changed');
   }
   const cell = DISPUTE_TABLE[fact.status][known?.status ?? 'none'];
   if (cell.does !== 'append') return passOn(cell);
   const disputed = moneyOf(fact.chargeId, state);
-  if (disputed === undefined) return review('a dispute over a charge that has no money');
+  if (disputed === undefined) return review('the disputed charge has no captured money');
   const postings = book(cell.posts, { amountMinor: fact.amountMinor, currency: disputed.currency });
   const { payment, disputes } = state;
   const subject: Dispute = {

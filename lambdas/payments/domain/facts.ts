@@ -2,8 +2,8 @@ import type { Fees } from './fees.ts';
 import type { CancelReason, Dispute, Failure, Refund } from './payment.ts';
 
 /**
- * Information about a payment from the processor's answer, a look-up, a callback or the passing of time. A fact describes
- * a state. The state tables define its effect.
+ * Information about a payment from the processor's answer, a look-up, a callback or the passing of time. A fact
+ * describes a state, not an action. The state tables define its effect.
  */
 export type ChargeFact =
   /** Accepted. The processor reports the result later. */
@@ -15,7 +15,7 @@ export type ChargeFact =
   | { readonly kind: 'voided'; readonly chargeId: string; readonly reason: CancelReason }
   /** The processor was called and did not answer in time. */
   | { readonly kind: 'unknown' }
-  /** Proven: no request was sent, or none arrived and none can still arrive. */
+  /** Proven: no request was sent, or none has arrived and none can arrive later. */
   | { readonly kind: 'not_attempted' }
   /** Neither the charge nor its absence can be proven: an operator decides. */
   | { readonly kind: 'undecidable' };
@@ -25,7 +25,7 @@ interface SucceededFact extends Fees {
   readonly chargeId: string;
   /** Minor units. @default the requested amount */
   readonly capturedMinor?: number;
-  /** @default the payment's */
+  /** ISO 4217. @default the payment's currency */
   readonly currency?: string;
 }
 

@@ -6,17 +6,17 @@ export interface Fee {
 }
 
 /**
- * The amounts that a processor deducts for a charge, its refunds and its disputes. Neither field is present before it
- * has reported a fee.
+ * The amounts that a processor deducts for a charge, its refunds and its disputes. Neither field is present before the
+ * processor has reported a fee.
  */
 export interface Fees {
-  /** In the currency of the charge. Minor units. */
+  /** The fees in the currency of the charge. Minor units. */
   readonly feeMinor?: number;
-  /** In other currencies, sorted: an account may be settled in another currency than the charge. */
+  /** Fees in other currencies, sorted: an account may be settled in a different currency than the charge. */
   readonly otherFees?: readonly Fee[];
 }
 
-/** The sums of fees. @param currency of the charge */
+/** Sums up fees. @param currency of the charge */
 export function sumFees(fees: readonly Fee[], currency: string): Fees {
   const sums = new Map<string, number>();
   for (const fee of fees) sums.set(fee.currency, (sums.get(fee.currency) ?? 0) + fee.amountMinor);
@@ -31,14 +31,14 @@ export function sumFees(fees: readonly Fee[], currency: string): Fees {
   };
 }
 
-/** Copies only the fees of an object that has them. */
+/** Returns only the fee fields of an object. */
 export function feesOf({ feeMinor, otherFees }: Fees): Fees {
   return {
     ...defined({ feeMinor, otherFees }),
   };
 }
 
-/** One fee for each currency. @param currency of the charge */
+/** Returns one fee for each currency. @param currency of the charge */
 export function feeList({ feeMinor, otherFees = [] }: Fees, currency: string): readonly Fee[] {
   return [...(feeMinor === undefined ? [] : [{ amountMinor: feeMinor, currency }]), ...otherFees];
 }
@@ -47,7 +47,7 @@ export function isFeeReported({ feeMinor, otherFees }: Fees): boolean {
   return feeMinor !== undefined || otherFees !== undefined;
 }
 
-/** The increase of each fee that has changed; negative for a decrease. @param currency of the charge */
+/** Returns the increase of each fee that has changed; negative for a decrease. @param currency of the charge */
 export function increaseOfFees(known: Fees, now: Fees, currency: string): readonly Fee[] {
   const decrease = feeList(known, currency).map((fee) => ({ ...fee, amountMinor: -fee.amountMinor }));
   const increase = sumFees([...feeList(now, currency), ...decrease], currency);

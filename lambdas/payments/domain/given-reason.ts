@@ -5,7 +5,10 @@ import type { Annotation, Correction, GivenReason, OperatorDecision, Refund, Sub
 
 type Reasoned = Refund | Correction | OperatorDecision | Annotation;
 
-/** The parts of a subject that can have a reason, each with its id: the subject itself, and the decision inside a change. */
+/**
+ * Lists the parts of a subject that can have a reason, each with its id: the subject itself, and the decision in a
+ * change.
+ */
 export function reasonsOf(subject: Subject | undefined): readonly { readonly id: string; readonly given: Reasoned }[] {
   switch (subject?.kind) {
     case 'refund':
@@ -26,7 +29,7 @@ export function reasonsOf(subject: Subject | undefined): readonly { readonly id:
   }
 }
 
-/** The subject with each of these parts replaced. */
+/** Replaces each part of the subject that can have a reason. */
 export function mapReasons(subject: Subject, map: <Part extends Reasoned>(given: Part) => Part): Subject {
   switch (subject.kind) {
     case 'refund':
@@ -66,7 +69,7 @@ export function withSealedReasons<Draft extends { readonly subject?: Subject }>(
   return { ...draft, subject: mapReasons(subject, seal) };
 }
 
-/** The subject as the chain holds it: without reasons and salts, which are in details rows. */
+/** Returns the subject as the chain stores it: without reasons and salts, which are in details rows. */
 export function withoutReasons(subject: Subject): Subject {
   return mapReasons(subject, (given) => {
     const { reason, salt: _salt, ...rest } = given;
@@ -74,18 +77,24 @@ export function withoutReasons(subject: Subject): Subject {
   });
 }
 
-/** The fields of an API object that show a reason, in order. After an erasure, they show that it was erased. */
+/**
+ * Returns the fields of an API object that show a reason, in order. After an erasure, they show that the reason was
+ * erased.
+ */
 export function shownReason({ reason, commitment }: GivenReason): Record<string, unknown> {
   const isErased = reason === undefined && commitment !== undefined;
   return { reason: reason ?? null, ...(isErased ? { details_erased: true } : {}) };
 }
 
-/** These fields as JSON text; undefined when no reason was given, so that the answer has no personal data. */
+/**
+ * Returns the fields of `shownReason` as JSON text; undefined when no reason was given, because the answer then has no
+ * personal data.
+ */
 export function reasonFields(given: GivenReason): string | undefined {
   return given.commitment === undefined ? undefined : jsonFields(shownReason(given));
 }
 
-/** An answer as it is stored. @param fields JSON text of the fields with personal data, if there are any */
+/** Returns an answer as it is stored. @param fields JSON text of the fields with personal data, if there are any */
 export function storedWithout(answer: Answer, fields: string | undefined): Answer {
   return fields === undefined ? answer : leaveOut(answer, fields);
 }

@@ -1,7 +1,7 @@
 /**
- * Refunds by Payonce whose operation was removed from their metadata, as every user of the processor's account can do.
- * The books show such a refund under the processor's id, so it cannot be distinguished from a refund that another user
- * made.
+ * Detects refunds by Payonce whose operation was removed from their metadata. Every user of the processor's account can
+ * remove it. The books then show the refund under the processor's id, so it cannot be distinguished from a refund that
+ * another user made.
  */
 import { isRefundOf, isReturn } from '../ids.ts';
 import type { RefundFact } from './facts.ts';
@@ -13,7 +13,8 @@ type Shown = Pick<ProcessorCharge, 'chargeId' | 'refunds'>;
 type Known = Pick<PaymentState, 'payment' | 'refunds'>;
 
 /**
- * The refunds of the charge that Payonce has made and recorded, and that its books do not show under their operations.
+ * Lists the refunds of the charge that Payonce has made and recorded, and that the processor's books do not show under
+ * their operations.
  *
  * @param status their recorded status
  */
@@ -33,7 +34,7 @@ export function missingRefunds(
 }
 
 /**
- * Refunds whose requests may have taken effect without an answer. The books may show such a refund under the
+ * Lists the refunds whose requests may have taken effect without an answer. The books may show such a refund under the
  * processor's id: until its outcome is known, a new refund that matches it is not recorded, because it could be posted
  * twice.
  */
@@ -41,7 +42,7 @@ export function unansweredRefunds(charge: Shown, state: Known): readonly Refund[
   return missingRefunds(charge, state, 'pending').filter(({ refundId, accepted }) => !accepted && !isReturn(refundId));
 }
 
-/** Whether two refunds can be the same refund. */
+/** Returns whether two refunds can be the same refund. */
 export function isAlike(
   a: Pick<RefundFact, 'chargeId' | 'amountMinor'>,
   b: Pick<RefundFact, 'chargeId' | 'amountMinor'>,

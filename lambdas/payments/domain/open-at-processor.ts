@@ -1,13 +1,13 @@
-/** Objects at the processor without a result. Each stays in a queue until an inquiry finds its result. */
+/** Objects at the processor without a result. Each object stays in a queue until an inquiry finds its result. */
 import { isAlike, unansweredRefunds } from './nameless-refunds.ts';
 import { isAwaited } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import { factsOf, isOfAnotherPayment, type ProcessorCharge } from './processor-charge.ts';
 
 /**
- * Whether the charge has an open object that the chain does not show as open: the charge itself, if the payment does
- * not wait for it; a refund or a dispute that the chain shows as ended or does not have; a refund that may be the one
- * whose answer was lost. An object that the chain shows as open was queued with its transition.
+ * Returns whether the charge has an open object that the chain does not show as open: the charge itself, if the payment
+ * does not wait for it; a refund or a dispute that the chain shows as ended or does not have; or a refund that may be
+ * Payonce's own refund whose answer was lost. An object that the chain shows as open was queued with its transition.
  */
 export function isOpenUntracked(charge: ProcessorCharge, state: PaymentState): boolean {
   const { payment, refunds, disputes } = state;
@@ -24,7 +24,7 @@ export function isOpenUntracked(charge: ProcessorCharge, state: PaymentState): b
   });
 }
 
-/** Whether the processor or the chain shows the charge, one of its refunds or one of its disputes as open. */
+/** Returns whether the processor or the chain shows the charge, one of its refunds or one of its disputes as open. */
 export function isOpen(charge: ProcessorCharge, state: PaymentState): boolean {
   const { refunds, disputes } = charge;
   return (
@@ -35,7 +35,7 @@ export function isOpen(charge: ProcessorCharge, state: PaymentState): boolean {
   );
 }
 
-/** Whether the chain shows a refund or a dispute of the charge as open. */
+/** Returns whether the chain shows a refund or a dispute of the charge as open. */
 export function isOpenInChain(chargeId: string, { refunds, disputes }: PaymentState): boolean {
   return (
     [...refunds.values()].some((refund) => refund.chargeId === chargeId && refund.status === 'pending') ||
@@ -44,7 +44,8 @@ export function isOpenInChain(chargeId: string, { refunds, disputes }: PaymentSt
 }
 
 /**
- * A payment's own charge is awaited by the payment, and authorized charges are in the queues of holds and of returns.
+ * Returns whether the charge needs an entry of its own. The payment waits for its own charge, and authorized charges
+ * are in the queues of holds and of returns.
  */
 function isChargeOpen({ chargeId, status }: ProcessorCharge, { payment, strayCharges }: PaymentState): boolean {
   const isOwn = chargeId === payment.chargeId;

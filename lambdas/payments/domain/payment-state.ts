@@ -11,7 +11,7 @@ import type {
 } from './payment.ts';
 import type { Transition } from './transition.ts';
 
-/** A payment with its refunds, disputes and other parts. The next fact is decided on this state. */
+/** A payment with its refunds, disputes and other parts. `decide` applies the next fact to this state. */
 export interface PaymentState {
   readonly payment: Payment;
   /** Whether `payment.processing` was recorded, so that a 202 answer may be stored. */
@@ -28,17 +28,20 @@ export interface PaymentState {
 
 type Step = Pick<Transition, 'type' | 'payment' | 'subject'>;
 
-/** The state after one more transition. */
+/** Returns the state after one more transition. */
 export function evolve(state: PaymentState, step: Step): PaymentState {
   return fold(state, [step]);
 }
 
-/** @param transitions all transitions of one payment, oldest first; at least one */
+/**
+ * Returns the state after a whole chain.
+ * @param transitions all transitions of one payment, oldest first; at least one
+ */
 export function stateAfter(transitions: readonly Step[]): PaymentState {
   return fold(undefined, transitions);
 }
 
-/** Linear in the number of transitions: the maps are copied once, not once for each transition. */
+/** Applies transitions to a state. Linear in the number of transitions: the maps are copied only once. */
 function fold(before: PaymentState | undefined, steps: readonly Step[]): PaymentState {
   const refunds = new Map(before?.refunds);
   const holdChanges = new Map(before?.holdChanges);
@@ -79,7 +82,7 @@ function fold(before: PaymentState | undefined, steps: readonly Step[]): Payment
       decisions.set(subject.decision.decisionId, subject.decision);
     }
   }
-  invariant(payment !== undefined, 'a payment has a first transition');
+  invariant(payment !== undefined, 'a payment has no transitions');
   const disputes = new Map(payment.disputes?.map((dispute) => [dispute.disputeId, dispute]));
   return {
     payment,

@@ -8,7 +8,7 @@ import type { Fee, Fees } from './fees.ts';
 import type { Posting } from './posting.ts';
 
 export const PAYMENT_STATUSES = [
-  /** The processor was not called yet, or the outcome is not known yet. */
+  /** The processor was not called yet, or the outcome is unknown. */
   'processing',
   /** The payer must approve the charge on a page of the processor. */
   'requires_action',
@@ -30,7 +30,7 @@ export interface Failure {
   readonly message: string;
 }
 
-/** The failure code of a payment or a change that was not sent to the processor, or provably did not arrive there. */
+/** The failure code of a payment or a change that the processor provably never received. */
 export const NOT_ATTEMPTED = 'not_attempted';
 
 /** The failure code of a payment or a change that an operator decided as failed. */
@@ -39,7 +39,7 @@ export const DECIDED_BY_OPERATOR = 'decided_by_operator';
 /** The failure code of a payment whose captured amount or currency differs from the request. */
 export const WRONG_AMOUNT = 'wrong_amount';
 
-/** Whether Payonce concluded the failure. All other failures were reported by a processor. */
+/** Returns whether Payonce itself concluded the failure. A processor reported all other failures. */
 export function isOwnFailure({ code }: Failure): boolean {
   return code === NOT_ATTEMPTED || code === DECIDED_BY_OPERATOR;
 }
@@ -52,7 +52,7 @@ export function ofProcessor(failure: Failure): Failure {
 export const CANCEL_REASONS = ['requested', 'expired', 'abandoned'] as const;
 export type CancelReason = (typeof CANCEL_REASONS)[number];
 
-/** Fields that the caller sets and that never change. Each transition stores them. */
+/** Fields that the caller sets and that never change. Each transition stores these fields. */
 export interface PaymentTerms {
   /** Minor units. */
   readonly amountMinor: number;
@@ -62,7 +62,10 @@ export interface PaymentTerms {
   readonly reference?: string;
 }
 
-/** Fields that the caller sets and that may hold personal data. They are stored in a details row, which can be erased. */
+/**
+ * Fields that the caller sets and that may hold personal data. These fields are stored in a details row, which can be
+ * erased.
+ */
 export interface PaymentNotes {
   readonly description?: string;
   readonly metadata?: Readonly<Record<string, string>>;
@@ -70,7 +73,7 @@ export interface PaymentNotes {
   readonly returnUrl?: string;
 }
 
-/** The notes in the form of answers. */
+/** The notes as answers show them. */
 export interface ShownNotes extends PaymentNotes {
   /** Present after the details row was erased. */
   readonly detailsErased?: true;
@@ -120,7 +123,7 @@ function sortedMetadata(metadata: PaymentNotes['metadata'] = {}): Record<string,
 
 const note = shownField<ShownNotes>();
 
-/** The fields of {@link PAYMENT_OBJECT} that show the notes, one after the other. */
+/** The fields of {@link PAYMENT_OBJECT} that show the notes, in order. */
 const NOTES = {
   description: note(['description'], ({ description }) => description ?? null),
   metadata: note(['metadata'], ({ metadata }) => sortedMetadata(metadata)),
@@ -129,14 +132,14 @@ const NOTES = {
 };
 const NOTES_OBJECT = apiObject<ShownNotes>()(NOTES);
 
-/** These fields as JSON text. */
+/** Returns the fields of {@link NOTES} as JSON text. */
 export function notesFields(notes: ShownNotes): string {
   return jsonFields(NOTES_OBJECT.render(notes));
 }
 
 /**
- * A payment as the API shows it; amounts in minor units, times in Unix seconds. Fields that few payments have are omitted
- * from the others, because every stored answer must stay below one kilobyte.
+ * A payment as the API shows it; amounts in minor units, times in Unix seconds. Fields that only few payments have are
+ * omitted where they are empty, because every stored answer must stay below one kilobyte.
  */
 const PAYMENT_OBJECT = apiObject<ShownPayment>()({
   id: shown(['id'], ({ id }) => id),
@@ -172,25 +175,28 @@ const PAYMENT_OBJECT = apiObject<ShownPayment>()({
 
 export type PaymentField = (typeof PAYMENT_OBJECT)['names'][number];
 
-/** @param notes of the first transition */
+/** Renders a payment as the API shows it. @param notes of the first transition */
 export function paymentObject(payment: Payment, notes: ShownNotes): Record<string, unknown> {
   const { detailsErased } = notes;
   return PAYMENT_OBJECT.render({ ...payment, ...notesOf(notes), ...(detailsErased && { detailsErased }) });
 }
 
-/** A fee in another currency than the payment's, as the API shows it. Minor units. */
+/** Renders a fee in a different currency than the payment's, as the API shows it. Minor units. */
 export function feeObject({ amountMinor, currency }: Fee): Record<string, unknown> {
   return { amount: amountMinor, currency };
 }
 
-/** The disputes of the payment's own charge that are open or lost: the money is not with the merchant. Minor units. */
+/**
+ * Sums up the disputes of the payment's own charge that are open or lost: the merchant does not have this money. Minor
+ * units.
+ */
 function disputedMinor({ disputes = [], chargeId }: Pick<Payment, 'disputes' | 'chargeId'>): number {
   return disputes
     .filter((dispute) => dispute.chargeId === chargeId && dispute.status !== 'won')
     .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
 }
 
-/** A dispute as the API shows it; the amount in minor units, the time in Unix seconds. */
+/** Renders a dispute as the API shows it; the amount in minor units, the time in Unix seconds. */
 export function disputeObject(
   { disputeId, chargeId, amountMinor, currency, status, createdAtMs }: Dispute,
   payment: Pick<Payment, 'id' | 'currency'>,
@@ -234,10 +240,10 @@ export const TRANSITION_TYPES = [
 
 export type TransitionType = (typeof TRANSITION_TYPES)[number];
 
-/** The types that begin an operation. */
+/** The transition types that begin an operation. */
 const PENDING_TYPES = ['payment.created', 'capture.pending', 'void.pending', 'refund.pending'] as const;
 
-/** The types that are published as events. */
+/** The transition types that are published as events. */
 export type OutcomeType = Exclude<TransitionType, (typeof PENDING_TYPES)[number]>;
 
 export function isOutcome(type: TransitionType): type is OutcomeType {
@@ -248,10 +254,10 @@ export function isOutcome(type: TransitionType): type is OutcomeType {
 
 /**
  * A reason in free text. It may contain personal data, so it is stored in a details row of its own, under the id of its
- * refund, correction, decision or annotation. The chain holds the commitment to it.
+ * refund, correction, decision or annotation. The chain stores only a commitment (salted hash) to the reason.
  */
 export interface GivenReason extends Partial<Seal> {
-  /** Absent when none was given, or after it was erased. */
+  /** Absent when no reason was given, or after the reason was erased. */
   readonly reason?: string;
 }
 
@@ -263,7 +269,7 @@ export interface Refund extends GivenReason {
   readonly chargeId: string;
   /** Minor units. */
   readonly amountMinor: number;
-  /** The currency of a stray charge, when it is not the payment's. */
+  /** The currency of a stray charge, if it differs from the payment's. */
   readonly currency?: string;
   readonly status: 'pending' | 'succeeded' | 'failed';
   readonly failure?: Failure;
@@ -274,15 +280,15 @@ export interface Refund extends GivenReason {
   /** The request was answered with 202, and that answer is stored. */
   readonly answered?: true;
   /**
-   * Set on a pending refund that the processor has shown under its operation. If the processor no longer shows it, an
-   * operator investigates.
+   * Set on a pending refund after a read of the processor has shown it under its operation. If the processor no longer
+   * shows the refund, an operator investigates.
    */
   readonly accepted?: true;
   /** Present when an operator decided the outcome. */
   readonly decision?: OperatorDecision;
 }
 
-/** A requested capture or cancellation. While it is pending, it excludes others. */
+/** A requested capture or cancellation. While it is pending, no other capture or cancellation can begin. */
 export interface HoldChange {
   readonly kind: 'capture' | 'void';
   readonly operationId: string;
@@ -309,7 +315,7 @@ export interface Dispute {
   readonly chargeId: string;
   /** Minor units. */
   readonly amountMinor: number;
-  /** The currency of a stray charge, when it is not the payment's. */
+  /** The currency of a stray charge, if it differs from the payment's. */
   readonly currency?: string;
   readonly status: (typeof DISPUTE_STATUSES)[number];
   /** Time of its recording. Unix milliseconds. */
@@ -336,7 +342,7 @@ export interface Correction extends GivenReason {
   readonly correctionId: string;
   /** The name of the operator who is responsible. */
   readonly operator: string;
-  /** The sequence of the transition whose postings it reverses. */
+  /** The sequence of the transition whose postings the correction reverses. */
   readonly reverses?: number;
 }
 
@@ -346,7 +352,10 @@ export interface OperatorDecision extends GivenReason {
   readonly decisionId: string;
   /** The name of the operator who is responsible. */
   readonly operator: string;
-  /** The decision was made without the processor's books, which could not be read. @default the books confirmed it */
+  /**
+   * The decision was made although the processor's books could not be read.
+   * @default the books confirmed the decision
+   */
   readonly override?: true;
 }
 
@@ -356,11 +365,11 @@ export interface Annotation extends GivenReason {
   readonly annotationId: string;
   /** The name of the operator who is responsible. */
   readonly operator: string;
-  /** The sequence of the transition that it is about. @default the payment as a whole */
+  /** The sequence of the annotated transition. @default the payment as a whole */
   readonly annotates?: number;
 }
 
-/** The object that a transition concerns besides the payment, in its state after the transition. */
+/** The object that a transition concerns in addition to the payment, in its state after the transition. */
 export type Subject = HoldChange | Refund | Dispute | StrayCharge | Correction | OperatorDecision | Annotation;
 
 /** A transition without a position in the chain. */
@@ -371,22 +380,22 @@ export interface TransitionDraft {
   readonly subject?: Subject;
 }
 
-/** Whether a charge may still be in progress. A retry may take over only in this state. */
+/** Returns whether a charge may still be in progress. A retry may take over only in this state. */
 export function isUnresolved(payment: Payment): boolean {
   return payment.status === 'processing';
 }
 
-/** Whether the processor may still report an outcome without a further request. */
+/** Returns whether the processor may still report an outcome without a further request. */
 export function isAwaited(payment: Payment): boolean {
   return isUnresolved(payment) || payment.status === 'requires_action';
 }
 
-/** Whether the merchant's `reference` may be used for another payment. */
+/** Returns whether the merchant's `reference` may be used for another payment. */
 export function freesReference(payment: Payment): boolean {
   return payment.status === 'failed' || payment.status === 'canceled';
 }
 
-/** The first transition. It is written before the processor is called, and takes the payment's id. */
+/** Makes the first transition. It is written before the processor is called, and reserves the payment's id. */
 export function create(
   payment: Omit<Payment, 'status' | 'amountCapturedMinor' | 'amountRefundedMinor'>,
 ): TransitionDraft {

@@ -26,13 +26,13 @@ export type Account = (typeof ACCOUNTS)[number];
 export interface Posting {
   readonly account: Account;
   readonly direction: 'debit' | 'credit';
-  /** Positive; minor units. */
+  /** Minor units; positive. */
   readonly amountMinor: number;
   readonly currency: string;
 }
 
 /**
- * Double entry: debits equal credits in every currency.
+ * Checks double entry: debits equal credits in every currency.
  *
  * @throws InvariantViolation when they do not
  */
@@ -57,19 +57,19 @@ export function transfer(debit: Account, credit: Account, amountMinor: number, c
   ];
 }
 
-/** The postings with debits and credits exchanged. */
+/** Returns the postings with debits and credits exchanged. */
 export function reversed(postings: readonly Posting[]): readonly Posting[] {
   return postings.map((posting) => ({ ...posting, direction: posting.direction === 'debit' ? 'credit' : 'debit' }));
 }
 
-/** Debits minus credits of an account in these postings. Minor units. */
+/** Computes debits minus credits of an account in these postings. Minor units. */
 export function netDebitMinor(account: Account, currency: string, postings: readonly Posting[]): number {
   return postings
     .filter((posting) => posting.account === account && posting.currency === currency)
     .reduce((sum, { direction, amountMinor }) => sum + (direction === 'debit' ? amountMinor : -amountMinor), 0);
 }
 
-/** A posting as the API shows it. */
+/** Renders a posting as the API shows it. */
 export function postingObject({ account, direction, amountMinor, currency }: Posting): Record<string, unknown> {
   return { account, direction, amount: amountMinor, currency };
 }

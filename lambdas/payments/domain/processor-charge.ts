@@ -5,14 +5,17 @@ import { type Fees, feesOf, isFeeReported } from './fees.ts';
 import type { CancelReason, Failure, Payment } from './payment.ts';
 import { ofProcessor } from './payment.ts';
 
-/** A processor, and the mode and the account of its credentials. */
+/** The name of a processor's books: the processor, and the mode and the account of its credentials. */
 export interface BooksName {
   readonly name: string;
   readonly mode: Mode;
   readonly account: string;
 }
 
-/** A refund in the processor's books. Its `refundId` is the operation in its metadata, if that has the form of a refund's. */
+/**
+ * A refund in the processor's books. `refundId` is the operation in the refund's metadata, if that has the form of a
+ * refund operation; otherwise the processor's id.
+ */
 export interface ProcessorRefund extends RefundFact {
   /** Present when `refundId` is an operation. */
   readonly processorId?: string;
@@ -25,7 +28,7 @@ export function refundName(
   return isOwnRefund(operation) ? { refundId: operation, processorId } : { refundId: processorId };
 }
 
-/** A charge in the processor's books, in Payonce's terms. Amounts in minor units. */
+/** A charge in the processor's books, converted to Payonce's terms. Amounts in minor units. */
 export interface ProcessorCharge extends Fees {
   readonly chargeId: string;
   /** The payment that the charge's metadata name; undefined when Payonce did not make the charge. */
@@ -46,18 +49,18 @@ export interface ProcessorCharge extends Fees {
 }
 
 /**
- * The payment that a charge's metadata name: directly, or by the operation that charges it. Another user of the
- * processor's account may have removed either of them. A charge that names no payment counts as a charge of another
- * program, so no event would report the fate of its money.
+ * Returns the payment that a charge's metadata name: by its id, or by the operation that charges it. Both are checked,
+ * because another user of the processor's account may have removed one of them. A charge that names no payment counts
+ * as a charge of another program, so no event would report what happens to its money.
  */
 export function namedPayment(metadata: Readonly<Record<string, string>>): PaymentId | undefined {
   return parsePaymentId(metadata['payment'] ?? '') ?? parsePaymentId(metadata['operation'] ?? '');
 }
 
 /**
- * Whether the charge's metadata name another payment, directly or by the operation that charges it. Every user of the
- * processor's account can write metadata. Such a charge is a contradiction for this payment: no fact of it is posted,
- * and no request is sent for it.
+ * Returns whether the charge's metadata name another payment, directly or by the operation that charges it. Every user
+ * of the processor's account can write metadata. Such a charge is a contradiction for this payment: none of its facts
+ * is posted, and no request is sent for it.
  */
 export function isOfAnotherPayment(
   { paymentId, operationId = '' }: Pick<ProcessorCharge, 'paymentId' | 'operationId'>,
@@ -66,7 +69,10 @@ export function isOfAnotherPayment(
   return [paymentId, parsePaymentId(operationId)].some((payment) => payment !== undefined && payment !== id);
 }
 
-/** Whether the payment's own operation made the charge: by the charge's id, or by the operation in its metadata. */
+/**
+ * Returns whether the payment's own operation made the charge, judged by the charge's id or by the operation in its
+ * metadata.
+ */
 export function isOwnCharge(
   { chargeId, operationId }: Pick<ProcessorCharge, 'chargeId' | 'operationId'>,
   payment: Pick<Payment, 'id' | 'chargeId'>,
@@ -75,10 +81,10 @@ export function isOwnCharge(
 }
 
 /**
- * All facts of a charge about its payment, in the order in which they happened. Deciding on them brings the payment to
- * the processor's state, even if callbacks were lost, repeated or out of order.
+ * Lists all facts of a charge about its payment, in the order in which they happened. After a decision on each fact,
+ * the payment has the processor's state, even if callbacks were lost, repeated or out of order.
  *
- * @param nowMs the time of refunds and disputes that are not known yet; Unix milliseconds
+ * @param nowMs the time given to refunds and disputes that are not recorded yet; Unix milliseconds
  */
 export function factsOf(
   charge: ProcessorCharge,
@@ -94,9 +100,9 @@ export function factsOf(
 }
 
 /**
- * A refund by Payonce is identified by its operation, so its answer and its callbacks refer to the same refund. Every
- * user of the processor's account can write metadata: the operation of another payment does not count, nor does a
- * second refund with the same operation; such refunds keep the processor's id.
+ * Identifies refunds. A refund by Payonce is identified by its operation, so its answer and its callbacks refer to the
+ * same refund. Every user of the processor's account can write metadata: a refund with the operation of another
+ * payment, and a second refund with the same operation, keep the processor's id.
  */
 function named(refunds: readonly ProcessorRefund[], paymentId: PaymentId): readonly RefundFact[] {
   const taken = new Set<string>();
@@ -117,7 +123,7 @@ function ownFacts(charge: ProcessorCharge): readonly Fact[] {
     case 'pending':
       return [{ kind: 'pending', chargeId }];
     case 'requires_action':
-      // Without an address the payer cannot be redirected, so the charge counts as pending.
+      // Without a URL the payer cannot be redirected, so the charge counts as pending.
       return charge.actionUrl === undefined
         ? [{ kind: 'pending', chargeId }]
         : [{ kind: 'action_required', chargeId, actionUrl: charge.actionUrl }];

@@ -1,6 +1,6 @@
 /**
  * Determines the outcome of a charge. After a stale lease or a lost answer, the operation is never repeated blindly;
- * its outcome is determined. The functions are pure: the next step follows from the previous steps and from the
+ * its outcome is determined. The functions are pure: they compute the next step from the previous steps and from the
  * processor's abilities.
  */
 
@@ -8,7 +8,7 @@ import { SEND_WINDOW_SECONDS } from '../../kernel/contract/timing.ts';
 
 /** A processor's ability to find a charge by Payonce's own key. */
 export type Lookup =
-  /** An accepted charge is found at once. Not found means absent. */
+  /** An accepted charge is found immediately, so "not found" means "absent". */
   | { readonly kind: 'strong' }
   /** An accepted charge is found after at most `maxLagMs`. Milliseconds. */
   | { readonly kind: 'eventual'; readonly maxLagMs: number }
@@ -22,8 +22,9 @@ export interface ProcessorAbilities {
    */
   readonly keyRetentionMs: number;
   /**
-   * Claims were lost with a table, so a first claim may follow a lost one that has sent, whose key the processor may no
-   * longer remember. Nothing is sent before a look-up that finds no charge, so the processor must have a look-up.
+   * Set if claims were lost with a table. A new claim may then follow a lost claim whose owner has sent under a key
+   * that the processor no longer remembers. Nothing is sent before a look-up finds no charge, so the processor must
+   * have a look-up.
    * @default false
    */
   readonly claimsLost?: boolean | undefined;
@@ -32,12 +33,12 @@ export interface ProcessorAbilities {
 /** Milliseconds. */
 export const SEND_WINDOW_MS = SEND_WINDOW_SECONDS * 1000;
 
-/** Absence proves "not attempted" only this long after the send window; longer than any clock skew. Milliseconds. */
+/** Time after the send window from which absence proves "not attempted". Longer than any clock skew. Milliseconds. */
 const ABSENCE_PROOF_MS = 30 * 60_000;
 
 /**
- * Time after the claim by which a processor with a strong look-up has reported an outcome. An operator may decide after
- * it. Milliseconds.
+ * Time after the claim within which a processor with a strong look-up has reported an outcome. After it, an operator
+ * may decide. Milliseconds.
  */
 export const OUTCOME_KNOWN_WITHIN_MS = SEND_WINDOW_MS + ABSENCE_PROOF_MS;
 
@@ -53,14 +54,15 @@ export interface SettlementState {
   readonly abilities: ProcessorAbilities;
   /** Whether a request of any owner of this claim may have reached the processor. */
   readonly sent: 'nothing' | 'maybe';
-  /** The number of sends of this owner. */
+  /** The number of sends by this owner. */
   readonly sends: number;
-  /** The result of the look-up since the last send; undefined when there was none. */
+  /** The result of the look-up since the last send; undefined without a look-up. */
   readonly lookedUp: 'absent' | 'unavailable' | undefined;
-  /** Whether there is time for one more send before the client must be answered. */
+  /** Whether the remaining time allows one more send before the client must be answered. */
   readonly timeLeft: boolean;
   /**
-   * Whether the chain still allows the operation. If not, nothing more is sent, as after the send window. @default true
+   * Whether the chain still allows the operation. If false, nothing more is sent, as after the send window.
+   * @default true
    */
   readonly allowed?: boolean;
 }
@@ -72,7 +74,7 @@ export type SettlementStep =
 
 const conclude = (fact: 'unknown' | 'not_attempted' | 'undecidable'): SettlementStep => ({ do: 'conclude', fact });
 
-/** Whether the send window has closed, so that no owner may send. */
+/** Returns whether the send window has closed, after which no owner may send. */
 export function isSendWindowClosed({ nowMs, claimedAtMs }: Pick<SettlementState, 'nowMs' | 'claimedAtMs'>): boolean {
   return nowMs > claimedAtMs + SEND_WINDOW_MS;
 }
@@ -86,11 +88,15 @@ export function nextStep(state: SettlementState): SettlementStep {
   return canInquireBySending(state) ? { do: 'send' } : conclude('unknown');
 }
 
-/** Within the retention of the key, sending again with the same key is safe and returns the first result. */
+/**
+ * Returns whether resending can determine the outcome. Within the retention of the key, sending with the same key is
+ * safe and returns the first result.
+ */
 function canInquireBySending(state: SettlementState): boolean {
   const keyHonoured = state.nowMs < state.claimedAtMs + state.abilities.keyRetentionMs - CLOCK_MARGIN_MS;
   if (state.abilities.claimsLost && state.lookedUp !== 'absent') return false;
-  // The first send, after a look-up that proves that no lost claim has sent. It does not need the key.
+  // This is the first send, after a strong look-up proved that no lost claim has sent, so the key's retention is
+  // irrelevant.
   if (state.sent === 'nothing' && state.abilities.lookup.kind === 'strong') return true;
   return keyHonoured && state.sends < MAX_SENDS && state.timeLeft;
 }

@@ -2,16 +2,16 @@ import { defined } from '../../kernel/defined.ts';
 import type { PaymentStatus, TransitionType } from './payment.ts';
 
 /**
- * The effect of each fact on a payment, a refund and a dispute, as data. `decide` reads these tables and nothing else, and
- * the tables of docs/state-machine.md are generated from them.
+ * The effect of each fact on a payment, a refund and a dispute, as data. `decide` reads these tables and nothing else,
+ * and the tables of docs/state-machine.md are generated from them.
  */
 export type Cell =
   | {
       readonly does: 'append';
       readonly type: TransitionType;
-      /** @default unchanged */
+      /** The new status of the payment. @default unchanged */
       readonly status?: PaymentStatus;
-      /** @default nothing is posted */
+      /** The kind of posting. @default nothing is posted */
       readonly posts?: Posts;
       /** The fact is posted although it contradicts an earlier answer to the merchant. An alarm reports it. */
       readonly contradicts?: string;
@@ -21,7 +21,7 @@ export type Cell =
   /** The fact is impossible. Nothing is posted, and an alarm reports it. */
   | { readonly does: 'review'; readonly because: string };
 
-/** The postings of a cell, debited account first. */
+/** The postings of a cell. The debited account is named first. */
 export type Posts =
   /** processor_clearing ← merchant_payable, and fees ← processor_clearing for the processor's fee. */
   | 'receipt'
@@ -31,7 +31,7 @@ export type Posts =
   | 'late_receipt'
   /** refunds ← processor_clearing, or late_receipts ← processor_clearing for a stray charge. */
   | 'give_back'
-  /** The reverse of `give_back`: refunded money returned. */
+  /** The reverse of `give_back`: the refunded money returned to the processor. */
   | 'give_back_undone'
   /** disputes ← processor_clearing. */
   | 'dispute'
@@ -55,18 +55,18 @@ const CANCELED = append('payment.canceled', 'canceled');
 const REVIEW = append('payment.review_required', 'needs_review');
 const LATE = append('payment.late_success', undefined, 'late_receipt');
 /**
- * The outcome is now known, and the money arrived too late to be kept. The merchant is informed that the payment
+ * The outcome is known now, but the money arrived too late to be kept. The merchant is informed that the payment
  * failed.
  */
 const LATE_SETTLES = append('payment.failed', 'failed', 'late_receipt');
 
 const KNOWN = nothing('already known');
 const OLDER = nothing('older than the known state');
-const STANDS = nothing('the processor’s confirmation stands; a later refusal belongs to another attempt');
+const STANDS = nothing('the processor’s confirmation remains valid; a later refusal belongs to another attempt');
 const ENDED = nothing('the payment ended without taking money');
-const NO_RESULT = nothing('not a result, and only a result changes this state');
-const OTHERS = nothing('another charge than the payment’s own, and it has no money');
-const NO_MONEY_KEPT = nothing('no money of the charge was kept');
+const NO_RESULT = nothing('no result, and only a result changes this state');
+const OTHERS = nothing('not the payment’s own charge, and it has no money');
+const NO_MONEY_KEPT = nothing('no money of the charge is kept');
 
 /** The kinds of fact about a charge. */
 export type ChargeRow =
@@ -93,11 +93,11 @@ export const CHARGE_ROW_MEANINGS: Readonly<Record<ChargeRow, string>> = {
   succeeded: 'the money was captured',
   wrong_amount: 'the captured amount or currency differs from the request',
   declined: 'the payer’s bank or the processor refused the charge',
-  revoked: 'the processor’s books show as refused a charge that they had named before',
+  revoked: 'the processor’s books show a charge as refused that they had confirmed before',
   voided: 'the authorization was voided or expired at the processor',
-  unknown: 'the processor was asked and did not answer in time',
+  unknown: 'the processor was called and did not answer in time',
   not_attempted: 'proven: no request was sent, or none arrived',
-  vanished: 'the charge is proven absent although the processor had named it',
+  vanished: 'the charge is provably absent although the processor had confirmed it',
   undecidable: 'neither the charge nor its absence can be proven',
   fee: 'the processor’s fee became known or changed',
   stray_money: 'another charge for this payment has money, captured or authorized',
@@ -252,7 +252,7 @@ export type RefundStatus =
   | 'given_up';
 
 const REFUND_FAILED = append('refund.failed');
-const GIVEN_UP_DONE = 'a refund that was given up succeeded';
+const GIVEN_UP_DONE = 'a refund that Payonce had recorded as failed succeeded';
 
 /** reported status of the refund × known status → effect. */
 export const REFUND_TABLE: Readonly<Record<Exclude<RefundStatus, 'none'>, Readonly<Record<RefundStatus, Cell>>>> = {
@@ -261,7 +261,7 @@ export const REFUND_TABLE: Readonly<Record<Exclude<RefundStatus, 'none'>, Readon
     pending: KNOWN,
     succeeded: OLDER,
     failed: OLDER,
-    given_up: review('a refund that was given up is pending'),
+    given_up: review('a refund that Payonce had recorded as failed is pending'),
   },
   succeeded: {
     none: append('refund.completed', undefined, 'give_back'),
@@ -280,7 +280,7 @@ export const REFUND_TABLE: Readonly<Record<Exclude<RefundStatus, 'none'>, Readon
   given_up: {
     none: REFUND_FAILED,
     pending: REFUND_FAILED,
-    succeeded: nothing('the processor’s confirmation stands'),
+    succeeded: nothing('the processor’s confirmation remains valid'),
     failed: KNOWN,
     given_up: KNOWN,
   },

@@ -1,7 +1,9 @@
 import { TerminalError } from '../../kernel/faults.ts';
 import type { Account, Posting } from './posting.ts';
 
-/** The sums of an account in one currency. Minor units, as `bigint`, because a number would silently lose digits. */
+/**
+ * The sums of an account in one currency. Minor units, as `bigint`, because a `number` would silently lose precision.
+ */
 interface Sum {
   readonly account: Account;
   readonly currency: string;
@@ -33,7 +35,7 @@ export function addedSums(left: Sums, right: Sums): Sums {
   return sums;
 }
 
-/** @throws TerminalError when the sum exceeds the largest safe integer of a JSON number */
+/** Converts a sum to a number. @throws TerminalError when the sum exceeds the largest safe integer of a JSON number */
 export function exactMinor(sum: bigint): number {
   if (sum > BigInt(Number.MAX_SAFE_INTEGER)) {
     throw new TerminalError('balance_too_large', `the sum ${sum} exceeds the largest safe integer`);

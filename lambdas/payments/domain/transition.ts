@@ -24,21 +24,27 @@ import { assertBalanced } from './posting.ts';
 
 /** Fields that are stored on the first transition only, because they are long or never change. */
 export interface StoredDetails {
-  /** The id of the request that created the payment. Later answers contain it, so that all answers are the same bytes. */
+  /**
+   * The id of the request that created the payment. Later answers contain this id, so that all answers have the same
+   * bytes.
+   */
   readonly requestId: string;
   /** The processor account that the charge was sent to. Later attempts use it even if the settings have changed. */
   readonly processor: { readonly account: string; readonly endpoint: string; readonly apiVersion: string };
-  /** The order of Payonce that the payment belongs to. */
+  /** The order in Payonce that the payment belongs to. */
   readonly orderId?: OrderId;
   /** The `event_id` of the event that requested the payment. The payment's events contain it. */
   readonly causationId?: string;
-  /** The commitment to the notes. Absent when there are none. */
+  /** The commitment (salted hash) to the notes. Absent when there are none. */
   readonly commitment?: Seal['commitment'];
 }
 
-/** The stored details with the notes, which are in a row of their own. The hash covers only the commitment to the notes. */
+/**
+ * The stored details with the notes, which are stored in a details row. The hash covers only the commitment to the
+ * notes.
+ */
 export interface FirstDetails extends StoredDetails, ShownNotes, Partial<Pick<Seal, 'salt'>> {
-  /** The keyed hash of the `receipt_email` of a new payment, under which the row of the notes is indexed. */
+  /** The keyed hash of the `receipt_email` of a new payment, by which the details row is indexed. */
   readonly emailHash?: string;
 }
 
@@ -55,7 +61,7 @@ export interface Transition {
   readonly first?: FirstDetails;
   /** The hash of the previous transition; 32 zero bytes for the first. */
   readonly prevHash: Uint8Array;
-  /** SHA-256 over `prevHash` and all of the above. */
+  /** SHA-256 over all fields above. */
   readonly hash: Uint8Array;
 }
 
@@ -95,7 +101,10 @@ function hashOf(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Uint8
   return linkHash(digest, { ...rest, first: details }, prevHash);
 }
 
-/** The part of a subject that the hash covers: commitments to reasons, as hexadecimal text, instead of the reasons. */
+/**
+ * Returns the part of a subject that the hash covers: commitments to reasons, as hexadecimal text, instead of the
+ * reasons.
+ */
 function covered(subject: Subject): object {
   return mapReasons(withoutReasons(subject), (given) =>
     given.commitment === undefined
@@ -108,7 +117,7 @@ function covered(subject: Subject): object {
  * Checks one payment's transitions, oldest first.
  *
  * @param before the transition that precedes them @default none: they begin the chain
- * @returns the sequence of the first transition with a wrong link, hash or sequence, or undefined when all are right
+ * @returns the sequence of the first transition with a wrong link, hash or sequence, or undefined when all are correct
  */
 export function firstBrokenLink(digest: Digest, transitions: readonly Transition[], before?: Link): number | undefined {
   return brokenLink(
@@ -118,19 +127,19 @@ export function firstBrokenLink(digest: Digest, transitions: readonly Transition
   );
 }
 
-/** The details that the row of the first transition stores. */
+/** Returns the details that the row of the first transition stores. */
 export function storedDetails({ requestId, processor, orderId, causationId, commitment }: FirstDetails): StoredDetails {
   return everyField<StoredDetails>({ requestId, processor, orderId, causationId, commitment });
 }
 
-/** The notes with a seal, if there are any. @param salt fresh for each payment */
+/** Adds a seal to the notes, if there are any. @param salt fresh for each payment */
 export function sealedNotes(digest: Digest, notes: PaymentNotes, salt: Uint8Array): PaymentNotes & Partial<Seal> {
   const { description, metadata = {}, returnUrl } = notes;
   if (description === undefined && returnUrl === undefined && Object.keys(metadata).length === 0) return {};
   return { ...notes, ...sealOf(digest, notes, salt) };
 }
 
-/** The notes of a new payment, sealed. @param salt fresh for each payment */
+/** Returns the notes of a new payment with a seal. @param salt fresh for each payment */
 export function notesOfNew(
   digest: Digest,
   { orderId, ...request }: PaymentNotes & Pick<StoredDetails, 'orderId'>,
@@ -144,8 +153,9 @@ export function notesOfNew(
 }
 
 /**
- * Whether a request created the payment of the chain. The record of the request no longer exists and the chain has no
- * fingerprint, so the terms are compared, and the notes by their commitment. Erased notes are not compared.
+ * Returns whether a request created the payment of the chain. Used when the record of the request no longer exists: the
+ * chain has no fingerprint, so the terms are compared, and the notes by their commitment. Erased notes are not
+ * compared.
  */
 export function isRequestedBy(
   digest: Digest,
@@ -160,19 +170,28 @@ export function isRequestedBy(
   return asked === undefined || commitment === undefined ? asked === commitment : sameBytes(asked, commitment);
 }
 
-/** The fields of an answer with the payment that hold personal data, as JSON text; undefined when there are none. */
+/**
+ * Returns the fields with personal data in an answer that shows the payment, as JSON text; undefined when there are
+ * none.
+ */
 export function personalFields(first: FirstDetails): string | undefined {
   return first.commitment === undefined ? undefined : notesFields(first);
 }
 
-/** The notes of a payment that belongs to an order. They name the order and no person, so they need no details row. */
+/**
+ * Makes the notes of a payment that belongs to an order. They contain the order id and no personal data, so they need
+ * no details row.
+ */
 export function notesOfOrder({ orderId }: Pick<StoredDetails, 'orderId'>): PaymentNotes {
   return orderId === undefined ? {} : { metadata: { order: orderId } };
 }
 
-/** @throws InvariantViolation when `transition` is not a payment's first transition */
+/**
+ * Returns the details on the first transition of a payment.
+ * @throws InvariantViolation when `transition` is not a payment's first transition
+ */
 export function detailsOf(transition: Transition): FirstDetails {
-  invariant(transition.first !== undefined, `transition ${transition.sequence} carries no first details`);
+  invariant(transition.first !== undefined, `transition ${transition.sequence} has no first details`);
   return transition.first;
 }
 
@@ -185,7 +204,7 @@ export interface TransitionPlace {
 /** The position of an outcome in the Ledger: in the chain of a payment or of an order. */
 export type OutcomePlace = TransitionPlace | { readonly orderId: OrderId; readonly sequence: number };
 
-/** The decision that a transition records: its subject, or the one in the change that was decided. */
+/** Returns the decision that a transition records: its subject, or the decision in its subject. */
 export function decisionOf({ subject }: Pick<Transition, 'subject'>): OperatorDecision | undefined {
   if (subject?.kind === 'decision') return subject;
   return subject !== undefined && 'decision' in subject ? subject.decision : undefined;

@@ -9,7 +9,7 @@ import { readPayment } from '../use/read-payment.ts';
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
-/** The record of an event that requested a payment. Tenant and mode of the caller must equal those of the sender. */
+/** Shows the record of an event that requested a payment. The caller must have the sender's tenant and mode. */
 export async function showPaymentRequest(
   call: Call<{ readonly store: PaymentStore; readonly digest: Digest }>,
 ): Promise<Handled> {
@@ -25,7 +25,7 @@ export async function showPaymentRequest(
       ])
     : [];
   if (paid?.kind !== 'found') {
-    const detail = 'No event with this id has begun a payment. It may wait in a queue, or be parked.';
+    const detail = 'No event with this id has begun a payment. The event may wait in a queue, or be parked.';
     return refusal(problem('not_found', detail), request);
   }
   const { status, changedMs } = record === undefined ? withoutRecord(paid.payment.status) : stateOf(record);
@@ -46,7 +46,10 @@ interface RequestState {
   readonly changedMs?: number;
 }
 
-/** A released claim is shown as failed: nothing was sent, and the next delivery may claim it immediately. */
+/**
+ * Returns the state of a record. A released claim is shown as failed: nothing was sent, and the next delivery may claim
+ * the request immediately.
+ */
 function stateOf(record: IdempotencyRecord): RequestState {
   const changedMs = record.changedAtMs ?? record.claimedAtMs;
   if (record.status === 'COMPLETED') return { status: 'completed', changedMs };
@@ -54,8 +57,8 @@ function stateOf(record: IdempotencyRecord): RequestState {
 }
 
 /**
- * The state of a payment without a record. If it has an outcome, its completed record has expired; otherwise the record
- * was lost, and the resolver completes the payment.
+ * Returns the state of a payment without a record. If the payment has an outcome, its completed record has expired;
+ * otherwise the record was lost, and the resolver completes the payment.
  */
 function withoutRecord(status: string): RequestState {
   return { status: status === 'processing' ? 'pending' : 'completed' };

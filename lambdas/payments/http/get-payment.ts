@@ -35,7 +35,7 @@ async function show(call: Call<ReadTools>): Promise<Handled> {
   return found(paymentObject(outcome.payment, outcome.details));
 }
 
-/** A missing payment and a payment of another tenant or mode get the same answer. It does not repeat the id. */
+/** Returns the answer for a missing payment and for a payment of another tenant or mode. It does not contain the id. */
 function noSuchPayment(call: Call<ReadTools>): Handled {
   return refusal(problem('not_found', 'There is no such payment.'), call.request);
 }

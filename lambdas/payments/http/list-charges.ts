@@ -23,7 +23,7 @@ export async function listCharges({ tools, caller, request, id }: Call<ReadCharg
   }
 }
 
-/** A charge as the API shows it. Amounts in minor units. */
+/** Renders a charge as the API shows it. Amounts in minor units. */
 function chargeObject(charge: ProcessorCharge, payment: Payment): Record<string, unknown> {
   const { chargeId, status, amountMinor, capturedMinor, currency, feeMinor, otherFees, failure } = charge;
   return {

@@ -12,7 +12,7 @@ import { partId } from '../ids.ts';
 import type { PaymentStore } from '../use/payment-store.ts';
 import { listTransitions } from '../use/read-payment.ts';
 
-/** The sort key of a transition has six digits. */
+/** The largest sequence, because the sort key of a transition has six digits. */
 export const MAX_SEQUENCE = 999_999;
 
 export const transitionPageQuery = z.strictObject({
@@ -33,7 +33,7 @@ export async function listOfTransitions(call: Call<{ readonly store: PaymentStor
   return found({ object: 'list', data: outcome.transitions.map(transitionObject), has_more: outcome.hasMore });
 }
 
-/** Amounts in minor units, the time in Unix seconds. */
+/** Renders a transition as the API shows it; amounts in minor units, the time in Unix seconds. */
 export function transitionObject({
   sequence,
   type,
@@ -53,7 +53,7 @@ export function transitionObject({
   };
 }
 
-/** The subject of the transition: its id, and the reason that was given for it. */
+/** Renders the subject of a transition: its id and its reason. */
 function subjectObject(subject: Subject, { id }: Payment): Record<string, unknown> {
   switch (subject.kind) {
     case 'refund':

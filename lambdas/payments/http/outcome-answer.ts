@@ -5,7 +5,7 @@ import type { Answer, Problem } from '../../kernel/answer.ts';
 import type { CreatePaymentOutcome } from '../use/create-payment.ts';
 import type { NoProcessor } from '../use/pinned-processor.ts';
 
-/** The answer to a request for a payment. A first execution and a replay return the stored answer unchanged. */
+/** Renders the answer to a request for a payment. A first execution and a replay return the stored answer unchanged. */
 export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string): Answer {
   switch (outcome.kind) {
     case 'first':
@@ -34,7 +34,7 @@ export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string):
   }
 }
 
-/** The problem for a new payment that no processor accepts. The key stays unused. */
+/** Returns the problem for a new payment that no processor accepts. The key stays unused. */
 export function noProcessor(why: NoProcessor): Problem {
   switch (why) {
     case 'no_processor_configured':

@@ -11,8 +11,8 @@ import type { PaymentField, PaymentNotes, PaymentTerms } from '../domain/payment
 import { CANCEL_REASONS, DISPUTE_STATUSES, PAYMENT_STATUSES } from '../domain/payment.ts';
 
 /**
- * The schema of a payment in requests, and of a payment and a refund in answers, in events and in the API documents. Objects
- * of answers are open: a reader must ignore unknown fields.
+ * The schemas of a payment in requests, and of a payment and a refund in answers, in events and in the API documents.
+ * Objects in answers are open: a client must ignore unknown fields.
  */
 
 // ------------------------------------------------------------------------------------------------------------ requests
@@ -23,7 +23,7 @@ const MAX_METADATA_VALUE_LENGTH = 500;
 /** Maximum size of all keys and values together, which bounds the size of a payment's first row. UTF-8 bytes. */
 const MAX_METADATA_BYTES = 2_048;
 
-/** The largest limit of all currencies. Minor units. Each currency has its own limit, checked below. */
+/** The largest amount limit of all currencies. Minor units. The limit of each currency is checked below. */
 export const LARGEST_AMOUNT = Math.max(...CURRENCIES.map((code) => largestAmountMinor(code) ?? 0));
 
 const utf8 = new TextEncoder();
@@ -48,7 +48,7 @@ const source = z
   .meta({ description: 'The processor’s token for a card or an account. Never a card number.', example: 'tok_ok' });
 
 const capture = z.enum(['automatic', 'manual'], 'must be automatic or manual').meta({
-  // No `default`: generators then make the field required.
+  // No `default`, because code generators would make the field required.
   description: '`automatic` (the default) captures at once; `manual` only authorizes.',
 });
 
@@ -68,7 +68,7 @@ const metadata = z
   .refine((value) => Object.keys(value).length <= MAX_METADATA_KEYS, `must have at most ${MAX_METADATA_KEYS} keys`)
   .refine((value) => utf8Bytes(value) <= MAX_METADATA_BYTES, `must be at most ${MAX_METADATA_BYTES} bytes in all`)
   .superRefine((value, context) => {
-    // E-mails and lists show the metadata that Payonce reads.
+    // E-mails and lists show the metadata that Payonce uses, on one line.
     for (const name of Object.values(MetadataName)) {
       if (ONE_LINE.test(value[name] ?? '')) continue;
       context.addIssue({ code: 'custom', message: 'must be one line without control characters', path: [name] });
@@ -83,7 +83,7 @@ const metadata = z
     maxProperties: MAX_METADATA_KEYS,
   });
 
-/** Bounds the size of a payment's first row. Characters. */
+/** Maximum length of a URL, which bounds the size of a payment's first row. Characters. */
 const MAX_URL_LENGTH = 1_024;
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
@@ -112,8 +112,8 @@ function isLoopback({ protocol, hostname }: URL): boolean {
 }
 
 /**
- * Allows a page that only the payer's machine can reach in test mode only. @returns the refusal of such a page in live
- * mode
+ * Allows a loopback page, which only the payer's machine can reach, in test mode only.
+ * @returns the refusal of such a page in live mode
  */
 export function loopbackProblem(mode: Mode, returnTo: string | undefined): Parsed<never> | undefined {
   const url = returnTo === undefined || mode === 'test' ? undefined : webUrl(returnTo);
@@ -125,7 +125,7 @@ function utf8Bytes(value: Readonly<Record<string, string>>): number {
   return Object.entries(value).reduce((sum, [key, text]) => sum + utf8.encode(key + text).length, 0);
 }
 
-/** The first invalid field is reported, in this order of fields. */
+/** Fields are validated in this order, and the first invalid field is reported. */
 export const createPaymentBody = z
   .strictObject({
     amount,
@@ -148,7 +148,7 @@ export const createPaymentBody = z
   })
   .meta({ id: 'CreatePayment' });
 
-/** Each field that the caller sets, from the body. */
+/** Returns the fields that the caller sets, from the body. */
 export function requestedPayment(body: z.infer<typeof createPaymentBody>): PaymentTerms & PaymentNotes {
   return everyField<PaymentTerms & PaymentNotes>({
     amountMinor: body.amount,

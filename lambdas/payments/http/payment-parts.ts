@@ -15,7 +15,7 @@ interface PartTools {
 
 export type Part = 'refund' | 'dispute' | 'capture' | 'cancellation';
 
-/** Objects of one kind of a payment, in the order in which they became known. */
+/** For each kind of part, a function that renders the parts of a payment, in the order in which they became known. */
 const SHOWN: Readonly<Record<Part, (chain: PaymentChain) => readonly Readonly<Record<string, unknown>>[]>> = {
   refund: ({ state }) => [...state.refunds.values()].map((refund) => refundObject(refund, state.payment)),
   dispute: ({ state }) => [...state.disputes.values()].map((dispute) => disputeObject(dispute, state.payment)),
@@ -32,7 +32,7 @@ function holdChangesOf({ state, transitions }: PaymentChain, kind: HoldChange['k
     });
 }
 
-/** The id contains its payment's id, so no index is needed. */
+/** Shows one part of a payment. Its id contains the payment's id, so no index is needed. */
 export async function showPart({ tools, caller, request, id }: Call<PartTools>, noun: Part): Promise<Handled> {
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);

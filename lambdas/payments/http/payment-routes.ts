@@ -19,7 +19,7 @@ import { cancelBody, captureBody, refundBody } from './payment-schemas.ts';
 import { type PaymentsTools, postPayment } from './post-payment.ts';
 import { runCounts } from './run-counts.ts';
 
-/** One kind of change: its path under the payment, its body, and the command that it makes. */
+/** One kind of change: its path under the payment, its body, and the command for the domain. */
 interface Kind<Body> {
   readonly kind: ChangeKind;
   readonly step: string;
@@ -62,7 +62,7 @@ const postRefund = route({
 
 const PARTS: readonly Part[] = ['refund', 'dispute', 'capture', 'cancellation'];
 
-/** The parts of payments by payment and by id. Their code is in a chunk of its own. */
+/** Routes to the parts of payments, by payment and by id. Their code is loaded on first use. */
 const PART_ROUTES = PARTS.flatMap((noun): Route<ChangePaymentTools>[] => [
   {
     method: 'GET',
@@ -78,7 +78,7 @@ const PART_ROUTES = PARTS.flatMap((noun): Route<ChangePaymentTools>[] => [
   },
 ]);
 
-/** In a chunk of its own. */
+/** Shows the record of a payment request. Its code is loaded on first use. */
 const getPaymentRequest: Route<ChangePaymentTools> = {
   method: 'GET',
   path: '/v1/payment_requests/{id}',
@@ -86,7 +86,7 @@ const getPaymentRequest: Route<ChangePaymentTools> = {
   handle: async (call) => (await import('./get-payment-request.ts')).showPaymentRequest(call),
 };
 
-/** The current state of the processor's books. In a chunk of its own. */
+/** Shows the current state of the processor's books. Its code is loaded on first use. */
 const getCharges: Route<ReadChargesTools> = {
   method: 'GET',
   path: '/v1/payments/{id}/charges',
@@ -96,7 +96,7 @@ const getCharges: Route<ReadChargesTools> = {
   handle: async (call) => (await import('./list-charges.ts')).listCharges(call),
 };
 
-/** The routes of the payments API, for any store and processor. The list of payments belongs to the Views. */
+/** The routes of the payments API, for any store and processor. The route that lists payments is in `views/`. */
 export const PAYMENT_ROUTES: readonly Route<PaymentsTools & ReadChargesTools>[] = [
   postPayment,
   getPayment,
@@ -119,7 +119,7 @@ async function handle<Body>(kind: Kind<Body>, call: Call<ChangePaymentTools>): P
   call.logFields.operationId = parsed.value.operationId;
   const notes: RunNotes = { takenOver: false, fenced: false };
   const wait = preferredWait(request.header('prefer'), call.enterWait);
-  // In a chunk of their own: most processes only create payments.
+  // Changes are loaded on first use: most processes only create payments.
   const { changePayment } = await import('../use/change-payment.ts');
   const { changeOutcomeAnswer } = await import('./change-outcome-answer.ts');
   const outcome = await awaitFirst(tools, parsed.value.operationId, wait, () =>
@@ -141,7 +141,8 @@ function readRequest<Body>(
   const read = readKeyedRequest(digest, request, schema, readOptionalJsonObject);
   if (read.kind === 'refused') return read;
   const { key, fingerprint, body } = read.value;
-  // The resolved path, so that a caller may use one key for several payments and for several kinds of change.
+  // The scope contains the resolved path, so that a caller may use one key for several payments and for several kinds
+  // of change.
   const scope = { ...caller, method: 'POST', path: `/v1/payments/${paymentId}/${step}`, key };
   return valid({
     ...caller,

@@ -52,7 +52,7 @@ async function handle(call: Call<PaymentsTools>): Promise<Handled> {
 }
 
 /**
- * Selects the processor of a payment request, over any transport, and hashes its e-mail address.
+ * Prepares a payment request, over any transport: selects the processor and hashes the e-mail address.
  *
  * @returns a function that creates the payment, or the problem of a source that the processor does not accept
  * @throws as {@link hashOfNew}
@@ -63,7 +63,7 @@ export async function readyPayment(
 ): Promise<Parsed<(notes: RunNotes) => Promise<CreatePaymentOutcome>>> {
   const processor = processorFor(tools, asked);
   const misfit = sourceProblem(processor, asked.source);
-  // Only a new payment is refused. A payment that has begun continues, and a retry gets its answer.
+  // Only a new payment is refused. A payment that has begun continues, so that a retry gets its answer.
   const hasBegun = async () => (await tools.store.readRecord(chargeOperation(asked.paymentId))) !== undefined;
   if (misfit !== undefined && !(await hasBegun())) return { kind: 'refused', problem: misfit };
   const email = asked.metadata?.[MetadataName.receiptEmail];
@@ -71,7 +71,7 @@ export async function readyPayment(
   return valid((notes) => createPayment({ ...tools, processor }, { ...asked, ...keyed }, notes));
 }
 
-/** A processor may accept fewer forms of `source` than the API. */
+/** Returns the problem of a `source` in a form that the API accepts but the processor does not. */
 function sourceProblem(processor: KnownProcessors['processor'], source: string): Problem | undefined {
   const form = typeof processor === 'string' ? undefined : processor.source;
   if (form === undefined || form.pattern.test(source)) return undefined;

@@ -40,7 +40,7 @@ const IS_WAITING = {
   ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
 };
 
-/** Effects that need no claim, each in one durable write; and orphaned callbacks. */
+/** Stores effects that need no claim, each in one durable write, and orphaned callbacks. */
 export class DynamoDbEffects implements EffectStore, OrphanStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -66,14 +66,14 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
   }
 
   /**
-   * Closes the race of two deliveries of one callback without a claim. Both decide on the same transition; the second
-   * transaction finds the record of the first.
+   * Writes an effect and its record without a claim. If two deliveries of one callback race, both decide on the same
+   * transition, and the second transaction finds the record of the first.
    *
    *   A ── read ── decide T3 ── record ✓ T3 ✓
    *   B ──── read ── decide T3 ──── record ✗: recorded before
    *
-   * It also closes the race of two callbacks that report the same fact. The second finds its place in the chain taken,
-   * reads again and has nothing to add.
+   * If two callbacks that report the same fact race, the second finds its position in the chain taken, reads a second
+   * time and has nothing to add.
    *
    *   A ── read ── decide T3 ── record A ✓ T3 ✓
    *   B ──── read ── decide T3 ──── T3 ✗ ── read ── record B ✓
@@ -91,7 +91,7 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
     const existing = itemOf(recordReason);
     if (existing === undefined || !isRefused(recordReason)) return { kind: 'transition_exists' };
     const found = parseEffectRecord(existing);
-    // This call's own record: its first attempt was applied, and the response was lost.
+    // If the record is this call's own, its first attempt was applied and the response was lost.
     return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };
   }
 
@@ -110,7 +110,7 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
       ...inquiries.map((inquiry) => inquiryItem(this.#tables, inquiry)),
     ];
     for (const { Put } of entries) {
-      invariant(Put?.Item !== undefined && Put.TableName !== undefined, 'an entry is written by a put');
+      invariant(Put?.Item !== undefined && Put.TableName !== undefined, 'the write of a queue entry is not a put');
       const put = { TableName: Put.TableName, Item: Put.Item, ConditionExpression: ROW_IS_NEW };
       await writeConditionally(this.#pacing, () => this.#client.send(new PutCommand(put)));
     }
@@ -130,7 +130,7 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
     await setAttributes(this.#queues, waitingOrphanKey(orphan), now, IS_WAITING);
   }
 
-  /** The index of orphans can still list one that was adopted. */
+  /** Keeps an orphan without further retries. Has no effect on an adopted orphan, which the index can still list. */
   async giveUp(orphan: OrphanedCallback): Promise<void> {
     const { registry } = this.#tables;
     await transactOnce(this.#client, this.#pacing, [

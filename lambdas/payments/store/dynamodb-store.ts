@@ -35,7 +35,7 @@ import {
 } from './items.ts';
 import { holdItem, inquiryItem, returnItem } from './queue-items.ts';
 
-/** The two durable writes, each one `TransactWriteItems`, and the reads, which are all strongly consistent. */
+/** Stores payments: two durable writes, each one `TransactWriteItems`, and reads, which are all strongly consistent. */
 export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -49,7 +49,7 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
   }
 
   /**
-   * Closes the race of two first attempts. Both write; the second finds the record of the first.
+   * Writes the claim. Of two concurrent first attempts, the second finds the record of the first.
    *
    *   A ── claim ✓ ────────────
    *   B ────── claim ✗ record of A
@@ -67,18 +67,20 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
     const existing = itemOf(recordReason);
     if (existing !== undefined) {
       const found = parseRecord(existing);
-      // This call's own record: its first attempt was applied, and the response was lost.
+      // If the record is this call's own, its first attempt was applied and the response was lost.
       return found.owner === record.owner ? { kind: 'claimed' } : { kind: 'record_exists', record: found };
     }
     if (pending !== undefined && isRefused(others.shift())) return { kind: 'transition_exists' };
     const holder = itemOf(others[0]);
     if (holder !== undefined) return { kind: 'reference_taken', paymentId: parseReferenceHolder(holder) };
     // The reference row to replace is missing. Reference rows are never deleted.
-    invariant(reference === undefined, 'a refused reference condition returns the row that holds the reference');
-    throw new Error('the claim was canceled, and no item of it was refused');
+    invariant(reference === undefined, 'the refused condition on the reference returned no row');
+    throw new Error('the transaction of the claim was canceled, but no condition was refused');
   }
 
-  /** Writes the stored answer and the outcome only while the owner holds the claim. See the time-lines in `executeOnce`. */
+  /**
+   * Writes the stored answer and the outcome only while the owner holds the claim. See the time-lines in `executeOnce`.
+   */
   async commit({ record, expects, transition, toReturn = [], hold, inquiry }: Commit): Promise<CommitOutcome> {
     const items: TransactItem[] = [completionItem(this.#tables, record, expects)];
     if (transition !== undefined) items.push(appendItem(this.#tables, transition));
@@ -104,7 +106,7 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
       [KeyAttribute.partition]: paymentPartition(paymentId),
       [KeyAttribute.sort]: transitionSort(1),
     });
-    invariant(first !== undefined, 'a payment with transitions has a first one');
+    invariant(first !== undefined, 'a payment with transitions has no first transition');
     return { first: await this.#withDetails(parseTransition(first)), newest };
   }
 
@@ -181,4 +183,4 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
   }
 }
 
-/** The idempotency record is the first item of every write. */
+/** The idempotency record is the first item of every transaction. */

@@ -41,7 +41,7 @@ import {
 import type { ChainId } from '../ids.ts';
 import type { ReferenceName } from '../use/payment-store.ts';
 
-/** The rows of payments. Each row is parsed when it is read: code must not act on a row that it does not understand. */
+/** The rows of payments. Each row is validated when it is read, so that code never acts on a row of an unknown form. */
 
 // ------------------------------------------------------------------------------------------------------------ transitions
 
@@ -183,7 +183,10 @@ export function paymentPartition(paymentId: PaymentId): string {
   return `${LedgerRow.payment}${paymentId}`;
 }
 
-/** Six digits, so that the text sorts in numeric order. No payment reaches a million transitions. */
+/**
+ * Returns the sort key of a transition: six digits, so that the text sorts in numeric order. No payment reaches a
+ * million transitions.
+ */
 export function transitionSort(sequence: number): string {
   return `${SortKey.transition}${String(sequence).padStart(6, '0')}`;
 }
@@ -200,8 +203,9 @@ export function transitionRow(transition: Transition): Item {
 }
 
 /**
- * Attributes that put the row into the index of recent outcomes. The Stream's reader selects rows by these attributes,
- * too. With tracing, the row names the trace of its execution, if that is sampled: the relay publishes the event in it.
+ * Returns the attributes that put the row into the index of recent outcomes. The Stream's reader selects rows by these
+ * attributes, too. With tracing, the row contains the trace id of a sampled execution, and the relay publishes the
+ * event in that trace.
  */
 export function outcomeAttributes(
   id: ChainId,
@@ -215,12 +219,12 @@ export function outcomeAttributes(
   };
 }
 
-/** A partition of the index of outcomes: a shard of the UTC day of `atMs`. */
+/** Returns a partition of the index of outcomes: a shard of the UTC day of `atMs`. */
 export function outcomesPartition(shard: number, atMs: number): string {
   return `${shard}#${new Date(atMs).toISOString().slice(0, 'yyyy-mm-dd'.length)}`;
 }
 
-/** The condition lets one writer take a place in the chain. */
+/** Builds the put of a transition. Its condition lets only one writer take a position in the chain. */
 export function appendItem({ ledger }: StoreTables, transition: Transition): TransactItem {
   return { Put: { TableName: ledger, Item: transitionRow(transition), ConditionExpression: ROW_IS_NEW } };
 }
@@ -233,7 +237,7 @@ const notesItem = itemSchema<PaymentNotes>()({
 
 const reasonItem = z.object({ reason: z.string() });
 
-/** The details rows of a new transition: the notes of a new payment, and new reasons. */
+/** Builds the puts of the details rows of a new transition: the notes of a new payment, and new reasons. */
 export function detailsPuts(tables: StoreTables, { payment, first, subject }: Transition): TransactItem[] {
   const { salt: ofNotes, emailHash: hash } = first ?? {};
   const { createdAtMs } = payment;
@@ -248,7 +252,7 @@ export function detailsPuts(tables: StoreTables, { payment, first, subject }: Tr
   return [...notes, ...reasons];
 }
 
-/** The transition with its personal data, which is in details rows. @throws InvariantViolation as `readDetails` */
+/** Adds the personal data from the details rows to a transition. @throws InvariantViolation as `readDetails` */
 export async function withDetails(tools: DetailsTools, transition: Transition): Promise<Transition> {
   return withNotes(tools, await withReasons(tools, transition));
 }
@@ -286,7 +290,10 @@ export function parseTransition(item: Item): Transition {
 
 const referenceItem = z.object({ paymentId: z.string() });
 
-/** Each reference has a partition of its own, because every payment with a reference writes to it in its claim. */
+/**
+ * Returns the key of a reference's row. Each reference has a partition of its own, because every payment with a
+ * reference writes to it in its claim.
+ */
 export function referenceRowKey({ tenantId, mode, reference }: ReferenceName): Item {
   return {
     [KeyAttribute.partition]: `${RegistryRow.reference}${tenantId}#${mode}#${reference}`,

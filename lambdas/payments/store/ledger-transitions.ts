@@ -20,7 +20,7 @@ import {
 import { outcomesPartition, parseTransition, paymentPartition, transitionSort, withDetails } from './items.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
-/** Maximum number of days that a job reads. An empty day costs a query for each shard. */
+/** Maximum number of days in one range of outcomes. An empty day costs one query for each shard. */
 const MAX_DAYS = 31;
 
 const { name: INDEX, partitionKey, sortKey } = LedgerTable.recentOutcomesIndex;
@@ -28,10 +28,10 @@ const placeItem = z.object({ [sortKey]: z.string().regex(/^\d+#(?:pay|ord)_[a-z2
 
 type Outcome = OutcomePage['outcomes'][number];
 
-/** The result for a day that the next page reads. */
+/** Placeholder for a day that only the next page reads. */
 const NOT_READ: OutcomePage = { outcomes: [], isLast: false };
 
-/** Reads a single transition, and lists outcomes in the order of time. */
+/** Reads single transitions, and lists outcomes in the order of time. */
 export class LedgerTransitions implements TransitionReader, RecentOutcomes {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -54,7 +54,7 @@ export class LedgerTransitions implements TransitionReader, RecentOutcomes {
     return { client: this.#client, registry: this.#registry, pacing: this.#pacing };
   }
 
-  /** A strongly consistent read of one row of a chain. */
+  /** Reads one row of a chain with strong consistency. */
   protected async readRow(partition: string, sequence: number): Promise<Item | undefined> {
     const key = { [KeyAttribute.partition]: partition, [KeyAttribute.sort]: transitionSort(sequence) };
     const output = await readWithRetries(this.#pacing, () =>
@@ -67,7 +67,7 @@ export class LedgerTransitions implements TransitionReader, RecentOutcomes {
     const fromMs = timeOf(position);
     const outcomes: Outcome[] = [];
     if (fromMs >= untilMs) return { outcomes, isLast: true };
-    invariant(untilMs - fromMs <= MAX_DAYS * DAY_MS, `a walk through outcomes has at most ${MAX_DAYS} days`);
+    invariant(untilMs - fromMs <= MAX_DAYS * DAY_MS, `the range of outcomes is longer than ${MAX_DAYS} days`);
     for (let dayMs = fromMs - (fromMs % DAY_MS); dayMs < untilMs; dayMs += DAY_MS) {
       const left = limit - outcomes.length;
       const day = left > 0 ? await this.#outcomesOfDay(dayMs, position, untilMs, left) : NOT_READ;
@@ -77,10 +77,12 @@ export class LedgerTransitions implements TransitionReader, RecentOutcomes {
     return { outcomes, isLast: true };
   }
 
-  /** Merges the shards of a day, up to the last row that was read of a shard with more rows. */
+  /**
+   * Merges the shards of a day. If a shard has more rows than were read, the result ends at the last row read from it.
+   */
   async #outcomesOfDay(dayMs: number, after: OutcomePosition, untilMs: number, limit: number): Promise<OutcomePage> {
     const shards = Array.from({ length: OUTCOME_SHARDS }, (_, shard) => outcomesPartition(shard, dayMs));
-    // The shards are about equally full, so the page uses most of the rows that are read. A few extra rows cost
+    // The shards are about equally full, so the page uses most of the rows that are read. A few extra rows usually cost
     // nothing, because a read unit is 4 KB.
     const share = Math.ceil((2 * limit) / OUTCOME_SHARDS) + 4;
     const parts = await Promise.all(shards.map((shard) => this.#outcomesOfShard(shard, after, untilMs, share)));

@@ -20,7 +20,7 @@ import {
   returnSchedule,
 } from '../use/payment-store.ts';
 
-/** The queues of unfinished work. Each entry is written in the transaction that makes it necessary. */
+/** The queues of unfinished work. Each entry is written in the transaction that causes the work. */
 
 // ---------------------------------------------------------------------------------------------------------------- orphans
 
@@ -55,7 +55,7 @@ export function waitingOrphanKey(orphan: OrphanedCallback): Item {
   return keyOf(waitingOrphansPartition(orphanShard(orphan)), orphan);
 }
 
-/** The key of an orphan that was given up: it is never retried and never deleted. */
+/** Returns the key of an orphan that was given up: it is never retried and never deleted. */
 export function keptOrphanKey(orphan: OrphanedCallback): Item {
   return keyOf(`${RegistryRow.keptOrphan}${orphanShard(orphan)}`, orphan);
 }
@@ -73,7 +73,7 @@ export function waitingOrphanRow(orphan: OrphanedCallback): Item {
   return { ...waitingOrphanKey(orphan), ...orphan, ...orphanQueued(orphan, firstLookMs(orphanSchedule(orphan))) };
 }
 
-/** The attributes that list a waiting orphan. */
+/** Returns the attributes that list a waiting orphan. */
 export function orphanQueued({ operationId, isForeign }: OrphanedCallback, dueAtMs: number): Item {
   return queuedFor(isForeign === true ? QueueRow.foreignOrphan : QueueRow.orphan, shardOf(operationId), dueAtMs);
 }
@@ -103,13 +103,16 @@ export function chargeToReturnKey({ paymentId, chargeId }: ChargeToReturn): Item
   };
 }
 
-/** A charge that was found authorized and later captured has one entry. The later write replaces it. */
+/**
+ * Builds the put of a charge to return. A charge that was found authorized and later captured has one entry, which the
+ * later write replaces.
+ */
 export function returnItem({ registry }: StoreTables, charge: ChargeToReturn): TransactItem {
   const queued = returnQueued(charge, firstLookMs(returnSchedule(charge)));
   return { Put: { TableName: registry, Item: { ...chargeToReturnKey(charge), ...charge, ...queued } } };
 }
 
-/** The attributes that list a charge to return. */
+/** Returns the attributes that list a charge to return. */
 export function returnQueued({ paymentId }: ChargeToReturn, dueAtMs: number): Item {
   return queuedFor(QueueRow.return, shardOf(paymentId), dueAtMs);
 }
@@ -131,8 +134,8 @@ function inquiriesPartition(shard: number): string {
 }
 
 /**
- * The key contains the payment's id. The entry that reads all books is separate from the entry of a charge, and ends
- * independently.
+ * Returns the key of an inquiry's entry. It contains the payment's id. The entry with `waitsFor: 'books'`, which reads
+ * all charges of a payment, is separate from the entry of a single charge and ends independently.
  */
 export function inquiryKey({ operationId, paymentId, waitsFor }: Inquiry): Item {
   return {
@@ -147,8 +150,8 @@ export function inquiryItem({ registry }: StoreTables, inquiry: Inquiry): Transa
 }
 
 /**
- * The attributes that list an inquiry. Inquiries that wait for a payer or a bank, and those that wait for an operator,
- * have queues of their own, so that they do not delay the others.
+ * Returns the attributes that list an inquiry. Inquiries that wait for a payer or a bank, and inquiries that wait for
+ * an operator, have queues of their own, so that they do not delay other inquiries.
  */
 export function inquiryQueued(inquiry: Inquiry, dueAtMs: number): Item {
   const { unknownOutcome, routineInquiry, undecidable } = QueueRow;
@@ -202,7 +205,7 @@ export function openOrderRow(open: OpenOrder): Item {
   return { ...openOrderKey(open), ...open, ...openOrderQueued(open, firstLookMs(orderSchedule(open))) };
 }
 
-/** The attributes that list an open order. */
+/** Returns the attributes that list an open order. */
 export function openOrderQueued({ orderId }: Pick<OpenOrder, 'orderId'>, dueAtMs: number): Item {
   return queuedFor(QueueRow.openOrder, shardOf(orderId), dueAtMs);
 }

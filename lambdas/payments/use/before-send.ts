@@ -18,7 +18,7 @@ export interface ReadCharge {
  * return calls it right before each send and decides on the result by {@link maySend}, because callbacks can be lost or
  * late.
  *
- * @param known the newest chain, if the caller has it @default it is read
+ * @param known the newest chain, if the caller has read it @default the chain is read
  * @throws as `recordCharge`
  */
 export function readChargeBeforeSend(
@@ -31,9 +31,9 @@ export function readChargeBeforeSend(
 }
 
 /**
- * Whether both the chain and the processor's books allow the change now. A dispute, or another user of the processor's
- * account, may have taken the money or ended the hold since the change began. Inconsistent books can show less than the
- * chain. Nothing is sent to a charge whose metadata name another payment.
+ * Returns whether both the chain and the processor's books allow the change now. A dispute, or another user of the
+ * processor's account, may have taken the money or ended the hold since the change began. Books without strong
+ * consistency can lag behind the chain. Nothing is sent to a charge whose metadata name another payment.
  */
 export function maySend(
   { operationId, chargeId, change }: ChangeOrder,
@@ -56,9 +56,9 @@ export function maySend(
 }
 
 /**
- * The amount that one refund may return: the remainder, plus the reservations of this refund and of later ones. A
- * dispute can take money after it was reserved. Pending refunds are served in the order in which they began. Minor
- * units.
+ * Computes the amount that one refund may return: the remainder, plus the reservations of this refund and of later
+ * refunds. A dispute can take money after it was reserved. Pending refunds are served in the order in which they began.
+ * Minor units.
  */
 function leftFor(refundId: string, chargeId: string, state: PaymentState): number {
   const money = moneyOf(chargeId, state);
@@ -69,8 +69,8 @@ function leftFor(refundId: string, chargeId: string, state: PaymentState): numbe
 }
 
 /**
- * The amount that one refund could return by the processor's books: captured, less other refunds that have not failed
- * and disputes that are not won. Minor units.
+ * Computes the amount that one refund could return according to the processor's books: captured, less other refunds
+ * that have not failed and disputes that are not won. Minor units.
  */
 function shownLeftMinor({ capturedMinor, refunds, disputes }: ProcessorCharge, refundId: string): number {
   const own = refunds.find((refund) => refund.refundId === refundId);

@@ -51,7 +51,7 @@ export interface ChangePaymentTools extends CreatePaymentTools, AlarmTools {
 }
 
 export interface ChangePayment {
-  /** Derived from tenant, mode, method, resolved path and idempotency key; it names the payment. */
+  /** Derived from tenant, mode, method, resolved path and idempotency key; contains the payment's id. */
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
   readonly tenantId: TenantId;
@@ -61,7 +61,8 @@ export interface ChangePayment {
   /** The current actor: the request, or a run of a job. */
   readonly cause: Cause;
   /**
-   * Arrival of the request on this process's clock, from which the time budget counts. Unix milliseconds. @default now
+   * Arrival of the request on this process's clock, from which the time budget counts. Unix milliseconds.
+   * @default now
    */
   readonly receivedAtMs?: number;
   readonly command: ChangeCommand;
@@ -76,8 +77,8 @@ type Refusal =
 export type ChangePaymentOutcome = Executed<Refusal>;
 
 /**
- * Captures, cancels or refunds a payment, exactly once in effect. Refunds cannot exceed the captured amount, because the
- * pending transition of each refund reserves its amount.
+ * Captures, cancels or refunds a payment, exactly once in effect. Refunds cannot exceed the captured amount, because
+ * the pending transition of each refund reserves its amount.
  *
  * @throws as `executeOnce`
  */
@@ -94,7 +95,7 @@ export async function changePayment(
 }
 
 interface Work {
-  /** Decides on the found outcome, given the current chain. Undefined when there was nothing to find out. */
+  /** Decides on the determined outcome, given the current chain. Undefined if no inquiry was needed. */
   readonly decideOutcome: Awaited<ReturnType<typeof findOutChange>> | undefined;
   readonly chain: PaymentChain;
 }
@@ -163,7 +164,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
   async call({ subject: chain, claimedAtMs, sent, note }: Held<PaymentChain>): Promise<Work> {
     const { clock } = this.#tools;
     const change = this.#changeIn(chain.state);
-    // A callback or a rival has ended the change; only the answer is missing.
+    // A callback or a rival has ended the change; only the answer must be stored.
     if (!isUnderWay(change, chain.state)) return { decideOutcome: undefined, chain };
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) {
@@ -214,7 +215,7 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
     return { decideOutcome, chain: await this.read() };
   }
 
-  /** The draft, if it ends this change. A callback records every other fact. */
+  /** Returns the draft if it ends this change. A callback records every other fact. */
   #ending(decision: Decision | undefined, before: PaymentState): TransitionDraft | undefined {
     if (decision?.kind !== 'append') return undefined;
     const after = evolve(before, decision.draft);
@@ -229,8 +230,8 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
   }
 
   /**
-   * A rival has recorded the change as failed, but the request of this owner or of an earlier one may still take
-   * effect.
+   * Returns an inquiry if a rival has recorded the change as failed, but a request of this owner or of an earlier owner
+   * may still take effect.
    */
   #endedByRival(state: PaymentState, nowMs: number): Pick<Write, 'inquiry'> {
     const { id, chargeId } = state.payment;
@@ -240,11 +241,14 @@ class ChangeOperation implements Operation<PaymentChain, Work, Write, Refusal> {
 
   #changeIn(state: PaymentState): HoldChange | Refund {
     const change = changeOf(state, this.#request.operationId);
-    invariant(change !== undefined, 'a claimed change is in the chain');
+    invariant(change !== undefined, 'the claimed change is not in the chain');
     return change;
   }
 
-  /** @returns undefined when there is no such payment, or it belongs to another tenant or mode */
+  /**
+   * Reads the chain of the caller's payment.
+   * @returns undefined when there is no such payment, or it belongs to another tenant or mode
+   */
   async #readOwnChain(): Promise<PaymentChain | undefined> {
     return readOwnChain(this.#tools.store, this.#request, this.#request.paymentId);
   }

@@ -58,23 +58,24 @@ export interface CreatePayment extends PaymentTerms, PaymentNotes {
   readonly mode: Mode;
   readonly fingerprint: Fingerprint;
   readonly requestId: string;
-  /** The current actor: the request, or a run of a job that finishes it. */
+  /** The current actor: the request, or the run of a job that finishes the payment. */
   readonly cause: Cause;
   /**
-   * Arrival of the request on this process's clock, from which the time budget counts. Unix milliseconds. @default now
+   * Arrival of the request on this process's clock, from which the time budget counts. Unix milliseconds.
+   * @default now
    */
   readonly receivedAtMs?: number;
   /** Claim time of the enclosing order; sends stop 15 minutes after it. Unix milliseconds. @default now */
   readonly claimedAtMs?: number;
   /** The keyed hash of the `receipt_email`. */
   readonly emailHash?: string;
-  /** The order of Payonce that the payment belongs to. Its metadata then name that order. */
+  /** The order in Payonce that the payment belongs to. The payment's metadata then name the order. */
   readonly orderId?: OrderId;
 }
 
 type Refusal =
   | { readonly kind: 'key_expired'; readonly paymentId: PaymentId }
-  /** No processor accepts the payment, and nothing was begun. */
+  /** No processor accepts the payment. Nothing was started. */
   | { readonly kind: 'no_processor'; readonly why: NoProcessor }
   | { readonly kind: 'reference_used'; readonly paymentId: PaymentId };
 
@@ -109,7 +110,10 @@ export async function withPersonalFields<Outcome extends { readonly kind: string
 ): Promise<Outcome> {
   if (!isReplay(outcome) || !hasLeftOut(outcome.answer)) return outcome;
   const text = await fields();
-  invariant(text !== undefined, 'an answer that was stored without personal data has a commitment to it in its chain');
+  invariant(
+    text !== undefined,
+    'an answer was stored without personal data, but its chain has no commitment to the data',
+  );
   return { ...outcome, answer: putBack(outcome.answer, text) };
 }
 
@@ -119,7 +123,7 @@ export function isReplay(outcome: {
   return outcome.kind === 'replay';
 }
 
-/** The processor's answer and the chain that it is applied to. Without a fact when no inquiry was needed. */
+/** The processor's answer, and the chain that it is applied to. Without an inquiry, there is no fact. */
 interface Work {
   readonly fact: ChargeFact | undefined;
   readonly chain: PaymentChain;
@@ -176,10 +180,11 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
         return { kind: 'begun', subject: await this.read() };
       case 'reference_taken': {
         const { paymentId } = outcome;
-        // A restored copy can have the reference of a payment that was lost.
+        // After a restore, a reference can name a payment that was lost.
         const holder = await store.readPayment(paymentId);
         const isHeld = holder !== undefined && !freesReference(holder.newest.payment);
-        // A rival with the same key has claimed. The next round finds its record.
+        // If the reference names this payment, a rival with the same key has claimed. The next round finds the rival's
+        // record.
         if (isHeld && paymentId !== this.#request.paymentId) {
           return { kind: 'refused', outcome: { kind: 'reference_used', paymentId } };
         }
@@ -189,7 +194,10 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     }
   }
 
-  /** No processor accepts a new payment with these terms. A payment that has begun continues at its own processor. */
+  /**
+   * Continues a payment that has begun at its own processor, and refuses a new payment. Called when no processor
+   * accepts these terms.
+   */
   async #findBegun(why: NoProcessor): Promise<Attempt<PaymentChain, Refusal>> {
     const { store } = this.#tools;
     const record = await store.readRecord(this.key.operationId);
@@ -205,7 +213,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
   lostRecord({ first, newest, state }: PaymentChain): LostRecord {
     return {
-      // 202 `processing` counts as an answer: it was stored.
+      // A stored 202 `processing` counts as an answer, too.
       isAnswered: !isUnresolved(newest.payment) || state.isProcessingRecorded,
       isSameRequest: () => isRequestedBy(this.#tools.digest, first, this.#request),
       claimedAtMs: this.#claimedAt(first.occurredAtMs),
@@ -224,7 +232,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
   async call({ subject: chain, claimedAtMs, sent, note }: Held<PaymentChain>): Promise<Work> {
     const { clock } = this.#tools;
-    // The claim was stale, and a callback has ended the payment since. Only the answer is missing.
+    // The claim was stale, and a callback has ended the payment since. Only the answer must be stored.
     if (!isUnresolved(chain.newest.payment)) return { fact: undefined, chain };
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) {
@@ -300,7 +308,10 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     return { reference: this.#replaces === undefined ? { name } : { name, replaces: this.#replaces } };
   }
 
-  /** The send window of an enclosing order applies to its payment and is never extended. Unix milliseconds. */
+  /**
+   * Returns the time from which the send window counts. The send window of an enclosing order applies to its payment
+   * and is never extended. Unix milliseconds.
+   */
   #claimedAt(ownMs: number): number {
     return Math.min(ownMs, this.#request.claimedAtMs ?? ownMs);
   }
@@ -314,10 +325,10 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 }
 
 /**
- * Whether the owner's fact may be newer than the state that a rival recorded in the meantime. A refusal is older,
- * because the rival read the processor's books after the owner's answer. A capture is never undone by an outcome, and a
- * hold is newer than the request for the payer's action. A hold of another charge than the rival recorded is known only
- * to the owner and must be voided.
+ * Returns whether the owner's fact may be newer than the state that a rival has recorded. A refusal is older, because
+ * the rival read the processor's books after the owner's answer. A capture is never undone by an outcome, and a hold is
+ * newer than the request for the payer's action. If the owner's hold belongs to a different charge than the rival
+ * recorded, only the owner knows of it, and it must be voided.
  */
 function mayBeNewer(fact: ChargeFact, payment: Payment): boolean {
   if (isUnresolved(payment) || fact.kind === 'succeeded') return true;
@@ -331,8 +342,8 @@ function inquiryAbout(payment: Payment, claimedAtMs: number): Inquiry {
 }
 
 /**
- * The queue entry of a charge of this owner, or of an earlier one, that may still take money although a rival has ended the payment with
- * another charge, or with none:
+ * Returns the queue entry of a charge of this owner, or of an earlier owner, that may still take money although a rival
+ * has ended the payment with a different charge, or without a charge:
  *
  *   owner   charge 1 sent ──────────────────────── answer: pending, or none ── changes nothing
  *   rival   ─────────────── payment ends by charge 2

@@ -17,9 +17,9 @@ export interface DecidedFacts {
 }
 
 /**
- * Decides on all facts of a charge, in order. Each decision sees the state after the previous one. A charge whose
- * metadata name another payment is a contradiction, and none of its facts is appended. The same applies to a refund
- * that may be one that Payonce has made.
+ * Decides on all facts of a charge, in order, each on the state after the previous fact. A charge whose metadata name
+ * another payment is a contradiction, and none of its facts is appended. A refund without an operation that may be a
+ * recorded refund by Payonce is also a contradiction, and is not appended.
  */
 export function decideAll(
   digest: Digest,
@@ -44,7 +44,8 @@ export function decideAll(
       contradictions.push('the metadata of a refund no longer name its operation');
       continue;
     }
-    // This may be the refund whose call is unanswered. A look after that call has ended records it if it is another one.
+    // The new refund may be a refund whose call is unanswered. If it is a different refund, an inquiry records it after
+    // that call has ended.
     if (isNew && unanswered.some((refund) => isAlike(refund, fact))) {
       isWhole = false;
       continue;

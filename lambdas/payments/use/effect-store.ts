@@ -12,7 +12,7 @@ export interface OrphanedCallback {
   readonly event: CallbackEvent;
   readonly reason: 'charge_unknown' | 'payment_unknown' | 'other_account';
   readonly receivedAtMs: number;
-  /** The charge named no payment at the latest look, so it probably belongs to another program. @default false */
+  /** The charge named no payment when it was last read, so it was probably made by another program. @default false */
   readonly isForeign?: boolean;
 }
 
@@ -20,7 +20,7 @@ export function orphanSchedule({ operationId, receivedAtMs, isForeign }: Orphane
   return { kind: isForeign === true ? 'foreign' : 'orphan', name: operationId, sinceMs: receivedAtMs };
 }
 
-/** A processor's message that a charge changed. Payonce reads the charge itself from the processor. */
+/** A processor's notice that a charge changed. Payonce then reads the charge from the processor. */
 export interface CallbackEvent {
   readonly processorName: string;
   /** The mode of the credentials with which the callback was verified. */
@@ -30,7 +30,7 @@ export interface CallbackEvent {
   /** The processor's event type. */
   readonly type: string;
   readonly chargeId: string;
-  /** The payment id in the charge's metadata, if the callback carries it. */
+  /** The payment id in the charge's metadata, if the callback contains it. */
   readonly paymentId?: PaymentId;
 }
 
@@ -45,24 +45,24 @@ export interface Effect {
   readonly toReturn?: readonly ChargeToReturn[];
   readonly inquiries?: readonly Inquiry[];
   readonly hold?: Hold;
-  /** An order to drive again, because money of its payment returned. */
+  /** An order that must be driven further, because money of its payment returned. */
   readonly reopened?: OpenOrder;
   /** The entry of an operator's action in the activity log. */
   readonly activity?: ActivityDraft;
 }
 
-/** In order of precedence. */
+/** The outcomes of a write, in order of precedence. */
 export type EffectOutcome =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
-  /** A rival has appended to the chain of the payment or of the activity log. */
+  /** A rival has appended to the payment's chain or to the activity log. */
   | { readonly kind: 'transition_exists' };
 
 /** Effects that need no claim: the effect record and the effect are one conditional transaction. */
 export interface EffectStore extends Pick<PaymentStore, 'listTransitions'> {
-  /** The one durable write. */
+  /** Writes the effect and its record in one transaction. */
   recordEffect(effect: Effect): Promise<EffectOutcome>;
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
-  /** Writes the entries of queues that are not there yet. */
+  /** Writes queue entries, except those that exist. */
   queueIfAbsent(entries: Required<Pick<Effect, 'toReturn' | 'inquiries'>>): Promise<void>;
 }

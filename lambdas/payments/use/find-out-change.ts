@@ -40,7 +40,7 @@ export async function findOutChange(
   if (!isUnderWay(change, chain.state)) return () => undefined;
   const { processor, clock, entropy } = tools;
   const order = changeOrder(change, chain);
-  // The first send follows the claim directly, and the claim was decided on this chain.
+  // The first send follows the claim immediately, and the claim was decided on this chain.
   let known = underway.sent === 'nothing' ? chain : undefined;
   let read: ReadCharge | undefined;
   const readCharge = async (): Promise<ReadCharge> => {
@@ -64,7 +64,7 @@ export async function findOutChange(
   return ({ state }) => (isProven ? decideFound(found, change, state) : undefined);
 }
 
-/** @returns false when the processor's books cannot be read now */
+/** Reads the charge. @returns false when the processor's books cannot be read now */
 async function isRead(readCharge: () => Promise<unknown>): Promise<boolean> {
   try {
     await readCharge();
@@ -78,7 +78,7 @@ async function isRead(readCharge: () => Promise<unknown>): Promise<boolean> {
 /** Builds the order from the pending transition, so that every attempt requests the reserved amount. */
 function changeOrder(change: PendingChange, { state: { payment } }: PaymentChain): ChangeOrder {
   const { chargeId } = payment;
-  invariant(chargeId !== undefined, 'a payment with a change has a charge id');
+  invariant(chargeId !== undefined, 'a payment with a change has no charge id');
   const { amountMinor } = change;
   return {
     operationId: operationIdOf(change),
@@ -96,10 +96,10 @@ function decideFound(found: Found<ChangeOutcome>, begun: PendingChange, state: P
     case 'unknown':
       return undefined;
     case 'undecidable':
-      return { kind: 'review', because: 'whether the processor has done it cannot be found out' };
+      return { kind: 'review', because: 'it cannot be determined whether the processor applied the change' };
     case 'not_attempted':
       return change.kind === 'refund' && change.accepted
-        ? { kind: 'review', because: 'the processor has shown the refund, and shows it no more' }
+        ? { kind: 'review', because: 'the processor no longer shows a refund that it had shown before' }
         : decideNotAttempted(change, state);
     case 'answer': {
       const { answer } = found;
@@ -110,14 +110,14 @@ function decideFound(found: Found<ChangeOutcome>, begun: PendingChange, state: P
   }
 }
 
-/** The decision when the processor shows a refund without an outcome. */
+/** Decides on a refund that the processor shows without an outcome. */
 function decideAccepted(change: PendingChange, facts: readonly Fact[], state: PaymentState): Decision | undefined {
   if (change.kind !== 'refund' || change.accepted) return undefined;
   const isShown = facts.some((fact) => fact.kind === 'refund' && fact.status === 'pending');
   return isShown ? { kind: 'append', draft: acceptedAsPending(change, state) } : undefined;
 }
 
-/** The decision when no request was sent and the send window has closed. */
+/** Decides on a change when no request was sent and the send window has closed. */
 export function decideNotAttempted(change: PendingChange, state: PaymentState): Decision {
   return decideChangeFailed(
     change,

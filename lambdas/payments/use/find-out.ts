@@ -12,9 +12,9 @@ const LOOKUP_TIMEOUT_MS = 2_000;
 const COMMIT_RESERVE_MS = 3_000;
 /** Minimum remaining time for a send to begin. Milliseconds. */
 const SHORTEST_SEND_MS = 1_000;
-/** First rung of the retry ladder, with full jitter. Milliseconds. */
+/** Maximum wait before the first retry, with full jitter. Milliseconds. */
 const FIRST_WAIT_MS = 500;
-/** The longest sequence: ask, send, ask, send, ask, conclude. */
+/** The longest sequence: look up, send, look up, send, look up, conclude. */
 const MAX_STEPS = 6;
 
 export interface FindOutTools {
@@ -29,23 +29,23 @@ export interface Underway {
   readonly sent: 'nothing' | 'maybe';
   /** Deadline of the answer to the caller. Unix milliseconds. */
   readonly answerByMs: number;
-  /** Notes each call. @default nothing */
+  /** Called with each call and its result. @default calls are not noted */
   readonly note?: (call: NotedCall) => void;
 }
 
-/** One operation at a processor: how to send it, and how to look it up. */
+/** One operation at a processor, with functions to send it and to look it up. */
 export interface Question<Answer> {
   /**
-   * Called right before each send: whether the chain and the processor's books still allow the operation. If not, it is
-   * only looked up.
+   * Returns whether the chain and the processor's books still allow the operation. Called right before each send. If
+   * false, the operation is only looked up.
    *
    * @default always
-   * @throws RetryableError or AmbiguousError when they cannot be read: nothing is sent
+   * @throws RetryableError or AmbiguousError when the chain or the books cannot be read; nothing is sent
    */
   mayBeSent?(): Promise<boolean>;
   send(limit: CallLimit): Promise<Answer>;
   lookUp(limit: CallLimit): Promise<Answer | { readonly kind: 'absent' }>;
-  /** Whether the processor refused. A refusal may apply to one attempt only. */
+  /** Returns whether the processor refused. A refusal may concern only one attempt. */
   isRefusal(answer: Answer): boolean;
 }
 
@@ -54,8 +54,8 @@ export type Found<Answer> =
   | { readonly kind: 'unknown' | 'not_attempted' | 'undecidable' };
 
 /**
- * Determines the outcome of an operation: sends, looks it up, and sends once more with the same key. When the time is up
- * the outcome is `unknown`; it is never guessed.
+ * Determines the outcome of an operation: sends it, looks it up, and sends it a second time with the same key. When the
+ * time is up, the outcome is `unknown`; it is never guessed.
  *
  * @throws RetryableError when no owner of the claim has sent a request, so that the claim may be released
  */
@@ -83,7 +83,7 @@ export async function findOut<Answer>(
       const may = await mayBeSent(question, sent);
       if (may === 'unknown') return { kind: 'unknown' };
       allowed = may;
-      // The read may have used up the remaining time.
+      // The call of `mayBeSent` may have used up the remaining time.
       step = next();
     }
     if (step.do === 'conclude') return { kind: step.fact };
@@ -95,7 +95,7 @@ export async function findOut<Answer>(
     }
     const leftMs = timeLeftMs();
     if (sent === 'nothing' && leftMs < SHORTEST_SEND_MS) {
-      throw new RetryableError('request_out_of_time', 'no time was left to call the processor', {
+      throw new RetryableError('request_out_of_time', 'the time budget ended before the processor was called', {
         retryAfterSeconds: 1,
       });
     }
@@ -109,7 +109,7 @@ export async function findOut<Answer>(
   return { kind: 'unknown' };
 }
 
-/** The question, noting each call with its answer. */
+/** Wraps a question so that each call and its answer are noted. */
 function notedQuestion<Answer>(
   question: Question<Answer>,
   clock: Clock,
@@ -152,8 +152,8 @@ async function mayBeSent<Answer>(question: Question<Answer>, sent: 'nothing' | '
 }
 
 /**
- * A refusal is final only as the answer to the first send. After a send with an unknown outcome, a refusal may apply to
- * the later attempt only, so a look-up must confirm it.
+ * Sends the operation. A refusal is final only as the answer to the first send. After a send with an unknown outcome, a
+ * refusal may concern only the later attempt, so a look-up must confirm it.
  */
 async function send<Answer>(
   question: Question<Answer>,

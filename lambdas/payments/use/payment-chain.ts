@@ -9,22 +9,22 @@ import type { PaymentStore } from './payment-store.ts';
 
 /** All transitions of a payment, and the resulting state. */
 export interface PaymentChain {
-  /** Transition 1. It carries the details that later answers need. */
+  /** Transition 1. It contains the details that later answers need. */
   readonly first: Transition;
   readonly newest: Transition;
   readonly transitions: readonly Transition[];
   readonly state: PaymentState;
 }
 
-/** Nearly every payment fits on one page. A page stays below the 1 MB that DynamoDB returns for one query. */
+/** Transitions per query. Nearly every chain fits into one query result, which stays below DynamoDB's limit of 1 MB. */
 const PAGE = 250;
-/** 10,000 transitions. A thousand refunds of one payment need 2,000. */
+/** Limits a chain to 10,000 transitions. A payment with 500 refunds needs at least 1,000. */
 const MAX_PAGES = 40;
 
 export function chainOf(transitions: readonly Transition[]): PaymentChain {
   const [first] = transitions;
   const newest = transitions.at(-1);
-  invariant(first !== undefined && newest !== undefined, 'a chain has a first transition');
+  invariant(first !== undefined && newest !== undefined, 'the chain has no first transition');
   return { first, newest, transitions, state: stateAfter(transitions) };
 }
 
@@ -48,8 +48,8 @@ export async function readChain(
 }
 
 /**
- * Whether the chain contains the beginning of this operation: the payment itself, or its pending capture, cancellation
- * or refund.
+ * Returns whether the chain contains the beginning of this operation: the payment itself, or its pending capture,
+ * cancellation or refund.
  */
 export function hasBegun({ first, state }: PaymentChain, operationId: OperationId): boolean {
   return operationId === chargeOperation(first.payment.id) || changeOf(state, operationId) !== undefined;
@@ -58,7 +58,7 @@ export function hasBegun({ first, state }: PaymentChain, operationId: OperationI
 /**
  * Reads the chain of the caller's payment, strongly consistent.
  *
- * @param paymentId undefined when the id in the request has another form
+ * @param paymentId undefined if the id in the request is malformed
  * @returns undefined when there is no such payment, or it belongs to another tenant or mode
  * @throws RetryableError when the store is unavailable
  */

@@ -18,16 +18,19 @@ export interface ReferenceName {
 
 export interface Claim {
   readonly record: OpenRecord;
-  /** The pending transition. Omitted when it exists and only the record was lost. */
+  /** The pending transition. Omitted when the transition exists and only the record was lost. */
   readonly pending?: Transition;
   readonly reference?: {
     readonly name: ReferenceName;
-    /** The failed or canceled payment that holds the reference. The claim replaces it only while it holds the reference. */
+    /**
+     * The failed or canceled payment that holds the reference. The claim takes the reference only if this payment still
+     * holds it.
+     */
     readonly replaces?: PaymentId;
   };
 }
 
-/** In order of precedence: the first that applies is reported. */
+/** The outcomes of a claim, in order of precedence: the first that applies is reported. */
 export type ClaimOutcome = RecordClaimOutcome | { readonly kind: 'reference_taken'; readonly paymentId: PaymentId };
 
 export interface Commit {
@@ -39,8 +42,8 @@ export interface Commit {
   readonly toReturn?: readonly ChargeToReturn[];
   readonly hold?: Hold;
   /**
-   * Written with an answer that is not final, or with the answer of a rival whose charge is another than the owner's: the resolver
-   * determines the outcome if no callback arrives.
+   * The inquiry to queue, if the answer is not final, or if a rival's answer is about a different charge than the
+   * owner's. The resolver determines the outcome if no callback arrives.
    */
   readonly inquiry?: Inquiry;
 }
@@ -52,28 +55,30 @@ export interface PaymentHistory {
 
 /** One port for idempotency records and transitions, because one transaction writes both. */
 export interface PaymentStore extends RecordStore {
-  /** First durable write: record, pending transition and reference in one transaction. */
+  /** Makes the first durable write: record, pending transition and reference in one transaction. */
   claim(claim: Claim): Promise<ClaimOutcome>;
-  /** Second durable write: stored answer and outcome in one transaction, only while the owner holds the claim. */
+  /**
+   * Makes the second durable write: stored answer and outcome in one transaction, only while the owner holds the claim.
+   */
   commit(commit: Commit): Promise<CommitOutcome>;
-  /** A strongly consistent read. */
+  /** Reads with strong consistency. */
   readPayment(paymentId: PaymentId): Promise<PaymentHistory | undefined>;
-  /** A strongly consistent read, oldest first. */
+  /** Reads with strong consistency, oldest first. */
   listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]>;
 }
 
-/** The queue entry for a stray charge to return, written with the transition that leaves money of the charge to return. */
+/** The queue entry for a stray charge to return, written with the transition that makes the return necessary. */
 export interface ChargeToReturn {
   readonly paymentId: PaymentId;
   readonly chargeId: string;
   /** Captured money is refunded; a hold is voided. */
   readonly by: 'refund' | 'void';
   readonly foundAtMs: number;
-  /** Same as for an inquiry. */
+  /** As in {@link Inquiry}. */
   readonly undecidable?: boolean;
 }
 
-/** A return is attempted on the schedule of inquiries of the same age. */
+/** Returns the schedule of attempts, which is the schedule of inquiries of the same age. */
 export function returnSchedule({ chargeId, foundAtMs }: ChargeToReturn): LookSchedule {
   return { kind: 'answer', name: chargeId, sinceMs: foundAtMs };
 }
@@ -84,26 +89,30 @@ export function returnSchedule({ chargeId, foundAtMs }: ChargeToReturn): LookSch
 export interface Hold {
   readonly paymentId: PaymentId;
   readonly authorizedAtMs: number;
-  /** Same as for an inquiry. */
+  /** As in {@link Inquiry}. */
   readonly undecidable?: boolean;
 }
 
 /**
- * The queue entry for an operation that was answered 202, for a payment that waits for its payer, and for a charge that
- * the processor shows without a result, or with a refund or a dispute without a result.
+ * The queue entry for an operation that was answered 202, for a payment that waits for its payer, or for a charge that
+ * is without a result at the processor, or whose refund or dispute is without a result.
  */
 export interface Inquiry {
-  /** For a charge, its id at the processor. */
+  /** The operation; for an inquiry about a charge, the processor's id of the charge. */
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
   /** Time of the operation's claim. The send window ends 15 minutes later. Unix milliseconds. */
   readonly claimedAtMs: number;
   /**
-   * Set when only the action of the payer, or of a bank, is outstanding: such an entry is looked up less often. With `books`,
-   * all charges of the payment are read and recorded: an operator has decided about it, or a look at a charge recorded only a part.
+   * `payer` or `bank` if only the action of the payer or of a bank is outstanding: such inquiries are made less often.
+   * With `books`, all charges of the payment are read and recorded, because an operator has decided about the payment,
+   * or an inquiry recorded only a part of a charge's facts.
    */
   readonly waitsFor?: 'payer' | 'bank' | 'books';
-  /** The latest look could not determine the outcome. An alarm was raised, and an operator must act. @default false */
+  /**
+   * The latest inquiry could not determine the outcome. An alarm was raised, and an operator must act.
+   * @default false
+   */
   readonly undecidable?: boolean;
 }
 
@@ -111,18 +120,21 @@ export function inquirySchedule({ operationId, claimedAtMs, waitsFor }: Inquiry)
   return { kind: waitsFor ?? 'answer', name: operationId, sinceMs: claimedAtMs };
 }
 
-/** Whether only the action of the payer, or of a bank, is outstanding. */
+/** Returns whether only the action of the payer, or of a bank, is outstanding. */
 export function isRoutine({ waitsFor }: Pick<Inquiry, 'waitsFor'>): boolean {
   return waitsFor === 'payer' || waitsFor === 'bank';
 }
 
-/** The queue entry for an order that was answered and is not settled, or that a failed refund opened again. */
+/** The queue entry for an order that was answered and is not settled, or that a failed refund reopened. */
 export interface OpenOrder {
   readonly orderId: OrderId;
-  /** Time at which the order was created or reopened. It is driven less often with growing age. Unix milliseconds. */
+  /**
+   * Time at which the order was created or reopened. The older the entry, the less often the order is driven. Unix
+   * milliseconds.
+   */
   readonly createdAtMs: number;
   /**
-   * The sequence of the transition that left the order open; for an order that its payment opened, a time in Unix
+   * The sequence of the transition that left the order open; for an order that its payment reopened, a time in Unix
    * milliseconds. An entry is deleted only while this value is unchanged.
    */
   readonly sequence: number;

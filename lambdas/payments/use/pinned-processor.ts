@@ -8,9 +8,9 @@ import type { Processor, ProcessorBooks } from './processor.ts';
 export type NoProcessor =
   /** The deployment calls no processor. */
   | 'no_processor_configured'
-  /** The payment is live, and the deployment calls processors in test mode only. */
+  /** The payment is in live mode, and the deployment calls processors in test mode only. */
   | 'livemode_not_available'
-  /** The order is of test mode, and its goods would be real. */
+  /** The order is in test mode, but the shop would reserve real goods. */
   | 'testmode_not_available'
   /** No routing rule matches. */
   | 'no_processor_for_payment';
@@ -23,13 +23,13 @@ export type ChooseProcessor = (payment: {
 }) => Processor | NoProcessor;
 
 export interface KnownProcessors {
-  /** The processor of new charges, or the reason why there is none. */
+  /** The processor of new payments, or the reason why there is none. */
   readonly processor: Processor | NoProcessor;
-  /** Every processor that this deployment calls: earlier payments were sent to them. @default only `processor` */
+  /** Every processor that this deployment calls, including processors of earlier payments. @default only `processor` */
   readonly processors?: readonly Processor[];
 }
 
-/** The processor of a new payment. A payment never reaches a processor of the other mode. */
+/** Returns the processor of a new payment. A payment never reaches a processor of the other mode. */
 export function processorFor(
   { processor, choose }: Pick<KnownProcessors, 'processor'> & { readonly choose?: ChooseProcessor },
   payment: Parameters<ChooseProcessor>[0],
@@ -39,7 +39,8 @@ export function processorFor(
 }
 
 /**
- * The processor that a payment was sent to. Its charge exists only there, even if the routing rules have changed since.
+ * Returns the processor that a payment was sent to. The charge exists only there, even if the routing rules have
+ * changed since.
  *
  * @returns undefined when this deployment does not call that processor, account and endpoint
  */
@@ -56,7 +57,10 @@ export function knownProcessors({ processor, processors }: KnownProcessors): rea
   return processors ?? (typeof processor === 'string' ? [] : [processor]);
 }
 
-/** Whether the payment's charge belongs to these books: a payment is pinned to a processor, a mode and an account. */
+/**
+ * Returns whether the payment's charge belongs to these books: a payment is pinned to a processor, a mode and an
+ * account.
+ */
 export function isSentTo({ first }: { readonly first: Transition }, books: BooksName): boolean {
   const { payment } = first;
   return (
@@ -66,7 +70,10 @@ export function isSentTo({ first }: { readonly first: Transition }, books: Books
   );
 }
 
-/** The books of the payment's processor. @returns undefined when this deployment does not call that processor */
+/**
+ * Returns the name of the books of the payment's processor.
+ * @returns undefined when this deployment does not call that processor
+ */
 export function pinnedBooks(
   tools: KnownProcessors & { readonly books: readonly ProcessorBooks[] },
   first: Transition,

@@ -47,15 +47,15 @@ export interface ChangeOrder {
 }
 
 export type ChangeOutcome =
-  /** The facts in the answer. A refund is identified by the operation id that made it. */
+  /** The facts in the answer. A refund is identified by the operation that made it. */
   | { readonly kind: 'applied'; readonly facts: readonly Fact[] }
   /** The processor refused, and nothing changed (400, 402, 404, 422). */
   | { readonly kind: 'refused'; readonly failure: Failure };
 
 interface ChangeAbilities {
-  /** Whether a part of the authorized amount may be captured. */
+  /** Whether a capture may be lower than the authorized amount. */
   readonly partialCapture: boolean;
-  /** Whether a part of the captured amount may be refunded, and more than once. */
+  /** Whether a refund may be lower than the captured amount, so that several refunds are possible. */
   readonly partialRefund: boolean;
 }
 
@@ -64,7 +64,7 @@ interface HoldAbilities {
   readonly holdValidityMs: number;
 }
 
-/** The form of `source` that a processor accepts. */
+/** The form of `source` (the payment token) that a processor accepts. */
 export interface SourceForm {
   readonly pattern: RegExp;
   /** Completes the message `source must be …`. */
@@ -73,18 +73,18 @@ export interface SourceForm {
 
 export interface Processor {
   readonly name: string;
-  /** The mode of its credentials. It is never sent a payment of the other mode. */
+  /** The mode of the processor's credentials. The processor never gets a payment of the other mode. */
   readonly mode: Mode;
   readonly account: string;
   readonly endpoint: string;
   readonly apiVersion: string;
-  /** The abilities as data. No code checks the processor's name. */
+  /** The processor's abilities as data, so that no code depends on the processor's name. */
   readonly abilities: ProcessorAbilities & ChangeAbilities & HoldAbilities;
-  /** The form of `source` that it accepts. @default every form that the API accepts */
+  /** The form of `source` that the processor accepts. @default every form that the API accepts */
   readonly source?: SourceForm;
   /**
    * Checks the circuit breaker before the claim. It makes no call while the breaker is closed. While the breaker is
-   * half open, it makes one read, never a charge.
+   * half open, `ready` makes one read, never a charge.
    *
    * @throws RetryableError while the breaker is open
    */
@@ -94,13 +94,19 @@ export interface Processor {
    * @throws AmbiguousError when it may have been applied (timeout, 5xx, 409, unreadable answer)
    */
   charge(order: ChargeOrder, limit: CallLimit): Promise<ChargeOutcome>;
-  /** Looks a charge up by Payonce's own key. @throws RetryableError or AmbiguousError when the look-up failed */
+  /** Looks up a charge by Payonce's own key. @throws RetryableError or AmbiguousError when the look-up failed */
   findCharge(order: ChargeOrder, limit: CallLimit): Promise<ChargeOutcome | { readonly kind: 'absent' }>;
   /** Captures, voids or refunds. @throws as `charge` */
   change(order: ChangeOrder, limit: CallLimit): Promise<ChangeOutcome>;
-  /** Looks up whether the change was applied, by any attempt or at the processor. @throws as `findCharge` */
+  /**
+   * Looks up whether the change was applied, by any attempt or by another user of the processor's account.
+   * @throws as `findCharge`
+   */
   findChange(order: ChangeOrder, limit: CallLimit): Promise<ChangeOutcome | { readonly kind: 'absent' }>;
-  /** The charge as the processor's books show it, read before a change is sent. The breaker counts it. @throws as `findCharge` */
+  /**
+   * Reads the charge from the processor's books before a change is sent. The breaker counts this call.
+   * @throws as `findCharge`
+   */
   showCharge(chargeId: string, limit: CallLimit): Promise<ProcessorCharge>;
 }
 
@@ -116,17 +122,17 @@ export interface ChargeWindow {
 /** A charge that is in the list and cannot be read, for example because of a status that the client does not know. */
 export interface UnreadableCharge {
   readonly chargeId: string;
-  /** The payment that the charge's metadata name, if they can be read. */
+  /** The payment that the charge's metadata name, if the metadata can be read. */
   readonly paymentId?: PaymentId;
   /** Unix seconds. */
   readonly createdAtSeconds: number;
-  /** The reason why it cannot be read. Names the charge. */
+  /** The reason why the charge cannot be read. The message contains the charge id. */
   readonly fault: AmbiguousError;
 }
 
 export interface ChargePage {
   readonly charges: readonly ProcessorCharge[];
-  /** Charges of the page that are not in `charges`. @default none */
+  /** Charges of the page that could not be read, and so are not in `charges`. @default none */
   readonly unreadable?: readonly UnreadableCharge[];
   /** The cursor of the next page; absent after the last page. */
   readonly next?: string;
@@ -135,15 +141,18 @@ export interface ChargePage {
 /** Time limit of a read of the books for a waiting caller. Milliseconds. */
 export const BOOKS_TIMEOUT_MS = 5_000;
 
-/** The processor's own list of charges of one mode. All reads are strongly consistent: an answered charge is in it. */
+/**
+ * The processor's own list of charges of one mode. Reads by charge id and by time are strongly consistent: an answered
+ * charge is in the list.
+ */
 export interface ProcessorBooks extends BooksName {
-  /** @throws RetryableError or AmbiguousError when the charge could not be read */
+  /** Reads one charge. @throws RetryableError or AmbiguousError when the charge could not be read */
   readCharge(chargeId: string, limit: CallLimit): Promise<ProcessorCharge | undefined>;
-  /** All charges with the payment's id in their metadata. @throws as `readCharge` */
+  /** Lists all charges with the payment's id in their metadata. @throws as `readCharge` */
   chargesOfPayment(paymentId: PaymentId, limit: CallLimit): Promise<readonly ProcessorCharge[]>;
   /**
-   * A page of charges by creation time, oldest first. An unreadable charge does not hide the others. @throws as
-   * `readCharge`
+   * Reads a page of charges by creation time, oldest first. An unreadable charge does not hide the other charges.
+   * @throws as `readCharge`
    */
   listCharges(window: ChargeWindow, limit: CallLimit): Promise<ChargePage>;
 }

@@ -12,8 +12,8 @@ import type { ChargeToReturn, Hold, Inquiry, OpenOrder } from './payment-store.t
 type Before = Pick<PaymentChain, 'first' | 'transitions' | 'state'>;
 
 /**
- * The queue entries that every writer of these transitions must write with them. All work that they leave unfinished is
- * then in a queue that a job reads.
+ * Returns the queue entries that every writer of these transitions must write in the same transaction. All work that
+ * the transitions leave unfinished is then in a queue that a job reads.
  *
  * @param before the chain that the transitions are appended to
  */
@@ -31,8 +31,9 @@ export function queuedWith(
 }
 
 /**
- * The entries in the queue of returns: one for each stray charge that these transitions concern and that has money to
- * return afterwards. A stray charge has money when it is found, when its refund fails, and when its dispute is won.
+ * Returns the entries in the queue of returns: one for each stray charge that these transitions concern and that has
+ * money to return afterwards. A stray charge has money when it is found, when its refund fails, and when its dispute is
+ * won.
  */
 export function chargesToReturn(before: Before, transitions: readonly Transition[]): readonly ChargeToReturn[] {
   const newest = transitions.at(-1);
@@ -52,9 +53,9 @@ export function chargesToReturn(before: Before, transitions: readonly Transition
 }
 
 /**
- * A refund or a dispute that began at the processor ends by a callback. In case the callback is lost, its charge is
- * looked up. Excluded are refunds by Payonce, which are recorded before they are sent, and returns of stray charges,
- * which are in the queue of returns. Metadata alone prove neither.
+ * Returns the inquiries for new refunds and disputes that began at the processor. A callback ends them; an inquiry
+ * reads the charge in case the callback is lost. Excluded are refunds by Payonce, which are recorded before they are
+ * sent, and returns of stray charges, which are in the queue of returns. Metadata alone prove neither kind.
  */
 function undecidedAtBank(before: Before, transitions: readonly Transition[]): readonly Inquiry[] {
   const { refunds, strayCharges } = before.state;
@@ -74,17 +75,20 @@ function undecidedAtBank(before: Before, transitions: readonly Transition[]): re
   return [...new Set(charges)].map((chargeId) => inquiryForCharge(id, chargeId, newest.occurredAtMs));
 }
 
-/** The queue entry with which all charges of the payment are read from the processor's books and recorded. */
+/** Makes the inquiry that reads all charges of the payment from the processor's books and records them. */
 export function booksInquiry(paymentId: PaymentId, claimedAtMs: number): Inquiry {
   return { operationId: chargeOperation(paymentId), paymentId, claimedAtMs, waitsFor: 'books' };
 }
 
-/** The queue entry with which a charge is looked up until it, its refunds and its disputes have a result. */
+/** Makes the inquiry that reads a charge until the charge, its refunds and its disputes have a result. */
 export function inquiryForCharge(paymentId: PaymentId, chargeId: string, claimedAtMs: number): Inquiry {
   return { operationId: storedOperationId(chargeId), paymentId, claimedAtMs, waitsFor: 'bank' };
 }
 
-/** The queue entry of a hold, when one of these transitions authorizes. A hold that is not captured must be voided. */
+/**
+ * Returns the queue entry of a hold, if one of these transitions authorizes the payment. A hold that is not captured
+ * must be voided.
+ */
 export function holdToEnd(transitions: readonly Transition[]): { readonly hold?: Hold } {
   const authorized = transitions.find(({ type }) => type === 'payment.authorized');
   if (authorized === undefined) return {};
@@ -92,9 +96,9 @@ export function holdToEnd(transitions: readonly Transition[]): { readonly hold?:
 }
 
 /**
- * The queue entry that opens an order again, for one of two reasons. Its cancellation relied on money that was refunded
- * or disputed: a bank can reject a refund days later, and a dispute can be won. Or its payment was in review for longer
- * than the order was driven, and has now been decided.
+ * Returns the queue entry that reopens an order, for one of two reasons. Either the order was canceled because its
+ * money was refunded or disputed, and the money returned: a bank can reject a refund days later, and a dispute can be
+ * won. Or the payment was in review for longer than the order was driven, and has now been decided.
  *
  * @returns undefined when neither happened, or the payment does not belong to an order
  */
@@ -113,7 +117,7 @@ function isMoneyBack({ type, subject }: Transition): boolean {
   return type === 'refund.failed' || (subject?.kind === 'dispute' && subject.status === 'won');
 }
 
-/** Whether a transition ends a review, by an operator's decision or by evidence. */
+/** Returns whether a transition ends a review, by an operator's decision or by evidence. */
 function endsReview({ status }: Pick<Payment, 'status'>, { payment }: Transition): boolean {
   return status === 'needs_review' && payment.status !== 'needs_review';
 }

@@ -20,7 +20,10 @@ export interface ContradictionTools extends AlarmTools, Pick<Expiring, 'retentio
   readonly entropy: Entropy;
 }
 
-/** Raises the alarm for late successes, before the write: an alarm may be raised twice, but must not be lost when the response to an applied write is lost. */
+/**
+ * Raises the alarm for late successes, before the write: an alarm may be raised twice, but must not be lost if the
+ * response to the write is lost.
+ */
 export function alarmLateSuccess(
   { alarm }: AlarmTools,
   paymentId: PaymentId,
@@ -30,20 +33,20 @@ export function alarmLateSuccess(
 }
 
 /**
- * Minimum time between two alarms. Events of one change arrive together, and an operator who was alerted this recently
- * is still investigating. Milliseconds.
+ * Minimum time between two alarms about one contradiction. The events of one change arrive together, and an operator
+ * who was alerted this recently is still investigating. Milliseconds.
  */
 const ONE_CALL_MS = 10 * 60_000;
 
 /**
- * Raises the alarm for contradictions once per state of books and chain; further looks that find the same state raise
- * none. A new event that finds the same state after ten minutes raises another alarm, at most every ten minutes,
- * because the books may have been right in between and the case closed. The alarm precedes its record, so it may be
- * raised twice, but a crash does not lose it.
+ * Raises the alarm for contradictions once per state of books and chain; further inquiries that find the same state
+ * raise no alarm. A new event that finds the same state raises another alarm, at most every ten minutes, because the
+ * books may have been correct in between and the operator may have closed the case. The alarm precedes its record, so
+ * it may be raised twice, but a crash does not lose it.
  *
  * @param because the contradictions; if empty, nothing is done
  * @param shown what the processor's books show. Plain JSON.
- * @param foundBy an event of the processor that was not recorded yet, or a look by Payonce itself
+ * @param foundBy an event of the processor that was not recorded yet, or an inquiry by Payonce itself
  * @throws RetryableError or AmbiguousError when the record cannot be read or written
  */
 export async function alarmContradictions(

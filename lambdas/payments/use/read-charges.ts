@@ -18,8 +18,8 @@ export type ReadChargesOutcome =
   | { readonly kind: 'found'; readonly payment: Payment; readonly charges: readonly ProcessorCharge[] };
 
 /**
- * Reads the current books of the payment's processor, oldest charge first. It changes nothing. @throws as
- * `ProcessorBooks` and the store
+ * Reads the current books of the payment's processor, oldest charge first. The read changes nothing.
+ * @throws as `ProcessorBooks` and the store
  */
 export async function readCharges(tools: ReadChargesTools, caller: Owner, id: string): Promise<ReadChargesOutcome> {
   const paymentId = parsePaymentId(id);

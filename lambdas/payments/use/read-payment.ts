@@ -6,7 +6,8 @@ import { parsePaymentId } from '../ids.ts';
 import type { PaymentStore, TransitionPage } from './payment-store.ts';
 
 /**
- * A missing payment and a payment of another tenant or mode are one outcome, so that callers cannot distinguish them.
+ * The outcome of a read. A missing payment and a payment of another tenant or mode have the same outcome, so that
+ * callers cannot distinguish them.
  */
 export type ReadPaymentOutcome =
   | { readonly kind: 'not_found' }
@@ -16,7 +17,7 @@ export type ListTransitionsOutcome =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'found'; readonly transitions: readonly Transition[]; readonly hasMore: boolean };
 
-/** The current payment, by a strongly consistent read. @throws RetryableError when the store is unavailable */
+/** Reads the current payment with strong consistency. @throws RetryableError when the store is unavailable */
 export async function readPayment(store: PaymentStore, caller: Owner, id: string): Promise<ReadPaymentOutcome> {
   const paymentId = parsePaymentId(id);
   const history = paymentId === undefined ? undefined : await store.readPayment(paymentId);
@@ -24,7 +25,7 @@ export async function readPayment(store: PaymentStore, caller: Owner, id: string
   return { kind: 'found', payment: history.newest.payment, details: detailsOf(history.first) };
 }
 
-/** A page of a payment's transitions, oldest first. @throws RetryableError when the store is unavailable */
+/** Reads a page of a payment's transitions, oldest first. @throws RetryableError when the store is unavailable */
 export async function listTransitions(
   store: PaymentStore,
   caller: Owner,

@@ -15,7 +15,7 @@ import { alarmContradictions, alarmLateSuccess, type ContradictionTools } from '
 import { queueUntracked, untrackedEntries } from './untracked-entries.ts';
 
 export interface RecordChargeTools extends ContradictionTools {
-  /** The run that looks the charge up. */
+  /** The request or run that reads the charge. */
   readonly cause: Cause;
   readonly store: Pick<PaymentStore, 'listTransitions'>;
   readonly effects: Pick<EffectStore, 'recordEffect' | 'readEffect' | 'queueIfAbsent'>;
@@ -26,23 +26,23 @@ export const READ_TIMEOUT_MS = 5_000;
 
 /**
  * Transitions per transaction. DynamoDB allows a hundred items per transaction (Amazon DynamoDB developer guide,
- * "TransactWriteItems"), and a transition can need a queue entry in addition.
+ * "TransactWriteItems"), and a transition can require an additional queue entry.
  */
 const MAX_TRANSITIONS_PER_WRITE = 40;
 
-/** @throws RetryableError or AmbiguousError when the charge could not be read */
+/** Reads a charge that must exist. @throws RetryableError or AmbiguousError when the charge could not be read */
 export async function readCharge(books: ProcessorBooks, chargeId: string): Promise<ProcessorCharge> {
   const charge = await books.readCharge(chargeId, { timeoutMs: READ_TIMEOUT_MS });
-  invariant(charge !== undefined, 'a charge never disappears from the processor’s books');
+  invariant(charge !== undefined, 'the processor’s books no longer contain the charge');
   return charge;
 }
 
 /**
- * Appends all facts of a charge in the processor's books, as a callback would, in as many transactions as they need. The
- * chain is read before the charge, so that the facts are never older than the state that they are applied to.
+ * Appends all facts of a charge in the processor's books, as a callback would, in as many transactions as necessary.
+ * The chain is read before the charge, so that the facts are never older than the state that they are applied to.
  *
- * @param asked the operation whose outcome is looked up
- * @param known the newest chain, if the caller has it @default it is read
+ * @param asked the operation whose outcome is to be determined
+ * @param known the newest chain, if the caller has read it @default the chain is read
  * @returns the charge, and the chain with all of its facts
  * @throws RetryableError when a rival was faster in every round
  */
@@ -58,7 +58,7 @@ export async function recordCharge(
   return part;
 }
 
-/** Records one part. Each part appends facts that no later part has, so the number of parts is finite. */
+/** Records the facts of one transaction. Each call appends new facts, so the number of calls is finite. */
 async function recordPart(
   tools: RecordChargeTools,
   paymentId: PaymentId,
@@ -71,7 +71,7 @@ async function recordPart(
   return rounds('this payment', async () => {
     const chain = newest ?? (await readChain(store, paymentId));
     newest = undefined;
-    invariant(chain !== undefined, 'the payment of a looked-up charge exists');
+    invariant(chain !== undefined, 'the payment of the charge does not exist');
     const charge = await read();
     const nowMs = clock.nowMs();
     const decided = decideAll(digest, charge, chain, { occurredAtMs: nowMs, cause });
@@ -101,9 +101,9 @@ async function recordPart(
 }
 
 /**
- * The facts that one transaction records, with their queue entries. Every part but the last also queues a look at the
- * books, so that the remaining facts are recorded even if this process dies, the callback is not repeated, and this
- * part has closed the inquiry that led to the charge.
+ * Returns the transitions of the next transaction, with their queue entries. If facts remain, the transaction also
+ * queues an inquiry that reads the books, so that the remaining facts are recorded even if this process dies, the
+ * callback is not repeated, and this transaction has closed the inquiry that led to the charge.
  */
 export function nextPart(
   chain: PaymentChain,
@@ -120,7 +120,7 @@ export function nextPart(
     isMore,
     queued: {
       ...queued,
-      // One transaction writes each row once.
+      // A transaction can write each row only once.
       toReturn: queued.toReturn.length > 0 ? queued.toReturn : untracked.toReturn,
       inquiries: [...(queued.inquiries.length > 0 ? queued.inquiries : untracked.inquiries), ...look],
     },

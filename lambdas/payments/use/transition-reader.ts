@@ -7,11 +7,14 @@ import {
 } from '../domain/transition.ts';
 
 export interface TransitionReader {
-  /** A strongly consistent read. */
+  /** Reads with strong consistency. */
   readTransition(place: TransitionPlace): Promise<Transition | undefined>;
 }
 
-/** @returns the transition, and the details of its payment; undefined when there is no such transition */
+/**
+ * Reads a transition with the details of its payment.
+ * @returns the transition, and the details of its payment; undefined when there is no such transition
+ */
 export async function readDetailed(
   transitions: TransitionReader,
   place: TransitionPlace,
@@ -23,38 +26,44 @@ export async function readDetailed(
   return transition === undefined || first === undefined ? undefined : { transition, first: detailsOf(first) };
 }
 
-/** A position in the order of all outcomes: `<Unix milliseconds>`, or `<Unix milliseconds>#<id>#<sequence>`. Compared as text. */
+/**
+ * A position in the order of all outcomes: `<Unix milliseconds>`, or `<Unix milliseconds>#<id>#<sequence>`. Compared as
+ * text.
+ */
 export type OutcomePosition = string;
 
 export interface OutcomePage {
-  /** In their order. */
+  /** The outcomes of the page, in the order of their positions. */
   readonly outcomes: readonly { readonly place: OutcomePlace; readonly position: OutcomePosition }[];
-  /** False when there may be more outcomes after these. */
+  /** False if more outcomes may follow. */
   readonly isLast: boolean;
 }
 
 export interface RecentOutcomes {
   /**
-   * The next outcomes after a position and before `untilMs`. Read from an index that may lag by seconds. The cost grows
-   * with the number of outcomes and of days.
+   * Lists the next outcomes after a position and before `untilMs`, from an index that may lag by seconds. The cost
+   * grows with the number of outcomes and of days.
    *
    * @param limit maximum number of outcomes; every page but the last has at least one
    */
   outcomesAfter(position: OutcomePosition, untilMs: number, limit: number): Promise<OutcomePage>;
 }
 
-/** The position before all outcomes of this time. */
+/** Returns the position before all outcomes of this time. */
 export function positionAt(atMs: number): OutcomePosition {
   return String(atMs);
 }
 
-/** Unix milliseconds. */
+/** Returns the time of a position. Unix milliseconds. */
 export function timeOf(position: OutcomePosition): number {
   return Number.parseInt(position, 10);
 }
 
 /** The events that one consumer has processed. */
 export interface ProcessedEvents {
-  /** @returns the places that it has not processed */
+  /**
+   * Lists the outcomes that the consumer has not processed.
+   * @returns their positions in the Ledger
+   */
   unprocessed(places: readonly OutcomePlace[]): Promise<readonly OutcomePlace[]>;
 }

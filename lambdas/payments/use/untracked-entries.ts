@@ -11,10 +11,10 @@ interface Shown {
 }
 
 /**
- * The queue entries for objects that are open in the books but not in the chain: the charge is looked up until it has a
- * result, and a stray hold is voided, again if it had ended before.
+ * Returns the queue entries for objects that are open in the books but not in the chain: the charge is read until it
+ * has a result, and a stray hold is voided, even if it had ended before.
  *
- * @param nowMs the time of the look at the books. Unix milliseconds
+ * @param nowMs the time at which the books were read. Unix milliseconds
  */
 export function untrackedEntries(
   { charge, state }: Shown,
@@ -29,7 +29,7 @@ export function untrackedEntries(
   };
 }
 
-/** Queues the open objects that a look without new transitions has found. Existing entries do not change. */
+/** Queues the open objects that an inquiry without new transitions has found. Existing entries do not change. */
 export async function queueUntracked(
   effects: Pick<EffectStore, 'queueIfAbsent'>,
   shown: Shown,

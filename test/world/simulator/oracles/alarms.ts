@@ -37,7 +37,7 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
     for (const { givenUpAtMs, atMs } of contradictions(chain)) {
       // The alarm and its record come before the write. A process that dies in between leaves the write to a later look.
       const soonest = world.faults.length > 0 ? givenUpAtMs : atMs - MINUTE_MS;
-      expect('contradiction', [soonest, atMs], 'a refund that was given up succeeded', id);
+      expect('contradiction', [soonest, atMs], 'a refund that Payonce had recorded as failed succeeded', id);
     }
   }
   for (const [id, chain] of orders) {
