@@ -6,12 +6,16 @@ export interface Answer {
 }
 
 /**
- * Stands in a stored answer for the fields that hold personal data. Those are read again from the details row when the answer
- * is replayed. In JSON text, a quotation mark inside a string is escaped, so no value can contain this text.
+ * Placeholder in a stored answer for the fields that hold personal data, which are read from the details row when the
+ * answer is replayed. In JSON text, a quotation mark inside a string is escaped, so no value can contain this text.
  */
 const OMITTED = '"$details":0';
 
-/** The answer as it is stored. @param fields JSON text of the fields to leave out, without braces */
+/**
+ * Replaces personal fields of an answer with the placeholder, for storage.
+ *
+ * @param fields JSON text of the fields to leave out, without braces
+ */
 export function leaveOut(answer: Answer, fields: string): Answer {
   return { ...answer, body: answer.body.replace(fields, () => OMITTED) };
 }
@@ -24,7 +28,7 @@ export function putBack(answer: Answer, fields: string): Answer {
   return { ...answer, body: answer.body.replace(OMITTED, () => fields) };
 }
 
-/** The fields of an object as JSON text, without braces. */
+/** Renders the fields of an object as JSON text, without braces. */
 export function jsonFields(fields: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(fields).slice(1, -1);
 }
@@ -34,15 +38,15 @@ export const PROBLEM_TYPE = 'application/problem+json';
 
 export interface Problem {
   readonly status: number;
-  /** Stable and machine readable. */
+  /** Stable, machine-readable code of the problem. */
   readonly code: string;
   readonly title: string;
   readonly detail: string;
-  /** The field at fault. */
+  /** The request field that is invalid. */
   readonly param?: string;
 }
 
-/** The body of an error (RFC 9457); `extra` holds extension members. */
+/** Builds the body of an error answer (RFC 9457); `extra` holds extension members. */
 export function problemBody(
   problem: Problem,
   requestId: string,

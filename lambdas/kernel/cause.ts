@@ -6,25 +6,32 @@ declare const brand: unique symbol;
 export type KeyId = string & { readonly [brand]: 'KeyId' };
 
 export const KEY_ID = /^key_[a-z2-7]{16}$/;
-/** 80 bits: 16 letters. */
+/** 80 bits, which base32 encodes as 16 characters. */
 const KEY_ID_BYTES = 10;
 
-/** @param hash SHA-256 of the API key */
+/**
+ * Derives the id of an API key.
+ *
+ * @param hash SHA-256 of the API key
+ */
 export function keyIdOf(hash: Uint8Array): KeyId {
   return `key_${base32(hash.subarray(0, KEY_ID_BYTES))}` as KeyId;
 }
 
 /**
- * The cause of a transition. Each transition stores it, so that an auditor can find the request, event or run behind
- * it.
+ * The cause of a transition. Each transition stores its cause, so that an auditor can find the request, event or run
+ * behind it.
  */
 export type Cause =
   | RequestCause
   | OperatorCause
-  /** A processor's callback, by the processor's event id. */
+  /** A processor's callback, identified by the processor's event id. */
   | { readonly by: 'callback'; readonly eventId: string }
   | EventCause
-  /** A run of a job, by its run-id; or the redrive of a dead letter, by `redrive:` and the letter's id. */
+  /**
+   * A run of a job, identified by its run-id; or the redrive of a dead letter, identified by `redrive:` and the dead
+   * letter's id.
+   */
   | { readonly by: 'run'; readonly runId: string };
 
 export interface RequestCause {
@@ -36,7 +43,7 @@ export interface RequestCause {
 /** An event that requested the payment. */
 export interface EventCause {
   readonly by: 'event';
-  /** The sender's id of the event. */
+  /** The sender's id for the event. */
   readonly eventId: string;
   /** The mapped sender, for example `queue:shop`. */
   readonly sender: string;
@@ -58,7 +65,7 @@ export interface Occasion {
   readonly cause: Cause;
 }
 
-/** The cause in the form of the API. */
+/** Renders a cause as the API shows it. */
 export function causeObject(cause: Cause): Record<string, unknown> {
   switch (cause.by) {
     case 'request':

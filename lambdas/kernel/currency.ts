@@ -1,5 +1,5 @@
 /**
- * Active currencies of ISO 4217 and how many decimals their minor unit has. Amounts travel as integers of minor units
+ * Active currencies of ISO 4217 and the number of decimals of their minor unit. Amounts are integers of minor units
  * everywhere, so the decimals serve only limits and display.
  */
 const DECIMALS_BY_CURRENCIES: readonly (readonly [decimals: number, codes: string])[] = [
@@ -19,7 +19,10 @@ const DECIMALS: ReadonlyMap<string, number> = new Map(
   DECIMALS_BY_CURRENCIES.flatMap(([decimals, codes]) => codes.split(' ').map((code) => [code, decimals] as const)),
 );
 
-/** The largest payment has twelve digits (nine before the decimals of a three-decimal currency): sums of thousands of them stay safe integers. */
+/**
+ * The largest payment has twelve digits (nine before the decimals of a three-decimal currency), so that sums of
+ * thousands of payments stay safe integers.
+ */
 const LARGEST_AMOUNT_MINOR_BY_DECIMALS: ReadonlyMap<number, number> = new Map([
   [0, 9_999_999_999],
   [2, 999_999_999_999],
@@ -32,23 +35,23 @@ export function isCurrency(code: string): boolean {
   return DECIMALS.has(code);
 }
 
-/** The largest amount of one payment in this currency, in minor units; undefined for an unknown currency. */
+/** Returns the largest amount of one payment in this currency, in minor units; undefined for an unknown currency. */
 export function largestAmountMinor(currency: string): number | undefined {
   const decimals = DECIMALS.get(currency);
   return decimals === undefined ? undefined : LARGEST_AMOUNT_MINOR_BY_DECIMALS.get(decimals);
 }
 
-/** The number of decimals of the currency's minor unit; 0 for an unknown currency. */
+/** Returns the number of decimals of the currency's minor unit; 0 for an unknown currency. */
 function decimalsOf(currency: string): number {
   return DECIMALS.get(currency) ?? 0;
 }
 
-/** An amount of minor units for people, as `10.00 EUR`. */
+/** Formats an amount of minor units for people, as `10.00 EUR`. */
 export function shownAmount(amountMinor: number, currency: string): string {
   return `${decimalAmount(amountMinor, currency)} ${currency}`;
 }
 
-/** An amount of minor units with all decimals of its currency, as `10.00`. */
+/** Formats an amount of minor units with all decimals of its currency, as `10.00`. */
 export function decimalAmount(amountMinor: number, currency: string): string {
   if (amountMinor < 0) return `-${decimalAmount(-amountMinor, currency)}`;
   const decimals = decimalsOf(currency);
@@ -72,7 +75,7 @@ export function parseAmount(text: string, currency: string): number | undefined 
   return Number.isSafeInteger(amountMinor) ? amountMinor : undefined;
 }
 
-/** An amount as a person may write it in this currency, for messages: `600` or `600.00`. */
+/** Formats an amount as a person may write it in this currency, for messages: `600` or `600.00`. */
 export function exampleAmount(currency: string): string {
   return decimalAmount(600 * 10 ** decimalsOf(currency), currency);
 }

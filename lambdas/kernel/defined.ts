@@ -1,8 +1,9 @@
-/** The same fields, without those that are undefined. */
+/** The same fields, made optional and without undefined. */
 type Defined<Fields> = { readonly [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
 
 /**
- * The fields that have a value. For optional properties, which must be absent and not undefined (`exactOptionalPropertyTypes`):
+ * Returns only the fields that have a value. Use it for optional properties, which must be absent rather than undefined
+ * (`exactOptionalPropertyTypes`):
  *
  *     { ...run, ...defined({ cursor }) }
  */

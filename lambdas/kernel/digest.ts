@@ -1,14 +1,17 @@
 /** The two functions that the pure core needs from the platform; both are deterministic. */
 export interface Digest {
-  /** SHA-256 (FIPS 180-4) of the UTF-8 bytes of `text`. */
+  /** Computes SHA-256 (FIPS 180-4) over the UTF-8 bytes of `text`. */
   readonly sha256: (text: string) => Uint8Array;
-  /** The canonical form of a JSON value (RFC 8785). */
+  /** Returns the canonical form of a JSON value (RFC 8785). */
   readonly canonicalJson: (value: unknown) => string;
 }
 
 export const BASE32_ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
 
-/** RFC 4648 base32 in lower case and without padding: safe in addresses, header values and key attributes. */
+/**
+ * Encodes bytes as RFC 4648 base32 in lower case and without padding: safe in addresses, header values and key
+ * attributes.
+ */
 export function base32(bytes: Uint8Array): string {
   let text = '';
   let buffer = 0;
@@ -25,19 +28,19 @@ export function base32(bytes: Uint8Array): string {
   return bits === 0 ? text : text + BASE32_ALPHABET[(buffer << (5 - bits)) & 31];
 }
 
-/** 160 of the 256 bits, 32 letters: cannot be guessed and does not collide. */
+/** 160 of the 256 bits, which are 32 characters: cannot be guessed and does not collide. */
 const ID_BYTES = 20;
 
 /**
- * The letters of an id that is derived from what it names. Each room derives its ids in its `ids.ts`.
+ * Derives the characters of an id from the parts that it identifies. Each folder derives its ids in its `ids.ts`.
  *
- * @param parts hashed as a JSON array, not as joined text: no choice of parts can be read as another choice
+ * @param parts hashed as a JSON array, not as joined text, so that different parts never have the same text
  */
 export function derivedLetters(digest: Digest, parts: readonly string[]): string {
   return base32(digest.sha256(JSON.stringify(parts)).subarray(0, ID_BYTES));
 }
 
-/** Equality of two digests. Not in constant time: only for values that are not secret. */
+/** Returns whether two digests are equal. Not in constant time, so use it only for values that are not secret. */
 export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && left.every((byte, index) => byte === right[index]);
 }

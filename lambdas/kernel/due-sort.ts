@@ -1,10 +1,13 @@
-/** Parts of a queue by time. An entry costs three write units in its life; a part takes a thousand a second. */
+/**
+ * Partitions of a queue that is sorted by time. An entry costs three write units over its life; a partition accepts a
+ * thousand per second.
+ */
 export const DUE_SHARDS = 8;
 
 /** Milliseconds since 1970 have 13 digits until the year 2286. */
 const TIME_DIGITS = 13;
 
-/** The place of a row in a queue by time: text that sorts as the time does. */
+/** Returns the sort key of a row in a queue by time: text that sorts like the time. */
 export function dueSort(timeMs: number, name: string): string {
   return `${String(timeMs).padStart(TIME_DIGITS, '0')}#${name}`;
 }

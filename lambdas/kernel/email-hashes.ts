@@ -8,7 +8,7 @@ import { listShardOf, sharded } from './places.ts';
  */
 export interface EmailHashes {
   /**
-   * Hashes of an address, case-insensitive. Write the first hash to new rows; search with all of them.
+   * Returns the hashes of an address, ignoring case. Write the first hash to new rows; search with all of them.
    *
    * @throws RetryableError when the keys cannot be read now
    */
@@ -19,8 +19,8 @@ export interface EmailHashes {
 }
 
 /**
- * The hash for a new row. A retry of a request that has begun does not need one, so it is answered even while the keys
- * cannot be read.
+ * Returns the hash for a new row. A retry of a request that has begun does not need one, so it is answered even while
+ * the keys cannot be read.
  *
  * @throws as {@link EmailHashes.of}, when the request has not begun
  */
@@ -41,12 +41,12 @@ export async function hashOfNew(
 
 type EmailKind = (typeof EmailRow)[keyof typeof EmailRow];
 
-/** The index partition that contains the payment or order with this id. */
+/** Returns the index partition that contains the payment or order with this id. */
 export function emailPartition(kind: EmailKind, hash: string, id: string): string {
   return partitionOf(kind, hash, listShardOf(id));
 }
 
-/** All partitions with the payments or orders of an address. */
+/** Returns all partitions that may contain the payments or orders of an address. */
 export function emailPartitions(kind: EmailKind, hashes: readonly string[]): readonly string[] {
   return hashes.flatMap((hash) => sharded((shard) => partitionOf(kind, hash, shard)));
 }

@@ -1,6 +1,6 @@
 /**
- * Faults: a failure of the environment. Thrown by adapters only, classified by what may have happened, recognized by `code`.
- * Expected outcomes (a decline, a rejected condition) are returned, never thrown.
+ * Faults are failures of the environment. Only adapters throw them. Faults are classified by what may have happened and
+ * recognized by `code`. Expected outcomes (a decline, a rejected condition) are returned, never thrown.
  */
 
 interface FaultOptions {
@@ -10,7 +10,7 @@ interface FaultOptions {
 }
 
 abstract class Fault extends Error {
-  /** Stable and machine readable, for example `store_throttled`. */
+  /** Stable and machine-readable, for example `store_throttled`. */
   readonly code: string;
   readonly retryAfterSeconds: number | undefined;
 
@@ -26,22 +26,28 @@ export class RetryableError extends Fault {
   override readonly name = 'RetryableError';
 }
 
-/** It may have been applied. Look it up by Payonce's own key before acting. It must not be retried blindly or treated as failed. */
+/**
+ * The call may have been applied. Look up its effect by Payonce's own key before acting. It must not be retried blindly
+ * or treated as failed.
+ */
 export class AmbiguousError extends Fault {
   override readonly name = 'AmbiguousError';
 }
 
-/** A retry cannot succeed: park it and raise an alarm. */
+/** A retry cannot succeed: park the work and raise an alarm. */
 export class TerminalError extends Fault {
   override readonly name = 'TerminalError';
 }
 
-/** Whether the error is a failure of the environment rather than a bug in this program. */
+/** Returns whether the error is a failure of the environment rather than a bug in this program. */
 export function isFault(error: unknown): error is RetryableError | AmbiguousError | TerminalError {
   return error instanceof Fault;
 }
 
-/** The code of a fault, or the name of any other error. Never log the message instead: it may contain client data. */
+/**
+ * Returns the code of a fault, or the name of any other error. Log this and never the message, which may contain client
+ * data.
+ */
 export function codeOf(error: unknown): string {
   if (isFault(error)) return error.code;
   return error instanceof Error ? error.name : typeof error;

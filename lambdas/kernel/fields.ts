@@ -1,20 +1,20 @@
 /** Builds objects field by field. A field that is added to the type but not here does not compile. */
 
-/** Each field of `T` by its name. A field that is optional in `T` may be undefined. */
+/** Requires each field of `T`. A field that is optional in `T` may be undefined. */
 export type EveryField<T> = {
   readonly [Name in keyof T]-?: Partial<Pick<T, Name>> extends Pick<T, Name> ? T[Name] | undefined : T[Name];
 };
 
-/** An object of type `T`. Fields that are undefined are omitted. */
+/** Builds an object of type `T`, without the fields that are undefined. */
 export function everyField<T extends object>(fields: EveryField<T>): T {
   return defined(Object.entries(fields)) as T;
 }
 
 /** A field of an API object. */
 interface ShownField<T, From extends readonly (keyof T)[]> {
-  /** The fields of `T` that it shows. */
+  /** The fields of `T` that this API field is computed from. */
   readonly from: From;
-  /** Its value; undefined when the field is omitted. */
+  /** Computes the value of this API field; undefined omits it. */
   readonly show: (whole: T) => unknown;
 }
 
@@ -31,8 +31,8 @@ type Unshown<T, Fields extends Readonly<Record<string, ShownField<T, readonly (k
 >;
 
 /**
- * How the API shows a `T`: the fields of the API object in the order in which they are rendered. Each field of `T` is in the
- * `from` of at least one of them.
+ * Defines how the API shows a `T`: the fields of the API object in the order in which they are rendered. Each field of
+ * `T` must be in the `from` of at least one API field.
  */
 export function apiObject<T extends object>() {
   return <Fields extends Readonly<Record<string, ShownField<T, readonly (keyof T)[]>>>>(

@@ -4,7 +4,7 @@ import { sameBytes } from './digest.ts';
 /**
  * A digest of the request. Reusing a key with another fingerprint is a client error. The fingerprint is stored with its
  * version and compared under that version, so that a deploy that changes the rule does not reject valid retries. A
- * fingerprint lets a reader confirm a guess of the request, so no permanent row stores one of personal data.
+ * fingerprint lets a reader confirm a guess of the request, so no permanent row stores a fingerprint of personal data.
  */
 export interface Fingerprint {
   readonly version: number;
@@ -21,7 +21,10 @@ const FINGERPRINT_VERSION = 1;
 
 export type FingerprintComparison = 'same' | 'different' | 'unknown_version';
 
-/** SHA-256 over the canonical form (RFC 8785) of body and query: key order, white space and number format do not matter. */
+/**
+ * Computes SHA-256 over the canonical form (RFC 8785) of body and query: key order, white space and number format do
+ * not matter.
+ */
 export function fingerprintOf(digest: Digest, request: FingerprintedRequest): Fingerprint {
   return {
     version: FINGERPRINT_VERSION,
@@ -29,7 +32,10 @@ export function fingerprintOf(digest: Digest, request: FingerprintedRequest): Fi
   };
 }
 
-/** An unknown version was written by newer code during a deploy, which must decide about the request. */
+/**
+ * Compares two fingerprints. An unknown version means that newer code claimed the key during a deploy; the newer code
+ * must then decide about the request.
+ */
 export function compareFingerprints(stored: Fingerprint, mine: Fingerprint): FingerprintComparison {
   if (stored.version !== mine.version) return 'unknown_version';
   return sameBytes(stored.sha256, mine.sha256) ? 'same' : 'different';

@@ -2,7 +2,7 @@ import type { Mode, TenantId } from './ids.ts';
 
 declare const brand: unique symbol;
 
-/** 1 to 128 visible ASCII characters, as the client chose them. Never logged in clear. */
+/** 1 to 128 visible ASCII characters, as the client chose them. Never logged in clear text. */
 export type IdempotencyKey = string & { readonly [brand]: 'IdempotencyKey' };
 
 export type ParsedIdempotencyKey =
@@ -11,7 +11,7 @@ export type ParsedIdempotencyKey =
   | { readonly kind: 'invalid'; readonly reason: string };
 
 const RAW_KEY = /^[\x21-\x7e]{1,128}$/;
-/** A String of RFC 8941, section 3.3.3: only `"` and `\` are escaped. */
+/** A quoted string (RFC 8941, section 3.3.3), in which only `"` and `\` are escaped. */
 const QUOTED_KEY = /^"(?:[^"\\]|\\["\\])*"$/;
 
 /**
@@ -36,7 +36,7 @@ export function parseIdempotencyKey(values: readonly string[]): ParsedIdempotenc
 
 const FORM = 'a key is 1 to 128 visible ASCII characters, ! to ~ without spaces';
 
-/** It must not show the key. */
+/** Says what is wrong with a key, without showing the key. */
 function faultOf(key: string): string {
   const characters = Array.from(key);
   const at = characters.findIndex((each) => !RAW_KEY.test(each));
@@ -51,19 +51,19 @@ function unquote(value: string): string | undefined {
   return value.slice(1, -1).replaceAll(/\\(["\\])/g, '$1');
 }
 
-/** The range in which an idempotency key is unique: one tenant, mode, method and resolved path. */
+/** The scope within which an idempotency key is unique: one tenant, mode, method and resolved path. */
 export interface KeyScope {
   readonly tenantId: TenantId;
   readonly mode: Mode;
   readonly method: string;
-  /** The path as called, with its ids in place, for example `/v1/payments`. */
+  /** The resolved path, with ids instead of placeholders, for example `/v1/payments`. */
   readonly path: string;
   readonly key: IdempotencyKey;
 }
 
-/** The range in which an operator's idempotency key is unique. */
+/** The scope within which an operator's idempotency key is unique. */
 export interface OperatorKeyScope extends Omit<KeyScope, 'tenantId' | 'mode'> {
-  /** The same for all keys of one person. */
+  /** The person; the same for all of this person's keys. */
   readonly person: string;
 }
 

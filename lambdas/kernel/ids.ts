@@ -20,7 +20,7 @@ export type TenantId = Branded<'TenantId'>;
 
 export type Mode = 'test' | 'live';
 
-/** Reads back an operation id that this system wrote. */
+/** Converts the text of an operation id that Payonce has stored. */
 export function storedOperationId(text: string): OperationId {
   return text as OperationId;
 }

@@ -4,7 +4,7 @@ class InvariantViolation extends Error {
 }
 
 /**
- * An assertion that stays on in production.
+ * Asserts a condition, also in production.
  *
  * @throws InvariantViolation when `condition` does not hold
  */

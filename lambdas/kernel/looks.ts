@@ -1,29 +1,35 @@
 /**
- * The schedule on which queue entries are looked up. Each entry stores the time of its next look, and its queue is read
- * in that order.
+ * The schedule of look-ups for queue entries. Each entry stores the time of its next look-up, and its queue is read in
+ * that order.
  */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Looks become rarer with age. Each step applies below its age; the last one has no limit. */
+/** Look-ups become rarer with age. Each step applies to ages below its limit; the last one has no limit. */
 type Steps = readonly (readonly [belowAgeMs: number, everyMinutes: number])[];
 
-/** At every run for the first hour, while a client may be waiting; rarely for outcomes that take days. */
+/** Looks up at every run in the first hour, while a client may be waiting; rarely for outcomes that take days. */
 const OUTCOME: Steps = [
   [HOUR_MS, 1],
   [Number.POSITIVE_INFINITY, 15],
 ];
 
-/** Most payers act immediately or never. A callback reports the action. The look-up finds it if the callback was lost. */
+/**
+ * Most payers act immediately or never. A callback reports the action. The look-up finds the action if the callback was
+ * lost.
+ */
 const PAYER: Steps = [
   [DAY_MS, 15],
   [7 * DAY_MS, 60],
   [Number.POSITIVE_INFINITY, 24 * 60],
 ];
 
-/** A bank decides in days or months. A callback reports the decision. The look-up finds it if the callback was lost. */
+/**
+ * A bank decides in days or months. A callback reports the decision. The look-up finds the decision if the callback was
+ * lost.
+ */
 const BANK: Steps = [
   [DAY_MS, 60],
   [Number.POSITIVE_INFINITY, 24 * 60],
@@ -35,7 +41,7 @@ const ORDER: Steps = [
   [Number.POSITIVE_INFINITY, 60],
 ];
 
-/** A charge of another program never becomes one of ours, so few reads at the processor are enough. */
+/** A charge of another program never becomes a charge of Payonce, so few reads at the processor are enough. */
 const FOREIGN: Steps = [
   [10 * MINUTE_MS, 5],
   [HOUR_MS, 30],
@@ -57,27 +63,30 @@ export interface LookSchedule {
   readonly kind: keyof typeof STEPS;
   /** Spreads entries of the same age over the minutes of their interval. */
   readonly name: string;
-  /** Unix milliseconds. */
+  /** Time from which the age counts. Unix milliseconds. */
   readonly sinceMs: number;
 }
 
-/** The time of the first look: at the next run, or within the first interval. Unix milliseconds. */
+/** Returns the time of the first look-up: at the next run, or within the first interval. Unix milliseconds. */
 export function firstLookMs(schedule: LookSchedule): number {
   return lookFrom(schedule, schedule.sinceMs);
 }
 
-/** The time of the look after one by the run that began at `lookedAtMs`: within the interval for its age. Unix milliseconds. */
+/**
+ * Returns the time of the look-up that follows a run begun at `lookedAtMs`, within the interval for the entry's age.
+ * Unix milliseconds.
+ */
 export function nextLookMs(schedule: LookSchedule, lookedAtMs: number): number {
   return lookFrom(schedule, lookedAtMs + MINUTE_MS);
 }
 
-/** The longest time between two looks at this age. Milliseconds. */
+/** Returns the longest time between two look-ups at this age. Milliseconds. */
 export function lookIntervalMs({ kind, sinceMs }: LookSchedule, atMs: number): number {
   const [, everyMinutes = 1] = STEPS[kind].find(([belowAgeMs]) => atMs - sinceMs < belowAgeMs) ?? [];
   return everyMinutes * MINUTE_MS;
 }
 
-/** The first minute in the entry's own schedule that is not earlier than the minute of `fromMs`. */
+/** Returns the first minute in the entry's own schedule that is not earlier than the minute of `fromMs`. */
 function lookFrom(schedule: LookSchedule, fromMs: number): number {
   const every = lookIntervalMs(schedule, fromMs) / MINUTE_MS;
   const minute = Math.floor(fromMs / MINUTE_MS);
@@ -85,10 +94,10 @@ function lookFrom(schedule: LookSchedule, fromMs: number): number {
   return (past === 0 ? minute : minute + every - past) * MINUTE_MS;
 }
 
-/** Longer than the longest wait between two looks. Minutes. */
+/** Longer than the longest wait between two look-ups. Minutes. */
 const SPREAD_MINUTES = 24 * 60;
 
-/** The offset of an id within the interval. Minutes. */
+/** Returns the offset of an id within the interval. Minutes. */
 function spreadOf(name: string): number {
   let spread = 0;
   for (const letter of name) spread = (spread * 31 + (letter.codePointAt(0) ?? 0)) % SPREAD_MINUTES;
@@ -97,7 +106,7 @@ function spreadOf(name: string): number {
 
 /** Selects the entries of a queue to read. */
 export interface Due {
-  /** Entries whose look is due by this time. Unix milliseconds. */
+  /** Selects the entries whose look-up is due by this time. Unix milliseconds. */
   readonly untilMs: number;
   readonly limit: number;
 }

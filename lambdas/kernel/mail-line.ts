@@ -1,6 +1,6 @@
 import { UNSEEN } from './one-line.ts';
 
-/** Maximum length. Mail programs break longer lines, and a receipt needs no longer field. Characters. */
+/** Maximum length. Mail programs break longer lines, and no field of a receipt needs more. Characters. */
 const LONGEST_LINE = 200;
 /** Control and format characters: line breaks, and marks that reverse the direction of a text. */
 const INVISIBLE = /[\p{C}\p{Z}]+/gu;
@@ -8,8 +8,8 @@ const INVISIBLE = /[\p{C}\p{Z}]+/gu;
 const LINK = /:\/\/|www\.|@|[\p{L}\p{N}]\.\p{L}{2,}/iu;
 
 /**
- * A merchant's text as one line of an e-mail to a payer: without line breaks and without text that a mail program would
- * show as a link. Any Unicode dot counts as one.
+ * Converts a merchant's text to one line of an e-mail to a payer, without line breaks and without text that a mail
+ * program would show as a link. Any Unicode dot counts as a dot.
  *
  * @returns undefined for a text with a link, or without content
  */
@@ -21,5 +21,7 @@ export function mailLine(text: string): string | undefined {
   return characters.length <= LONGEST_LINE ? line : `${characters.slice(0, LONGEST_LINE - 1).join('')}…`;
 }
 
-/** Characters that browsers read as a full stop in a host name (RFC 3490, section 3.1), and one dot leader. */
+/**
+ * Characters that browsers read as a full stop in a host name (RFC 3490, section 3.1), and the one dot leader (U+2024).
+ */
 const DOTS = /[\u3002\uff0e\uff61\u2024]/g;

@@ -1,7 +1,7 @@
 /**
- * Whether a page in a browser sent the request, another origin's or its own: programs send neither `Origin` (WHATWG,
- * "Fetch") nor `Sec-Fetch-Site` (W3C, "Fetch Metadata Request Headers"). `Sec-Fetch-Site` is `none` for an address that
- * a person typed.
+ * Returns whether a web page sent the request, from Payonce's own origin or another one. Other programs send neither
+ * `Origin` (WHATWG, "Fetch") nor `Sec-Fetch-Site` (W3C, "Fetch Metadata Request Headers"). `Sec-Fetch-Site` is `none`
+ * for an address that a person typed.
  */
 export function isFromPage(headers: { readonly [name: string]: string | string[] | undefined }): boolean {
   const { origin, 'sec-fetch-site': site = 'none' } = headers;

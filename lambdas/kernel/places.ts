@@ -4,8 +4,8 @@ import { invariant } from './invariant.ts';
 /** The sort keys and shards of lists that are sorted by time. */
 
 /**
- * Number of partitions of each list of a tenant. A partition accepts 1,000 write units per second (Amazon DynamoDB developer
- * guide, "Burst and adaptive capacity"); a page costs one query per partition.
+ * Number of partitions of each list of a tenant. A partition accepts 1,000 write units per second (Amazon DynamoDB
+ * developer guide, "Burst and adaptive capacity"); reading one page of a list costs one query per partition.
  */
 const LIST_SHARDS = 4;
 
@@ -13,23 +13,31 @@ export function sharded(partitionOf: (shard: number) => string): readonly string
   return Array.from({ length: LIST_SHARDS }, (_, shard) => partitionOf(shard));
 }
 
-/** The last letter of the id selects the shard. Ids are derived from a hash, so their letters are evenly distributed. */
+/**
+ * Returns the shard that the last character of the id selects. Ids are derived from a hash, so their characters are
+ * evenly distributed.
+ */
 export function listShardOf(id: string): number {
   return BASE32_ALPHABET.indexOf(id.at(-1) ?? 'a') % LIST_SHARDS;
 }
 
-/** Fifteen digits of milliseconds last until the year 33658. The text sorts by time. */
+/** Digits of a time in milliseconds, so that the text sorts by time. Fifteen digits last until the year 33658. */
 export const TIME_DIGITS = 15;
 
 /**
- * The sort key of a payment, an order or a dispute. Entries of the same second are sorted by id. @param createdSeconds
- * Unix seconds
+ * Returns the sort key of a payment, an order or a dispute. Entries of the same second are sorted by id.
+ *
+ * @param createdSeconds Unix seconds
  */
 export function createdPlace(createdSeconds: number, id: string): string {
   return placeOf(createdSeconds * 1000, id);
 }
 
-/** @param ms Unix milliseconds */
+/**
+ * Returns the sort key of a row by its time.
+ *
+ * @param ms Unix milliseconds
+ */
 export function placeOf(ms: number, id?: string): string {
   invariant(Number.isSafeInteger(ms) && ms >= 0, `${ms} is not a time`);
   const time = String(ms).padStart(TIME_DIGITS, '0');

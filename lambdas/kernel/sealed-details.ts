@@ -2,8 +2,8 @@ import type { Digest } from './digest.ts';
 import { hex } from './hash-chain.ts';
 
 /**
- * Personal data is in a row of its own. The chain holds only a salted commitment to it, so that the chain still
- * verifies after the row is deleted. Without the salt, the commitment cannot confirm a guess of the data.
+ * Seals personal data that is stored in a separate row. The chain holds only a salted commitment to the data, so that
+ * it still verifies after the row is deleted. Without the salt, the commitment cannot confirm a guess of the data.
  */
 export interface Seal {
   /** SHA-256 over the salt and the canonical form of the data. Stored in the chain. */

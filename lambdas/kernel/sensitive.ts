@@ -10,22 +10,25 @@ export function findSensitive(text: string): SensitiveKind | undefined {
   return hasCardNumber(withoutKnownNumbers(plain)) ? 'card_number' : undefined;
 }
 
-/** The text with sensitive parts removed, for logs. */
+/** Replaces the sensitive parts of a text, for logs. */
 export function redactSensitive(text: string): string {
   const redacted = text
     .replaceAll(ALL_SECRETS, '[secret]')
     .replaceAll(NUMERIC_RUNS, (run) => (hasCardNumber(fold(run)) ? '[card number]' : run));
-  // A number that invisible characters or variants of letters hide is visible only in the folded text.
+  // A number that is hidden by invisible characters or by variants of digits is visible only in the folded text.
   return findSensitive(redacted) === undefined ? redacted : '[sensitive text]';
 }
 
-/** The text with ASCII digits, and without characters that cannot be seen or that only decorate another one. */
+/** Returns the text with ASCII digits, and without characters that are invisible or only decorate another one. */
 function fold(text: string): string {
   const plain = text.normalize('NFKC').replaceAll(MARKS, '').replaceAll(FOREIGN_DIGITS, asciiDigit);
   return plain.replaceAll(ENCLOSED_DIGITS, enclosedDigit);
 }
 
-/** Enclosed digits that have no plain form in Unicode: the first of each row of nine, and the zeros. */
+/**
+ * Code points of the digit 1 in each series of nine enclosed digits that has no plain form in Unicode. Enclosed zeros
+ * are separate.
+ */
 const ENCLOSED_ROWS = [0x24f5, 0x2776, 0x2780, 0x278a];
 const ENCLOSED_DIGITS = /[\u24f5-\u24fd\u2776-\u277e\u2780-\u2788\u278a-\u2792\u24ff\u{1f10b}\u{1f10c}]/gu;
 
@@ -40,7 +43,10 @@ const MARKS = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 /** Decimal digits of other scripts. */
 const FOREIGN_DIGITS = /(?![0-9])\p{Nd}/gu;
 
-/** Unicode encodes the ten digits of a script one after the other, and those of two scripts at most side by side. */
+/**
+ * Converts a decimal digit of any script to ASCII. Unicode encodes the ten digits of a script consecutively, and the
+ * digits of at most two scripts side by side.
+ */
 function asciiDigit(digit: string): string {
   let before = (digit.codePointAt(0) ?? 0) - 1;
   let count = 0;
@@ -69,7 +75,8 @@ const SECRET_FORMS = [
   'access_token\\$\\w{7,10}\\$\\w{16}\\$\\w{32}', // PayPal Braintree
   'dop_v1_\\w{64}', // DigitalOcean
   'sk-[\\w-]{32,}', // OpenAI and others
-  // A JSON Web Token. Only the beginning of a part is tried, and only if the next part has the form, so no text is read twice.
+  // A JSON Web Token. Only the beginning of a segment is tried, and only if the next segment has the form, so no text
+  // is read twice.
   '(?<![\\w-])(?=[\\w-]+\\.eyJ[\\w-]{8,}\\.[\\w-]{8})(?:[\\w-]*[_-])?eyJ[\\w-]{8,}\\.[\\w-]+\\.[\\w-]+',
 ].join('|');
 const SECRET_PATTERN = `(?<![A-Za-z0-9])(?:${SECRET_FORMS})|-----BEGIN [A-Z ]*PRIVATE KEY-----`;
@@ -81,24 +88,27 @@ const MIN_DIGITS = 14;
 const MAX_DIGITS = 19;
 
 /**
- * The beginnings of numbers that card networks publish, as ranges, with the lengths in use. A random number of 16
- * digits is in one of them, with a right check digit, about once in fifty times. Short numbers of networks that no
- * longer issue cards are excluded, because article numbers would match them.
+ * The beginnings of numbers that card networks publish, as ranges, with the lengths in use. About one in fifty random
+ * numbers of 16 digits is in one of these ranges with a correct check digit. Short numbers of networks that no longer
+ * issue cards are excluded, because article numbers would match them.
  */
 const NETWORKS: readonly (readonly [lengths: readonly number[], beginnings: string])[] = [
-  [[16, 18, 19], '4'], // Visa, and Elo and Dankort within
+  [[16, 18, 19], '4'], // Visa, including Elo and Dankort
   [[16], '51-55 2221-2720'], // Mastercard
   [[15], '34 37 1800 2131'], // American Express, and JCB's old numbers
-  [[14, 16, 19], '300-305 3095 36 38-39'], // Diners Club, and Hipercard within
+  [[14, 16, 19], '300-305 3095 36 38-39'], // Diners Club, including Hipercard
   [[16, 17, 18, 19], '6011 606-609 64-65 3528-3589 62 81-82 2200-2205'], // Discover, RuPay, Hipercard, JCB, UnionPay, Mir
   [[15, 16, 17, 18, 19], '50 56-59 63 67'], // Maestro, Verve, Elo, Hiper, InterPayment
   [[16, 19], '9792 8600 9860 9704'], // Troy, UzCard, Humo, Napas
 ];
 
-/** Between two digits of a number: no letter, and at most three other characters. Numbers in a list have a comma and a space. */
+/**
+ * The gap between two digits of a number: no letter, and at most three other characters. A comma with white space is no
+ * gap, because it separates the numbers of a list.
+ */
 const GAP = '(?![,;]\\s)[^\\p{L}\\p{N}]{1,3}';
 const DIGIT_RUNS = new RegExp(`\\d+(?:${GAP}\\d+)*`, 'gu');
-/** Candidates in text that is not folded, where marks widen the gaps. */
+/** Candidates in text that is not folded. The gaps may be wider, because the text still contains marks. */
 const NUMERIC_RUNS = /\p{N}(?:[^\p{L}\p{N}]{0,8}\p{N})*/gu;
 
 function hasCardNumber(plain: string): boolean {
@@ -109,7 +119,7 @@ function hasCardNumber(plain: string): boolean {
   return false;
 }
 
-/** A group that is a card number, perhaps after zeros, or a card number with its expiry and perhaps its check code. */
+/** Returns whether a group begins with a card number, perhaps after zeros; its expiry and check code may follow. */
 function beginsWithCardNumber(group: string): boolean {
   if (group.length < MIN_DIGITS) return false;
   const digits = group.replace(LEADING_ZEROS, '');
@@ -124,7 +134,10 @@ const LEADING_ZEROS = /^0+/;
 /** MMYY or MMYYYY from 2020 to 2049, and a check code of three or four digits. */
 const EXPIRY = /^(?:0[1-9]|1[0-2])(?:20)?[2-4]\d(?:\d{3,4})?$/;
 
-/** A card number in groups begins and ends where a group does: `order 12 4242 4242 4242 4242` holds one. */
+/**
+ * Returns whether some of the groups form a card number, which begins and ends where a group does: `order 12 4242 4242
+ * 4242 4242` contains one.
+ */
 function groupsHoldCardNumber(groups: readonly string[], gaps: readonly string[]): boolean {
   for (let first = 0; first < groups.length; first += 1) {
     let digits = groups[first]?.replace(LEADING_ZEROS, '') ?? '';
@@ -146,9 +159,11 @@ function isCardGrouping(groups: readonly string[], gaps: readonly string[], grou
   return PRINTED.test(sizes) || (gapsAreEqual && EVEN.test(sizes)) || groupsInRun === 2;
 }
 
-/** Grouping as printed on cards: groups of four, some of them joined, or four, six and the rest. */
+/**
+ * Grouping as printed on cards: groups of four, some of them joined, or groups of four, six and the remaining digits.
+ */
 const PRINTED = /^(?:(?:4|8|12)(?:-(?:4|8|12))*(?:-[1-3])?|4-6-[45]|6-(?:10|13))$/;
-/** One, two or three digits at a time, and a rest. */
+/** Groups of one, two or three digits each, and the remaining digits. */
 const EVEN = /^([1-3])(?:-\1)*(?:-[12])?$/;
 
 function isCardNumber(digits: string): boolean {
@@ -162,7 +177,7 @@ function isCardNumber(digits: string): boolean {
   }
 }
 
-/** The check digit of ISO/IEC 7812-1, annex B. */
+/** Checks the check digit of ISO/IEC 7812-1, annex B. */
 function passesLuhn(digits: string): boolean {
   let sum = 0;
   for (let index = 0; index < digits.length; index += 1) {
@@ -173,12 +188,12 @@ function passesLuhn(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-/** Numbers of known forms, which can look like a card number in groups. */
+/** Numbers of known forms, which in groups can look like a card number. */
 const KNOWN_NUMBERS = [
   '[A-Z]{2}\\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?', // an IBAN (ISO 13616)
   '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}', // a UUID
-  '9[1-5]\\d\\d(?: ?\\d{4}){4} ?\\d\\d', // a parcel of USPS
-  'JJD[0-9 ]{16,25}', // a parcel of DHL
+  '9[1-5]\\d\\d(?: ?\\d{4}){4} ?\\d\\d', // a USPS parcel
+  'JJD[0-9 ]{16,25}', // a DHL parcel
 ].join('|');
 const KNOWN = new RegExp(`(?<![A-Za-z0-9])(?:${KNOWN_NUMBERS})(?![A-Za-z0-9])`, 'g');
 const IBAN_START = /^[A-Z]{2}\d/;
@@ -194,7 +209,7 @@ function isKnown(number: string): boolean {
 
 const USPS = /^\d{22}$/;
 
-/** The check digit of USPS (Publication 199, "MOD 10"): weights of 3 and 1 from the right. */
+/** Checks the check digit of USPS (Publication 199, "MOD 10"): weights of 3 and 1 from the right. */
 function isParcel(number: string): boolean {
   const sum = Array.from(number).reduceRight(
     (total, digit, index) => total + Number(digit) * (index % 2 === 0 ? 3 : 1),
@@ -203,7 +218,7 @@ function isParcel(number: string): boolean {
   return sum % 10 === 0;
 }
 
-/** The check digits of ISO 7064, MOD 97-10. */
+/** Checks the check digits of ISO 7064, MOD 97-10. */
 function isIban(iban: string): boolean {
   let rest = 0;
   for (const character of iban.slice(4) + iban.slice(0, 4)) {

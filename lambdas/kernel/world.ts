@@ -1,17 +1,17 @@
 import type { OwnerToken } from './ids.ts';
 
 export interface Clock {
-  /** Unix milliseconds; workers' clocks differ and may jump. */
+  /** Returns the time in Unix milliseconds. Workers' clocks differ and may jump. */
   nowMs(): number;
   sleep(ms: number): Promise<void>;
 }
 
 export interface Entropy {
-  /** A fresh owner token: never the same twice. */
+  /** Creates an owner token that was never used before. */
   ownerToken(): OwnerToken;
-  /** 128 random bits. */
+  /** Creates 128 random bits. */
   salt(): Uint8Array;
-  /** From 0 up to, not including, 1; for jitter only. */
+  /** Returns a random number from 0 (inclusive) to 1 (exclusive), for jitter only. */
   fraction(): number;
 }
 

@@ -14,7 +14,7 @@ export type Scope = (typeof Scopes)[keyof typeof Scopes];
 
 export const ALL_SCOPES: readonly Scope[] = Object.values(Scopes);
 
-/** The scope of the executor's credential: request scheduled runs of jobs. */
+/** Scope of the job executor's credential: permits it to request scheduled runs of jobs. */
 export const JOBS_RUN = 'jobs:run';
 
 /**
@@ -33,7 +33,7 @@ export function includesRole(given: Role, needed: Role): boolean {
 export const StackOutput = {
   apiUrl: 'ApiUrl',
   sandboxUrl: 'SandboxUrl',
-  /** The id of the secret that callers of the sandbox must show. */
+  /** The id of the secret that callers of the sandbox must send. */
   sandboxSecret: 'SandboxSecretArn',
   idempotencyTable: 'IdempotencyTableName',
   ledgerTable: 'LedgerTableName',
@@ -80,14 +80,16 @@ export const StackName = {
   sandbox: 'PayonceSandbox',
 } as const;
 
-/** The name of a stack in an environment, for example `staging-PayonceData`, or in the deployment without one. */
+/**
+ * Returns the name of a stack in an environment, for example `staging-PayonceData`, or in the deployment without one.
+ */
 export function stackNameOf(stack: keyof typeof StackName, environment?: string): string {
   return environment === undefined ? StackName[stack] : `${environment}-${StackName[stack]}`;
 }
 
 /**
- * The SSM parameter with the address to which the sandbox sends its callbacks. By name, because the stack that knows the
- * address needs the sandbox's own address first.
+ * Returns the name of the SSM parameter that holds the address to which the sandbox sends its callbacks. Stacks refer
+ * to the parameter by name, because the stack that knows this address needs the sandbox's own address first.
  */
 export function callbackAddressParameter(environment?: string): string {
   return `/payonce/${environment === undefined ? '' : `${environment}/`}sandbox/callback-address`;

@@ -10,22 +10,27 @@ export const Environment = {
   identityProvider: 'IDENTITY_PROVIDER',
   /** JSON, `ConsoleSignIn`: how operators sign in to the console with a provider. Absent when operators use keys. */
   consoleSignIn: 'CONSOLE_SIGN_IN',
-  /** JSON, `ApprovalRules`: which requests of operators wait for a second person. Absent when all take effect at once. */
+  /**
+   * JSON, `ApprovalRules`: which requests of operators wait for a second person. Absent when every request takes effect
+   * immediately.
+   */
   approvals: 'APPROVALS',
   /** JSON, `RateLimit`: the limit of payments and reads for each tenant without a limit of its own. */
   tenantLimit: 'TENANT_LIMIT',
   /** JSON, `Retention`: hours of the scopes that deviate from RETENTION_HOURS. */
   retention: 'RETENTION',
-  /** JSON, an object of texts: the settings of the deployment without secrets and addresses of persons, for the activity log. */
+  /**
+   * JSON, an object of strings: the deployment's settings for the activity log, without secrets and personal addresses.
+   */
   deploymentSettings: 'DEPLOYMENT_SETTINGS',
   /**
    * JSON, `RoutingRule[]`: the processor of new payments; the first matching rule applies, and a payment without a
    * match is refused.
    */
   processorRoutes: 'PROCESSOR_ROUTES',
-  /** Set when records of claims were lost with a table. Absent otherwise. */
+  /** Set after records of claims were lost together with a table. Absent otherwise. */
   claimsLost: 'CLAIMS_LOST',
-  /** JSON, `CallbackSource[]`: the sources of accepted callbacks, and how these are verified. */
+  /** JSON, `CallbackSource[]`: the sources of accepted callbacks, and how their callbacks are verified. */
   callbackSources: 'CALLBACK_SOURCES',
   /** The name of the bus that events are put on. */
   eventBus: 'EVENT_BUS',
@@ -59,13 +64,13 @@ export const Environment = {
 
 /** Variables of the sandbox only. */
 export const SandboxEnvironment = {
-  /** The sandbox processor's own books. */
+  /** The table of the sandbox processor's own records. */
   sandboxTable: 'SANDBOX_TABLE',
   /** The queue of the sandbox's delayed work: deliveries and charges that change later. */
   sandboxTasksQueueUrl: 'SANDBOX_TASKS_QUEUE_URL',
   /** The secret with which the sandbox signs its callbacks. */
   sandboxSecretId: 'SANDBOX_SECRET_ID',
-  /** The secret that callers of the sandbox must show, except the payer. Not set in the demonstration. */
+  /** The secret that callers of the sandbox must send; the payer sends none. Not set in the demonstration. */
   sandboxAccessSecretId: 'SANDBOX_ACCESS_SECRET_ID',
   /** The SSM parameter that holds the address to which the sandbox sends its callbacks. */
   callbackAddressParameter: 'CALLBACK_ADDRESS_PARAMETER',
@@ -75,13 +80,13 @@ export const SandboxEnvironment = {
 export interface IdentityProviderSettings {
   readonly issuer: string;
   readonly audience: string;
-  /** The claim with the role, or a list that contains it. */
+  /** The token claim that contains the role, or a list that contains the role. */
   readonly roleClaim: string;
-  /** The roles of the claim's values. @default the values are the names of roles */
+  /** The role for each value of the claim. @default the values are the names of roles */
   readonly roles?: Readonly<Record<string, Role>>;
 }
 
-/** The console as a public client of the provider whose tokens name operators. */
+/** The console as a public client of the identity provider of the operators. */
 export interface ConsoleSignIn {
   readonly issuer: string;
   readonly audience: string;
@@ -112,5 +117,8 @@ export const POWERTOOLS_IDEMPOTENCY_DISABLED = 'POWERTOOLS_IDEMPOTENCY_DISABLED'
  */
 export const PROJECTOR_QUEUE_URL = 'PROJECTOR_QUEUE_URL';
 
-/** The queue of records that the relay could not publish. Separate for the same reason. */
+/**
+ * The queue of records that the relay could not publish. Not in {@link Environment} either, which every function
+ * bundles.
+ */
 export const RELAY_PARKING_QUEUE_URL = 'RELAY_PARKING_QUEUE_URL';

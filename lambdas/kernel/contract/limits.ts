@@ -1,19 +1,22 @@
-/** A request body beyond this is refused with 413 before it is parsed or hashed. Bytes. */
+/** Maximum size of a request body. A larger one is refused with 413 before it is parsed or hashed. Bytes. */
 export const MAX_BODY_BYTES = 32 * 1024;
 
-/** A callback beyond this is refused with 413 before its signature is computed. Processors' events are far smaller. Bytes. */
+/**
+ * Maximum size of a callback. A larger one is refused with 413 before its signature is computed. Processors' events are
+ * far smaller. Bytes.
+ */
 export const MAX_CALLBACK_BYTES = 256 * 1024;
 
-/** Requests of one kind by one tenant in one mode. */
+/** The limit of requests of one kind from one tenant in one mode. */
 export interface RateLimit {
   /** Requests per second, a positive whole number. */
   readonly rate: number;
-  /** Requests at once after a pause, a positive whole number. */
+  /** Requests that may arrive at the same time after a pause, a positive whole number. */
   readonly burst: number;
 }
 
-/** The highest rate and burst, as for the settings of the deployment. */
+/** The highest rate and burst that a limit may have, equal to the maximum in the deployment's settings. */
 export const HIGHEST_LIMIT = 10_000;
 
-/** Requests of one tenant and mode that may wait for another one at the same time (`Prefer: wait`). */
+/** Requests of one tenant and mode that may wait for another request at the same time (`Prefer: wait`). */
 export const MAX_WAITS = 10;

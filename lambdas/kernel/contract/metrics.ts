@@ -1,5 +1,5 @@
 /** The metrics that functions count and stacks watch. */
-/** Followed by `/` and the environment where there is one. */
+/** CloudWatch namespace; followed by `/` and the environment if there is one. */
 export const METRIC_NAMESPACE = 'Payonce';
 
 /** A metric that raises an alarm whenever it is counted. */
@@ -8,25 +8,25 @@ export interface AlarmEntry {
   readonly description: string;
   /** The entry of docs/runbook.md that says what to do: its heading in lower case, with hyphens. */
   readonly entry: string;
-  /** Only for deployments that take orders. @default for all deployments */
+  /** The alarm exists only in deployments that take orders. @default in all deployments */
   readonly ofOrders?: true;
 }
 
-/** Events that must not happen. Each has an alarm. */
+/** Events that should not happen. Each has an alarm. */
 export const ALARMS = {
   /** The charge is recorded and queued for its return. */
   late_success: {
     description: 'A processor took money for a payment that had ended, or took it twice. The resolver sends it back.',
     entry: 'late-success',
   },
-  /** The fact was not posted. Exception: a refund that was given up and succeeded later is posted. */
+  /** The fact was not posted. Exception: a success is posted if Payonce had given up the refund before. */
   contradiction: {
     description: 'A processor reported a fact that contradicts the payment.',
     entry: 'contradiction',
   },
   undecidable: {
     description:
-      'The outcome of a change cannot be determined, a processor does not accept the return of late money, or a callback was given up.',
+      'The outcome of a change cannot be determined, a processor does not accept the return of late money, or Payonce stopped retrying a callback.',
     entry: 'undecidable',
   },
   order_needs_review: {
@@ -35,8 +35,7 @@ export const ALARMS = {
     ofOrders: true,
   },
   messages_wait: {
-    description:
-      'Messages of a queue are tried again and again for more than half an hour, or webhooks are due for so long and not tried.',
+    description: 'Messages of a queue, or webhooks that are due, have waited for more than half an hour.',
     entry: 'events-wait',
   },
 } as const satisfies Readonly<Record<string, AlarmEntry>>;
@@ -47,7 +46,7 @@ export type AlarmMetric = keyof typeof ALARMS;
  * All functions count each alarm a second time under this service name, so that one CloudWatch alarm watches each kind.
  */
 export const ALARM_SERVICE = 'alarms';
-/** The name of the log line for an alarm. */
+/** Name of the log line that reports an alarm. */
 export const ALARM_RUN = 'alarm';
 
 /** Metrics of calls to each vendor. */
@@ -58,37 +57,38 @@ export type OutboundMetric =
   | 'outbound_retry'
   | 'outbound_probe'
   | 'outbound_gave_up'
-  /** An e-mail that was not sent, because its recipient had reached the daily limit. */
+  /** An e-mail that was not sent because its recipient had reached the daily limit. */
   | 'outbound_capped'
   | 'outbound_breaker_opened'
   | 'outbound_dead_lettered'
-  /** A call that its process gave up, and that a delayed message repeats for the last time. */
+  /** A call that failed in its process; a delayed message repeats it one last time. */
   | 'outbound_delayed'
-  /** The dead letter could not be stored; the fault was thrown instead. */
+  /** A dead letter that could not be stored; its fault was thrown instead. */
   | 'outbound_dead_letter_failed';
 
 /** Metrics of the archive. */
 export type ArchiveMetric =
-  /** A manifest lists everything that arrived. */
+  /** A manifest was written that lists every object that arrived. */
   | 'archive_listed'
-  /** There was traffic, but nothing was archived for an hour. */
+  /** Events were published, but nothing was archived for an hour. */
   | 'archive_stopped'
   /** Differences that a verification found. */
   | 'archive_differs';
 
-/** The dimension that names the vendor. All functions that call it count together, under one service name. */
+/** The dimension that names the vendor. All functions that call this vendor count together, under one service name. */
 export const VENDOR_DIMENSION = 'vendor';
 export const OUTBOUND_SERVICE = 'vendors';
 
 /**
- * Requests beyond the limit of their tenant: once for all functions together, and once with the tenant as a dimension.
+ * Requests beyond the limit of their tenant: counted once for all functions together, and once with the tenant as a
+ * dimension.
  */
 export const TENANT_LIMITED = 'tenant_limited';
 export const LIMITS_SERVICE = 'limits';
 export const TENANT_DIMENSION = 'tenant';
 
 /**
- * Executions of all functions that ended with an error, a crash or a timeout, from the lines that Lambda writes to
- * their logs.
+ * Executions of all functions that ended with an error, a crash or a timeout, counted from the lines that Lambda writes
+ * to their logs.
  */
 export const FUNCTION_FAILED = 'function_failed';

@@ -1,15 +1,18 @@
 import { REPLAY_HORIZON_DAYS } from './events.ts';
 
 /*
- * How long the record of a completed operation is kept, by its scope. After that its key is refused (`idempotency_key_expired`), or the
- * chain refuses a second effect: nothing is executed again. Stacks check the setting `retention`, and functions read it.
+ * Retention of the record of a completed operation, by scope. After it ends, the operation's key is refused
+ * (`idempotency_key_expired`), or the chain refuses a second effect: nothing is executed again. Stacks check the
+ * setting `retention`, and functions read it.
  */
 
-/** Hours. A scope without an entry has `default`. */
+/** Hours. `default` applies to a scope without an entry. */
 export const RETENTION_HOURS = {
-  /** Scopes that services of the team name (`idempotent`). */
+  /** Scopes named by the team's own services (`idempotent`). */
   default: 24,
-  /** Payments, changes of payments, and orders, over HTTP or by an event: how long their answers are replayed. */
+  /**
+   * Payments, changes of payments, and orders, over HTTP or by an event: the time for which their answers are replayed.
+   */
   payments: 7 * 24,
   /** Work that is redelivered or repeated: events, callbacks, and administrative requests. */
   events: 30 * 24,
@@ -28,10 +31,10 @@ export function retentionHours(scope: string, set: Retention = {}): number {
 export const QUEUE_DAYS = 14;
 
 /**
- * Maximum time between the publication of an event and its last redelivery: from the archive or the Ledger, and then
- * from a queue. Hours.
+ * Maximum time between the publication of an event and its last redelivery, which is possible if the event is replayed
+ * from the archive or the Ledger and then waits in a queue. Hours.
  */
 export const REDELIVERED_HOURS = (REPLAY_HORIZON_DAYS + QUEUE_DAYS) * 24;
 
-/** Retention is extended by up to this share, so that records made together do not expire together. */
+/** Maximum share by which a retention is extended, so that records made together do not expire together. */
 export const RETENTION_JITTER = 0.1;

@@ -1,7 +1,7 @@
 /**
- * The prefixes of the keys of rows: one entry for each kind of row. Stores write and read with them, and the stacks grant access
- * by them (`dynamodb:LeadingKeys`), so that a function reaches only the kinds of rows that it needs. Rows that are
- * stored keep their prefixes permanently. A test refuses a prefix that is written anywhere else.
+ * Key prefixes, one for each kind of row. Stores write and read with them, and the stacks grant access by them
+ * (`dynamodb:LeadingKeys`), so that a function reaches only the kinds of rows that it needs. A prefix must never
+ * change, because stored rows keep it. A test refuses a prefix that is written anywhere else.
  */
 
 /** Partitions of the Idempotency table. */
@@ -14,7 +14,7 @@ export const OperationPrefix = {
   capture: 'cap_',
   cancel: 'can_',
   refund: 'ref_',
-  /** A refund or void of a charge that its payment must not have. */
+  /** The return (a refund or a void) of a charge that its payment must not have. */
   return: 'rtn_',
   order: 'ord_',
   /** The result of an inquiry at a processor. */
@@ -26,7 +26,7 @@ export const OperationPrefix = {
   annotation: 'ann_',
   /** The verdict of a second person on a request of an operator. */
   approval: 'apr_',
-  /** A request that makes or rolls a key. */
+  /** A request that creates or rotates a key. */
   keyRequest: 'mkr_',
   /** A request that changes a limit of a tenant. */
   limitRequest: 'lim_',
@@ -34,11 +34,11 @@ export const OperationPrefix = {
   redrive: 'rdq_',
   /** An effect of a consumer or a job, for an event or under a business key. Not a payment. */
   businessKey: 'biz_',
-  /** A run of a job that was accepted. */
+  /** An accepted run of a job. */
   acceptedRun: 'run_',
-  /** A request of the executor for a run. */
+  /** The executor's request for a run. */
   askedRun: 'rca_',
-  /** A callback of a processor, or a part of one. */
+  /** A processor's callback, or one part of a callback. */
   callback: 'cb_',
   /** A request that changes webhook endpoints, resends or replays. */
   webhookRequest: 'wh_',
@@ -56,17 +56,20 @@ export const LedgerRow = {
 export const RegistryRow = {
   /** API keys by id, which is derived from the hash of the key. */
   apiKey: 'KEY#',
-  /** The ids of the keys of a tenant. */
+  /** Lists the ids of a tenant's keys. */
   apiKeys: 'KEYS#',
-  /** Separate from tenants' keys, so that a role that may create those cannot create an operator. */
+  /**
+   * Keys of operators. Separate from tenants' keys, so that a role that may create tenants' keys cannot create an
+   * operator.
+   */
   operatorKey: 'OPERATOR_KEY#',
-  /** One partition, by the ids of the keys. */
+  /** Lists the ids of operators' keys. One partition. */
   operatorKeys: 'OPERATOR_KEYS',
   /** The last day on which a key was used. Separate from the key, so that no API can change a key. */
   apiKeyUse: 'KEY_USE#',
-  /** One partition, by their ids. */
+  /** All tenants, by id. One partition. */
   tenants: 'TENANTS',
-  /** One partition. */
+  /** The owners: each tenant in each mode. One partition. */
   owners: 'OWNERS',
   reference: 'REF#',
   /** Requests of operators that wait or waited for a second person. One partition, by time. */
@@ -75,7 +78,7 @@ export const RegistryRow = {
   limit: 'LIMIT#',
   /** Personal data of one payment or order. Deleting the row erases it. */
   details: 'DETAILS#',
-  /** Queues of unfinished work. */
+  /** A charge to return. This and the next five kinds are entries of queues of unfinished work. */
   return: 'RETURN#',
   inquiry: 'INQUIRY#',
   openOrder: 'ORDER#',
@@ -87,7 +90,7 @@ export const RegistryRow = {
    * address.
    */
   emailCount: 'EMAIL_COUNT#',
-  /** Claims of calls to vendors that do not deduplicate. */
+  /** Claims of calls to vendors that do not deduplicate requests. */
   sending: 'SENDING#',
   jobRuns: 'JOB#',
   jobLock: 'JOB_LOCK#',
@@ -105,13 +108,13 @@ export const RegistryRow = {
   commissionDue: 'COMMISSION_DUE#',
 } as const;
 
-/** Partitions of the index `queues` of the Registry. A job reads each by the time at which its entries are due. */
+/** Partitions of the index `queues` of the Registry. A job reads each one in the order in which its entries are due. */
 export const QueueRow = {
   /** Payments and changes whose outcome is not known. */
   unknownOutcome: 'QUEUE_UNKNOWN#',
   /** Payments and changes that wait for a payer or a bank. */
   routineInquiry: 'QUEUE_ROUTINE#',
-  /** Inquiries whose latest look could not determine the outcome; an operator must act. */
+  /** Inquiries whose latest look-up could not determine the outcome; an operator must act. */
   undecidable: 'QUEUE_UNDECIDABLE#',
   return: 'QUEUE_RETURN#',
   openOrder: 'QUEUE_ORDER#',
@@ -139,5 +142,5 @@ export const ViewsRow = {
   allMismatches: 'MISMATCHES',
 } as const;
 
-/** Sort keys that begin with a word. */
+/** Prefixes of sort keys. */
 export const SortKey = { transition: 'T#', activity: 'A#', run: 'RUN#', exportId: 'ID#' } as const;

@@ -1,11 +1,11 @@
 /** Key attributes and index names, as the stacks create them and the adapters use them. */
 
-/** Partition and sort key of the Ledger, the Registry, the Views and the sandbox's books. */
+/** Partition and sort key of the Ledger, the Registry, the Views and the sandbox's table. */
 export const KeyAttribute = { partition: 'pk', sort: 'sk' } as const;
 
 /**
- * Idempotency: partition key `pk` only. Open claims are found by a sparse index of whole records, whose two attributes
- * exist only while the claim is open.
+ * Idempotency: partition key `pk` only. Open claims are found by a sparse index of whole records, whose two key
+ * attributes exist only while the claim is open.
  */
 export const IdempotencyTable = {
   partitionKey: 'pk',
@@ -17,7 +17,7 @@ export const IdempotencyTable = {
     partitionKey: 'openShard',
     /**
      * Number, Unix milliseconds: the end of the lease or, after a release, of the send window; after that, the time of
-     * the next look by a job.
+     * the next look-up by a job.
      */
     sortKey: 'dueAtMs',
   },
@@ -49,23 +49,23 @@ export const RegistryTable = {
     name: 'queues',
     /** String, a {@link QueueRow} and a shard. Only on queue entries. */
     partitionKey: 'queue',
-    /** Number, Unix milliseconds: the time of the next look by a job. */
+    /** Number, Unix milliseconds: the time of the next look-up by a job. */
     sortKey: 'dueAtMs',
   },
   emailIndex: {
     name: 'emails',
     /** String, an {@link EmailRow}, a keyed hash and a shard. Only on details with an e-mail address. */
     partitionKey: 'emailOf',
-    /** String, a place in a list. */
+    /** String, the sort key within a list. */
     sortKey: 'place',
   },
 } as const;
 
-/** Views: the rows of the table in the order of the table, under another partition. */
+/** Views: lists rows of the table a second time, in the same order but under another partition. */
 export const ViewsTable = {
   listsIndex: {
     name: 'lists',
-    /** String. Only on rows that are in a second list. */
+    /** String. Only on rows that appear in a second list. */
     partitionKey: 'list',
   },
 } as const;
@@ -74,8 +74,7 @@ export const ViewsTable = {
 export const INDEX_SHARDS = 32;
 
 /**
- * Number of partitions that spread the outcomes of a day. Each receives an eighth of the writes: 125 units a second at
- * 1,000 payments a second, of the 1,000 that a partition accepts. Reading a range of time costs one query per
- * partition.
+ * Number of partitions that spread the outcomes of a day. At 1,000 payments a second, each partition receives 125 write
+ * units a second, of the 1,000 that it accepts. Reading a range of time costs one query per partition.
  */
 export const OUTCOME_SHARDS = 8;

@@ -3,10 +3,13 @@
  * (AWS: "Amazon API Gateway quotas", integration timeout of a REST API).
  */
 
-/** A client is answered within this time. An outcome that is not known by then is committed as 202. Seconds. */
+/** Maximum time until a client is answered. An outcome that is not known by then is committed as 202. Seconds. */
 export const REQUEST_BUDGET_SECONDS = 20;
 
-/** The timeout of the function. It is shorter than the lease, so an owner has provably ended when its lease ends. Seconds. */
+/**
+ * Timeout of the function for payments. It is shorter than the lease, so an owner has provably stopped when its lease
+ * ends. Seconds.
+ */
 export const PAYMENTS_TIMEOUT_SECONDS = 24;
 
 /** The time for which a claim excludes rivals. Longer than the timeout of the function. Seconds. */
@@ -15,7 +18,7 @@ export const LEASE_SECONDS = 25;
 /** The send window after a claim. A payer is not charged hours after leaving the checkout. Seconds. */
 export const SEND_WINDOW_SECONDS = 15 * 60;
 
-/** The longest call of a consumer: a receipt, with its retries. Seconds. */
+/** Maximum duration of a consumer's call: sending a receipt, with its retries. Seconds. */
 export const RECEIPT_SECONDS = 20;
 
 /** Time after which the loop of a webhook lane begins no further call. Seconds. */
@@ -24,13 +27,14 @@ export const LANE_RUN_SECONDS = 15;
 /** Time limit of one call of a webhook endpoint. Seconds. */
 export const WEBHOOK_CALL_SECONDS = 10;
 
-/** Time for claim and commit around the calls of a message, with retries. Seconds. */
+/** Time to claim a message before its calls and to commit after them, with retries. Seconds. */
 const AROUND_CALLS_SECONDS = 3;
 
 /**
- * The longest time of one message. An execution that processes the messages of a batch one after another begins none
- * with less time left, because a message in progress when the function times out looks like the cause of the timeout.
- * Each is shorter than the timeout of its function by a second or more, so that the first always begins. Seconds.
+ * Maximum processing time of one message, by function. An execution that processes a batch one message after another
+ * begins a message only if it has that much time left, because a message in progress when the function times out looks
+ * like the cause of the timeout. Each value is shorter than the timeout of its function by at least a second, so that
+ * the first message always begins. Seconds.
  */
 export const LONGEST_MESSAGE_SECONDS = {
   paymentRequest: REQUEST_BUDGET_SECONDS + AROUND_CALLS_SECONDS,
@@ -38,37 +42,44 @@ export const LONGEST_MESSAGE_SECONDS = {
   webhookTask: LANE_RUN_SECONDS + WEBHOOK_CALL_SECONDS + AROUND_CALLS_SECONDS,
 } as const;
 
-/** Processors give up a callback after 10 to 30 s. A read at the processor and a commit fit into this time. Seconds. */
+/**
+ * Timeout of the function for callbacks. Processors give up a callback after 10 to 30 s. A read at the processor and a
+ * commit fit into this time. Seconds.
+ */
 export const CALLBACKS_TIMEOUT_SECONDS = 20;
 
 /** Time during which a redrive may begin calls. Seconds. */
 export const REDRIVE_SECONDS = 240;
 
 /**
- * The calls that a redrive has begun end within this time. The dead letters stay hidden from other readers for a minute
- * longer. Minutes.
+ * Timeout of a redrive: the calls that it has begun end within this time. The dead letters stay hidden from other
+ * readers for a minute longer. Minutes.
  */
 export const REDRIVE_TIMEOUT_MINUTES = 5;
 
-/** Ten concurrent calls of ten seconds, with the reads and writes around them and their retries. Seconds. */
+/**
+ * Timeout of the webhook sender: ten concurrent calls of ten seconds, with the reads and writes around them and their
+ * retries. Seconds.
+ */
 export const WEBHOOK_SENDER_TIMEOUT_SECONDS = 45;
 
 /**
- * How long a queue redelivers a message before it is dead-lettered. A delivery to a throttled function counts like one
- * that failed (AWS Lambda developer guide, "Using Lambda with Amazon SQS"), so this is the longest throttling or outage
- * of a dependency that a message survives. Seconds.
+ * Time for which a queue redelivers a message before it is dead-lettered. A delivery to a throttled function counts
+ * like a failed delivery (AWS Lambda developer guide, "Using Lambda with Amazon SQS"), so this is the longest
+ * throttling or outage of a dependency that a message survives. Seconds.
  */
 export const MESSAGE_WAITS_SECONDS = 6 * 60 * 60;
 
 /**
- * Work that has waited in a queue for this long raises an alarm: an outage is longer than a retry, and far shorter than
+ * Time in a queue after which waiting work raises an alarm. It is longer than a retry takes, and far shorter than
  * {@link MESSAGE_WAITS_SECONDS}. Milliseconds.
  */
 export const LONGEST_WAIT_MS = 30 * 60_000;
 
 /**
- * The number of receives of a message in {@link MESSAGE_WAITS_SECONDS}. @param hiddenSeconds the visibility timeout of
- * its queue
+ * Returns how often a message is received in {@link MESSAGE_WAITS_SECONDS}.
+ *
+ * @param hiddenSeconds the visibility timeout of its queue
  */
 export function receivesOf(hiddenSeconds: number): number {
   return Math.ceil(MESSAGE_WAITS_SECONDS / hiddenSeconds);

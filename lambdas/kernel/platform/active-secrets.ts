@@ -7,8 +7,8 @@ import type { Clock } from '../world.ts';
 /** Maximum time for which a removed secret may still be used, unless its reader allows more. Milliseconds. */
 const FRESH_MS = 60_000;
 /**
- * The minimum time between two reads that a callback with an unknown signature causes: a new secret works within seconds, and
- * forged callbacks do not cause a call of Secrets Manager each. Milliseconds.
+ * The minimum time between two reads that are caused by callbacks with an unknown signature. A new secret works within
+ * seconds, and most forged callbacks cause no call to Secrets Manager. Milliseconds.
  */
 const RENEWAL_PAUSE_MS = 10_000;
 /**
@@ -16,12 +16,12 @@ const RENEWAL_PAUSE_MS = 10_000;
  * leaked secret works after its removal. Milliseconds.
  */
 const STALE_MS = 15 * 60_000;
-/** The time after which a processor may retry. Processors choose their own times. Seconds. */
+/** The time after which a processor may retry; a hint, because processors choose their own times. Seconds. */
 const RETRY_AFTER_SECONDS = 10;
 
 interface Known {
   readonly secrets: readonly string[];
-  /** The start of the read, so that the secrets are not considered newer than they are. Unix milliseconds. */
+  /** The start of the read, so that the secrets never count as newer than they are. Unix milliseconds. */
   readonly readAtMs: number;
 }
 
@@ -35,7 +35,8 @@ interface Entry {
 
 /**
  * The processors' signing secrets, read from Secrets Manager and cached for a short time. One instance for each
- * process, with one entry for each configured secret. The client does not retry, because the processor sends again.
+ * process, with one entry for each configured secret. The client does not retry, because the processor sends its
+ * callback again.
  */
 export class ActiveSecrets {
   readonly #client: SecretsManagerClient;
@@ -43,33 +44,34 @@ export class ActiveSecrets {
   readonly #freshMs: number;
   readonly #entries = new Map<string, Entry>();
 
-  /** @param freshMs how long secrets are used without another read, at most 15 minutes. Milliseconds. */
+  /** @param freshMs how long secrets are used before they are read again, at most 15 minutes. Milliseconds. */
   constructor(client: SecretsManagerClient, clock: Pick<Clock, 'nowMs'>, freshMs = FRESH_MS) {
-    invariant(freshMs <= STALE_MS, 'the time without a read must not exceed the time allowed in an outage');
+    invariant(freshMs <= STALE_MS, 'freshMs exceeds the time for which secrets are used in an outage');
     this.#client = client;
     this.#clock = clock;
     this.#freshMs = freshMs;
   }
 
   /**
-   * The active secrets, read at most `freshMs` ago, by default 60 s, or 15 minutes ago while they cannot be read.
+   * Returns the active secrets. They were read at most `freshMs` ago (60 s by default), or at most 15 minutes ago while
+   * they cannot be read.
    *
-   * @throws RetryableError `secrets_unavailable` when they cannot be read now, TerminalError `secret_malformed` when the
-   *   secret's text is none of the forms
+   * @throws RetryableError `secrets_unavailable` when they cannot be read now, TerminalError `secret_malformed` when
+   * the secret's text has none of the accepted forms
    */
   async active(secretId: string): Promise<readonly string[]> {
     const entry = this.#entry(secretId);
     const { known } = entry;
     if (known !== undefined && this.#within(this.#freshMs, known.readAtMs)) return known.secrets;
-    // Even in an outage, not every callback causes a call.
+    // Even in an outage, not every callback causes a read.
     const triedNow = entry.reading === undefined && this.#within(RENEWAL_PAUSE_MS, entry.triedAtMs);
     if (triedNow && known !== undefined && this.#within(STALE_MS, known.readAtMs)) return known.secrets;
     return this.#read(secretId, entry);
   }
 
   /**
-   * Reads the secrets again, for a caller that none of the active ones matches. Returns undefined if the last read was
-   * less than 10 s ago.
+   * Reads the secrets again, for a signature that matches none of the active secrets. Returns undefined if the last
+   * read was less than 10 s ago.
    *
    * @throws as `active`
    */
@@ -86,8 +88,8 @@ export class ActiveSecrets {
   }
 
   /**
-   * Whether `sinceMs` is less than `limitMs` ago. False for a time in the future, which means that the clock jumped
-   * back.
+   * Returns whether `sinceMs` is less than `limitMs` ago. False for a time in the future, which means that the clock
+   * was set back.
    */
   #within(limitMs: number, sinceMs: number | undefined): boolean {
     if (sinceMs === undefined) return false;
@@ -113,7 +115,7 @@ export class ActiveSecrets {
       if (known !== undefined && this.#within(STALE_MS, known.readAtMs)) return known.secrets;
       throw unavailable(secretId, error);
     }
-    // Only the current text counts: if it is malformed, the old secrets are no longer accepted.
+    // Only the current text of the secret counts: if it is malformed, the old secrets are no longer accepted.
     entry.known = undefined;
     const secrets = activeSecrets(secretId, text);
     entry.known = { secrets, readAtMs };
@@ -131,10 +133,10 @@ const namedSecrets = z
 
 function activeSecrets(secretId: string, text = ''): readonly string[] {
   const parsed = parsedJson(text);
-  // Text that begins like a JSON object and is not one is a typing mistake, too.
+  // Text that begins like a JSON object but is not valid JSON is a typing mistake, too.
   const plain = parsed === undefined && !text.startsWith('{');
   const read = plain ? onlySecret.safeParse(text) : namedSecrets.safeParse(parsed);
-  // No cause: it could quote the text.
+  // No `cause`, because it could quote the secret.
   if (!read.success) throw new TerminalError('secret_malformed', `The secret ${secretId} is empty or malformed.`);
   return read.data;
 }
@@ -148,7 +150,7 @@ function parsedJson(text: string): unknown {
 }
 
 function unavailable(secretId: string, error: unknown): RetryableError {
-  // A syntax error in an answer quotes the answer.
+  // The message of a SyntaxError quotes the answer, which contains the secret.
   const cause = error instanceof SyntaxError ? undefined : error;
   return new RetryableError('secrets_unavailable', `The secret ${secretId} cannot be read now.`, {
     cause,

@@ -23,15 +23,15 @@ export interface Pacing {
   readonly retention?: Retention | undefined;
 }
 
-/** The effect of a failed call. */
+/** The possible effect of a failed call. */
 type FailureClass =
-  /** Rejected by a condition: an outcome, with the existing item. */
+  /** A condition rejected the write: an outcome, with the existing item. */
   | { readonly kind: 'condition'; readonly reasons: readonly CancellationReason[] }
   /** A rival is writing the same item at this moment; nothing was applied. */
   | { readonly kind: 'conflict' }
   /** Nothing was applied. */
   | { readonly kind: 'throttled' }
-  /** It may have been applied. */
+  /** The write may have been applied. */
   | { readonly kind: 'ambiguous' }
   | { readonly kind: 'terminal' };
 
@@ -53,7 +53,7 @@ function classify(error: unknown): FailureClass {
     return { kind: 'condition', reasons: [{ Code: 'ConditionalCheckFailed', Item: error.Item }] };
   }
   if (!(error instanceof DynamoDBServiceException)) {
-    // No answer at all: a timeout, a reset, a name that did not resolve.
+    // No answer at all: a timeout, a connection reset or a name that did not resolve.
     return { kind: isAfterAttempt(error) ? 'ambiguous' : 'terminal' };
   }
   if (THROTTLES.has(error.name)) return { kind: 'throttled' };
@@ -65,7 +65,7 @@ function classify(error: unknown): FailureClass {
 
 function classifyCancellation(reasons: readonly CancellationReason[]): FailureClass {
   const codes = reasons.map((reason) => reason.Code ?? 'None');
-  // A rival's transaction is in progress: its other items may show only part of it.
+  // Checked first: during a rival's transaction, the other reasons may reflect only part of that transaction.
   if (codes.includes('TransactionConflict')) return { kind: 'conflict' };
   if (codes.includes('ConditionalCheckFailed')) return { kind: 'condition', reasons };
   return codes.some((code) => CANCELED_BY_LOAD.has(code)) ? { kind: 'throttled' } : { kind: 'terminal' };
@@ -81,9 +81,9 @@ export type WriteResult<Early> =
  * one and the same client token, or a condition that no longer holds after the write, so that a repeated write cannot
  * apply twice.
  *
- * @param onConflict looks whether the rival has made the write pointless; undefined means: try again
- * @throws RetryableError when no attempt was applied, AmbiguousError when one may have been, TerminalError when it can
- *   never be
+ * @param onConflict checks whether the rival's write makes this one unnecessary; undefined means: try again
+ * @throws RetryableError when no attempt was applied, AmbiguousError when one may have been, TerminalError when no
+ * attempt can succeed
  */
 export async function writeConditionally<Early = never>(
   pacing: Pacing,
@@ -101,7 +101,7 @@ export async function writeConditionally<Early = never>(
       lastError = error;
       const failure = classify(error);
       if (failure.kind === 'condition') return { kind: 'refused', reasons: failure.reasons };
-      // This failure says nothing about an earlier attempt whose answer was lost.
+      // This failure does not show whether an earlier attempt, whose answer was lost, was applied.
       if (failure.kind === 'terminal' && mayBeApplied) throw exhausted(error, true);
       if (failure.kind === 'terminal')
         throw new TerminalError('store_refused', 'the store refused a write', { cause: error });
@@ -115,7 +115,11 @@ export async function writeConditionally<Early = never>(
   throw exhausted(lastError, mayBeApplied);
 }
 
-/** @throws RetryableError when the store cannot be read now, TerminalError when it never can */
+/**
+ * Repeats a read until the store answers.
+ *
+ * @throws RetryableError when the store cannot be read now, TerminalError when a retry cannot succeed
+ */
 export async function readWithRetries<Result>(pacing: Pacing, read: () => Promise<Result>): Promise<Result> {
   let lastError: unknown;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {

@@ -1,11 +1,14 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 
-/** Time limit of one call. A normal call takes some milliseconds, and a request has seconds for several. Milliseconds. */
+/**
+ * Time limit of one call. A call usually takes a few milliseconds, and a request has seconds for several calls.
+ * Milliseconds.
+ */
 const REQUEST_TIMEOUT_MS = 2_000;
 const CONNECTION_TIMEOUT_MS = 1_000;
 
-/** A client that does not retry. Retries are made in one layer, which knows the effect of a repeated write. */
+/** Creates a client that does not retry. Retries are made in one layer, which knows the effect of a repeated write. */
 export function documentClient(client: DynamoDBClient = plainClient()): DynamoDBDocumentClient {
   const documents = DynamoDBDocumentClient.from(client);
   documents.middlewareStack.add(
@@ -16,8 +19,9 @@ export function documentClient(client: DynamoDBClient = plainClient()): DynamoDB
 }
 
 /**
- * The document client recognizes class instances by `constructor.name`, and so refuses an object with a key
- * `constructor`. As a `Map`, it is stored with all its keys (AWS SDK for JavaScript, `util-dynamodb`, `convertToAttr`).
+ * Converts each object with a key `constructor` to a `Map`, which is stored with all its keys. The document client
+ * recognizes class instances by `constructor.name`, and so would refuse such an object (AWS SDK for JavaScript,
+ * `util-dynamodb`, `convertToAttr`).
  */
 function withAnyNames(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withAnyNames);

@@ -1,8 +1,8 @@
 import { fromEnv } from '@aws-sdk/credential-provider-env';
 
 /**
- * Replaces, in the bundles of functions, the SDK's search for credentials in files, processes, token services and
- * instance metadata: Lambda always passes credentials in the environment (AWS Lambda developer guide, "Defined runtime
+ * In the bundles of functions, replaces the SDK's search for credentials in files, processes, token services and
+ * instance metadata. Lambda always passes credentials in the environment (AWS Lambda developer guide, "Defined runtime
  * environment variables").
  */
 export const defaultProvider = fromEnv;

@@ -10,7 +10,7 @@ export interface Instruments {
 
 export interface Meter extends Gauge {
   publishStoredMetrics(): void;
-  /** A metric with dimensions of its own, published at once. */
+  /** Creates a metric with its own dimensions, which is published immediately. */
   singleMetric(): Gauge & { addDimension(name: string, value: string): unknown };
 }
 
@@ -18,7 +18,7 @@ interface Gauge {
   addMetric(name: string, unit: MetricUnit, value: number): unknown;
 }
 
-/** JSON lines, and metrics in CloudWatch's embedded metric format, both to standard output. */
+/** Writes JSON lines, and metrics in CloudWatch's embedded metric format, both to standard output. */
 export const systemInstruments: Instruments = {
   logger: (serviceName) => new Logger({ serviceName }),
   metrics: (serviceName) => new Metrics({ serviceName }),

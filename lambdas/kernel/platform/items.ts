@@ -5,14 +5,18 @@ import { BASE32_ALPHABET } from '../digest.ts';
 /** An item of the store, validated when it is read. Code must never act on a row that it cannot parse. */
 export type Item = Record<string, unknown>;
 
-/** The shard of a derived id. Its last letter is five bits of its digest, so no further hash is needed. */
+/**
+ * Returns the shard of a derived id. The last character of the id is five bits of a digest, so no further hash is
+ * needed.
+ */
 export function shardOf(id: string): number {
   return BASE32_ALPHABET.indexOf(id.at(-1) ?? 'a') % INDEX_SHARDS;
 }
 
 /**
- * The schema of a row, or of an object in one: it must list each field of `T`, including optional ones, and no other. A
- * field that is added to `T` only does not compile, because it would be written and then lost by the next read.
+ * Checks that the schema of a row, or of an object in a row, matches `T`: it must list each field of `T`, including
+ * optional ones, and no other. A field that is added only to `T` does not compile, because it would be written and then
+ * lost by the next read.
  *
  *     const failureItem = itemSchema<Failure>()({ code: z.string(), message: z.string() });
  */

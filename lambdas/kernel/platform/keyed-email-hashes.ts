@@ -9,12 +9,13 @@ import type { Clock } from '../world.ts';
 import type { Secrets } from './secrets-manager.ts';
 import { readVariables, secretId, type Variables } from './variables.ts';
 
-/** 160 bits. */
+/** Length of a hash in base32 characters: 160 bits. */
 const LETTERS = 32;
 const variables = z.object({ [Environment.emailKeysSecretId]: secretId });
 
 /**
- * HMAC-SHA256 over owner and address, under the keys of the deployment's secret. The keys are read at the first use.
+ * Creates the hashes of e-mail addresses: HMAC-SHA256 over owner and address, under each key of the deployment's
+ * secret. The keys are read at the first use.
  *
  * @throws Error naming the variable when it is missing
  */
@@ -34,7 +35,7 @@ export function keyedEmailHashes(
       const [first, ...older] = keys.map((key) =>
         base32(createHmac('sha256', key).update(text).digest()).slice(0, LETTERS),
       );
-      invariant(first !== undefined, 'a secret has at least one key');
+      invariant(first !== undefined, 'the secret has no key');
       return [first, ...older];
     },
   };

@@ -7,12 +7,12 @@ import type { Instruments } from './instruments.ts';
 const METRIC: AlarmMetric = 'messages_wait';
 
 /**
- * Counts the messages of a queue that have waited too long. Counts before they are handled, because one of them may end
- * the process. CloudWatch does not show them: its age of the oldest message excludes messages that were received three
- * times (Amazon SQS developer guide, "Available CloudWatch metrics for Amazon SQS"), as all messages are that wait for
- * the end of an outage.
+ * Counts the messages of a queue that have waited too long. It counts them before they are processed, because one of
+ * the messages may end the process. CloudWatch does not show them: its age of the oldest message excludes messages that
+ * were received three times (Amazon SQS developer guide, "Available CloudWatch metrics for Amazon SQS"), and messages
+ * that wait for the end of an outage are received more often.
  *
- * @param event of any kind
+ * @param event an event of any kind
  */
 export function countLongWaits(
   { clock, instruments }: { readonly clock: Pick<Clock, 'nowMs'>; readonly instruments: Instruments },
@@ -28,7 +28,10 @@ export function countWaiting(instruments: Instruments, waiting: number): void {
   instruments.metrics(ALARM_SERVICE).singleMetric().addMetric(METRIC, MetricUnit.Count, waiting);
 }
 
-/** Unix milliseconds. Empty for an event that is no batch of SQS. */
+/**
+ * Returns the times at which the messages of a batch were sent, in Unix milliseconds; empty for an event that is no
+ * batch of SQS.
+ */
 function sentTimesOf(event: unknown): readonly number[] {
   if (typeof event !== 'object' || event === null || !('Records' in event) || !Array.isArray(event.Records)) return [];
   return (event.Records as readonly { readonly attributes?: { readonly SentTimestamp?: string } }[]).flatMap(

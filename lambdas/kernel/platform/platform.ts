@@ -25,7 +25,7 @@ export const systemDigest: Digest = {
   sha256: (text) => new Uint8Array(hash('sha256', text, 'buffer')),
   canonicalJson: (value) => {
     const text = canonicalize(value);
-    invariant(text !== undefined, 'only JSON values have a canonical form');
+    invariant(text !== undefined, 'the value is not JSON, so it has no canonical form');
     return text;
   },
 };

@@ -8,15 +8,15 @@ import { type Pacing, readWithRetries, writeConditionally } from './attempts.ts'
 import type { Item } from './items.ts';
 
 /**
- * Queues are usually short, and long in an outage. An entry costs at most five write units in its life, two of them in the index.
- * A thousand entries a second stay below half of a partition's capacity.
+ * Number of partitions of a queue. Queues are usually short, and long in an outage. An entry costs at most five write
+ * units over its life, two of them in the index. A thousand entries a second stay below half of a partition's capacity.
  */
 export const QUEUE_SHARDS = 8;
 
-/** Interval at which a row that this code cannot read is reported. The row does not block the others. Milliseconds. */
+/** Interval at which the same unreadable row is reported again. The row does not block the others. Milliseconds. */
 const UNREADABLE_AGAIN_MS = 5 * 60_000;
 
-/** Called for each row that this code cannot read. The row stays in its queue, and the others are read. */
+/** Called for each row that this code cannot read. The row stays in its queue, and the other rows are read. */
 export type Unreadable = (error: unknown) => void;
 
 /** Fails the read instead of skipping a row silently, for callers that do not report unreadable rows. */
@@ -39,7 +39,7 @@ export interface Queue<Row> {
   readonly parse: (item: Item) => Row;
 }
 
-/** The attributes by which a queue lists a row. @param hash spreads the rows over the shards */
+/** Returns the attributes that list a row in a queue. @param hash spreads the rows over the shards */
 export function queuedFor(queue: QueueName, hash: number, dueAtMs: number): Item {
   const { partitionKey, sortKey } = RegistryTable.queuesIndex;
   return { [partitionKey]: `${queue}${hash % QUEUE_SHARDS}`, [sortKey]: dueAtMs };
@@ -69,9 +69,9 @@ export async function readDue<Row>(tools: QueueTools, { of, parse }: Queue<Row>,
 }
 
 /**
- * Reads due entries, longest overdue first. A bounded read starves none of them, because each processed entry gets a
- * later time or leaves the queue. The index is eventually consistent: a row that was just written is in the next read,
- * and processing a row that has just changed has no effect, because every write is conditional on the row as read.
+ * Reads due entries, longest overdue first. A bounded read starves no entry, because each processed entry gets a later
+ * time or leaves the queue. The index is eventually consistent: a row that was just written is in the next read, and
+ * processing a row that has just changed has no effect, because every write is conditional on the row as read.
  */
 export async function readParts<Row>(tools: QueueTools, parts: DueParts<Row>, due: Due): Promise<readonly Row[]> {
   const { index, partitions, parse } = parts;
@@ -155,7 +155,7 @@ export async function setAttributes(
   await writeConditionally(pacing, () => client.send(update));
 }
 
-/** Parses the rows that this code can read. */
+/** Parses the rows that this code can read, and reports the rest. */
 export function readableRows<Row>(
   items: readonly Item[],
   parse: (item: Item) => Row,
@@ -171,14 +171,18 @@ export function readableRows<Row>(
   });
 }
 
-/** @throws `cause` itself if it is a fault of the store, which says nothing about the row */
+/**
+ * Returns the fault for a row that this code cannot read.
+ *
+ * @throws `cause` itself if it is a fault of the store, which says nothing about the row
+ */
 export function unreadableRow(item: Item, cause: unknown): TerminalError {
   if (isFault(cause)) throw cause;
   const name = [item[KeyAttribute.partition], item[KeyAttribute.sort]].filter((part) => typeof part === 'string');
   return new TerminalError('row_unreadable', `the row ${name.join(' ')} cannot be read by this code`, { cause });
 }
 
-/** One kind of queue by time. */
+/** A kind of queue whose rows are read in the order in which they are due. */
 export interface DueRows<Row> {
   readonly partition: (shard: number) => string;
   readonly keyOf: (row: Row) => Item;

@@ -3,12 +3,12 @@ import { KeyAttribute } from '../contract/tables.ts';
 import { type Pacing, readWithRetries } from './attempts.ts';
 import type { Item } from './items.ts';
 
-/** Sorts before every sort key of Payonce. */
+/** A sort key before every sort key of Payonce. */
 const BEFORE_ALL = ' ';
 
 /**
- * A page of the rows of one partition, in the order of their sort keys. Strongly consistent. One query returns up to a
- * megabyte, so `limit` rows must be smaller than that.
+ * Reads one page of the rows of a partition, in the order of their sort keys. Strongly consistent. One query returns up
+ * to a megabyte, so `limit` rows must be smaller than that.
  *
  * @param after the sort key of the last row of the previous page
  * @throws RetryableError when the store is unavailable

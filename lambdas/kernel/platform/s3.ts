@@ -1,14 +1,18 @@
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 
-/** Time limit of one call: a file or a part of one has a few megabytes. Milliseconds. */
+/** Time limit of one call, which transfers a file, or a part of a file, of a few megabytes. Milliseconds. */
 const REQUEST_TIMEOUT_MS = 30_000;
 const CONNECTION_TIMEOUT_MS = 1_000;
 
-/** @param config by default without retries, for callers that retry themselves */
+/**
+ * Creates an S3 client.
+ *
+ * @param config by default without retries, for callers that retry themselves
+ */
 export function s3Client(config: S3ClientConfig = { maxAttempts: 1 }): S3Client {
   return new S3Client({
     ...config,
-    // The local AWS has no domain for each bucket.
+    // The local AWS has no host name for each bucket.
     forcePathStyle: true,
     requestHandler: {
       requestTimeout: REQUEST_TIMEOUT_MS,

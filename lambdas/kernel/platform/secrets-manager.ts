@@ -4,7 +4,7 @@ export interface Secrets {
   readonly secretsManager: () => Promise<SecretsManagerClient>;
 }
 
-/** A client that does not retry and whose timeout fits into a request. */
+/** Creates a client that does not retry and whose timeout fits into a request. */
 export function secretsManager(): SecretsManagerClient {
   return new SecretsManagerClient({
     maxAttempts: 1,

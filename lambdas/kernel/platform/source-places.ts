@@ -2,14 +2,15 @@ import { readFileSync } from 'node:fs';
 import { SourceMap, type SourceMapPayload } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-/** A place in a bundle, as in the lines of a stack: `file:///var/task/index.mjs:1:2345`. */
+/** A position in a bundle, as in the lines of a stack trace: `file:///var/task/index.mjs:1:2345`. */
 const PLACE = /(?<file>file:\/\/[^\s:()]+\.mjs):(?<line>\d+):(?<column>\d+)/g;
 
 const maps = new Map<string, SourceMap | undefined>();
 
 /**
- * A stack with the places of the sources instead of those of the bundles, as far as these have source maps. Node does the same with
- * `--enable-source-maps`, but reads every map when the function starts, which is a sixth of the start. This reads a map at its first fault.
+ * Replaces the positions of a stack trace in bundles with those in the sources, where a bundle has a source map. Node
+ * does the same with `--enable-source-maps`, but reads every map when the function starts, which takes a sixth of the
+ * start. This function reads a map when a fault first needs it.
  */
 export function withSourcePlaces(stack: string): string {
   return stack.replaceAll(PLACE, (place: string, file: string, line: string, column: string) => {
@@ -24,7 +25,7 @@ function mapOf(file: string): SourceMap | undefined {
   return maps.get(file);
 }
 
-/** A fault is reported also if the map cannot be read. */
+/** Returns undefined if the map cannot be read, so that the fault is reported anyway. */
 function readMap(file: string): SourceMap | undefined {
   try {
     return new SourceMap(JSON.parse(readFileSync(`${fileURLToPath(file)}.map`, 'utf8')) as SourceMapPayload);

@@ -1,7 +1,10 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Queues } from './system-platform.ts';
 
-/** One attempt: if a message was not sent, its source is not acknowledged, or a retry of the request sends it again. */
+/**
+ * One attempt. If a message could not be sent, its source is not acknowledged, or a retry of the request sends it
+ * again.
+ */
 const ONE_ATTEMPT = {
   maxAttempts: 1,
   requestHandler: { requestTimeout: 2_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 },

@@ -1,6 +1,10 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 
-/** An image of an item as Lambda delivers it in a record of a Stream: DynamoDB's JSON. @returns it with the base64 text of bytes decoded, at any depth */
+/**
+ * Decodes the image of an item that Lambda delivers in a record of a Stream: DynamoDB's JSON.
+ *
+ * @returns the item, with the base64 text of bytes decoded at any depth
+ */
 export function fromStreamImage(image: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(image).map(([name, value]) => [name, fromValue(value)]));
 }
@@ -15,7 +19,7 @@ function fromValue(value: unknown): unknown {
   return value;
 }
 
-/** The image of an item as Lambda delivers it, with bytes as base64 text. */
+/** Encodes an item as Lambda delivers its image in a record of a Stream, with bytes as base64 text. */
 export function toStreamImage(item: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const text = JSON.stringify(marshall(item), (_name, value: unknown) =>
     value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value,

@@ -21,7 +21,11 @@ export interface Platform extends Pacing {
 }
 
 export interface Queues {
-  /** @param config default: one attempt, with time limits */
+  /**
+   * Creates a client of SQS.
+   *
+   * @param config default: one attempt, with time limits
+   */
   readonly sqs: (config?: SQSClientConfig) => SQSClient;
 }
 
@@ -41,7 +45,7 @@ export interface Keys {
   readonly kms: () => KMSClient;
 }
 
-/** The platform of a Lambda process. */
+/** Creates the platform of a Lambda process. */
 export function systemPlatform(): Platform {
   return {
     variables: process.env,
@@ -54,7 +58,7 @@ export function systemPlatform(): Platform {
   };
 }
 
-/** Loads the client at its first use, so that a cold start does not load it. */
+/** Loads the Secrets Manager client at its first use, so that a cold start does not load it. */
 export const secretsLater: Secrets = {
   secretsManager: async () => (await import('./secrets-manager.ts')).secretsManager(),
 };

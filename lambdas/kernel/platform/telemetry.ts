@@ -44,7 +44,9 @@ export type RequestCount =
   | typeof EventMetric.toReview
   | AlarmMetric;
 
-/** The facts of an answered request. Never a body, an idempotency key in clear text, an API key or a source. */
+/**
+ * Describes an answered request. Must never contain a body, an idempotency key in clear text, an API key or a source.
+ */
 export interface RequestReport {
   readonly requestId: string;
   readonly method: string;
@@ -77,7 +79,7 @@ export interface Telemetry {
 export function standardTelemetry(serviceName: string, instruments: Instruments): Telemetry {
   const logger = instruments.logger(serviceName);
   const metrics = instruments.metrics(serviceName);
-  /** Published at once under the name of a service that all functions share. */
+  /** Publishes a metric immediately, under the name of a service that all functions share. */
   const shared = (service: string, name: string, times: number, tenant?: string) => {
     const one = instruments.metrics(service).singleMetric();
     if (tenant) one.addDimension(TENANT_DIMENSION, tenant);
@@ -88,7 +90,7 @@ export function standardTelemetry(serviceName: string, instruments: Instruments)
       logger.info('request', { ...report });
       for (const name of counts) metrics.addMetric(name, MetricUnit.Count, 1);
       if (counts.length > 0) metrics.publishStoredMetrics();
-      // Once for the alarm, and once for the tenant.
+      // Counts the request once for the alarm, and once for the tenant.
       if (counts.includes('rate_limited') && report.tenantId)
         for (const tenant of [undefined, report.tenantId]) shared(LIMITS_SERVICE, TENANT_LIMITED, 1, tenant);
     },
@@ -110,7 +112,7 @@ export function standardTelemetry(serviceName: string, instruments: Instruments)
 /** Deeper causes add no information. */
 const DEEPEST_CAUSE = 4;
 
-/** Only the kind of an error and its place: other properties may contain data of a client. */
+/** Describes only the kind of an error and its position: other properties may contain data of a client. */
 function describe(error: unknown, depth: number): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: typeof error };
   const { name, message, stack = message, cause } = error;

@@ -7,7 +7,7 @@ import { webUrl } from './web-url.ts';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Amazon DynamoDB developer guide, "Naming rules". */
+/** The form of a table name (Amazon DynamoDB developer guide, "Naming rules"). */
 export const tableName = z
   .string('is not set')
   .regex(/^[A-Za-z0-9_.-]{3,255}$/, 'must be the name of a DynamoDB table');
@@ -20,7 +20,7 @@ export const baseUrl = z
   .refine((text) => !text.endsWith('/'), 'must not end with a slash');
 export const secretId = z.string('is not set').min(1, 'must be the id of a secret');
 
-/** A string that contains JSON of this schema. */
+/** Creates a schema for a string that contains JSON of the given schema. */
 export const jsonOf = <Value>(schema: z.ZodType<Value>) =>
   z
     .string('is not set')
@@ -34,9 +34,13 @@ export const jsonOf = <Value>(schema: z.ZodType<Value>) =>
     })
     .pipe(schema);
 
-/** @throws Error naming the variable that is missing or wrong */
+/**
+ * Reads and validates settings.
+ *
+ * @throws Error naming the variable that is missing or wrong
+ */
 export function readVariables<Value>(schema: z.ZodType<Value>, environment: Variables): Value {
-  // Parsed once, so generating code for the schema would cost a cold start more than it saves.
+  // The schema is used once, so generating code for it would cost a cold start more than it saves.
   const parsed = schema.safeParse(environment, { jitless: true });
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
@@ -55,7 +59,7 @@ export function readVariable<Value>(name: string, schema: z.ZodType<Value>, envi
   throw new Error(`the environment variable ${path} ${issue?.message ?? 'is wrong'}`);
 }
 
-/** The retention of records in this deployment. @throws Error as {@link readVariables} */
+/** Reads the retention of records in this deployment. @throws Error as {@link readVariables} */
 export function readRetention(environment: Variables): Retention | undefined {
   const { retention } = Environment;
   if (environment[retention] === undefined) return undefined;

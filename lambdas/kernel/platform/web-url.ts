@@ -1,6 +1,8 @@
 /** Parses the addresses of callers and settings, so that all code reads them the same way. */
 
-/** Characters that the URL parser drops or replaces, so that the text shows another address than the one called. */
+/**
+ * Characters that the URL parser drops or replaces, so that the text would show an address other than the one called.
+ */
 const NOT_AS_WRITTEN = /[\s\p{Cc}\p{Cf}\\]/u;
 /** Requires exactly two slashes: the parser also finds a host after none, or after three. */
 const WITH_HOST = /^https?:\/\/[^/?#]/i;
@@ -20,7 +22,11 @@ export function readWebUrl(text: string): WebUrl {
   return WITH_HOST.test(text) ? { kind: 'good', url } : { kind: 'malformed' };
 }
 
-/** @returns undefined when {@link readWebUrl} refuses the text */
+/**
+ * Parses an http or https address.
+ *
+ * @returns undefined when {@link readWebUrl} refuses the text
+ */
 export function webUrl(text: string): URL | undefined {
   const read = readWebUrl(text);
   return read.kind === 'good' ? read.url : undefined;

@@ -4,7 +4,7 @@ import type { Socket } from 'node:dgram';
 /** A span: a subsegment of X-Ray under the execution's segment, which Lambda writes itself. */
 interface Span {
   readonly name: string;
-  /** Found by a search of traces: `annotation.operation = "pay_…"`. */
+  /** Found by searching traces for `annotation.operation = "pay_…"`. */
   readonly operation: string;
 }
 
@@ -40,7 +40,7 @@ export async function inSpan<Result>(span: Span, work: () => Promise<Result>): P
   }
 }
 
-/** Lambda names the segment of each execution in this variable. */
+/** Returns the segment of this execution, which Lambda names in an environment variable. */
 function currentSegment(): { readonly root: string; readonly id: string } | undefined {
   const text = process.env['_X_AMZN_TRACE_ID'] ?? '';
   const [, root] = /Root=([0-9a-f-]+)/.exec(text) ?? [];
