@@ -45,7 +45,7 @@ export const idempotentRunner: OperationRunner = {
   },
 };
 
-/** Makes Powertools skip the function. The layer holds the outcome. */
+/** Makes Powertools skip the function. The layer holds the outcome of the refused claim. */
 class ClaimRefused extends Error {
   override readonly name = 'ClaimRefused';
 }
@@ -63,21 +63,24 @@ class OperationLayer<Held, Work, Outcome> extends BasePersistenceLayer {
   }
 
   held(): Held {
-    invariant(this.#held !== undefined, 'an operation is claimed before it is executed');
+    invariant(this.#held !== undefined, 'the operation is not claimed');
     return this.#held.value;
   }
 
   outcome(): Outcome {
-    invariant(this.#outcome !== undefined, 'a run ends with an outcome or an error');
+    invariant(this.#outcome !== undefined, 'the run ended without an outcome or an error');
     return this.#outcome.value;
   }
 
-  /** The operation id is already a digest of everything that identifies the operation. */
+  /** Returns the operation id, which is already a digest of everything that identifies the operation. */
   override getHashedIdempotencyKey(): string {
     return this.#operationId;
   }
 
-  /** The claim sets its own lease. Without a remaining time, Powertools would log a warning for every run. */
+  /**
+   * Claims the operation with a lease of its own. Without a remaining time, Powertools would log a warning for every
+   * run.
+   */
   override async saveInProgress(key: OperationId): Promise<void> {
     await super.saveInProgress(key, 1);
   }
@@ -91,8 +94,8 @@ class OperationLayer<Held, Work, Outcome> extends BasePersistenceLayer {
     this.#outcome = { value: step.outcome };
     if (step.kind === 'refused') throw new ClaimRefused();
     throw new IdempotencyItemAlreadyExistsError(
-      'the operation has its answer',
-      // No expiry, because the claim has checked it on the injected clock.
+      'the operation already has an answer',
+      // No expiry, because the claim has checked it with the injected clock.
       new IdempotencyRecord({
         idempotencyKey: this.#operationId,
         status: IdempotencyRecordStatus.COMPLETED,
@@ -110,6 +113,6 @@ class OperationLayer<Held, Work, Outcome> extends BasePersistenceLayer {
   }
 
   protected async _getRecord(): Promise<IdempotencyRecord> {
-    throw new Error('the claim returns the existing record, so the layer never reads it');
+    throw new Error('Powertools tried to read a record, which only the claim reads');
   }
 }

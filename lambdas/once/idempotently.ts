@@ -6,11 +6,14 @@ import type { Variables } from '../kernel/platform/variables.ts';
 import { idempotentRunner } from './idempotent-runner.ts';
 import type { OperationRunner } from './use/operation-runner.ts';
 
-/** The unit of work of a function, which takes effect once. */
+/** Names a function's unit of work, which takes effect once. */
 export interface UnitOfWork {
-  /** The unit. A function may process several units for one event. */
+  /** Name of the unit. A function may process several units for one event. */
   readonly unit: string;
-  /** The record that shows that a unit was done. It is written with the effect, or is the effect; it is never a separate write. */
+  /**
+   * The record that shows that a unit was done. It is written in one transaction with the effect, or is the effect; it
+   * is never a separate write.
+   */
   readonly record: string;
 }
 
@@ -29,7 +32,7 @@ export function idempotently<Handler>(_work: UnitOfWork, build: (runner: Operati
   return watched(build(process.env[TRACING] === undefined ? idempotentRunner : lazilyTraced));
 }
 
-/** Counts messages that waited long before they are handled. */
+/** Counts the messages of an event that have waited long, before the handler runs. */
 function watched<Handler>(handler: Handler): Handler {
   if (handler instanceof Promise) return handler.then(watched) as Handler;
   if (typeof handler !== 'function') return handler;
@@ -41,7 +44,7 @@ function watched<Handler>(handler: Handler): Handler {
   return counted as Handler;
 }
 
-/** Loads the code of spans with the first operation: a function that records none does not. */
+/** Loads the tracing code with the first operation. A function without tracing never loads it. */
 const lazilyTraced: OperationRunner = {
   run: async (operationId, steps) => (await traced()).run(operationId, steps),
   record: async (operationId, steps) => (await traced()).record(operationId, steps),
@@ -52,7 +55,11 @@ async function traced(): Promise<OperationRunner> {
   return tracedRunner(idempotentRunner);
 }
 
-/** @throws Error when Powertools would run every unit of work without idempotency */
+/**
+ * Refuses to start without idempotency.
+ *
+ * @throws Error when Powertools would run every unit of work without idempotency
+ */
 function refuseIfIdempotencyDisabled(environment: Variables): void {
   if (environment[POWERTOOLS_IDEMPOTENCY_DISABLED] === undefined) return;
   throw new Error(`${POWERTOOLS_IDEMPOTENCY_DISABLED} is set: remove it, this function never runs without idempotency`);

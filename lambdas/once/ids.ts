@@ -3,12 +3,17 @@ import { type Digest, derivedLetters } from '../kernel/digest.ts';
 import type { KeyScope } from '../kernel/idempotency-key.ts';
 import type { OperationId } from '../kernel/ids.ts';
 
-/** The operation by which one consumer processes one event: the same for every delivery, by any route. */
+/**
+ * Returns the id of the operation by which one consumer processes one event: the same for every delivery, by any route.
+ */
 export function consumerOperation(digest: Digest, handler: string, eventId: string): OperationId {
   return `${OperationPrefix.businessKey}${derivedLetters(digest, ['consumer', handler, eventId])}` as OperationId;
 }
 
-/** The operation of one business key at one consumer: permanently the same, for any event that requests it. */
+/**
+ * Returns the id of the operation of one business key at one consumer: permanently the same, for any event that
+ * requests it.
+ */
 export function businessOperation(
   digest: Digest,
   handler: string,

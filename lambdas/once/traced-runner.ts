@@ -1,7 +1,7 @@
 import { inSpan } from '../kernel/platform/x-ray.ts';
 import type { EffectSteps, OperationRunner, OperationSteps } from './use/operation-runner.ts';
 
-/** A runner with a span for each step of each operation: claim, call and commit. */
+/** Returns a runner that records a span for each step of each operation: claim, call and commit. */
 export function tracedRunner(runner: OperationRunner): OperationRunner {
   return {
     run: <Held, Work, Outcome>(

@@ -7,7 +7,7 @@ export interface OpenConsumption {
   readonly operationId: OperationId;
   /** The owner of the claim: a fencing token. */
   readonly owner: OwnerToken;
-  /** 1 for the first. */
+  /** The number of this attempt, from 1. */
   readonly attempt: number;
   readonly claimedAtMs: number;
   readonly leaseExpiresAtMs: number;
@@ -16,7 +16,9 @@ export interface OpenConsumption {
 /** The record of one event at one consumer. */
 export type Consumption = OpenConsumption | { readonly status: 'completed'; readonly record: EffectRecord };
 
-/** Whether an owner may still be working. The lease of a crashed owner ends, and the next delivery takes over. */
+/**
+ * Returns whether an owner may still be working. The lease of a crashed owner ends, and the next delivery takes over.
+ */
 export function isUnderWay(consumption: OpenConsumption, nowMs: number): boolean {
   return consumption.status === 'pending' && consumption.leaseExpiresAtMs > nowMs;
 }

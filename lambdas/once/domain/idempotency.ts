@@ -6,9 +6,12 @@ import type { Entropy } from '../../kernel/world.ts';
 
 /** A request to another system that an owner made under its claim. */
 export interface NotedCall {
-  /** `send`: a request that may take effect. `look`: a look-up of an earlier one. */
+  /** `send`: a request that may take effect. `look`: a look-up of an earlier request. */
   readonly do: 'send' | 'look';
-  /** The kind of the answer; `no_response`: a send that may have taken effect; `not_sent`; `unavailable`: a look-up without an answer. */
+  /**
+   * The kind of the answer, or `no_response` (a send that may have taken effect), `not_sent`, or `unavailable` (a
+   * look-up without an answer).
+   */
   readonly result: string;
   /** Start of the call. Unix milliseconds. */
   readonly atMs: number;
@@ -16,19 +19,19 @@ export interface NotedCall {
   readonly tookMs: number;
 }
 
-/** An owner that did not complete its claim, which another owner has taken over. */
+/** An owner that did not complete its claim and was replaced by another owner. */
 export interface EarlierOwner {
   readonly owner: OwnerToken;
   /** Time at which the next owner took over the claim. Unix milliseconds. */
   readonly untilMs: number;
-  /** It released its claim, because it had sent nothing. */
+  /** The owner released its claim, because it had sent nothing. */
   readonly released?: true;
 }
 
-/** The latest are kept. */
+/** Number of earlier owners that a record keeps: the latest ones. */
 const EARLIER_KEPT = 5;
 
-/** The earlier owners of a claim that is taken over at `nowMs`. */
+/** Returns the earlier owners of a claim that is taken over at `nowMs`. */
 export function earlierOwners({ earlier = [], owner, released }: OpenRecord, nowMs: number): readonly EarlierOwner[] {
   const last: EarlierOwner = { owner, untilMs: nowMs, ...(released ? { released: true } : {}) };
   return [...earlier, last].slice(-EARLIER_KEPT);
@@ -47,13 +50,13 @@ export interface OpenRecord {
    * milliseconds.
    */
   readonly changedAtMs?: number;
-  /** 0 once the claim was released. */
+  /** Unix milliseconds; 0 after the claim was released. */
   readonly leaseExpiresAtMs: number;
-  /** Whether its owner released it, because nothing was sent. */
+  /** The owner released the claim, because it had sent nothing. */
   readonly released: boolean;
-  /** Oldest first. Absent when it was never taken over. */
+  /** Oldest first. Absent when the claim was never taken over. */
   readonly earlier?: readonly EarlierOwner[];
-  /** No run can complete it, and an alarm has been raised. @default false */
+  /** No run can complete the operation, and an alarm has been raised. @default false */
   readonly undecidable?: boolean;
 }
 
@@ -62,14 +65,14 @@ export interface CompletedRecord {
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
   readonly fingerprint: Fingerprint;
-  /** The owner that completed it. */
+  /** The owner that completed the operation. */
   readonly owner: OwnerToken;
   readonly claimedAtMs: number;
   /** Time of the completion. Absent in records of earlier versions. Unix milliseconds. */
   readonly changedAtMs?: number;
   readonly answer: Answer;
   readonly earlier?: readonly EarlierOwner[];
-  /** The calls of the owner that completed it, in order. Absent when it made none. */
+  /** The calls of the completing owner, in order. Absent when there are none. */
   readonly calls?: readonly NotedCall[];
   /** Unix seconds, the unit of DynamoDB's time to live. Readers check it, because DynamoDB deletes expired items late. */
   readonly expiresAtSeconds: number;
@@ -85,7 +88,7 @@ export interface EffectRecord {
   readonly operationId: OperationId;
   /** Absent when the effect concerned no known payment. */
   readonly paymentId?: PaymentId;
-  /** The writer of the record. A writer whose response was lost recognizes its own record by it. */
+  /** The writer of the record. A writer whose response was lost recognizes its own record by this token. */
   readonly owner: OwnerToken;
   readonly recordedAtMs: number;
   /** The request's fingerprint and stored answer, when a caller requested the effect. */
@@ -93,18 +96,18 @@ export interface EffectRecord {
     readonly fingerprint: Fingerprint;
     readonly answer: Answer;
     /**
-     * End of the time in which the answer is replayed. Set for records that are kept longer, because they lead to their
-     * effect. Unix seconds.
+     * End of the time in which the answer is replayed. Set for a record that is kept longer, because its effect is
+     * found through it. Unix seconds.
      */
     readonly untilSeconds?: number;
   };
-  /** Unix seconds. Absent for a permanent record, without which nothing else would refuse a second effect. */
+  /** Unix seconds. Absent for a permanent record, without which a second effect would not be refused. */
   readonly expiresAtSeconds?: number;
 }
 
 /**
- * Maximum lifetime of the record of a keyed request, with the fingerprint of the whole request. DynamoDB may delete it
- * later. Days.
+ * Maximum lifetime of the record of a keyed request, with the fingerprint of the whole request. DynamoDB may delete the
+ * record later. Days.
  */
 export const RECORDS_KEPT_DAYS = Math.ceil((RETENTION_HOURS.payments * (1 + RETENTION_JITTER)) / 24);
 
@@ -117,14 +120,14 @@ export interface Expiring {
   readonly retention?: Retention | undefined;
 }
 
-/** The expiry of a record of the scope that is completed now. Unix seconds. */
+/** Returns the expiry of a record of the scope that is completed now. Unix seconds. */
 export function expirySeconds({ entropy, retention }: Expiring, scope: string, nowMs: number): number {
   return Math.ceil(
     nowMs / 1000 + retentionHours(scope, retention) * 3600 * (1 + RETENTION_JITTER * entropy.fraction()),
   );
 }
 
-/** The expiry of the record of an accepted run. Unix seconds. */
+/** Returns the expiry of the record of an accepted run. Unix seconds. */
 export function runExpirySeconds({ entropy }: Expiring, nowMs: number): number {
   return expirySeconds({ entropy, retention: { runs: RUN_RETENTION_DAYS * 24 } }, 'runs', nowMs);
 }

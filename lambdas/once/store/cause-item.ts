@@ -4,7 +4,7 @@ import { itemSchema } from '../../kernel/platform/items.ts';
 
 const keyId = z.string().transform((id) => id as KeyId);
 
-/** {@link Cause} in a row of the Ledger. */
+/** Schema of a {@link Cause} in a row of the Ledger. */
 export const causeItem = z.discriminatedUnion('by', [
   itemSchema<RequestCause>()({ by: z.literal('request'), requestId: z.string(), keyId }),
   itemSchema<OperatorCause>()({

@@ -14,7 +14,10 @@ const openItem = itemSchema<OpenConsumption>()({
   leaseExpiresAtMs: z.int(),
 });
 
-/** Without time to live, because an open call must not be lost. Not in the index of open claims, because the queue redelivers. */
+/**
+ * Builds the item of an open call. It has no time to live, because an open call must not be lost. It is not in the
+ * index of open claims, because the queue redelivers the event.
+ */
 export function openConsumptionItem(consumption: OpenConsumption): Item {
   return rowOf(consumption);
 }
@@ -24,7 +27,7 @@ export function parseConsumption(item: Item): Consumption {
   return openItem.parse(fieldsOf(item));
 }
 
-/** The condition that the record is unchanged since it was read or written. */
+/** Returns the condition that the record is unchanged since it was read or written. */
 export function whileStill({
   owner,
   status,
@@ -39,7 +42,7 @@ export function whileStill({
   };
 }
 
-/** A consumer's write as an item of a transaction. */
+/** Converts a consumer's write to an item of a transaction. */
 export function writeItem(tableName: string, write: ConsumerWrite): TransactItem {
   const { row, when } = write;
   const key = { [KeyAttribute.partition]: row.partition, [KeyAttribute.sort]: row.sort };

@@ -13,14 +13,19 @@ import { systemDigest } from '../../kernel/platform/platform.ts';
 import { type Seal, sealOf } from '../../kernel/sealed-details.ts';
 import type { StoreTables, TransactItem } from './transact-items.ts';
 
-/** The details rows of payments and orders: their personal data, and the salt of the commitment to it. */
+/** The details rows of payments and orders: their personal data, and the salt of the commitment to this data. */
 
-/** The details of a payment or an order itself. Its other rows are named by an id. */
+/** The sort key of the details of a payment or an order itself. The other details rows are named by an id. */
 const OWN = 'DETAILS';
 
 const detailsRow = z.object({ salt: z.instanceof(Uint8Array), details: z.record(z.string(), z.unknown()) });
 
-/** @param id of the payment or the order @param part the id of a refund, a correction or a decision */
+/**
+ * Returns the key of a details row.
+ *
+ * @param id the id of the payment or the order
+ * @param part the id of a refund, a correction or a decision
+ */
 export function detailsKey(id: string, part: string = OWN): Item {
   return { [KeyAttribute.partition]: `${RegistryRow.details}${id}`, [KeyAttribute.sort]: part };
 }
@@ -37,7 +42,10 @@ export interface FoundByEmail {
   readonly createdAtMs: number;
 }
 
-/** @returns the attributes that put the details row into the index. Deleting the row removes it from there. */
+/**
+ * Returns the attributes that list the details row in the index of e-mail addresses. Deleting the row removes it from
+ * the index.
+ */
 export function emailAttributes(id: string, { kind, hash, createdAtMs }: FoundByEmail): Item {
   const { partitionKey, sortKey } = RegistryTable.emailIndex;
   return {
@@ -47,9 +55,9 @@ export function emailAttributes(id: string, { kind, hash, createdAtMs }: FoundBy
 }
 
 /**
- * Written in the transaction of the transition that has the commitment. Only one transition can take its place in the
- * chain, so the row needs no condition. A condition would fail in a restored copy that has the row but lost the
- * transition, when the request is repeated.
+ * Builds a details row, to be written in the transaction of the transition that has the commitment. Only one transition
+ * can take a position in the chain, so the row needs no condition. If a restored copy has the row but lost the
+ * transition, a condition would refuse the repeated request.
  *
  * @param part as for {@link detailsKey} @param found further attributes, by which an index finds the row
  */
@@ -71,10 +79,10 @@ export interface DetailsTools {
 }
 
 /**
- * A strongly consistent read.
+ * Reads details, strongly consistently.
  *
  * @returns the details and their salt; undefined when they are erased
- * @throws InvariantViolation when the row was changed: it does not match the commitment
+ * @throws InvariantViolation when the row does not match the commitment, because it was changed
  */
 export async function readDetails<Details extends object>(
   { client, registry, pacing }: DetailsTools,
@@ -89,12 +97,12 @@ export async function readDetails<Details extends object>(
   if (item === undefined) return undefined;
   const { salt, details } = parseDetails(item);
   const isUnchanged = sameBytes(sealOf(systemDigest, details, salt).commitment, commitment);
-  invariant(isUnchanged, `the details of ${id} match the commitment in its chain`);
+  invariant(isUnchanged, `the details of ${id} do not match the commitment in its chain`);
   return { ...schema.parse(details), salt };
 }
 
 const ROW_EXISTS = `attribute_exists(${KeyAttribute.partition})`;
-/** A transaction has at most 100 items, and one of them records the erasure. */
+/** Maximum number of rows erased together: a transaction has at most 100 items, and one of them records the erasure. */
 const ERASED_AT_ONCE = 99;
 
 /**

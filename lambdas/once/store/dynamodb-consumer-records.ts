@@ -10,14 +10,14 @@ import { openConsumptionItem, parseConsumption, whileStill, writeItem } from './
 import { effectRecordItem, parseEffectRecord, recordKey } from './record-items.ts';
 import { isRefused, itemOf, RECORD_IS_NEW, transactOnce } from './transact-items.ts';
 
-/** The tables of a consumer. Tables that it does not write may be omitted. */
+/** The tables of a consumer. Tables that the consumer does not write may be omitted. */
 export interface ConsumerTables {
   readonly idempotency: string;
   readonly views?: string;
   readonly registry?: string;
 }
 
-/** The records of consumers, in the Idempotency table. */
+/** Stores the records of consumers in the Idempotency table. */
 export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: ConsumerTables;
@@ -59,7 +59,7 @@ export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims 
     const [recordReason, ...reasons] = written.reasons;
     const existing = itemOf(recordReason);
     if (existing !== undefined) {
-      // This call's own record: its first attempt was applied, and the response was lost.
+      // This call's own record: its first attempt was applied, but the response was lost.
       return { kind: parseEffectRecord(existing).owner === record.owner ? 'recorded' : 'recorded_before' };
     }
     return { kind: 'refused', writes: reasons.flatMap((reason, index) => (isRefused(reason) ? [index] : [])) };
@@ -87,7 +87,10 @@ export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims 
     await this.#put(openConsumptionItem({ ...pending, status: 'failed' }), whileStill(pending));
   }
 
-  /** A conditional write. After it was applied its condition no longer holds, so it may be repeated. */
+  /**
+   * Makes a conditional write. After the write was applied, its condition no longer holds, so the write may be
+   * repeated.
+   */
   async #put(
     item: Record<string, unknown>,
     condition: Partial<ConstructorParameters<typeof PutCommand>[0]>,
@@ -109,10 +112,10 @@ export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims 
 
   #tableOf({ row }: ConsumerWrite): string {
     const name = this.#tables[row.table];
-    invariant(name !== undefined, `this consumer was deployed without the table ${row.table}`);
+    invariant(name !== undefined, `the consumer writes to the table ${row.table}, which its function was not given`);
     return name;
   }
 }
 
-/** The fields of a pending record that the condition of `complete` does not use, and its status. */
+/** The status of a pending record, and values for the fields that the condition of `complete` does not use. */
 const PENDING = { status: 'pending', attempt: 1, claimedAtMs: 0, leaseExpiresAtMs: 0 } as const;

@@ -10,7 +10,7 @@ import { itemOf, type StoreTables } from './transact-items.ts';
 
 const { openClaimsIndex } = IdempotencyTable;
 
-/** The records of claimed operations. Each kind of operation adds its own claim and commit. */
+/** Stores the records of claimed operations. Each kind of operation adds its own claim and commit. */
 export class DynamoDbRecords implements RecordStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: Pick<StoreTables, 'idempotency'>;
@@ -84,7 +84,7 @@ export class DynamoDbRecords implements RecordStore {
   }
 }
 
-/** The existing record that refused the first condition of a write. */
+/** Returns the existing record that made the first condition of a write fail. */
 export function foundRecord(written: WriteResult<IdempotencyRecord>): IdempotencyRecord | undefined {
   const item = written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
   return item === undefined ? undefined : parseRecord(item);

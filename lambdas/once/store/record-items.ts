@@ -16,7 +16,7 @@ import type {
   OpenRecord,
 } from '../domain/idempotency.ts';
 
-/** Time for which a released claim is left to its caller: the send window. Milliseconds. */
+/** Time during which only the caller may continue a released claim: the send window. Milliseconds. */
 export const RELEASED_MS = SEND_WINDOW_SECONDS * 1000 + 1;
 
 const { partitionKey: KEY, timeToLiveAttribute: EXPIRY, openClaimsIndex } = IdempotencyTable;
@@ -40,8 +40,8 @@ const earlier = z.array(
   }),
 );
 /**
- * A compact text, because a record of more than a kilobyte costs a further write unit: `send declined mm7d0qo0 eh` for
- * each call, in order.
+ * Calls as compact text, because a record of more than a kilobyte costs a further write unit: `send declined mm7d0qo0
+ * eh` for each call, in order.
  */
 const calls = z.string().transform((text) => text.split(',').map(callOf));
 
@@ -101,7 +101,7 @@ export function operationOfKey(partition: string): OperationId {
   return partition.slice(IdempotencyRow.record.length) as OperationId;
 }
 
-/** A record as an item: the key holds the operation id, and the time-to-live attribute holds the expiry. */
+/** Builds the item of a record: the key holds the operation id, and the time-to-live attribute holds the expiry. */
 export function rowOf({
   operationId,
   expiresAtSeconds,
@@ -120,13 +120,16 @@ export function rowOf({
   };
 }
 
-/** The fields of an item, not yet checked: the inverse of {@link rowOf}. */
+/** Returns the fields of an item, not yet validated: the inverse of {@link rowOf}. */
 export function fieldsOf({ [KEY]: key, [EXPIRY]: expiresAtSeconds, ...fields }: Item): Item {
   const operationId = operationOfKey(String(key));
   return { ...fields, operationId, ...defined({ expiresAtSeconds }) };
 }
 
-/** Only an open record has the attributes of the open-claims index. The completing write removes them. */
+/**
+ * Builds the item of an open record. Only an open record has the attributes of the open-claims index. The completing
+ * write removes them.
+ */
 export function openRecordItem(record: OpenRecord): Item {
   const { partitionKey, sortKey } = openClaimsIndex;
   return {

@@ -3,9 +3,9 @@ import type { ExpectedRecord } from '../use/record-store.ts';
 import { openRecordItem, rowOf } from './record-items.ts';
 import { RECORD_IS_NEW, type StoreTables, type TransactItem } from './transact-items.ts';
 
-/** The writes of an idempotency record. In a transaction they are always the first item. */
+/** The writes of an idempotency record. In a transaction, this write is always the first item. */
 
-/** The condition that fences an owner after a takeover. */
+/** The condition that fences an owner: it fails after a takeover. */
 export const HELD_BY_OWNER = '#owner = :owner AND #status = :open';
 export const HELD_NAMES = { '#owner': 'owner', '#status': 'status' };
 
@@ -20,7 +20,10 @@ export function claimItem({ idempotency }: Pick<StoreTables, 'idempotency'>, rec
   };
 }
 
-/** The completing write. It replaces the record, which removes it from the index of open claims and sets its expiry. */
+/**
+ * Builds the completing write. It replaces the record, which removes the record from the index of open claims and sets
+ * its expiry.
+ */
 export function completionItem(
   { idempotency }: Pick<StoreTables, 'idempotency'>,
   record: CompletedRecord,

@@ -20,8 +20,9 @@ export const RECORD_IS_NEW = `attribute_not_exists(${IdempotencyTable.partitionK
 export const ROW_IS_NEW = `attribute_not_exists(${KeyAttribute.partition})`;
 
 /**
- * One transaction with one client request token for all attempts. DynamoDB applies it once, and answers a repetition within
- * ten minutes like the first (Amazon DynamoDB API reference, "TransactWriteItems").
+ * Makes one transaction, with the same client request token for all attempts. DynamoDB applies the transaction once,
+ * and answers a repeated request within ten minutes like the first one (Amazon DynamoDB API reference,
+ * "TransactWriteItems").
  */
 export async function transactOnce<Early = never>(
   client: DynamoDBDocumentClient,
@@ -37,7 +38,7 @@ export function isRefused(reason: CancellationReason | undefined): boolean {
   return reason?.Code === 'ConditionalCheckFailed';
 }
 
-/** The existing item that refused a condition, if the write requested its return. */
+/** Returns the existing item that made a condition fail, if the write requested its return. */
 export function itemOf(reason: CancellationReason | undefined): Item | undefined {
   return isRefused(reason) && reason?.Item !== undefined ? unmarshall(reason.Item) : undefined;
 }

@@ -10,24 +10,25 @@ export interface AwaitFirstTools {
 
 /** The preferred wait of a request, and the capacity for waiting requests. */
 export interface Waiting {
-  /** The longest wait; 0 answers at once. Milliseconds. */
+  /** The longest wait; 0 answers immediately. Milliseconds. */
   readonly waitMs: number;
   /**
-   * Takes one of the places for waiting requests, because each holds an execution.
+   * Reserves one of the slots for waiting requests, which are limited because each waiting request occupies an
+   * execution.
    *
-   * @returns a function that releases the place; undefined when none is free, so that the request is answered
-   *   immediately
+   * @returns a function that releases the slot; undefined when no slot is free, so that the request is answered
+   * immediately
    */
   readonly enter: (waitMs: number) => Promise<(() => Promise<void>) | undefined>;
 }
 
 /**
- * Pause before the first read; short, because most requests take less than a second. Each pause doubles, up to the
- * longest. Milliseconds.
+ * Pause before the first read; short, because most requests take less than a second. Each pause is twice the one
+ * before, up to the longest pause. Milliseconds.
  */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 800;
-/** More reads than fit into the longest wait. The loop ends even if the clock stands still. */
+/** Exceeds the number of reads that fit into the longest wait. It ends the loop even if the clock does not advance. */
 const MAX_POLLS = 24;
 
 /**
@@ -35,7 +36,7 @@ const MAX_POLLS = 24;
  * the lease ends during the wait, this request takes over, as any retry would.
  *
  * @param attempt runs the operation, or replays its answer
- * @throws what `attempt` throws
+ * @throws the errors of `attempt`
  */
 export async function awaitFirst<Outcome extends { readonly kind: string }>(
   { store, clock }: AwaitFirstTools,
@@ -69,7 +70,7 @@ async function pollUntil<Outcome extends { readonly kind: string }>(
     if (leftMs <= 0) break;
     await clock.sleep(Math.min(pauseMs, leftMs));
     pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
-    // A read costs a quarter of a claim.
+    // A read costs a quarter of what a claim costs.
     const record = await store.readRecord(operationId);
     if (record?.status === 'INPROGRESS' && isLeased(record, clock.nowMs())) continue;
     outcome = await attempt();

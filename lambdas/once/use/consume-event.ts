@@ -13,9 +13,9 @@ import { type CompleteTools, type Consumed, commitOnce, completeOnce, type Outsi
 export interface ConsumableEvent {
   readonly tenant: TenantId;
   readonly mode: Mode;
-  /** Time of the event, which precedes every record of it. Unix milliseconds. */
+  /** Time of the event. No record of the event is older. Unix milliseconds. */
   readonly occurredAtMs: number;
-  /** The same for every delivery. */
+  /** The id is the same for every delivery. */
   readonly event: { readonly id: string };
 }
 
@@ -24,35 +24,35 @@ export interface ConsumeTools extends CompleteTools, Pick<Expiring, 'retention'>
   readonly digest: Digest;
 }
 
-/** The place and kind of an event's effect. */
+/** How an event takes effect: in Payonce's own tables, or in another system. */
 export type Handle<Event> =
   | { readonly kind: 'in_our_tables'; readonly writes: (event: Event) => Promise<readonly ConsumerWrite[]> }
   | { readonly kind: 'outside'; readonly call: (event: Event, call: OutsideCall) => Promise<void> };
 
 /**
- * The effect is at most 99 rows in Payonce's own tables, written in one transaction with the effect record.
+ * Declares an effect of at most 99 rows in Payonce's own tables, written in one transaction with the effect record.
  *
- * @param writes returns the writes and may read; it is called again when a condition did not hold
+ * @param writes returns the writes, and may read; called again when a condition did not hold
  */
 export function inOurTables<Event>(writes: (event: Event) => Promise<readonly ConsumerWrite[]>): Handle<Event> {
   return { kind: 'in_our_tables', writes };
 }
 
 /**
- * The effect is in another system: claim, call, complete. A call that threw is repeated by the next delivery. A call whose
- * process crashed is repeated by a delivery after its lease has ended. The call must therefore be idempotent by the given
- * operation id.
+ * Declares an effect in another system: claim, call, complete. A call that threw is repeated by the next delivery. A
+ * call whose process crashed is repeated by a delivery after its lease has ended. The call must therefore be idempotent
+ * by the given operation id.
  */
 export function outside<Event>(call: (event: Event, call: OutsideCall) => Promise<void>): Handle<Event> {
   return { kind: 'outside', call };
 }
 
 export interface Consumer<Event extends ConsumableEvent> {
-  /** The handler name. It must never change: the records of effects contain it. */
+  /** The handler name. It must never change, because the records of effects contain it. */
   readonly handler: string;
   /**
-   * The business key, for example `commission:<order>`. Each key has one effect per tenant and mode, permanently, for any
-   * number of events. @default the event's id, whose record is kept for 30 days
+   * Returns the business key, for example `commission:<order>`. Each key has one effect per tenant and mode,
+   * permanently, for any number of events. @default the event's id, whose record is kept for 30 days
    */
   readonly key?: (event: Event) => string;
   readonly handle: Handle<Event>;
@@ -83,7 +83,7 @@ export async function consumeEvent<Event extends ConsumableEvent>(
       (await tools.records.readEffect(operationId)) === undefined ? undefined : { kind: 'done_before' },
     prepare: () => handle.writes(event),
     write: async (writes) => {
-      invariant(writes.length <= MAX_CONSUMER_WRITES, `${consumer.handler} requests ${writes.length} writes`);
+      invariant(writes.length <= MAX_CONSUMER_WRITES, `${consumer.handler} requests too many writes: ${writes.length}`);
       const outcome = await tools.records.recordOnce(record(), writes);
       if (outcome.kind === 'recorded') return { kind: 'done', outcome: { kind: 'done' } };
       if (outcome.kind === 'recorded_before') return { kind: 'done', outcome: { kind: 'done_before' } };
@@ -97,8 +97,8 @@ const HOUR_MS = 60 * 60_000;
 
 /**
  * Refuses an event that could take effect twice, because the record of an earlier delivery may have expired. A failing
- * message can be redriven any number of times, so its number of deliveries is unbounded. The limit is an hour less than
- * the retention of the record, because clocks differ.
+ * message can be redriven without limit, so its age is unbounded. The maximum age is an hour less than the retention of
+ * the record, because clocks differ.
  *
  * @param keptHours minimum retention of the record
  * @throws TerminalError `event_too_old`
@@ -124,7 +124,10 @@ function operationOf<Event extends ConsumableEvent>(
   return businessOperation(digest, handler, { tenantId, mode, businessKey });
 }
 
-/** The effect record of both kinds. The record of a business key does not expire, because nothing else would refuse it later. */
+/**
+ * Builds the effect record. The record of a business key does not expire, because nothing else would refuse a later
+ * event.
+ */
 function recordOf<Event extends ConsumableEvent>(
   tools: ConsumeTools,
   { key }: Consumer<Event>,
@@ -139,7 +142,7 @@ function recordOf<Event extends ConsumableEvent>(
   };
 }
 
-/** The remaining writes; undefined when the handler must be called again. */
+/** Returns the remaining writes; undefined when the handler must be called again. */
 function withoutRefused(
   writes: readonly ConsumerWrite[],
   refused: ReadonlySet<number>,

@@ -21,7 +21,10 @@ type RowValue =
 /** The condition of a write. */
 export type RowCondition =
   | { readonly kind: 'absent' }
-  /** The row is absent, or its number `attribute` is less than `than` and, with `of`, the attribute `of` has that value. */
+  /**
+   * The row is absent, or its numeric attribute `attribute` is less than `than` and, with `of`, the attribute `of` has
+   * that value.
+   */
   | {
       readonly kind: 'older';
       readonly attribute: string;
@@ -32,7 +35,7 @@ export type RowCondition =
 
 interface ConditionalWrite {
   readonly row: RowKey;
-  /** @default unconditional */
+  /** @default the write is unconditional */
   readonly when?: RowCondition;
   /**
    * The reaction when the condition does not hold: omit this write, omit all writes of the event, or call the handler again.
@@ -47,10 +50,12 @@ export type ConsumerWrite =
   | (ConditionalWrite & { readonly kind: 'put'; readonly attributes: Readonly<Record<string, RowValue>> })
   | (ConditionalWrite & { readonly kind: 'delete' });
 
-/** A DynamoDB transaction has at most 100 items, and one of them is the record. */
+/**
+ * Maximum number of a consumer's writes: a DynamoDB transaction has at most 100 items, and one of them is the record.
+ */
 export const MAX_CONSUMER_WRITES = 99;
 
-/** In order of precedence. */
+/** The result of recording an effect, in order of precedence. */
 export type RecordOutcome =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'recorded_before' }
@@ -60,11 +65,13 @@ export type RecordOutcome =
 /** For effects in Payonce's own tables: record and effect are one transaction. */
 export interface ConsumerEffects {
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
-  /** The one durable write. */
+  /** Writes the record and the effect in one transaction. */
   recordOnce(record: EffectRecord, writes: readonly ConsumerWrite[]): Promise<RecordOutcome>;
 }
 
-/** For effects in another system: pending, then completed or failed. Each write is fenced by its owner. */
+/**
+ * For effects in another system: the record is pending, then completed or failed. Each write is fenced by its owner.
+ */
 export interface ConsumerClaims {
   /**
    * Writes a new claim, or replaces `replaces` if that record is unchanged.
@@ -75,8 +82,11 @@ export interface ConsumerClaims {
     pending: OpenConsumption,
     replaces?: OpenConsumption,
   ): Promise<{ readonly kind: 'claimed' } | { readonly kind: 'refused'; readonly found: Consumption | undefined }>;
-  /** Completes the claim, only while `record.owner` holds it. @returns false when another owner holds it */
+  /** Completes the claim, only while `record.owner` holds it. @returns false when another owner holds the claim */
   complete(record: EffectRecord): Promise<boolean>;
-  /** Marks the call as failed, so that the next delivery begins at once. Does nothing when another owner holds the claim. */
+  /**
+   * Marks the call as failed, so that the next delivery begins immediately. Does nothing when another owner holds the
+   * claim.
+   */
   fail(pending: OpenConsumption): Promise<void>;
 }

@@ -70,12 +70,12 @@ export interface Operation<Subject, Work, Write, Refusal> {
     readonly checkBegun?: () => Promise<void>;
   };
   /**
-   * Claims: writes the record and the pending transition, or returns why it could not.
+   * Claims: writes the record and the pending transition, or returns the reason for a refusal.
    *
    * @param open makes the record to write; the send window begins at `claimedAtMs`
    */
   claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<Subject, Refusal>>;
-  /** The state of a request whose record no longer exists, derived from the subject. */
+  /** Derives, from the subject, the state of a request whose record no longer exists. */
   lostRecord(subject: Subject): LostRecord;
   /**
    * Claims by writing only the record, because the pending transition exists. @returns false when a rival made the
@@ -87,14 +87,16 @@ export interface Operation<Subject, Work, Write, Refusal> {
   /** Calls the other system, or finds out the outcome of an earlier call. */
   call(held: Held<Subject>): Promise<Work>;
   /**
-   * @returns the error to throw when `error` proves that no owner has sent a request; otherwise undefined
-   * @default every RetryableError is such a proof
+   * Examines an error of the call.
+   *
+   * @returns the error to throw when `error` proves that no owner has sent a request; otherwise undefined @default
+   * every RetryableError is such a proof
    */
   unsent?(error: unknown): unknown;
-  /** Decides what to write and to answer, given the work. Called again after {@link Operation.decideAgain}. */
+  /** Decides what to write and to answer, given the work. Called a second time after {@link Operation.decideAgain}. */
   conclude(work: Work, nowMs: number, held: Held<Subject>): Conclusion<Write>;
   commit(record: CompletedRecord, expects: ExpectedRecord, write: Write): Promise<CommitOutcome>;
-  /** Applies the work to the subject after a rival's write. It does not call the other system again. */
+  /** Applies the work to the subject after a rival's write, without another call to the other system. */
   decideAgain(work: Work): Promise<Work>;
   /** Records facts that only this run knows, after another owner has committed. */
   keep?(work: Work): Promise<void>;
@@ -113,11 +115,11 @@ export type Attempt<Subject, Refusal> =
   | { readonly kind: 'begun'; readonly subject: Subject }
   /** Nothing is stored: the same key may succeed later. */
   | { readonly kind: 'refused'; readonly outcome: Refusal }
-  /** A rival was faster: try again. */
+  /** A rival was faster; the claim must be tried again. */
   | 'again';
 
 export interface LostRecord {
-  /** Whether the operation has ended or was answered. Then a second, different answer must not be given. */
+  /** The operation has ended or was answered. Then a second, different answer must not be given. */
   readonly isAnswered: boolean;
   readonly isSameRequest: () => boolean;
   /** Time of the first claim. Unix milliseconds. */
@@ -129,11 +131,11 @@ export interface Held<Subject> {
   readonly owner: OwnerToken;
   /** Time of the first claim of the key. The send window ends 15 minutes later. Unix milliseconds. */
   readonly claimedAtMs: number;
-  /** Whether an earlier owner of this claim may have sent. */
+  /** `maybe`: an earlier owner of this claim may have sent a request. */
   readonly sent: 'nothing' | 'maybe';
   readonly subject: Subject;
   readonly earlier?: readonly EarlierOwner[];
-  /** Notes a call to the other system. The record shows it. */
+  /** Adds a call to the other system to the record's history. */
   readonly note: (call: NotedCall) => void;
 }
 
@@ -143,11 +145,11 @@ export interface Conclusion<Write> {
   readonly answer: Answer;
   /** The answer as it is stored, without personal data. @default `answer` */
   readonly stored?: Answer;
-  /** Whether the outcome is not known yet, so that the answer is not final. */
+  /** The outcome is not known yet, so the answer is not final. */
   readonly unknown: boolean;
   /**
-   * Whether the answer relies on a refusal, or on the fact that nothing was sent. Both are evidence about this owner's
-   * attempt only.
+   * The answer relies on a refusal, or on the fact that nothing was sent. Either is evidence about this owner's attempt
+   * only.
    */
   readonly isRefusal: boolean;
 }
@@ -168,7 +170,7 @@ export interface RunNotes {
   fenced: boolean;
 }
 
-/** In order of precedence. */
+/** The result of an execution, in order of precedence. */
 export type Executed<Refusal> =
   /** Executed by this call; `unknown` when the outcome was not known in time. */
   { readonly kind: 'first'; readonly answer: Answer; readonly unknown: boolean } | RepeatOutcome | Refusal;
@@ -189,7 +191,7 @@ export async function executeOnce<Subject, Work, Write, Refusal>(
   return run.replayed() ?? (await run.whileBreakerIsOpen()) ?? tools.runner.run(operation.key.operationId, run);
 }
 
-/** One execution of one key. Each call has a new object, so that two keys share nothing. */
+/** Executes one key once. Each call has a new object, so that two keys share nothing. */
 class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Subject>, Work, Executed<Refusal>> {
   readonly #tools: ExecuteTools;
   readonly #operation: Operation<Subject, Work, Write, Refusal>;
@@ -206,7 +208,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
 
   // ------------------------------------------------------------------------------------------------- before the claim
 
-  /** The stored answer in this process's cache, if any. A warm replay needs no read. */
+  /** Returns the stored answer from this process's cache, if any. A warm replay needs no read. */
   replayed(): RepeatOutcome | undefined {
     const { replays, clock } = this.#tools;
     const warm = replays.get(this.#operation.key.operationId);
@@ -216,7 +218,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     return judged.kind === 'payload_mismatch' ? judged : undefined;
   }
 
-  /** While the breaker is open, stored answers are replayed and no new operation begins. @returns undefined to continue */
+  /** While the breaker is open, replays stored answers and begins no new operation. @returns undefined to continue */
   async whileBreakerIsOpen(): Promise<Executed<Refusal> | undefined> {
     const { breaker, key } = this.#operation;
     const unready = breaker === undefined ? undefined : await refusalOf(breaker.check);
@@ -266,7 +268,10 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     });
   }
 
-  /** A stale lease never means "run again". The new owner finds out what the previous owner did. */
+  /**
+   * Handles a claim whose record exists. A stale lease never means "run again": the new owner finds out what the
+   * previous owner did.
+   */
   async #claimExisting(existing: IdempotencyRecord): Promise<ClaimStep<Held<Subject>, Executed<Refusal>> | 'again'> {
     const { store, replays, clock, entropy } = this.#tools;
     const judged = this.#judge(existing);
@@ -288,8 +293,8 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
   }
 
   /**
-   * The subject exists, and its record may be gone: deleted by time to live or by hand. An answered operation is never
-   * executed again. An open one is taken over, and its outcome is queried at the other system.
+   * Handles a claim whose subject exists. Its record may be gone: deleted by time to live or by hand. An answered
+   * operation is never executed again. An open one is taken over, and its outcome is queried at the other system.
    */
   async #claimBegun(subject: Subject): Promise<ClaimStep<Held<Subject>, Executed<Refusal>> | 'again'> {
     const { store, clock, entropy } = this.#tools;
@@ -309,7 +314,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     return nowMs + (this.#operation.leaseSeconds ?? LEASE_SECONDS) * 1000;
   }
 
-  /** A new record, leased from `nowMs`. */
+  /** Returns a new record, leased from `nowMs`. */
   #openRecord(owner: OwnerToken, claimedAtMs: number, nowMs: number): OpenRecord {
     const leaseExpiresAtMs = this.#leaseEndMs(nowMs);
     return {
@@ -341,13 +346,14 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
       return await this.#operation.call(held);
     } catch (error) {
       const unsent = this.#operation.unsent === undefined ? retryable(error) : this.#operation.unsent(error);
-      // `unsent` proves that no owner sent a request. After any other error, one may have been sent.
+      // `unsent` returns an error only if no owner has sent a request. After any other error, a request may have been
+      // sent.
       this.#provenUnsent = unsent !== undefined;
       throw unsent ?? error;
     }
   }
 
-  /** Releases the claim if nothing was sent under it, so that the next attempt can begin at once. */
+  /** Releases the claim if nothing was sent under it, so that the next attempt can begin immediately. */
   async release({ owner }: Held<Subject>): Promise<void> {
     if (!this.#provenUnsent) return;
     try {
@@ -360,7 +366,8 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
   // ------------------------------------------------------------------------------------------------------------ commit
 
   /**
-   * A rival that appended has newer information than this run's call, so the state that it wrote decides the answer.
+   * Commits the result. A rival that appended a transition has newer information than this run's call, so the state
+   * that the rival wrote decides the answer.
    *
    *   owner  claim ──── call ──────────────── commit: refused, T2 is there ── commit the answer that T2 implies
    *   rival            └─ callback appends T2 ─┘
@@ -399,7 +406,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     });
   }
 
-  /** The history of the operation: its earlier owners, and the calls of this one. */
+  /** Returns the history of the operation: its earlier owners, and the calls of this one. */
   #trail({ earlier = [] }: Held<Subject>): Pick<CompletedRecord, 'earlier' | 'calls'> {
     return {
       ...(earlier.length === 0 ? {} : { earlier }),
@@ -407,7 +414,9 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     };
   }
 
-  /** Another owner holds the claim. Its stored answer is returned, and this run's answer is discarded. */
+  /**
+   * Handles a commit that another owner prevented: returns that owner's stored answer, and discards this run's answer.
+   */
   async #afterFence(record: IdempotencyRecord | undefined, work: Work): Promise<Executed<Refusal>> {
     this.#notes.fenced = true;
     await this.#operation.keep?.(work);
@@ -453,7 +462,7 @@ function retryable(error: unknown): RetryableError | undefined {
  */
 export interface Effect<Prepared, Outcome> {
   readonly operationId: OperationId;
-  /** The outcome of an earlier run, if any. */
+  /** Returns the outcome of an earlier run, if any. */
   find(): Promise<Outcome | undefined>;
   /** Reads the state to decide on. */
   prepare(): Promise<Prepared>;
@@ -462,11 +471,11 @@ export interface Effect<Prepared, Outcome> {
 }
 
 export type Written<Prepared, Outcome> =
-  /** Written, written before, or refused. */
+  /** Written by this run, written before, or refused. */
   | { readonly kind: 'done'; readonly outcome: Outcome }
   /** A rival was faster: decide again on the new state. */
   | { readonly kind: 'again'; readonly prepared: Prepared }
-  /** A part is written. The record is written with the last part. */
+  /** A part of the effect is written. The record is written with the last part. */
   | { readonly kind: 'part'; readonly prepared: Prepared };
 
 /** The maximum number of parts of an effect. Each part is a transaction of up to 100 rows. */
@@ -505,7 +514,7 @@ export async function commitOnce<Prepared, Outcome>(
 export interface OutsideCall {
   /** The idempotency key at the vendor, the same for every attempt. */
   readonly operationId: OperationId;
-  /** From 1. At a later attempt, an earlier one may have been applied. */
+  /** The number of the attempt, from 1. From the second one on, an earlier attempt may have been applied. */
   readonly attempt: number;
 }
 
@@ -523,11 +532,11 @@ export interface CompleteTools {
 }
 
 /**
- * An effect in another system that no client waits for: claim, call, complete. A call that threw is repeated by the next
- * delivery. A call whose process crashed is repeated by a delivery after its lease has ended. The call must therefore be
- * idempotent by the given operation id.
+ * Makes a call to another system that no client waits for: claim, call, complete. A call that threw is repeated by the
+ * next delivery. A call whose process crashed is repeated by a delivery after its lease has ended. The call must
+ * therefore be idempotent by the given operation id.
  *
- * @param completed makes the record of the completed call
+ * @param completed builds the record of the completed call
  * @throws the errors of the call; the message must be delivered again
  */
 export async function completeOnce(
@@ -553,8 +562,8 @@ export async function completeOnce(
 }
 
 /**
- * Closes the race of two deliveries that find the same stale claim. One gets it, because a claim is replaced only while it
- * is unchanged.
+ * Closes the race of two deliveries that find the same stale claim. One of them gets the claim, because a claim is
+ * replaced only while it is unchanged.
  *
  *   A ── claim ✓ ── call ── ✗ (crashes)
  *   B ──────────────── claim ✗ (A's, stale) ── replace A's ✓ ── call

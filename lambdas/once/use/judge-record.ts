@@ -37,12 +37,16 @@ export function judgeEffect(
   { request }: Pick<EffectRecord, 'request'>,
   mine: Fingerprint,
 ): { readonly kind: 'replay'; readonly answer: Answer } | { readonly kind: 'payload_mismatch' } {
-  invariant(request !== undefined, 'an effect of a request is recorded with its answer');
+  invariant(request !== undefined, 'the effect record has no request and no answer');
   if (!isSameRequest(request.fingerprint, mine)) return { kind: 'payload_mismatch' };
   return { kind: 'replay', answer: request.answer };
 }
 
-/** @throws RetryableError when a newer version of the code made the stored fingerprint; that version must decide */
+/**
+ * Returns whether two fingerprints belong to the same request.
+ *
+ * @throws RetryableError when a newer version of the code made the stored fingerprint; that version must decide
+ */
 function isSameRequest(stored: Fingerprint, mine: Fingerprint): boolean {
   switch (compareFingerprints(stored, mine)) {
     case 'same':

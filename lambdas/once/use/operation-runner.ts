@@ -2,13 +2,13 @@ import type { Answer } from '../../kernel/answer.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { CompletedRecord } from '../domain/idempotency.ts';
 
-/** The completed records of this process, so that a warm replay needs no read. */
+/** The completed records of this process. With them, a warm replay needs no read. */
 export interface ReplayCache {
   get(operationId: OperationId): CompletedRecord | undefined;
   put(record: CompletedRecord): void;
 }
 
-/** The operations that this process has completed, for effects that may be repeated safely but at a cost. */
+/** The operations that this process has completed, for effects that can be repeated safely but at a cost. */
 export interface OnceInProcess<Outcome> {
   find(operationId: OperationId): Outcome | undefined;
   keep(operationId: OperationId, outcome: Outcome): void;
@@ -21,7 +21,7 @@ export type ClaimStep<Held, Outcome> =
   | { readonly kind: 'completed'; readonly outcome: Outcome; readonly answer: Answer }
   | { readonly kind: 'refused'; readonly outcome: Outcome };
 
-/** The steps of one operation, in execution order. Each gets what the claim holds. */
+/** The steps of one operation, in execution order. Each step receives what the claim returned. */
 export interface OperationSteps<Held, Work, Outcome> {
   claim(): Promise<ClaimStep<Held, Outcome>>;
   execute(held: Held): Promise<Work>;
@@ -29,20 +29,20 @@ export interface OperationSteps<Held, Work, Outcome> {
   /**
    * Called after `execute` threw. It must not throw.
    *
-   * @default nothing: the lease of the claim ends
+   * @default nothing is released, and the lease of the claim ends
    */
   release?(held: Held): Promise<void>;
 }
 
 /** The steps of an effect in Payonce's own tables, in execution order. No claim: record and effect are committed together. */
 export interface EffectSteps<Work, Outcome> {
-  /** The outcome of an earlier run, if any. */
+  /** Returns the outcome of an earlier run, if any. */
   find(): Promise<Outcome | undefined>;
   prepare(): Promise<Work>;
   commit(work: Work): Promise<Outcome>;
 }
 
-/** Runs one operation so that it takes effect once. Each run has its own instances: two keys share nothing. */
+/** Runs one operation so that it takes effect once. Each run has its own instances, so two keys share nothing. */
 export interface OperationRunner {
   run<Held, Work, Outcome>(operationId: OperationId, steps: OperationSteps<Held, Work, Outcome>): Promise<Outcome>;
   /** Runs an effect that is committed without a claim. */

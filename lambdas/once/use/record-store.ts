@@ -15,7 +15,10 @@ export type TakeoverOutcome =
 /** The idempotency records of claimed operations. Each kind of operation adds its own claim and commit. */
 export interface RecordStore {
   takeOver(takeover: Takeover): Promise<TakeoverOutcome>;
-  /** Records that nothing was sent, so that the next attempt begins at once. Does nothing when another owner holds the claim. */
+  /**
+   * Records that nothing was sent, so that the next attempt begins immediately. Does nothing when another owner holds
+   * the claim.
+   */
   release(operationId: OperationId, owner: OwnerToken): Promise<void>;
   readRecord(operationId: OperationId): Promise<IdempotencyRecord | undefined>;
 }

@@ -1,9 +1,10 @@
 import { RetryableError } from '../../kernel/faults.ts';
 
 /**
- * A write whose place was taken is decided again on the new state. In every round a rival succeeds, so the system makes
- * progress. After this many rounds, about 200 ms, the caller must retry. With fewer rounds, the commit after a call could
- * fail, and its key would be blocked until the lease ends.
+ * Maximum number of rounds. When a rival has taken the position of a write, the write is decided again on the new
+ * state. Some rival succeeds in every round, so the system makes progress. After this many rounds, about 200 ms, the
+ * caller must retry. With fewer rounds, the commit after a call could fail, and its key would be blocked until the
+ * lease ends.
  */
 const MAX_ROUNDS = 8;
 
@@ -30,11 +31,11 @@ export function contention(what: string): RetryableError {
 }
 
 /**
- * A restore of the tables cut through the transaction that made the claim, and the recovery has not resolved it yet.
- * Nothing is sent under such a claim, because its request is unknown.
+ * Returns the error for a claim that a restore of the tables separated from the rest of its transaction, until the
+ * recovery resolves it. Nothing is sent under such a claim, because its request is unknown.
  */
 export function claimedWithoutBeginning(): RetryableError {
-  return new RetryableError('restore_not_recovered', 'the claim of this key was restored without what it began', {
+  return new RetryableError('restore_not_recovered', 'the claim of this key was restored without its operation', {
     retryAfterSeconds: 60,
   });
 }
