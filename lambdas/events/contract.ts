@@ -32,10 +32,10 @@ export type EventName = (typeof EventNames)[keyof typeof EventNames];
 /** The type of an event in the API and in webhooks: its name without the version. */
 export type TypeOfEvent<Name extends EventName = EventName> = Name extends `${infer Type}.v${number}` ? Type : never;
 
-/** The events of all consumers that need every event. */
+/** All events, for consumers that need every event. */
 export const ALL_EVENTS: readonly EventName[] = Object.values(EventNames);
 
-/** The events that merchants receive. The others are for Payonce's own consumers only. */
+/** The events that merchants receive. All other events are for Payonce's own consumers only. */
 export const PUBLIC_EVENTS = [
   EventNames.paymentProcessing,
   EventNames.paymentRequiresAction,
@@ -56,36 +56,36 @@ export const PUBLIC_EVENTS = [
 ] as const;
 
 /**
- * Batches of a shard of the Stream that the relay processes concurrently. Lambda assigns records by their partition
- * key, so records of one payment stay in order (AWS Lambda developer guide, "Process DynamoDB records with Lambda",
- * "Parallelization factor": at most 10).
+ * Number of batches that the relay processes concurrently for each shard of the Stream. Lambda assigns records by their
+ * partition key, so records of one payment stay in order (AWS Lambda developer guide, "Process DynamoDB records with
+ * Lambda", "Parallelization factor": at most 10).
  */
 export const RELAY_LANES = 10;
 
 /**
- * Maximum time that an execution of the relay waits for an unavailable bus or Ledger, before it lets the Stream
- * redeliver. Lambda counts each delivery as an attempt. The function's timeout is a minute longer, for the last
- * attempt. Seconds.
+ * Maximum time that an execution of the relay waits for an unavailable bus or Ledger, before it leaves the batch to
+ * redelivery by the Stream. Lambda counts each delivery as an attempt. The function's timeout is a minute longer, for
+ * the last attempt. Seconds.
  */
 export const RELAY_WAITS_SECONDS = 9 * 60;
 
 /**
- * Deliveries of a failing batch before it is parked. A batch that crashes the process is split until the bad record is
- * alone.
+ * Number of deliveries of a failing batch before it is parked. A batch that crashes the process is split until the bad
+ * record is alone.
  */
 export const RELAY_TRIES = 20;
 
 /**
- * The age at which events that the bus does not accept are left to the job `republish-events`. Exceeds most outages,
- * because the relay catches up faster than the job; half of the time that the attempts last, so that no event is
- * parked. Seconds.
+ * Age after which events that the bus does not accept are left to the job `republish-events`. It exceeds most outages,
+ * because the relay catches up faster than the job. It is half of the time that the relay's attempts last, so that no
+ * event is parked. Seconds.
  */
 export const RELAY_KEEPS_SECONDS = 90 * 60;
 
-/** The job that publishes lost events. It must never change: the job's mark is stored under it. */
+/** The job that publishes lost events. The id must never change: the job's mark is stored under it. */
 export const LOST_EVENTS_JOB = 'republish-events';
 
-/** The request and the answer of the function that republishes events. Times in Unix milliseconds. */
+/** A request to the function that republishes events. Times in Unix milliseconds. */
 export interface RepublishRequest {
   readonly sinceMs: number;
   readonly untilMs: number;
@@ -101,7 +101,7 @@ export interface RepublishAnswer {
   readonly nextMs?: number;
 }
 
-/** The request to the same function to process a parked message again. */
+/** A request to process a parked message again. The same function answers it. */
 export interface RedriveRequest {
   /** The body of the message. */
   readonly parked: string;
@@ -113,11 +113,11 @@ export interface RedriveAnswer {
   readonly parked: number;
 }
 
-/** The working time of one request. After it, the answer says where to continue. Seconds. */
+/** The working time of one request, after which the answer says where to continue. Seconds. */
 export const REPUBLISH_RUN_SECONDS = 45;
 
 /** The working time for a parked message. The rest of its range is parked again. Seconds. */
 export const REDRIVE_PARKED_SECONDS = 9 * 60;
 
-/** The function's timeout. It leaves time to finish the publication in progress. Seconds. */
+/** The function's timeout, with time to finish the publication in progress. Seconds. */
 export const REPUBLISH_TIMEOUT_SECONDS = REDRIVE_PARKED_SECONDS + 60;

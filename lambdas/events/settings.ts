@@ -3,7 +3,7 @@ import { Environment, PROJECTOR_QUEUE_URL, RELAY_PARKING_QUEUE_URL } from '../ke
 import { defined } from '../kernel/defined.ts';
 import { queueUrl, readVariable, readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
 
-/** The settings of a consumer. Tables that it does not write are absent. */
+/** The settings of a consumer. Tables that the consumer does not write are absent. */
 export interface ConsumerConfig {
   readonly tables: { readonly idempotency: string; readonly views?: string; readonly registry?: string };
   readonly parkingQueueUrl: string;
@@ -16,7 +16,11 @@ const consumerEnvironment = z.object({
   [Environment.parkingQueueUrl]: queueUrl,
 });
 
-/** @throws Error naming the variable that is missing or wrong */
+/**
+ * Reads the settings of a consumer.
+ *
+ * @throws Error naming the variable that is missing or wrong
+ */
 export function readConsumerConfig(environment: Variables): ConsumerConfig {
   const data = readVariables(consumerEnvironment, environment);
   const views = data[Environment.viewsTable];
@@ -42,14 +46,22 @@ const publisherEnvironment = z.object({
   [Environment.eventBus]: z.string('is not set').min(1, 'must be the name of an event bus'),
 });
 
-/** @throws Error naming the variable that is missing or wrong */
+/**
+ * Reads the settings of a publisher.
+ *
+ * @throws Error naming the variable that is missing or wrong
+ */
 export function readPublisherConfig(environment: Variables): PublisherConfig {
   const data = readVariables(publisherEnvironment, environment);
   const tables = { ledger: data[Environment.ledgerTable], registry: data[Environment.registryTable] };
   return { tables, eventBus: data[Environment.eventBus] };
 }
 
-/** The settings of the consumer that sends receipts, which reads payments. @throws Error as {@link readConsumerConfig} */
+/**
+ * Reads the settings of the consumer that sends receipts, which reads payments.
+ *
+ * @throws Error as {@link readConsumerConfig}
+ */
 export function readReceiptConfig(environment: Variables) {
   const { tables, parkingQueueUrl } = readConsumerConfig(environment);
   const ledger = z.object({ [Environment.ledgerTable]: tableName, [Environment.registryTable]: tableName });
@@ -60,7 +72,7 @@ export function readReceiptConfig(environment: Variables) {
   };
 }
 
-/** The settings of the relay. @throws Error as {@link readPublisherConfig} */
+/** Reads the settings of the relay. @throws Error as {@link readPublisherConfig} */
 export function readRelayConfig(environment: Variables): PublisherConfig & Pick<ConsumerConfig, 'parkingQueueUrl'> {
   const parkingQueueUrl = readVariable(Environment.parkingQueueUrl, queueUrl, environment);
   return { ...readPublisherConfig(environment), parkingQueueUrl };
@@ -72,7 +84,8 @@ const seconds = z.coerce
   .min(1, 'must be at least 1 second');
 
 /**
- * The settings of the job `republish-events`. An event that the projector has not seen for `lostAfterSeconds` counts as lost.
+ * Reads the settings of the job `republish-events`. An event that the projector has not seen for `lostAfterSeconds`
+ * counts as lost.
  *
  * @throws Error as {@link readPublisherConfig}
  */

@@ -18,21 +18,21 @@ import { type EventName, PUBLIC_EVENTS, type TypeOfEvent } from '../contract.ts'
 export type PublicEventType = TypeOfEvent<(typeof PUBLIC_EVENTS)[number]>;
 export const PUBLIC_EVENT_TYPES: readonly PublicEventType[] = PUBLIC_EVENTS.map(typeOfEvent);
 
-/** The version of events of every type. */
+/** The current version of events, the same for every type. */
 export const EVENT_VERSION = 1;
 
 export function typeOfEvent<Name extends EventName>(name: Name): TypeOfEvent<Name> {
   return name.slice(0, name.lastIndexOf('.v')) as TypeOfEvent<Name>;
 }
 
-/** The name under which an event is published. */
+/** Returns the name under which an event is published. */
 export function nameOfEvent({ type, version }: Pick<EventObject, 'type' | 'version'>): EventName {
   return `${type}.v${version}` as const;
 }
 
 /** An event as merchants receive it, and as `GET /v1/events/{id}` returns it. */
 export interface EventObject<Type extends TypeOfEvent = TypeOfEvent> {
-  /** Derived from the transition: the same for every publication. */
+  /** Derived from the transition, so that it is the same for every publication. */
   readonly id: string;
   readonly object: 'event';
   readonly type: Type;
@@ -44,7 +44,7 @@ export interface EventObject<Type extends TypeOfEvent = TypeOfEvent> {
   readonly livemode: boolean;
   /** The `event_id` of the event that requested the payment. Absent for a payment that was requested over HTTP. */
   readonly causation_id?: string;
-  /** The order, refund or dispute that the event is about, otherwise the payment. */
+  /** The order, refund or dispute that the event is about, or else the payment. */
   readonly data: { readonly object: Readonly<Record<string, unknown>> };
 }
 
@@ -62,7 +62,7 @@ export interface PaymentEvent extends PublishedEvent<OutcomeType> {
   readonly postings: readonly Posting[];
 }
 
-/** Its object is the order after the transition, as the API shows it. */
+/** An event of an order. Its object is the order after the transition, as the API shows it. */
 export interface OrderEvent extends PublishedEvent<OrderOutcomeType> {
   readonly order: { readonly id: string };
 }
@@ -70,7 +70,11 @@ export interface OrderEvent extends PublishedEvent<OrderOutcomeType> {
 /** An event on the bus: the merchant's event, and further fields for Payonce's own consumers. All values are JSON. */
 export type PayonceEvent = PaymentEvent | OrderEvent;
 
-/** @param first the details on the first transition of the same payment */
+/**
+ * Builds the event of a payment's transition.
+ *
+ * @param first the details on the first transition of the same payment
+ */
 export function eventOf(digest: Digest, transition: Transition, first: FirstDetails): PaymentEvent {
   const { payment, type, postings } = transition;
   invariant(isOutcome(type), `${type} is not an outcome`);
@@ -120,8 +124,8 @@ const EVENT_LETTERS = 10;
 export const EVENT_ID = /^evt_(?<chain>(?:ord_)?)(?<letters>[a-z2-7]{32})(?<sequence>\d{6})[a-z2-7]{10}$/;
 
 /**
- * The id contains the id of the payment or the order and the sequence, so that no index is needed. A checksum detects typing
- * errors. Ids of orders' events begin with `evt_ord_`.
+ * Builds the id of an event. It contains the id of the payment or the order and the sequence, so that no index is
+ * needed. A checksum detects typing errors. Ids of orders' events begin with `evt_ord_`.
  */
 export function eventId(digest: Digest, id: ChainId, sequence: number): string {
   const place = `${id.replace('pay_', '')}${String(sequence).padStart(6, '0')}`;
@@ -129,7 +133,11 @@ export function eventId(digest: Digest, id: ChainId, sequence: number): string {
   return `evt_${place}${check}`;
 }
 
-/** @returns undefined when `text` does not have the form of an event id */
+/**
+ * Parses the id of an event.
+ *
+ * @returns undefined when `text` does not have the form of an event id
+ */
 export function parseEventId(text: string): OutcomePlace | undefined {
   const { chain, letters, sequence: digits } = EVENT_ID.exec(text)?.groups ?? {};
   const sequence = Number(digits);

@@ -8,26 +8,29 @@ import { type EventOf, readEvent } from './event-schemas.ts';
 import type { ConsumerTelemetry } from './event-telemetry.ts';
 import { afterFailure, eachMessage, type Left, type RemainingTime } from './message-batch.ts';
 
-/** A consumer: its events, and how it handles them. */
+/** Defines a consumer: its events, and how it handles them. */
 export interface EventHandlerDefinition<Name extends EventName, Handle> {
-  /** The events that its rule selects. */
+  /** The events that the consumer's rule selects. */
   readonly events: readonly Name[];
-  /** The handler name. It must never change: the records of effects contain it. */
+  /** The handler name. It must never change, because the records of effects contain it. */
   readonly handler: string;
-  /** The business key, for example `commission:<order>`. Each key has one effect, permanently. @default the event's id */
+  /**
+   * Returns the business key, for example `commission:<order>`. Each key has one effect, permanently. @default the
+   * event's id
+   */
   readonly key?: (event: EventOf<Name>) => string;
   /** Made by `inOurTables(…)` or `outside(…)`. */
   readonly handle: Handle;
 }
 
-/** The parts of a consumer, wired in its function. */
+/** The dependencies of a consumer, which its function provides. */
 export interface EventHandlerParts<Event, Handle> {
   readonly consume: (
     consumer: { readonly handler: string; readonly key?: (event: Event) => string; readonly handle: Handle },
     event: Event,
   ) => Promise<{ readonly kind: 'done' | 'done_before' | 'busy' }>;
   /**
-   * Parks a message for operators, complete and with the reason. `unexpected`: the rule selects an event that the
+   * Parks a message for operators, complete and with the reason. `unexpected`: the rule selected an event that the
    * consumer does not list. `failed`: every attempt failed.
    */
   readonly parking: MessageParking;
@@ -43,9 +46,9 @@ interface MessageResult {
 }
 
 /**
- * The handler of every `EventConsumer`'s queue. The messages of a batch are independent: a failed message is
+ * Creates the handler of an `EventConsumer`'s queue. The messages of a batch are independent: a failed message is
  * redelivered alone, an unreadable message is parked with the reason, and neither blocks the others. A message is
- * parked for failures of this program or a permanent refusal, never during an outage.
+ * parked after failures of this program or a permanent refusal, but never because of an outage.
  */
 export function createEventHandler<Name extends EventName, Handle>(
   { events, handler, key, handle }: EventHandlerDefinition<Name, Handle>,
@@ -89,7 +92,11 @@ export function createEventHandler<Name extends EventName, Handle>(
 
 const envelope = z.looseObject({ 'detail-type': z.string(), detail: z.looseObject({}) });
 
-/** @returns undefined when `body` is not an envelope of EventBridge */
+/**
+ * Reads a message of the queue.
+ *
+ * @returns undefined when `body` is not an envelope of EventBridge
+ */
 function messageOf(body: string): { readonly name: string; readonly detail: unknown } | undefined {
   try {
     const { 'detail-type': name, detail } = envelope.parse(JSON.parse(body));

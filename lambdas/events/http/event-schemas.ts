@@ -22,7 +22,11 @@ const postings = z.array(
   }),
 );
 
-/** @param object the object of the event */
+/**
+ * Creates the schema of a public event.
+ *
+ * @param object the schema of the event's object
+ */
 function publicEvent<Name extends EventName, Subject extends z.ZodType>(name: Name, object: Subject) {
   return z.object({
     tenant: z.string().transform((id) => id as TenantId),
@@ -99,6 +103,6 @@ export function readEvent<Name extends EventName>(name: Name, detail: unknown): 
   // The type is inferred from the schema.
   if (read.success) return { kind: 'event', event: read.data as unknown as EventOf<Name> };
   const [issue] = read.error.issues;
-  // The path of the field only, because its value may be sensitive.
+  // Only the path of the field, because its value may be sensitive.
   return { kind: 'malformed', detail: `${issue?.path.join('.') || 'the event'}: ${issue?.message ?? 'is not valid'}` };
 }

@@ -10,10 +10,10 @@ interface Instrumented {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** The result of one message. */
+/** The result of processing one message. */
 export interface ConsumedMessage {
   readonly result: 'done' | 'done_before' | 'parked' | 'busy' | 'failed';
-  /** Time of its transition. Unix milliseconds. Absent when unknown. */
+  /** Time of the event's transition. Unix milliseconds. Absent when unknown. */
   readonly occurredAtMs?: number;
 }
 
@@ -53,13 +53,13 @@ export function reportUnsentReceipt(
   return (payment, why) => logger.warn('unsent', { payment, why });
 }
 
-/** The result of one batch of the Stream. */
+/** The result of relaying one batch of the Stream. */
 interface RelayedBatch {
   readonly published: number;
   readonly parked: number;
   readonly tampered: number;
   readonly againFrom?: string;
-  /** Number of events that are left to the job. */
+  /** Number of events that are left to the job `republish-events`. */
   readonly left: number;
   readonly oldestMs?: number;
 }
@@ -73,8 +73,8 @@ export interface RelayTelemetry extends Pick<Telemetry, 'fault' | 'run'> {
 export const RELAY = 'outbox-relay';
 
 /**
- * Emits the relay's metric for the age of an event that another function published. A stopped relay emits none, and Lambda
- * then emits no age of Stream records either.
+ * Emits the relay's metric for the age of an event that another function published. A stopped relay emits no age, and
+ * Lambda then emits no age of Stream records either.
  */
 export function lateEvents({ instruments }: Pick<Instrumented, 'instruments'>): (ageMs: number) => void {
   return (ageMs) =>
@@ -104,7 +104,7 @@ function publish(metrics: Meter, counts: Readonly<Record<string, number>>, ageMs
   for (const [name, count] of Object.entries(counts)) {
     if (count > 0) metrics.addMetric(name, MetricUnit.Count, count);
   }
-  // Clock skew can make the age negative.
+  // A difference between clocks can make the age negative.
   if (ageMs !== undefined) metrics.addMetric(EventMetric.age, MetricUnit.Milliseconds, Math.max(0, ageMs));
   if (ageMs !== undefined || Object.values(counts).some((count) => count > 0)) metrics.publishStoredMetrics();
 }

@@ -5,7 +5,7 @@ import type { MessageParking } from '../use/ledger-stream.ts';
 
 /** The location of a message after a failed attempt. */
 export type Left =
-  /** In the queue, unchanged: it waits for the end of an outage, or could not be moved. */
+  /** In the queue, unchanged: the message waits for the end of an outage, or could not be moved. */
   | 'waits'
   /** In the queue as a new message, which counts the failure. */
   | 'again'
@@ -17,15 +17,15 @@ export type RemainingTime = Pick<Context, 'getRemainingTimeInMillis'>;
 const SUSPECT_RECEIVES = 3;
 
 /**
- * Counts a failure, and parks the message after `CONSUMER_TRIES` of them. The count is an attribute of the message: the
- * receive count of SQS also counts deliveries to a throttled function. A temporary error, such as an outage, does not
- * count as a failure.
+ * Counts a failure, and parks the message after `CONSUMER_TRIES` failures. The count is an attribute of the message:
+ * the receive count of SQS also counts deliveries to a throttled function. A temporary error, such as an outage, does
+ * not count as a failure.
  *
  *   received ── failed 1 ── sent again ✓ ── acknowledged         one message
  *   received ── failed 1 ── sent again ✓ ── crashed              two messages, and consumers recognize the event
  *
- * @param error of this attempt
- * @param before the failures before this attempt
+ * @param error the error of this attempt
+ * @param before the number of earlier failures
  */
 export async function afterFailure(
   parking: Pick<MessageParking, 'again' | 'park'>,
@@ -45,7 +45,7 @@ export async function afterFailure(
   );
 }
 
-/** The failures that Payonce counted on a message of its own queue. */
+/** Returns the number of failures that Payonce counted on a message of its own queue. */
 export function failuresOf({ messageAttributes }: SQSRecord): number {
   return Number(messageAttributes[FAILURES]?.stringValue ?? 0);
 }
@@ -53,16 +53,16 @@ export function failuresOf({ messageAttributes }: SQSRecord): number {
 /**
  * Handles the messages of a batch concurrently. If one of them may have crashed earlier executions, they are handled in
  * sequence, and each is acknowledged before the next begins, so that such a message does not send the others to the
- * dead-letter queue. The order changes with each delivery. A message that must wait does not block the others. The
- * remaining messages wait when the function could time out before the next one is done, because the timeout would look
+ * dead-letter queue. The order changes with each delivery. A message that must wait does not block the others. If the
+ * function could time out before the next message is done, the remaining messages wait, because a timeout would look
  * like a message that crashes its process.
  *
  *   a ── done ── acknowledged ── b crashes the process       c, b ── c ── done ── acknowledged ── b crashes the process
  *
  * @param isLeft whether the message must be redelivered after this result
- * @param untried the result of messages that were not handled
+ * @param untried the result for messages that were not handled
  * @param neededMs the longest time of one message. Milliseconds
- * @param context of Lambda @default the function has time for all
+ * @param context Lambda's context @default the function has time for all messages
  */
 export async function eachMessage<Result>(
   records: readonly SQSRecord[],
@@ -92,7 +92,7 @@ export async function eachMessage<Result>(
     const hasTime = settled.length === 0 || context === undefined || context.getRemainingTimeInMillis() >= neededMs;
     const result = hasTime ? await handle(record) : untried;
     settled.push({ messageId: record.messageId, result });
-    // If this fails, the execution acknowledges the message at its end.
+    // If this fails, the execution acknowledges the message when it ends.
     if (!isLeft(result) && records.length > 1) await parking.acknowledge(record).catch(() => undefined);
   }
   return settled;

@@ -7,7 +7,7 @@ import { isAfterAttempt } from '../../kernel/platform/sdk-errors.ts';
 import { nameOfEvent, type PayonceEvent } from '../domain/event.ts';
 import { BUS_CALL_INVALID, type EventPublisher, type PublishOutcome, type Traces } from '../use/event-publisher.ts';
 
-/** A healthy call takes about ten milliseconds. */
+/** Time limit of one call. A call usually takes about ten milliseconds. */
 const REQUEST_TIMEOUT_MS = 5_000;
 const CONNECTION_TIMEOUT_MS = 1_000;
 
@@ -20,7 +20,7 @@ const THROTTLES: ReadonlySet<string> = new Set([
   'LimitExceededException',
 ]);
 
-/** A client without retries. `publishAll` retries, because it knows which entries failed. */
+/** Creates a client without retries. `publishAll` retries, because it knows which entries failed. */
 export function eventBridgeClient(): EventBridgeClient {
   return new EventBridgeClient({
     maxAttempts: 1,
@@ -32,7 +32,9 @@ export function eventBridgeClient(): EventBridgeClient {
   });
 }
 
-/** Events on a bus of EventBridge: `source` payonce, `detail-type` the event's name, `detail` the event. */
+/**
+ * Publishes events on a bus of EventBridge: `source` is payonce, `detail-type` the event's name, `detail` the event.
+ */
 export class EventBridgePublisher implements EventPublisher {
   readonly #client: EventBridgeClient;
   readonly #bus: string;
@@ -81,8 +83,8 @@ function outcomeOf({ EventId, ErrorCode }: PutEventsResultEntry): PublishOutcome
 
 function faultOf(cause: unknown): Error {
   if (!isAfterAttempt(cause))
-    return new TerminalError(BUS_CALL_INVALID, 'a call for the bus could not be sent', { cause });
-  // No answer at all, for example a timeout, a connection reset or a DNS failure.
+    return new TerminalError(BUS_CALL_INVALID, 'a call to the bus could not be sent', { cause });
+  // No answer at all: for example a timeout, a connection reset or a DNS failure.
   const isAnswer = cause instanceof EventBridgeServiceException;
   if (!isAnswer || (cause.$metadata.httpStatusCode ?? 500) >= 500) {
     return new AmbiguousError('bus_ambiguous', 'the bus gave no usable answer', { cause });

@@ -10,8 +10,8 @@ const failedRedrive = z.object({
 });
 
 /**
- * The body of the message that was redriven originally. A failed redrive wraps it and escapes its quotes, so that a
- * body wrapped several times would exceed Lambda's limit.
+ * Returns the body of the message that was redriven first. Each failed redrive wraps the body and escapes its quotes,
+ * so a body that is wrapped several times would exceed Lambda's limit.
  */
 export function firstParked(body: string): string {
   for (let first = body; ; ) {
@@ -21,7 +21,11 @@ export function firstParked(body: string): string {
   }
 }
 
-/** @returns undefined for text that is not JSON */
+/**
+ * Parses JSON.
+ *
+ * @returns undefined for text that is not JSON
+ */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

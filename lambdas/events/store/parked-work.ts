@@ -15,8 +15,8 @@ const lostBatch = z.object({
 });
 
 /**
- * Transitions are found by their writer's clock, but the batch has AWS's times. Clocks differ by at most five minutes; twice
- * that is harmless. Milliseconds.
+ * Margin around the time range of a batch. Transitions are found by their writer's clock, but the batch has AWS's
+ * times. Clocks differ by at most five minutes; twice that is harmless. Milliseconds.
  */
 const MARGIN_MS = 10 * 60_000;
 
@@ -39,7 +39,7 @@ export function parkedWork(message: string): ParkedWork {
   };
 }
 
-/** The body from which {@link parkedWork} reads this range. */
+/** Returns the body of a message from which {@link parkedWork} reads this range. */
 export function parkedRange({ sinceMs, untilMs }: { readonly sinceMs: number; readonly untilMs: number }): string {
   const at = (timeMs: number): string => new Date(timeMs).toISOString();
   return JSON.stringify({

@@ -43,7 +43,7 @@ export class SqsParking implements MessageParking {
     await this.#client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: receiptHandle }));
   }
 
-  /** Read only for messages that fail or are redelivered often. */
+  /** Reads the URL of a queue, only for messages that fail or are redelivered often. */
   async #urlOf(arn: string): Promise<string | undefined> {
     const [QueueName, QueueOwnerAWSAccountId] = arn.split(':').toReversed();
     return (await this.#client.send(new GetQueueUrlCommand({ QueueName, QueueOwnerAWSAccountId }))).QueueUrl;
@@ -52,12 +52,15 @@ export class SqsParking implements MessageParking {
 
 const text = (value: string) => ({ DataType: 'String', StringValue: value });
 
-/** Retries are off: a message that cannot be parked is delivered again. */
+/** Creates a parking queue without retries: a message that cannot be parked is delivered again. */
 export function configuredParking({ sqs }: Queues, queueUrl: string): MessageParking {
   return new SqsParking(sqs(), queueUrl);
 }
 
-/** SQS refuses most control characters, and an empty value. */
+/**
+ * Replaces all but printable ASCII, because SQS refuses most control characters. An empty value, which SQS also
+ * refuses, becomes `-`.
+ */
 function printable(detail: string): string {
   return detail.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, LONGEST_DETAIL) || '-';
 }

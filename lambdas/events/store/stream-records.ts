@@ -25,7 +25,7 @@ const position = z.object({ dynamodb: z.object({ SequenceNumber: z.string() }) }
 /** Parses one record of the Ledger's Stream. Never throws. */
 export function readStreamRecord(record: unknown): StreamRecord {
   return {
-    // An empty position makes Lambda deliver the whole batch again.
+    // With an empty position, Lambda delivers the whole batch again.
     position: position.safeParse(record).data?.dynamodb.SequenceNumber ?? '',
     whole: JSON.stringify(record),
     content: contentOf(record),
@@ -35,7 +35,7 @@ export function readStreamRecord(record: unknown): StreamRecord {
 function contentOf(record: unknown): StreamRecord['content'] {
   try {
     const { eventName, dynamodb } = streamRecord.parse(record);
-    // The Ledger is append-only.
+    // The Ledger is append-only, so only insertions are valid.
     if (eventName !== 'INSERT') return { kind: 'tampered', how: eventName, row: nameOf(dynamodb.Keys) };
     if (dynamodb.NewImage === undefined) return { kind: 'unreadable', detail: 'dynamodb.NewImage: is not there' };
     const partition = dynamodb.Keys?.[KeyAttribute.partition]?.S ?? '';
@@ -58,7 +58,7 @@ function nameOf(keys: Readonly<Record<string, { readonly S: string }>> = {}): st
   return [KeyAttribute.partition, KeyAttribute.sort].map((name) => keys[name]?.S ?? '?').join(' ');
 }
 
-/** The path of the field only, because its value may be sensitive. */
+/** Returns only the path of the field, because its value may be sensitive. */
 function textOf(error: unknown): string {
   if (!(error instanceof z.ZodError)) return error instanceof Error ? error.name : 'unknown';
   const [issue] = error.issues;

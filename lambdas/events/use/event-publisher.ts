@@ -1,9 +1,9 @@
 import type { PayonceEvent } from '../domain/event.ts';
 
-/** The result of one event. */
+/** The result of publishing one event. */
 export type PublishOutcome =
   | { readonly kind: 'published' }
-  /** A retry may help. */
+  /** The event cannot be published now. A retry may succeed. */
   | { readonly kind: 'not_now'; readonly code: string }
   /** The event is refused permanently. */
   | { readonly kind: 'refused'; readonly code: string };
@@ -11,8 +11,11 @@ export type PublishOutcome =
 /** Publishes events to a bus. An event that is published twice has the same id, so consumers recognize it. */
 export interface EventPublisher {
   /**
+   * Publishes events with one call.
+   *
    * @param events at most `MAX_ENTRIES`, and together at most `MAX_BYTES`
-   * @param traces the X-Ray headers of the executions that caused events @default the trace of the execution that publishes
+   * @param traces the X-Ray headers of the executions that caused events @default the trace of the execution that
+   * publishes
    * @returns an outcome for each event, in order
    * @throws RetryableError, AmbiguousError or TerminalError when the outcome of no event is known
    */

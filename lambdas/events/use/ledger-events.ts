@@ -14,7 +14,7 @@ export interface LedgerEventTools {
   readonly digest: Digest;
 }
 
-/** The details on the first transitions of payments and orders, each read at most once. */
+/** Reads the details on the first transitions of payments and orders, each at most once. */
 export class FirstTransitions {
   readonly #transitions: LedgerEventTools['transitions'];
   readonly #ofPayments = new Map<PaymentId, FirstDetails>();
@@ -24,7 +24,7 @@ export class FirstTransitions {
     this.#transitions = transitions;
   }
 
-  /** @returns undefined when the first transition is missing */
+  /** Returns the details of a payment; undefined when its first transition is missing. */
   async ofPayment({ payment, first }: Transition): Promise<FirstDetails | undefined> {
     const place = { paymentId: payment.id, sequence: 1 };
     const details = first ?? this.#ofPayments.get(payment.id) ?? (await this.#transitions.readTransition(place))?.first;
@@ -32,7 +32,7 @@ export class FirstTransitions {
     return details;
   }
 
-  /** A transition from the Stream lacks its reasons, so it is read again. */
+  /** Reads a transition again, because a transition from the Stream lacks its reasons. */
   async withReasons(transition: Transition): Promise<Transition> {
     const isRead = reasonsOf(transition.subject).every(
       ({ given }) => given.commitment === undefined || given.reason !== undefined,
@@ -43,17 +43,21 @@ export class FirstTransitions {
       : ((await this.#transitions.readTransition({ paymentId: payment.id, sequence })) ?? transition);
   }
 
-  /** @returns undefined when the first transition is missing */
+  /** Returns the details of an order; undefined when its first transition is missing. */
   async ofOrder({ order }: OrderTransition): Promise<OrderDetails | undefined> {
     const place = { orderId: order.id, sequence: 1 };
-    // A first transition from the Stream lacks the contacts, so it is read again.
+    // The details are read again, because a first transition from the Stream lacks the contacts.
     const details = this.#ofOrders.get(order.id) ?? (await this.#transitions.readOrderTransition(place))?.first;
     if (details !== undefined) this.#ofOrders.set(order.id, details);
     return details;
   }
 }
 
-/** @returns undefined when the first transition of the payment or order, which holds its details, is missing */
+/**
+ * Builds the event of an outcome.
+ *
+ * @returns undefined when the first transition of the payment or order, which holds its details, is missing
+ */
 export async function eventOfOutcome(
   digest: Digest,
   outcome: Transition | OrderTransition,
@@ -68,7 +72,8 @@ export async function eventOfOutcome(
 }
 
 /**
- * The event of an outcome, derived again from its transition. The reads are strongly consistent, and the result never changes.
+ * Derives the event of an outcome again from its transition. The reads are strongly consistent, and the result never
+ * changes.
  *
  * @returns undefined when the transition is missing or is not an outcome
  */

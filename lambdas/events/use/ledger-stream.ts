@@ -11,7 +11,7 @@ export interface StreamRecord {
     | {
         readonly kind: 'transition';
         readonly transition: Transition | OrderTransition;
-        /** The X-Ray header of the execution that wrote it. @default it was not traced */
+        /** The X-Ray header of the execution that wrote the row. @default the execution was not traced */
         readonly trace?: string;
       }
     /** A row that is not published. */
@@ -32,7 +32,7 @@ export interface QueuedMessage {
   /** The ARN of its queue. */
   readonly eventSourceARN: string;
   readonly receiptHandle: string;
-  /** Contains the message's group, if it has one. */
+  /** Contains the message group, if the message has one. */
   readonly attributes?: { readonly MessageGroupId?: string | undefined };
 }
 

@@ -19,13 +19,13 @@ export interface PublishTools {
  * Maximum number of attempts of one call. If the bus stays unavailable, the Stream redelivers the records for 24 hours.
  */
 const MAX_TRIES = 3;
-/** Concurrent calls of the bus. A full batch of the Stream takes two rounds of them. */
+/** Maximum number of concurrent calls to the bus. A full batch of the Stream takes two rounds of calls. */
 const CALLS_AT_ONCE = 5;
 /** Waits before the second and the third attempt, with full jitter. Milliseconds. */
 const WAITS_MS = [0, 200, 1_000] as const;
 /** The size of an entry without its detail: names and a time. Bytes. */
 const ENTRY_OVERHEAD_BYTES = 512;
-/** The outcome of events after one that cannot be published now. */
+/** The outcome of events that follow one that cannot be published now. */
 export const NOT_TRIED: PublishOutcome = { kind: 'not_now', code: 'not_tried' };
 
 /**
@@ -70,7 +70,10 @@ async function publishBatch(
   return outcomes;
 }
 
-/** After an ambiguous error the events are published again: a duplicate does no harm, and a lost event does. */
+/**
+ * Makes one call. After an ambiguous error the caller publishes the events again: a duplicate is harmless, a lost event
+ * is not.
+ */
 async function publishOnce(
   publisher: EventPublisher,
   events: readonly PayonceEvent[],
@@ -85,7 +88,10 @@ async function publishOnce(
   }
 }
 
-/** One invalid event makes the bus refuse the whole call. Published one by one, the others are accepted. */
+/**
+ * Publishes events one by one. One invalid event makes the bus refuse a whole call; alone, the other events are
+ * accepted.
+ */
 async function publishAlone(
   publisher: EventPublisher,
   events: readonly PayonceEvent[],
@@ -95,7 +101,10 @@ async function publishAlone(
   return outcomes;
 }
 
-/** Batches in order, each as large as one call may be. An event that is too large is sent alone, and the bus refuses it. */
+/**
+ * Splits events into batches, in order, each as large as one call may be. An event that is too large is sent alone, and
+ * the bus refuses it.
+ */
 function batchesOf(events: readonly PayonceEvent[]): readonly (readonly PayonceEvent[])[] {
   const batches: PayonceEvent[][] = [];
   let room = 0;

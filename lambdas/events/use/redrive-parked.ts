@@ -5,17 +5,17 @@ import type { StreamRecord } from './ledger-stream.ts';
 import { type Relayed, type RelayTools, relayTransitions } from './relay-transitions.ts';
 import { type RepublishTools, republishRange } from './republish-range.ts';
 
-/** The work of a parked message. */
+/** The work that a parked message describes. */
 export type ParkedWork =
   | { readonly kind: 'record'; readonly record: StreamRecord }
-  /** The time range of a batch that the Stream no longer has, but the Ledger does. */
+  /** A time range whose records the Stream no longer has, but the Ledger does. */
   | ({ readonly kind: 'range' } & RepublishRequest);
 
 export interface RedriveParkedTools
   extends RelayTools,
     Omit<RepublishTools, 'report' | 'processed' | 'isQueued' | 'review'> {
   readonly transitions: RelayTools['transitions'] & RepublishTools['transitions'];
-  /** The body of a message about a range. */
+  /** Returns the body of a message about a range. */
   readonly bodyOf: (range: RepublishRequest) => string;
 }
 
@@ -23,16 +23,20 @@ type Redriven = Pick<Relayed, 'published' | 'parked' | 'tampered'>;
 
 const HORIZON_MS = REPLAY_HORIZON_DAYS * 24 * 60 * 60 * 1000;
 
-/** Consumers do not recognize older events. @param sinceMs Unix milliseconds */
+/**
+ * Returns whether events since this time are so old that consumers no longer recognize them.
+ *
+ * @param sinceMs Unix milliseconds
+ */
 export function isBeyondHorizon(sinceMs: number, nowMs: number): boolean {
   return sinceMs < nowMs - HORIZON_MS;
 }
 
 /**
  * Processes a parked message again. Work that fails permanently is parked as a new message, which waits for another
- * action by an operator. A repetition publishes the same events, with the same ids.
+ * action by an operator. A repeated call publishes the same events, with the same ids.
  *
- * @param deadlineMs after which no part of a range begins; Unix milliseconds
+ * @param deadlineMs the time after which no part of a range begins; Unix milliseconds
  * @throws RetryableError `events_not_published` while the bus or the Ledger is unavailable: the caller must repeat it
  */
 export async function redriveParked(
@@ -71,7 +75,7 @@ async function redriveRemembered(
 ): Promise<Redriven> {
   const { clock, alarm, alarmed } = tools;
   const range = { sinceMs, untilMs: Math.min(untilMs, clock.nowMs()), deadlineMs };
-  // A relay that crashed on this batch, or was not started, has raised no alarm.
+  // A relay that crashed on this batch, or did not start, has raised no alarm.
   const review = { alarm: (id: string) => alarm(EventMetric.toReview, id), alarmed };
   const { published, unpublishable = 0, nextMs } = await republishRange({ ...tools, review }, range);
   if (nextMs !== undefined && clock.nowMs() < deadlineMs) throw notNow();

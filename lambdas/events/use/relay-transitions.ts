@@ -15,25 +15,28 @@ import { NOT_TRIED, type PublishTools, publishAll } from './publish-events.ts';
 export interface RelayTools extends PublishTools, LedgerEventTools {
   readonly parking: Parking;
   readonly runner: OperationRunner;
-  /** The events that the bus has accepted. A redelivered batch does not resend them. */
+  /** The events that the bus has accepted. They are not sent again when their batch is redelivered. */
   readonly relayed: OnceInProcess<Accepted>;
-  /** The records that have raised their alarm in this process. */
+  /** The records for which this process has raised the alarm. */
   readonly alarmed: OnceInProcess<true>;
-  /** Raises an alarm for operators. @param about the payment */
+  /** Raises an alarm for operators. @param about the id of the payment */
   readonly alarm: (what: RelayAlarm, about: string) => void;
   /** Called with each error. */
   readonly report: (error: unknown) => void;
 }
 
-/** A payment that went into review, or one with a new stray charge. */
+/** The alarm of a payment that went into review, or of a payment with a new stray charge. */
 export type RelayAlarm = typeof EventMetric.toReview | Extract<AlarmMetric, 'late_success'>;
 
 export interface Relayed {
   readonly published: number;
   readonly parked: number;
-  /** The parked records of rows that were changed or removed. */
+  /** Number of parked records of rows that were changed or removed. */
   readonly tampered: number;
-  /** The position of the first record that could not be processed. It and all later ones must be delivered again. */
+  /**
+   * The position of the first record that could not be processed. This record and all later ones must be delivered
+   * again.
+   */
   readonly againFrom?: string;
   /** Time of the oldest transition of the batch. Unix milliseconds. */
   readonly oldestMs?: number;
@@ -49,11 +52,11 @@ type Prepared =
 
 /** Reasons for parking a record. */
 type ParkingReason =
-  /** This code does not know the form of the record. */
+  /** The code cannot read this form of record. */
   | 'unreadable'
   /** The first transition of the payment or order, which holds its details, is missing. */
   | 'first_transition_missing'
-  /** A bug: the record could not be made into an event. */
+  /** A bug: no event could be built from the record. */
   | 'unexpected'
   /** The bus refuses the event permanently. */
   | 'refused_by_bus'
@@ -103,7 +106,7 @@ function poisonOf(prepared: Prepared): Extract<Prepared, { kind: 'poison' }> | u
 
 /**
  * Raises the alarms for operators before anything is published, so that neither an outage of the bus nor a parked
- * record delays them. A process raises each once; another process may raise it again.
+ * record delays them. A process raises each alarm once; another process may raise it again.
  */
 function raiseAlarms({ alarm, alarmed }: RelayTools, records: readonly StreamRecord[]): void {
   for (const { position, content } of records) {
@@ -128,7 +131,7 @@ function oldestOf(events: readonly PayonceEvent[]): Pick<Relayed, 'oldestMs'> {
   return events.length === 0 ? {} : { oldestMs: Math.min(...events.map(({ occurredAtMs }) => occurredAtMs)) };
 }
 
-/** Each event is one unit of work. The events that are new to this process share as few calls as possible. */
+/** Publishes each event as one unit of work. The events that are new to this process share as few calls as possible. */
 function publishOnce(tools: RelayTools, events: readonly PayonceEvent[]): Promise<readonly PublishOutcome[]> {
   const { runner, relayed } = tools;
   const fresh = events.filter(({ event }) => relayed.find(relayOperation(event.id)) === undefined);
@@ -142,7 +145,7 @@ function publishOnce(tools: RelayTools, events: readonly PayonceEvent[]): Promis
         commit: async () => {
           published ??= publishAll(tools, fresh);
           const outcome = (await published)[fresh.indexOf(event)] ?? NOT_TRIED;
-          // A refused event may be accepted at the redelivery, if its cause has been fixed since.
+          // A refused event is not kept: it may be accepted when it is redelivered, if the cause has been fixed since.
           if (outcome.kind === 'published') relayed.keep(operationId, outcome);
           return outcome;
         },
@@ -152,7 +155,8 @@ function publishOnce(tools: RelayTools, events: readonly PayonceEvent[]): Promis
 }
 
 /**
- * Parks a record at each delivery. Not remembered by the process, because a redrive deletes the parked message.
+ * Parks a record, at each delivery. The process does not remember parked records, because a redrive deletes the parked
+ * message.
  *
  * @returns whether the record is parked; if not, the Stream delivers it again
  */
@@ -177,8 +181,8 @@ async function park(
 const READ_AT_ONCE = 10;
 
 /**
- * Prepares the records, up to the first that cannot be read now. The later ones are redelivered. Sequential reads would
- * delay the events of all tenants by the time of a hundred reads while one tenant fills the batches.
+ * Prepares the records, up to the first that cannot be read now. The later ones are redelivered. The reads are
+ * concurrent: in sequence, the hundred reads of a batch that one tenant fills would delay the events of all tenants.
  */
 async function prepareAll(tools: RelayTools, records: readonly StreamRecord[]): Promise<readonly Prepared[]> {
   const firsts = new FirstTransitions(tools.transitions);
@@ -219,7 +223,7 @@ async function prepare(
   } catch (error) {
     tools.report(error);
     if (isFault(error)) return { kind: 'not_now' };
-    // A bug must not block the shard: the record is parked until the fix, and the others continue.
+    // A bug must not block the shard: the record is parked until the bug is fixed, and the other records continue.
     return { kind: 'poison', reason: 'unexpected', detail: error instanceof Error ? error.name : typeof error };
   }
 }

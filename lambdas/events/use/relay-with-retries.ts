@@ -5,19 +5,19 @@ import { LOST_EVENTS_JOB, RELAY_KEEPS_SECONDS } from '../contract.ts';
 import type { StreamRecord } from './ledger-stream.ts';
 import { type Relayed, type RelayTools, relayTransitions } from './relay-transitions.ts';
 
-/** Maximum waits between attempts, which double from the first on, with full jitter. Milliseconds. */
+/** The first and the longest wait between two attempts. Waits double, and have full jitter. Milliseconds. */
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 120_000;
 
 export interface RetryingRelayTools extends RelayTools {
-  /** The mark of the job that publishes lost events. */
+  /** Reads the mark of the job that publishes lost events. */
   readonly marks: Pick<JobMarks, 'readMark'>;
   /** Called after each attempt. */
   readonly onAttempt: (attempt: RelayAttempt) => void;
 }
 
 export interface RelayAttempt extends Relayed {
-  /** Number of records whose events the job will publish. */
+  /** Number of records whose events are left to the job. */
   readonly left: number;
 }
 
@@ -28,10 +28,10 @@ export interface RelayAttempt extends Relayed {
  *   delivery 1   bus away ── 5 s ── away ── 10 s ── … ── 9 minutes: again from record 1
  *   delivery 2   bus away ── 5 s ── published
  *
- * Records that have waited for {@link RELAY_KEEPS_SECONDS} are left to the job that publishes lost events, so that none
- * is parked for waiting.
+ * Records that have waited for {@link RELAY_KEEPS_SECONDS} are left to the job that publishes lost events, so that no
+ * record is parked because it waited.
  *
- * @param deadlineMs after which no attempt begins; Unix milliseconds
+ * @param deadlineMs the time after which no attempt begins; Unix milliseconds
  * @returns the position of the first record that the Stream must deliver again; undefined when there is none
  */
 export async function relayWithRetries(
@@ -59,9 +59,9 @@ function from(records: readonly StreamRecord[], againFrom: string | undefined): 
 }
 
 /**
- * The number of leading records that are left to the job. The job's mark must not have passed them: the job then reads
- * each of them in the Ledger, and its mark does not advance until the bus has accepted the event. A record that is
- * redriven days later is not left.
+ * Returns the number of leading records that are left to the job. The job's mark must not have passed them: the job
+ * then reads each of them in the Ledger, and its mark does not advance until the bus has accepted the event. A record
+ * that is redriven days later is never left to the job.
  */
 async function countLeft(
   { clock, marks, report }: RetryingRelayTools,
@@ -82,7 +82,10 @@ async function countLeft(
   }
 }
 
-/** A record without an event is never left to the job, so that records that must be parked are parked. */
+/**
+ * Returns infinity for a record without an event, so that the record is never left to the job and is parked if it must
+ * be.
+ */
 function occurredAtMs({ content }: StreamRecord): number {
   return content.kind === 'transition' ? content.transition.occurredAtMs : Number.POSITIVE_INFINITY;
 }

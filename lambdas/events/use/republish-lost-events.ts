@@ -17,8 +17,8 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
 /**
- * Time after its transition at which an event that the projector has not seen counts as lost. Relay and projector take
- * seconds. A slow event is published twice, which does no harm. Milliseconds.
+ * Time after its transition from which an event that the projector has not seen counts as lost. Relay and projector
+ * take seconds. An event that is only slow is published twice, which does no harm. Milliseconds.
  */
 const LOST_AFTER_MS = 3 * MINUTE_MS;
 
@@ -29,18 +29,19 @@ const LOST_AFTER_MS = 3 * MINUTE_MS;
 const MARK_BEHIND_MS = 15 * MINUTE_MS;
 
 /**
- * Maximum age at which the first mark begins: the Stream's retention. Older events are left to the operator's command.
- * Milliseconds.
+ * Maximum age of the first mark: the Stream's retention. Older events are left to the operator's command. Milliseconds.
  */
 const FIRST_REACH_MS = DAY_MS;
 
 /**
- * Maximum time that an event waits in a queue, less an hour for clocks and the bus. An older event that the projector
- * has not seen is no longer in its queue. Milliseconds.
+ * Maximum time that an event waits in the projector's queue, less an hour for clocks and the bus. An older event that
+ * the projector has not seen is no longer in this queue. Milliseconds.
  */
 const LONGEST_QUEUED_MS = (MESSAGE_WAITS_SECONDS - 60 * 60) * 1000;
 
-/** Number of parts of a page of work. A part takes a second, so that they fit into the page's minute. */
+/**
+ * Maximum number of parts in one page of work. A part takes about a second, so the parts fit into the minute of a page.
+ */
 const MAX_PARTS = 20;
 
 /**
@@ -55,7 +56,9 @@ export interface RepublishLostEventsTools extends RepublishTools {
   readonly queued: () => Promise<number>;
   readonly marks: JobMarks;
   readonly report: (error: unknown) => void;
-  /** Called with a time range that was not processed in time and is skipped. Unix milliseconds, the end exclusive. */
+  /**
+   * Called with a time range that was not processed in time and is skipped. Unix milliseconds; the end is exclusive.
+   */
   readonly beyondReach: (fromMs: number, untilMs: number) => void;
   /** Parks a time range with events that cannot be published. An operator redrives it after the fix. */
   readonly park: (range: RepublishRequest, detail: string) => Promise<void>;
@@ -73,22 +76,22 @@ interface Outcome {
 export type RepublishStep =
   /** Sets the mark to the start of the walk. */
   | { readonly kind: 'begin'; readonly mark: OutcomePosition | undefined; readonly from: OutcomePosition }
-  /** All outcomes after one position, up to another one. */
+  /** Processes all outcomes after one position, up to another one. */
   | {
       readonly kind: 'part';
       readonly from: OutcomePosition;
       readonly outcomes: readonly Outcome[];
       readonly to: OutcomePosition;
-      /** Number of outcomes of the page after the part. */
+      /** Number of outcomes that follow the part in the same page. */
       readonly following: number;
     };
 
 /**
- * The job "republish-events". It walks through the outcomes from the mark to the present, part by part, and publishes
- * again every event that the projector has not seen. The mark advances past a part once each of its events was seen or
- * was accepted by the bus. A part that failed stops the mark, and later runs repeat it, however long the outage. An
- * event that cannot be read or that the bus refuses permanently does not stop the mark: it is reported, and its time is
- * parked before the mark passes it.
+ * Creates the job "republish-events". It walks through the outcomes from the mark to the present, part by part, and
+ * republishes every event that the projector has not seen. The mark advances past a part once each of its events was
+ * seen or was accepted by the bus. A part that failed stops the mark, and later runs repeat it for as long as the
+ * outage lasts. An event that cannot be read or that the bus refuses permanently does not stop the mark: it is
+ * reported, and its time is parked before the mark passes it.
  *
  * While the projector is behind, unseen events are still in its queue. The run then ends, and the mark does not
  * advance.
@@ -101,7 +104,7 @@ export function republishLostEvents(tools: RepublishLostEventsTools): Job<Republ
   const lostAfterMs = tools.lostAfterMs ?? LOST_AFTER_MS;
   return {
     page: async (cursor, limit, { scheduledForMs }) => {
-      // Never beyond the present, whatever the scheduled time of the run.
+      // Never later than now, whatever the scheduled time of the run.
       const untilMs = Math.min(scheduledForMs, clock.nowMs()) - lostAfterMs;
       if (cursor !== undefined) return waitingParts(tools, await partsFrom(tools, cursor, untilMs, limit));
       const begin = beginning(await marks.readMark(LOST_EVENTS_JOB), clock.nowMs());
@@ -135,7 +138,7 @@ export function republishLostEvents(tools: RepublishLostEventsTools): Job<Republ
 
 /**
  * Parks the time of outcomes whose events cannot be published, unless the mark waits at an earlier part, because every
- * run would then park it again. A redrive publishes the others of the range again, too: consumers recognize them.
+ * run would then park it again. A redrive republishes the other events of the range, too: consumers recognize them.
  */
 async function parkTimeOf(
   { park, marks }: RepublishLostEventsTools,
@@ -154,8 +157,8 @@ function placesOf(outcomes: readonly Outcome[]): readonly OutcomePlace[] {
 }
 
 /**
- * Returns no parts while the events of the first one are in the projector's queue, because later events are queued
- * behind them.
+ * Returns the page without parts while the events of its first part are in the projector's queue, because later events
+ * are queued behind them.
  */
 async function waitingParts(
   tools: RepublishLostEventsTools,
@@ -165,20 +168,21 @@ async function waitingParts(
   if (step?.kind !== 'part') return page;
   const places = placesOf(step.outcomes);
   try {
-    // The newest has nearly always been seen, so the others need not be read.
+    // The newest event has nearly always been seen; then the other events are not read.
     if ((await tools.processed.unprocessed(places.slice(-1))).length === 0) return page;
     const isQueued = await queuedSince(tools, step)(await tools.processed.unprocessed(places), places);
     return isQueued ? { items: [] } : page;
   } catch {
-    // The part itself fails, and is reported.
+    // The failure is not handled here: the part itself fails, too, and is reported.
     return page;
   }
 }
 
 /**
- * The projector processes its queue roughly in order. Events therefore count as queued if it has not seen most of the
- * newest events of their part, and its queue has at least as many messages as these and later outcomes. If it has seen
- * the newest, earlier unseen events were lost. If the queue is shorter, some were lost, and all are published.
+ * Returns a check whether the events of a part are still queued. The projector processes its queue roughly in order.
+ * Events therefore count as queued if the projector has not seen most of the newest events of their part, and its queue
+ * has at least as many messages as these and later outcomes. If the projector has seen the newest events, earlier
+ * unseen events were lost. If the queue is shorter, some events were lost, and all are published.
  */
 function queuedSince(
   { queued, clock }: RepublishLostEventsTools,
@@ -198,8 +202,8 @@ async function setMark(
 ) {
   if (mark !== undefined) beyondReach(timeOf(mark), timeOf(from));
   await marks.moveMark(LOST_EVENTS_JOB, mark, from);
-  // Consumers no longer have records of these events, so publishing them could apply them twice. They are skipped, and
-  // an alarm reports it.
+  // The events before the new mark are skipped, because consumers no longer have records of them, and publishing could
+  // apply them twice. An alarm reports this.
   return { done: 0, left: 0, failed: mark === undefined ? 0 : 1 };
 }
 
@@ -210,7 +214,10 @@ function beginning(mark: OutcomePosition | undefined, nowMs: number): Extract<Re
   return { kind, mark, from: mark < reach ? reach : mark };
 }
 
-/** The parts after a position. The last one ends at `untilMs`, whether or not it has outcomes, so that the mark advances in quiet times. */
+/**
+ * Returns the parts after a position. The last part ends at `untilMs`, whether or not it has outcomes, so that the mark
+ * advances in quiet times.
+ */
 async function partsFrom(
   { transitions }: RepublishLostEventsTools,
   after: OutcomePosition,

@@ -18,18 +18,18 @@ import { type PublishTools, publishAll } from './publish-events.ts';
 
 export interface RepublishTools extends PublishTools {
   readonly transitions: LedgerEventTools['transitions'] & RecentOutcomes;
-  /** @default none: every outcome of the range is published again */
+  /** @default none: every outcome of the range is republished */
   readonly processed?: ProcessedEvents;
-  /** Whether events that the projector has not seen may still be in its queue. @default they are not */
+  /** Returns whether events that the projector has not seen may still be in its queue. @default they are not */
   readonly isQueued?: (missing: readonly OutcomePlace[], of: readonly OutcomePlace[]) => Promise<boolean>;
   readonly runner: OperationRunner;
   readonly digest: Digest;
   /** Receives the error of each event that cannot be read or that the bus refuses. @default errors are only counted */
   readonly report?: (error: unknown) => void;
-  /** Raises the alarm for payments in review, instead of a relay that did not run. @default none */
+  /** Raises the alarm for payments in review, in case a relay did not run. @default no alarm is raised */
   readonly review?: {
     readonly alarm: (paymentId: string) => void;
-    /** Payments whose alarm this process has raised. */
+    /** Payments for which this process has raised the alarm. */
     readonly alarmed: OnceInProcess<true>;
   };
 }
@@ -39,7 +39,7 @@ export interface RepublishRange {
   readonly sinceMs: number;
   /** Unix milliseconds, exclusive. */
   readonly untilMs: number;
-  /** Deadline, after which the position to continue from is returned. Unix milliseconds. */
+  /** The time after which the position to continue from is returned. Unix milliseconds. */
   readonly deadlineMs: number;
 }
 
@@ -53,7 +53,7 @@ export interface Republished {
   readonly nextMs?: number;
 }
 
-/** Number of outcomes that are checked and published together. Reading the index costs eight queries for them. */
+/** Number of outcomes that are checked and published together. Reading them from the index costs eight queries. */
 export const PART = 100;
 /** Number of events that are read concurrently and held in memory. */
 const READ_AT_ONCE = 20;
@@ -62,9 +62,9 @@ const READ_AT_ONCE = 20;
 interface Part extends Pick<Republished, 'found' | 'published'> {
   /** The outcomes whose events cannot be read or that the bus refuses permanently. */
   readonly unpublishable: readonly OutcomePlace[];
-  /** False when the caller has to repeat it later. */
+  /** False when the caller must repeat the part later. */
   readonly isFinished: boolean;
-  /** Its events are in the projector's queue. Nothing was published. @default false */
+  /** The part's events are in the projector's queue, and nothing was published. @default false */
   readonly isQueued?: boolean;
 }
 
@@ -92,9 +92,10 @@ export async function republishRange(tools: RepublishTools, range: RepublishRang
 }
 
 /**
- * Publishes the outcomes that the projector has not seen. If it has seen all, the part counts as done before.
+ * Publishes the outcomes that the projector has not seen. If the projector has seen all of them, the part counts as
+ * done before.
  *
- * @param position of the part, which identifies it
+ * @param position the position that identifies the part
  */
 export function republishPart(
   tools: RepublishTools,
@@ -126,7 +127,7 @@ async function publishMissing(
   const unpublishable: OutcomePlace[] = [];
   let published = 0;
   for (let start = 0; start < missing.length; start += READ_AT_ONCE) {
-    // The next call finds the rest of this part, provided that `seen` reports what was published.
+    // The next call finds the rest of this part, if the projector has seen by then what was published.
     const isOver = start > 0 && tools.processed !== undefined && tools.clock.nowMs() >= deadlineMs;
     if (isOver) return { published, unpublishable, isFinished: false };
     const some = missing.slice(start, start + READ_AT_ONCE);
@@ -147,8 +148,8 @@ async function publishMissing(
 }
 
 /**
- * Raised before the events are published, because they are not read again afterwards. A relay that was only late raises
- * the alarm a second time.
+ * Raises alarms before the events are published, because the events are not read again afterwards. If the relay was
+ * only late, it raises the alarm a second time.
  */
 function raiseAlarms({ review }: RepublishTools, events: readonly PayonceEvent[]): void {
   for (const each of events) {
@@ -170,11 +171,15 @@ function republished({ found, published, unpublishable }: Required<Omit<Republis
   return { found, published, ...(unpublishable === 0 ? {} : { unpublishable }) };
 }
 
-/** @returns undefined when the event cannot be read: a bug or an unknown format must not block the other events */
+/**
+ * Reads an event.
+ *
+ * @returns undefined when the event cannot be read: a bug or an unknown format must not block the other events
+ */
 async function eventAt(tools: RepublishTools, place: OutcomePlace): Promise<PayonceEvent | undefined> {
   try {
     const event = await readLedgerEvent(tools, place);
-    invariant(event !== undefined, 'an outcome that the index names is in the Ledger');
+    invariant(event !== undefined, 'the index names an outcome that is not in the Ledger');
     return event;
   } catch (error) {
     if (isFault(error)) throw error;
