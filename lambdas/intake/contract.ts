@@ -5,22 +5,24 @@ import type { RoutingRule } from '../kernel/contract/environment.ts';
 /** The `detail-type` of a payment request on the bus. Its `detail` is the request. */
 export const PAYMENT_REQUESTED = 'payment.requested.v1';
 
-/** The `source` of payment requests on the bus, if the settings name no other. */
+/** The `source` of payment requests on the bus, unless the settings name another source. */
 export const REQUESTS_SOURCE = 'payonce.requests';
 
-/** The attributes of messages in the queue of requests. Only Payonce, the bus and the bridge can write to it. */
+/**
+ * The attributes of messages in the queue of requests. Only Payonce, the bus and the bridge can write to this queue.
+ */
 export const RequestAttribute = {
   /** The NATS subject that the message was published to. The bridge sets it. */
   subject: 'subject',
-  /** `base64` when the body contains bytes that an SQS message cannot. */
+  /** `base64` when the body contains bytes that a message of SQS cannot contain. */
   encoding: 'encoding',
-  /** The sender of a message that was handed over or parked. */
+  /** The sender of a message that is queued for later or parked. */
   sender: 'sender',
   /** Time at which the transport first received the message. Unix milliseconds. */
   sentAt: 'sent_at',
 } as const;
 
-/** The sender of an event by its name in the settings, which map it to a tenant and a mode. */
+/** Builds the names of senders. The settings map each name to a tenant and a mode. */
 export const senderName = {
   bus: (source: string, account: string) => `bus:${source}:${account}`,
   queue: (name: string) => `queue:${name}`,
@@ -38,7 +40,7 @@ export const IntakeEnvironment = {
 export interface IntakeSettings {
   /** Maximum age of an event that may start a payment. Older events are parked. Hours. */
   readonly oldestHours: number;
-  /** The tenant and mode for whose payments a sender may send requests. */
+  /** Maps each sender to the tenant and mode for which it may request payments. */
   readonly senders: readonly {
     readonly sender: string;
     readonly tenant: string;
@@ -48,5 +50,8 @@ export interface IntakeSettings {
   readonly queues: readonly { readonly arn: string; readonly sender: string }[];
 }
 
-/** Maximum number of requests of one execution. They are processed concurrently, each within the time limit of one. */
+/**
+ * Maximum number of requests of one execution. They are processed concurrently, each within the time limit of one
+ * request.
+ */
 export const REQUESTS_AT_ONCE = 10;

@@ -28,7 +28,11 @@ const environment = z.object({
   [Environment.parkingQueueUrl]: queueUrl,
 });
 
-/** @throws Error naming the variable that is missing or wrong */
+/**
+ * Reads the settings of the function.
+ *
+ * @throws Error naming the variable that is missing or wrong
+ */
 export function readIntakeConfig(variables: Variables): IntakeConfig {
   const data = readVariables(environment, variables);
   const { oldestHours, senders, queues } = data[IntakeEnvironment.settings];

@@ -20,17 +20,17 @@ import type { IsTenant, Owner } from '../../tenants/owners.ts';
 import type { ParkedReason, RequestMessage, RequestQueue } from '../use/request-queue.ts';
 
 /**
- * Processes one payment request from an event. Every transport delivers it at least once: again when its
- * acknowledgement was lost, late, and concurrently with other deliveries. Each delivery runs through the steps of `POST
- * /v1/payments`, with the event's id as the key, so the payer is charged once:
+ * Processes one payment request from an event. Every transport delivers at least once: a request may arrive repeatedly
+ * after a lost acknowledgement, late, or concurrently with another delivery. Each delivery runs through the steps of
+ * `POST /v1/payments`, with the event's id as the key, so the payer is charged once:
  *
  *   naive   receive ── charge ── acknowledge ✗ lost ── receive ── charge again
  *   here    receive ── claim ── charge ── commit ── acknowledge ✗ lost ── receive ── claim: completed ── acknowledge
  *
  * Once this returns, the event is settled or is durable in a queue, and the transport acknowledges it. While the event
  * is in progress, its record is pending, and other deliveries skip it and are redelivered. When this throws, the
- * environment has failed: the record is failed, or the claim of a crashed owner has a lease that ends, and the next
- * delivery continues from there.
+ * environment has failed. The record is then failed, or the lease of a crashed owner ends, and the next delivery
+ * continues from there.
  */
 export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMessage): Promise<Taken> {
   const park = async (reason: ParkedReason, detail: string): Promise<Taken> => {
@@ -45,7 +45,7 @@ export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMes
   };
 
   const owner = tools.senders.get(message.sender);
-  if (owner === undefined) return park('unknown_sender', 'the settings map no such sender');
+  if (owner === undefined) return park('unknown_sender', 'the settings do not map this sender');
   if (!(await tools.isTenant(owner.tenantId))) {
     return park('unknown_tenant', `the settings map this sender to ${owner.tenantId}, which does not exist`);
   }
@@ -53,11 +53,11 @@ export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMes
   if (read.kind === 'refused') return park(read.reason, read.detail);
   const { request, sentAtMs } = read;
   if (tools.clock.nowMs() - sentAtMs > tools.oldestMs && !(await hasBegun(tools, request))) {
-    return park('expired', `it was sent at ${new Date(sentAtMs).toISOString()}`);
+    return park('expired', `the event is too old: it was sent at ${new Date(sentAtMs).toISOString()}`);
   }
   const admitted = await admit(tools, owner);
   if (admitted.kind === 'limited') {
-    // Spread over time, so that messages that wait for a tenant do not all return at once.
+    // The wait is random, so that messages that wait for a tenant do not all return at the same time.
     return later(Math.max(admitted.retryAfterMs, LIMITED_MS * (1 + tools.entropy.fraction())), { rate_limited: 1 });
   }
 
@@ -90,7 +90,7 @@ export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMes
   }
 }
 
-/** Results that make the transport acknowledge the event, unlike an error. */
+/** Results after which the transport acknowledges the event, unlike after an error. */
 export type Taken = 'done' | 'done_before' | 'parked' | 'waits';
 
 export interface IntakeTools extends NewPaymentTools {
@@ -124,7 +124,7 @@ const requestBody = z.strictObject({
 
 /**
  * Fields excluded from the fingerprint, because they can differ between two deliveries of one request: the time, and
- * the case of the id, which is the key.
+ * the event's id, whose case may differ and which is the key.
  */
 const NOT_PRINTED = ['timestamp', 'event_id'];
 
@@ -132,7 +132,7 @@ type ReadRequest =
   | { readonly kind: 'request'; readonly request: CreatePayment; readonly sentAtMs: number }
   | { readonly kind: 'refused'; readonly reason: ParkedReason; readonly detail: string };
 
-/** Reads an event by the rules of `POST /v1/payments`. Its sender determines tenant and mode. */
+/** Reads an event by the rules of `POST /v1/payments`. The event's sender determines tenant and mode. */
 function readRequest(
   { digest, clock }: Pick<IntakeTools, 'digest' | 'clock'>,
   { sender, sentAtMs }: RequestMessage,
@@ -148,7 +148,7 @@ function readRequest(
   const body = validateSearchedBody(createPaymentBody, { ...terms, source: account_from });
   if (body.kind === 'refused') return malformed(body.problem);
   if (account_to !== owner.tenantId) {
-    return { kind: 'refused', reason: 'wrong_account', detail: 'account_to is not the tenant of its sender' };
+    return { kind: 'refused', reason: 'wrong_account', detail: 'account_to is not the tenant of the sender' };
   }
   const request = {
     ...owner,
@@ -159,11 +159,11 @@ function readRequest(
     receivedAtMs: clock.nowMs(),
     ...requestedPayment(body.value),
   } as const;
-  // A sender's fast clock must not extend the time.
+  // The fast clock of a sender must not extend the time in which the event may start a payment.
   return { kind: 'request', request, sentAtMs: Math.min(sentAtMs, Date.parse(timestamp)) };
 }
 
-/** The payload in the form in which the gateway would pass it, so that the same rules apply. */
+/** Returns the payload in the form in which the gateway would pass it, so that the same rules apply. */
 function asBody(payload: Uint8Array): RequestBody {
   const header = () => ['application/json'];
   return { body: Buffer.from(payload).toString('base64'), isBase64Encoded: true, header };
@@ -176,8 +176,8 @@ function detailOf({ code, detail, param }: Problem): string {
 /** A message that was parsed and searched for sensitive content once, for all later steps. */
 export interface ReadMessage {
   /**
-   * The message without content that must not be stored: text that is too long is cut, and the payload is removed if
-   * the rest contains a card number or a secret.
+   * The message without content that must not be stored: text that is too long is cut, and the payload is removed if it
+   * contains a card number or a secret.
    */
   readonly message: RequestMessage;
   /** The body that was sent. */
@@ -185,8 +185,8 @@ export interface ReadMessage {
 }
 
 /**
- * Reads and searches only as much as may be kept, because ten megabytes would exceed the time limit of the function at
- * each delivery.
+ * Reads and searches only as much of a message as may be kept, because ten megabytes would exceed the time limit of the
+ * function at each delivery.
  */
 export function readMessage(whole: RequestMessage): ReadMessage {
   const message = { ...whole, payload: whole.payload.subarray(0, MAX_BODY_BYTES + 1) };
@@ -200,7 +200,7 @@ export function readMessage(whole: RequestMessage): ReadMessage {
   return found === undefined ? { message, sent } : { message: without, sent: { kind: 'refused', problem: found } };
 }
 
-/** The texts that a reader could see in the payload, even if it is not accepted as JSON. */
+/** Returns the texts that a reader could see in the payload, even if it is not accepted as JSON. */
 function textsOf(payload: Uint8Array): readonly string[] {
   const bytes = Buffer.from(payload);
   const text = bytes.toString('utf8');
@@ -217,15 +217,15 @@ async function hasBegun({ store }: IntakeTools, { paymentId }: CreatePayment): P
 }
 
 /**
- * Whether the request differs from the payment. The record with the fingerprint no longer exists, so the terms in the
- * payment's chain are compared.
+ * Returns whether the request differs from the payment. The record with the fingerprint no longer exists, so the terms
+ * in the payment's chain are compared.
  */
 async function isChanged({ store, digest }: IntakeTools, request: CreatePayment): Promise<boolean> {
   const chain = await store.readPayment(request.paymentId);
   return chain !== undefined && !isRequestedBy(digest, chain.first, request);
 }
 
-/** Applies the limits as for HTTP: if they cannot be read, requests are not delayed. */
+/** Applies the limits as for HTTP. If the limits cannot be read, requests are not delayed. */
 async function admit({ limits, telemetry }: IntakeTools, owner: Owner): ReturnType<TenantLimits['admit']> {
   return limits.admit({ ...owner, kind: 'payments' }).catch((error: unknown) => {
     if (!isPassing(error)) throw error;

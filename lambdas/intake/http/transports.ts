@@ -18,8 +18,8 @@ import type { RequestMessage } from '../use/request-queue.ts';
 import { type IntakeTools, readMessage, takeRequest } from './take-request.ts';
 
 /**
- * The transports of payment requests. Each is parsed into the same message, and acknowledged once that message is
- * settled or durable.
+ * The transports of payment requests. A request of each transport is parsed into the same kind of message, and
+ * acknowledged as soon as the message is settled or durable.
  */
 
 export interface TransportTools extends Omit<IntakeTools, 'telemetry'>, Pick<MessageParking, 'acknowledge'> {
@@ -34,7 +34,7 @@ type KafkaRecord = KafkaEvent['records'][string][number];
 /** Redelivery delay of a failed Kafka record. Seconds. */
 const AGAIN_SECONDS = 30;
 
-/** The handler of all transports. */
+/** Creates the handler for all transports. */
 export function paymentRequests(tools: TransportTools) {
   return async (event: SQSEvent | KafkaEvent, context?: RemainingTime): Promise<SQSBatchResponse | undefined> =>
     'Records' in event ? takeFromQueue(tools, event.Records, context) : takeFromTopics(tools, event);
@@ -43,7 +43,7 @@ export function paymentRequests(tools: TransportTools) {
 // -------------------------------------------------------------------------------------------------------------------- SQS
 
 /**
- * The messages of a batch are independent: a message that must wait is redelivered alone. Failures are counted on the
+ * Processes a batch of independent messages: a message that must wait is redelivered alone. Failures are counted on the
  * message.
  */
 async function takeFromQueue(
@@ -78,7 +78,7 @@ interface Settled extends ConsumedMessage {
   readonly left?: Left;
 }
 
-/** Redelivers a failed message from the queue of Payonce, with its sender. */
+/** Parks a failed message, or redelivers it from Payonce's own queue, together with its sender. */
 function parkingOf(
   { requests }: Pick<TransportTools, 'requests'>,
   message: RequestMessage,
@@ -90,8 +90,8 @@ function parkingOf(
 }
 
 /**
- * Only Payonce, the bus and the NATS bridge write to the queue without a sender of its own, so its attributes are
- * trusted. The attributes in other queues are set by their senders and are not read.
+ * Reads a message. Only Payonce, the bus and the NATS bridge write to the queue that has no single sender, so the
+ * attributes in it are trusted. In other queues the senders set the attributes, which are therefore not read.
  */
 function readQueued({ queues }: Pick<TransportTools, 'queues'>, record: SQSRecord): RequestMessage {
   const { body, attributes, eventSourceARN } = record;
@@ -115,7 +115,7 @@ const envelope = z.looseObject({
   detail: z.looseObject({}),
 });
 
-/** EventBridge sets the account, so no sender can name another. */
+/** Reads an event of the bus. EventBridge sets the account, so no sender can name another one. */
 function readOnBus(body: string, sentAtMs: number): RequestMessage {
   const json = parseStrictJson(body);
   const read = envelope.safeParse(json.kind === 'valid' ? json.value : undefined);
@@ -128,10 +128,10 @@ function readOnBus(body: string, sentAtMs: number): RequestMessage {
 // ------------------------------------------------------------------------------------------------------------------ Kafka
 
 /**
- * Lambda reads the partitions in order. It repeats a failed batch until its records expire, and reads no later record
- * during that time; the answer is not read (AWS Lambda developer guide, "Configuring error handling controls for Kafka
- * event sources": partial answers need provisioned mode). Therefore, a record that cannot be settled now is sent to the
- * queue and redelivered from there.
+ * Processes the records of Kafka. Lambda reads the partitions in order. It repeats a failed batch until its records
+ * expire, and reads no later record during that time; it does not read the function's answer (AWS Lambda developer
+ * guide, "Configuring error handling controls for Kafka event sources": partial answers need provisioned mode).
+ * Therefore, a record that cannot be settled now is sent to the queue and redelivered from there.
  *
  * @throws when neither the engine nor the queue accepts a record; the whole batch is then redelivered
  */
@@ -153,7 +153,7 @@ async function takeFromTopics(tools: TransportTools, { records }: KafkaEvent): P
 }
 
 function readInTopic({ topic, value, timestamp }: KafkaRecord): RequestMessage {
-  // A record without a value lacks the field in the event, contrary to its type.
+  // For a record without a value, the event lacks the field, contrary to its type.
   const payload = Buffer.from(value ?? '', 'base64');
   return { sender: senderName.topic(topic), payload, sentAtMs: timestamp };
 }

@@ -9,8 +9,8 @@ import type { RequestMessage, RequestQueue } from '../use/request-queue.ts';
 const LONGEST_DETAIL = 256;
 
 /**
- * Both queues. Messages contain everything that a redelivery or redrive needs: a parked message is read again after it
- * is moved back.
+ * Writes to the queue of requests and to the queue of parked requests. Messages contain everything that a redelivery or
+ * redrive needs: a parked message is read again after it is moved back.
  */
 export class SqsRequestQueue implements RequestQueue {
   readonly #client: SQSClient;
@@ -44,7 +44,10 @@ export function configuredRequestQueue(
   return new SqsRequestQueue(sqs(), urls);
 }
 
-/** A parked message has no count, so that it starts over when it is redriven. */
+/**
+ * Returns the attribute that counts failures. A parked message has none, so that the count starts over when it is
+ * redriven.
+ */
 function failuresOf({ failures = 0 }: RequestMessage): Readonly<Record<string, string>> {
   return failures === 0 ? {} : { [FAILURES]: String(failures) };
 }
@@ -62,7 +65,7 @@ function contentOf({ sender, payload, sentAtMs }: RequestMessage, more: Readonly
     ...(isText ? {} : { [RequestAttribute.encoding]: 'base64' }),
   };
   return {
-    // A body must not be empty, and base64 decoders ignore the padding.
+    // A body must not be empty. Base64 decoders ignore this padding.
     MessageBody: isText ? text : Buffer.from(payload).toString('base64') || '=',
     MessageAttributes: Object.fromEntries(
       Object.entries(attributes).map(([name, value]) => [name, { DataType: 'String', StringValue: printable(value) }]),
@@ -79,7 +82,10 @@ function utf8(payload: Uint8Array): string | undefined {
   }
 }
 
-/** SQS refuses most control characters, and an empty value. */
+/**
+ * Replaces all but printable ASCII, because SQS refuses most control characters. An empty value, which SQS also
+ * refuses, becomes `-`.
+ */
 function printable(value: string): string {
   return value.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, LONGEST_DETAIL) || '-';
 }
