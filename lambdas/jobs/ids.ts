@@ -3,22 +3,22 @@ import { type Digest, derivedLetters } from '../kernel/digest.ts';
 import { type OperatorKeyScope, operatorParts } from '../kernel/idempotency-key.ts';
 import type { OperationId } from '../kernel/ids.ts';
 
-/** The operation that accepts a scheduled run, whichever invocation of its schedule requests it. */
+/** Returns the id of the operation that accepts a scheduled run, whichever invocation of its schedule requests it. */
 export function clockedRunOperation(digest: Digest, runId: string): OperationId {
   return `${OperationPrefix.acceptedRun}${derivedLetters(digest, ['clocked_run', runId])}` as OperationId;
 }
 
-/** The operation that accepts a run requested by an operator. */
+/** Returns the id of the operation that accepts a run requested by an operator. */
 export function deriveRunOperation(digest: Digest, scope: OperatorKeyScope): OperationId {
   return `${OperationPrefix.acceptedRun}${derivedLetters(digest, ['run_by_hand', ...operatorParts(scope)])}` as OperationId;
 }
 
-/** The operation with which the executor requests a run. */
+/** Returns the id of the operation with which the executor requests a run. */
 export function runCallOperation(digest: Digest, runId: string): OperationId {
   return `${OperationPrefix.askedRun}${derivedLetters(digest, ['run_call', runId])}` as OperationId;
 }
 
-/** The operation that works on the next page of a run. */
+/** Returns the id of the operation that works on the next page of a run. */
 export function runPageOperation(runId: string): OperationId {
   return `rpg_${runId}` as OperationId;
 }

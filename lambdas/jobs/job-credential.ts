@@ -8,12 +8,15 @@ import type { Clock } from '../kernel/world.ts';
 export interface JobCredentialClaims {
   /** The exact path. */
   readonly path: string;
-  /** The only run that it may request. */
+  /** The only run that the token may request. */
   readonly runId: string;
   readonly scopes: readonly string[];
 }
 
-/** In order of precedence. All invalid credentials get one verdict, so that a caller learns nothing about the reason. */
+/**
+ * The result of verifying a credential, in order of precedence. All invalid credentials get one verdict, so that a
+ * caller learns nothing about the reason.
+ */
 export type CredentialVerdict =
   | { readonly kind: 'refused' }
   | { readonly kind: 'valid'; readonly runId: string; readonly scopes: readonly string[] };
@@ -25,37 +28,37 @@ interface CredentialTools {
 }
 
 const ISSUER = 'payonce-cron-executor';
-/** The only accepted algorithm, whatever the header says. It excludes `none` and algorithm confusion. */
+/** The only accepted algorithm, whatever the header of the token says. This excludes `none` and algorithm confusion. */
 const ALGORITHM = 'HS256';
 const TYPE = 'payonce-job+jwt';
-/** A call takes at most 10 seconds, and each retry signs a new credential. Seconds. */
+/** Lifetime of a credential. A call takes at most 10 seconds, and each retry signs a new credential. Seconds. */
 const LIFETIME_SECONDS = 60;
 /**
- * Tolerates two clocks that are five minutes off in opposite directions. A refused job would not run, while a
- * credential that lives longer can only request the same run again. Seconds, in either direction.
+ * Accepted difference of two clocks: each may be wrong by five minutes. A refused job would not run, while a credential
+ * that is valid longer can only request the same run again. Seconds, in either direction.
  */
 const CLOCK_TOLERANCE_SECONDS = 600;
-/** Three parts of base64url, with at most 2,000 characters. */
+/** Three segments of base64url, with at most 2,000 characters. */
 const COMPACT_JWS = /^(?=.{1,2000}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 
 const claimsOf = z.object({ sub: z.string().min(1), iat: z.int(), exp: z.int(), scope: z.string() });
 
-/** Whether a bearer token has the form of a credential. An API key does not. */
+/** Returns whether a bearer token has the form of a credential. An API key does not have it. */
 export function isCredential(token: string): boolean {
   return COMPACT_JWS.test(token);
 }
 
 /**
- * Signs with the first of the active secrets.
+ * Signs a credential with the first active secret.
  *
- * @throws what `ActiveSecrets` throws; TerminalError `secret_malformed` when there is none
+ * @throws the errors of `ActiveSecrets`; TerminalError `secret_malformed` when there is no secret
  */
 export async function signJobCredential(
   { secrets, secretId, clock }: CredentialTools,
   { path, runId, scopes }: JobCredentialClaims,
 ): Promise<string> {
   const [secret] = await secrets.active(secretId);
-  if (secret === undefined) throw new TerminalError('secret_malformed', `The secret ${secretId} holds none.`);
+  if (secret === undefined) throw new TerminalError('secret_malformed', `The secret ${secretId} has no value.`);
   const nowSeconds = Math.floor(clock.nowMs() / 1000);
   return new SignJWT({ scope: scopes.join(' ') })
     .setProtectedHeader({ alg: ALGORITHM, typ: TYPE })
@@ -68,17 +71,17 @@ export async function signJobCredential(
 }
 
 /**
- * Verifies that the executor signed the token for `path`. If no cached secret verifies it, the secrets are read again, once,
- * because a secret may have been added since.
+ * Verifies that the executor signed the token for `path`. If no cached secret verifies the token, the secrets are read
+ * a second time, because a secret may have been added since.
  *
- * @throws what `ActiveSecrets` throws
+ * @throws the errors of `ActiveSecrets`
  */
 export async function verifyJobCredential(
   { secrets, secretId, clock }: CredentialTools,
   token: string,
   path: string,
 ): Promise<CredentialVerdict> {
-  // The time of arrival, so that the token does not expire while the secrets are read.
+  // Read before the secrets, so that the token does not expire while they are read.
   const nowMs = clock.nowMs();
   const first = await verifyWith(await secrets.active(secretId), token, path, nowMs);
   if (first !== 'other_key') return first;
@@ -89,7 +92,11 @@ export async function verifyJobCredential(
 
 const REFUSED = { kind: 'refused' } as const;
 
-/** @returns `other_key` when none of these secrets produced the signature */
+/**
+ * Verifies a token with the given secrets.
+ *
+ * @returns `other_key` when none of these secrets produced the signature
+ */
 async function verifyWith(
   secrets: readonly string[],
   token: string,

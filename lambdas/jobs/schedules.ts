@@ -1,8 +1,8 @@
 import { Cron } from 'croner';
 
 /**
- * Parses schedule expressions of EventBridge Scheduler (EventBridge Scheduler user guide, "Schedule types"). The check at
- * synth and the API use the same parser. Only this file translates between AWS's syntax and the library's.
+ * A schedule expression of EventBridge Scheduler (EventBridge Scheduler user guide, "Schedule types"). The check at
+ * synth and the API use the same parser. Only this file translates between the syntaxes of AWS and of the library.
  */
 export type Schedule =
   | { readonly kind: 'rate'; readonly everyMs: number }
@@ -10,7 +10,7 @@ export type Schedule =
 
 export type ReadSchedule =
   | { readonly kind: 'read'; readonly schedule: Schedule }
-  /** `reason` names the allowed form. Messages append it to the given text. */
+  /** `reason` names the allowed form. Messages append the reason to the given text. */
   | { readonly kind: 'invalid'; readonly reason: string };
 
 const UNITS_MS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
@@ -41,10 +41,12 @@ const FIELDS: readonly Field[] = [
   },
 ];
 const [DAY_OF_MONTH, DAY_OF_WEEK] = [2, 4];
-/** The last value of each field, where `n/step` ends. */
+/** The last value of each field. `n/step` ends there. */
 const LAST = [59, 23, 31, 12, 7, 2199];
 
 /**
+ * Parses a schedule expression.
+ *
  * @param timeZone an IANA name; applies to `cron` only. @default UTC
  */
 export function readSchedule(text: string, timeZone?: string): ReadSchedule {
@@ -83,7 +85,7 @@ function readCron(fields: readonly string[], timeZone: string): ReadSchedule {
   }
 }
 
-/** Translates a field from AWS's syntax to the library's. */
+/** Translates a field from the syntax of AWS to the syntax of the library. */
 function translated(field: string, index: number): string {
   if (field === '?') return '*';
   // In AWS's syntax, `L` is the last day of a week that begins on Sunday.
@@ -98,7 +100,7 @@ function invalid(reason: string): ReadSchedule {
 /** Each segment of a name in the time zone database begins with a capital letter. An offset is not a time zone. */
 const ZONE_NAME = /^[A-Z][A-Za-z0-9_+-]*(?:\/[A-Z][A-Za-z0-9_+-]*){0,2}$/;
 
-/** Whether `name` is a time zone of the IANA time zone database. */
+/** Returns whether `name` is a time zone of the IANA time zone database. */
 export function isTimeZone(name: string): boolean {
   if (!ZONE_NAME.test(name)) return false;
   try {
@@ -109,15 +111,16 @@ export function isTimeZone(name: string): boolean {
 }
 
 const MINUTE_MS = 60_000;
-/** More minutes than any daylight-saving change skips or repeats. */
+/** Exceeds the number of minutes that a daylight-saving change skips or repeats. */
 const MAX_DST_MINUTES = 200;
 
 /**
- * The next scheduled time, by the rules of EventBridge Scheduler (user guide, "Daylight savings time"): a local time
- * that is skipped in spring does not occur, and a local time that occurs twice in autumn fires the first time only.
+ * Returns the next scheduled time, by the rules of EventBridge Scheduler (user guide, "Daylight savings time"): a local
+ * time that is skipped in spring does not occur, and a local time that occurs twice in autumn fires the first time
+ * only.
  *
- * @param lastMs the last scheduled time. A rate is counted from it, because the start of the schedule is not known.
- *   Unix milliseconds
+ * @param lastMs the last scheduled time. A rate is counted from this time, because the start of the schedule is not
+ * known. Unix milliseconds
  * @returns Unix milliseconds, after `nowMs`; undefined when there is no further time or it cannot be computed
  */
 export function nextScheduled(schedule: Schedule, nowMs: number, lastMs?: number): number | undefined {
@@ -127,19 +130,20 @@ export function nextScheduled(schedule: Schedule, nowMs: number, lastMs?: number
     const next = schedule.cron.nextRun(new Date(afterMs));
     if (next === null) return undefined;
     const nextMs = next.getTime();
-    // The library moves a skipped local time to one that the pattern does not match.
+    // If a local time is skipped, the library moves it to one that the pattern does not match.
     if (nextMs > nowMs && schedule.cron.match(next) && !isSecondStrike(schedule.cron, nextMs)) return nextMs;
-    // Within the repeated hour, the library returns the first occurrence again. Then the search advances by minutes.
+    // Within the repeated hour, the library returns the first occurrence a second time. Then the search advances by
+    // minutes.
     afterMs = nextMs > afterMs ? nextMs : (Math.floor((afterMs + 1) / MINUTE_MS) + 1) * MINUTE_MS - 1;
   }
   return undefined;
 }
 
-/** The largest change of a zone's offset from UTC on one day. */
+/** The largest change of a zone's offset from UTC on one day. Milliseconds. */
 const LARGEST_SHIFT_MS = 2 * 3_600_000;
 const HALF_AN_HOUR_MS = 1_800_000;
 
-/** Whether the local time already occurred half an hour to two hours before. */
+/** Returns whether the local time already occurred half an hour to two hours before. */
 function isSecondStrike(cron: Cron, timeMs: number): boolean {
   const wall = wallClock(cron, timeMs);
   for (let agoMs = HALF_AN_HOUR_MS; agoMs <= LARGEST_SHIFT_MS; agoMs += HALF_AN_HOUR_MS) {

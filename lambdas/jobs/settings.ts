@@ -48,7 +48,11 @@ export interface ExecutorConfig {
   readonly apiUrl: string;
 }
 
-/** @throws Error naming the variable that is missing or wrong */
+/**
+ * Reads the settings of the executor.
+ *
+ * @throws Error naming the variable that is missing or wrong
+ */
 export function readExecutorConfig(environment: Variables): ExecutorConfig {
   const data = readVariables(executor, environment);
   return {
@@ -67,12 +71,16 @@ export interface JobsApiConfig {
   readonly listed: readonly ListedJob[];
 }
 
-/** The jobs that other services run. @throws Error as {@link readExecutorConfig} */
+/** Reads the jobs that other services run. @throws Error as {@link readExecutorConfig} */
 export function readListedJobs(environment: Variables): readonly ListedJob[] {
   return readVariable(Environment.listedJobs, listedJobs, environment);
 }
 
-/** @throws Error as {@link readExecutorConfig} */
+/**
+ * Reads the settings of the jobs API.
+ *
+ * @throws Error as {@link readExecutorConfig}
+ */
 export function readJobsApiConfig(environment: Variables): JobsApiConfig {
   const data = readVariables(api, environment);
   return {
@@ -90,7 +98,10 @@ export function readJobsApiConfig(environment: Variables): JobsApiConfig {
 
 /** The settings of a worker, except those of its jobs. */
 export interface JobWorkerConfig {
-  /** The queue of runs. The worker receives from it and sends the message for the next page to it. */
+  /**
+   * The worker's queue of runs. The worker receives messages from this queue and sends the message for the next page to
+   * it.
+   */
   readonly queueUrl: string;
   readonly parkingQueueUrl: string;
 }
@@ -100,7 +111,11 @@ const OWN_QUEUES = {
   upkeep: Environment.upkeepJobsQueueUrl,
 } as const satisfies Record<JobWorkerName, string>;
 
-/** @throws Error as {@link readExecutorConfig} */
+/**
+ * Reads the settings of a worker.
+ *
+ * @throws Error as {@link readExecutorConfig}
+ */
 export function readJobWorkerConfig(environment: Variables, name: JobWorkerName): JobWorkerConfig {
   return {
     queueUrl: readVariable(OWN_QUEUES[name], queueUrl, environment),

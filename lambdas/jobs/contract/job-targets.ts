@@ -1,8 +1,11 @@
-/** Scheduled jobs of other services: the setting `jobTargets` declares them, and the stacks and the function that calls them read it. */
+/**
+ * Scheduled jobs of other services. The setting `jobTargets` declares them. The stacks and the function that calls
+ * these services read the setting.
+ */
 
 /** A job that a service of the team runs. */
 export interface TargetJob {
-  /** Lower case with hyphens. Part of run ids, so it must never change. */
+  /** Lower case with hyphens. Run ids contain it, so it must never change. */
   readonly id: string;
   /** The purpose, in one line. */
   readonly why: string;
@@ -14,7 +17,7 @@ export interface TargetJob {
   readonly timeZone?: string;
   /** The path at the target that is called with POST. */
   readonly path: string;
-  /** The scopes of the credential. */
+  /** The scopes of the credential for the call. */
   readonly scopes: readonly string[];
   /**
    * Maximum time after its scheduled time at which the target may accept a run. Seconds. @default `every`, at most an
@@ -40,10 +43,10 @@ export function windowOf({ every, window }: TargetJob): number {
   return window ?? Math.min(every, LONGEST_DEFAULT_WINDOW_SECONDS);
 }
 
-/** A job of a target, as the list of jobs and the detection of overdue jobs use it. */
+/** A job of a target, as the list of jobs and the check for overdue jobs use it. */
 export interface ListedJob extends Pick<TargetJob, 'id' | 'why' | 'schedule' | 'every' | 'timeZone'> {
   readonly target: string;
-  /** The window. Seconds. */
+  /** The window of the job. Seconds. */
   readonly maxDuration: number;
 }
 
@@ -60,7 +63,7 @@ export function listedJobs(targets: JobTargets): readonly ListedJob[] {
 /** A target as configured for the function that calls it. */
 export interface CalledTarget {
   readonly url: string;
-  /** The secret of the credentials for this target, and for no other. */
+  /** The secret with which credentials for this target, and for no other target, are signed. */
   readonly secretId: string;
   /** Jobs by id. */
   readonly jobs: Readonly<Record<string, CalledJob>>;
@@ -72,10 +75,13 @@ interface CalledJob {
   readonly windowSeconds: number;
 }
 
-/** The function reads a record and a secret, makes one call of at most ten seconds, and writes a record or a message. Seconds. */
+/**
+ * Timeout of the function that calls targets. It reads a record and a secret, makes one call of at most ten seconds,
+ * and writes a record or a message. Seconds.
+ */
 export const JOB_TARGETS_TIMEOUT_SECONDS = 25;
 
-/** The environment variables of that function alone. */
+/** The environment variables of the function that calls targets. */
 export const TargetEnvironment = {
   /** JSON, an object of `CalledTarget`. */
   targets: 'JOB_TARGETS',

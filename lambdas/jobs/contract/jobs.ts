@@ -2,7 +2,7 @@ import { JOBS_RUN } from '../../kernel/contract/api.ts';
 
 /** A scheduled job. Each entry is deployed with its own schedule. */
 export interface JobEntry {
-  /** Lower case with hyphens. Part of run ids, so it must never change. */
+  /** Lower case with hyphens. Run ids contain it, so it must never change. */
   readonly id: string;
   /** The purpose, in one line. */
   readonly why: string;
@@ -17,13 +17,13 @@ export interface JobEntry {
   readonly path: string;
   /** The scopes of the credential that requests the run. */
   readonly scopes: readonly string[];
-  /** Whether two runs may be in progress at the same time. @default forbid */
+  /** Permits or forbids that two runs are in progress at the same time. @default forbid */
   readonly overlap?: 'forbid' | 'allow';
   /** IANA name; only for `cron`. @default UTC */
   readonly timeZone?: string;
   /** A run that takes longer counts as failed, and the next run continues its work. Seconds. @default an hour */
   readonly maxDuration?: number;
-  /** The worker whose permissions it needs: `payments` moves money, `upkeep` does not. */
+  /** The worker that has the permissions for the job: `payments` moves money, `upkeep` does not. */
   readonly worker: JobWorkerName;
 }
 
@@ -32,8 +32,9 @@ export type JobWorkerName = 'payments' | 'upkeep';
 const runsOf = (id: string): string => `/v1/admin/jobs/${id}/runs`;
 const MINUTES = 60;
 /**
- * How long the executor and the jobs API use the credential's secret without reading it again. Both run every minute, and Secrets Manager charges each read.
- * Shorter than the quarter of an hour after which a rotation removes the old value (docs/jobs.md, "The credential"). Seconds.
+ * Time for which the executor and the jobs API use the credential's secret before they read it again. Both run every
+ * minute, and Secrets Manager charges for each read. Shorter than the quarter of an hour after which a rotation removes
+ * the old value (docs/jobs.md, "The credential"). Seconds.
  */
 export const JOB_SECRET_FRESH_SECONDS = 12 * MINUTES;
 const HOURS = 60 * MINUTES;
@@ -105,7 +106,7 @@ export const JOBS = [
     every: 1 * DAYS,
     path: runsOf('reconcile-days'),
     scopes: [JOBS_RUN],
-    // Half of its interval.
+    // Half of the interval.
     maxDuration: 720 * MINUTES,
     worker: 'upkeep',
   },
@@ -142,13 +143,17 @@ export const JOBS = [
 
 export type JobId = (typeof JOBS)[number]['id'];
 
-/** The jobs of one worker. A worker whose record has other jobs does not compile. */
+/** The jobs of one worker. A worker whose record does not have exactly these jobs does not compile. */
 export type JobOf<Worker extends JobWorkerName> = Extract<(typeof JOBS)[number], { readonly worker: Worker }>['id'];
 
-/** @returns undefined when there is no such job */
+/**
+ * Finds a job.
+ *
+ * @returns undefined when there is no such job
+ */
 export function jobEntry(id: string): (JobEntry & { readonly id: JobId }) | undefined {
   return JOBS.find((entry) => entry.id === id);
 }
 
-/** The longest time for one page. The next page is another message. Seconds. */
+/** Maximum time for one page of a run. The next page is another message. Seconds. */
 export const JOB_PAGE_SECONDS = 60;

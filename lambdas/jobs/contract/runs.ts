@@ -2,17 +2,23 @@ import { JOB_PAGE_SECONDS } from './jobs.ts';
 
 /** The time limits of a job's worker, each with its reason. */
 
-/** One minute for a page, and 30 seconds for the item in progress at its end and for the write of the run. Seconds. */
+/**
+ * Timeout of a job worker: one minute for a page, and 30 seconds for the item in progress at its end and for the write
+ * of the run. Seconds.
+ */
 export const JOB_WORKER_TIMEOUT_SECONDS = JOB_PAGE_SECONDS + 30;
 
 /**
- * The visibility timeout of a job's message: it reappears when its worker has certainly ended. AWS recommends six times
- * the function timeout. A page that crashes its workers would then wait nine minutes for the next attempt, and a
- * message that reappears early does no harm. Seconds.
+ * The visibility timeout of a job's message: the message reappears when its worker has certainly ended. AWS recommends
+ * six times the function timeout. A page that crashes its workers would then wait nine minutes for the next attempt,
+ * and a message that reappears early does no harm. Seconds.
  */
 export const JOB_MESSAGE_HIDDEN_SECONDS = JOB_WORKER_TIMEOUT_SECONDS + 10;
 
-/** The lease of a job lock. It exceeds the visibility timeout: a run that lost its worker resumes before another begins. Seconds. */
+/**
+ * The lease of a job lock. It exceeds the visibility timeout: a run that lost its worker resumes before another run
+ * begins. Seconds.
+ */
 export const JOB_LEASE_SECONDS = JOB_MESSAGE_HIDDEN_SECONDS + 50;
 
 /**
@@ -24,8 +30,8 @@ export const JOB_WAIT_SECONDS = 20;
 export const JOB_DEFAULT_MAX_DURATION_SECONDS = 60 * 60;
 
 /**
- * A placeholder in the input of a schedule. EventBridge Scheduler replaces it with the scheduled time, which is the same for
- * every attempt (EventBridge Scheduler user guide, "Adding context attributes").
+ * A placeholder in the input of a schedule. EventBridge Scheduler replaces the placeholder with the scheduled time,
+ * which is the same for every attempt (EventBridge Scheduler user guide, "Adding context attributes").
  */
 export const SCHEDULED_TIME_ATTRIBUTE = '<aws.scheduler.scheduled-time>';
 
@@ -36,17 +42,20 @@ export interface JobFiring {
   readonly scheduledTime: string;
 }
 
-/** The executor reads a record and a secret, makes one call of at most ten seconds, and writes a record. Seconds. */
+/**
+ * Timeout of the executor. It reads a record and a secret, makes one call of at most ten seconds, and writes a record.
+ * Seconds.
+ */
 export const EXECUTOR_TIMEOUT_SECONDS = 20;
 
-/** Function timeout. Accepting a run takes two reads, a write and a message. Seconds. */
+/** Timeout of the jobs API. Accepting a run takes two reads, a write and a message. Seconds. */
 export const JOBS_API_TIMEOUT_SECONDS = 10;
 
 /** The metrics of jobs. Workers emit them, and the stacks define alarms on them. Metrics of one job have its id as a dimension. */
 export const JobMetric = {
-  /** Number of jobs without a successful run in time. Reported every five minutes, also when it is zero. */
+  /** Number of jobs that had no successful run in time. Reported every five minutes, also when it is zero. */
   overdue: 'jobs_overdue',
-  /** A run was given up: it took too long, did not get its lock, or could not be read. */
+  /** A run failed: it took too long, did not get its lock, or could not be read. */
   failed: 'job_failed',
   /** An item failed and was reported. A later run processes it again. */
   itemFailed: 'job_item_failed',
@@ -61,14 +70,14 @@ export type JobMetricName = (typeof JobMetric)[keyof typeof JobMetric];
 /** Metrics that are counted per job. */
 export type CountedMetric = Exclude<JobMetricName, typeof JobMetric.overdue>;
 
-/** The dimension with the job id, and the service name that all workers share. */
+/** The dimension that holds the job id. The service name below is the same for all workers. */
 export const JOB_DIMENSION = 'job';
 export const JOB_SERVICE = 'jobs';
 
-/** The dimension with the pace of a job. An alarm watches the metrics of all jobs of one pace together. */
+/** The dimension that holds the pace of a job. An alarm watches the metrics of all jobs of one pace together. */
 export const PACE_DIMENSION = 'pace';
 
-/** Longest interval of a frequent job, whose next runs correct a failure in one run. Seconds. */
+/** Longest interval of a frequent job. The next runs of such a job correct a failed run. Seconds. */
 export const FREQUENT_SECONDS = 5 * 60;
 
 export type Pace = 'minutes' | 'hours';

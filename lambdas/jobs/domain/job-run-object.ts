@@ -1,7 +1,7 @@
 import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
 import type { JobRun } from './job-run.ts';
 
-/** A run as the API shows it. Times are Unix seconds. */
+/** Renders a run as the API shows it. Times are Unix seconds. */
 export function jobRunObject(run: JobRun): Record<string, unknown> {
   const { startedAtMs, endedAtMs } = run;
   return {
@@ -13,7 +13,7 @@ export function jobRunObject(run: JobRun): Record<string, unknown> {
     created: unixSeconds(run.acceptedAtMs),
     started: startedAtMs === undefined ? null : unixSeconds(startedAtMs),
     ended: endedAtMs === undefined ? null : unixSeconds(endedAtMs),
-    // Seconds. Clock skew can make the difference negative.
+    // Seconds. A difference between clocks can make it negative.
     duration:
       startedAtMs === undefined || endedAtMs === undefined ? null : Math.max(0, (endedAtMs - startedAtMs) / 1000),
     done: run.done,
@@ -26,7 +26,10 @@ export function jobRunObject(run: JobRun): Record<string, unknown> {
   };
 }
 
-/** The answer to the request that accepted a run, and the stored answer: the run at the time of its acceptance. */
+/**
+ * Builds the answer to the request that accepted a run. The stored answer is the same, so it shows the run at the time
+ * of its acceptance.
+ */
 export function acceptedAnswer(run: JobRun): Answer {
   return {
     status: 202,

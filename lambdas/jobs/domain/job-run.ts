@@ -23,11 +23,13 @@ export interface JobRun {
   readonly cursor?: string;
   /** Number of times that a worker began the page at the cursor without finishing it. */
   readonly attempts: number;
-  /** Last start of the page at the cursor. Unix milliseconds. Absent when no page is in progress. */
+  /**
+   * Time at which a worker last started the page at the cursor. Unix milliseconds. Absent when no page is in progress.
+   */
   readonly begunAtMs?: number;
   /**
-   * Number of items still to process one by one, because one of them may crash its worker. Absent when none is
-   * suspected.
+   * Number of items that remain to be processed one by one, because one of them may crash its worker. Absent when no
+   * item is suspected.
    */
   readonly oneByOne?: number;
   readonly done: number;
@@ -39,12 +41,13 @@ export interface JobRun {
   readonly failedItems?: readonly string[];
   /** The reason why the run failed. */
   readonly reason?: string;
-  /** Grows with every write. A write replaces only the version that its worker has read. */
+  /** The version, which grows with every write. A write replaces only the version that its worker has read. */
   readonly version: number;
 }
 
 /**
- * The run-id of a scheduled time. It does not contain the execution id of the Scheduler, which changes with every attempt.
+ * Returns the run-id of a scheduled time. It does not contain the execution id of the Scheduler, which changes with
+ * every attempt.
  *
  * @param scheduledForMs Unix milliseconds, cut to whole seconds
  */
@@ -79,23 +82,26 @@ export function isEnded({ status }: JobRun): boolean {
 export const PAGE_ITEMS = 100;
 
 /**
- * A single crash may be unrelated to the page. After a page has crashed two workers, its items are processed one by
- * one.
+ * Attempts to process a page as a whole. A single crash may be unrelated to the page. After the page has crashed two
+ * workers, its items are processed one by one.
  */
 const WHOLE_PAGE_ATTEMPTS = 2;
-/** An item that crashed three workers on its own is expected to crash the fourth. */
+/** Attempts to process one item. An item that crashed three workers on its own is expected to crash the fourth. */
 const ONE_ITEM_ATTEMPTS = 3;
-/** Skipping an item only reads its name. If even that fails, the items after it cannot be reached. */
+/**
+ * Attempts to skip one item, which only reads its name. If even that crashes the worker, the items after it cannot be
+ * reached.
+ */
 const SKIP_AFTER_ATTEMPTS = 2;
 
 /**
- * Maximum number of names of skipped and of failed items that a run keeps. Others are only counted, so that the row
- * stays small.
+ * Maximum number of names of skipped and of failed items that a run keeps. Further items are only counted, so that the
+ * row stays small.
  */
 const MAX_NAMES = 20;
 const LONGEST_NAME = 200;
 
-/** The next way to process the page at the cursor. `pass_over` skips one item. */
+/** The method of the next attempt at the page at the cursor. `pass_over` skips one item. */
 export type PageAttempt = 'whole_page' | 'one_item' | 'pass_over' | 'give_up';
 
 export type RunCounts = Pick<JobRun, 'done' | 'left' | 'failed'>;
@@ -105,12 +111,12 @@ export interface PageProgress {
   readonly counts: RunCounts;
   /** The number of items. */
   readonly items: number;
-  /** The names of those that failed. */
+  /** The names of the failed items. */
   readonly failures?: readonly string[];
   readonly cursor?: string;
 }
 
-/** Decides how to process the page at the cursor. Takes the run as it was read, before the attempt is counted. */
+/** Decides how to process the page at the cursor, given the run as it was read, before the attempt is counted. */
 export function nextAttempt({ attempts, oneByOne }: JobRun): PageAttempt {
   if (oneByOne === undefined && attempts < WHOLE_PAGE_ATTEMPTS) return 'whole_page';
   const alone = oneByOne === undefined ? 0 : attempts;
@@ -119,19 +125,22 @@ export function nextAttempt({ attempts, oneByOne }: JobRun): PageAttempt {
 }
 
 /**
- * Maximum remaining lifetime of the worker that began the page at the cursor. Milliseconds; 0 when it has certainly
- * ended.
+ * Returns the maximum remaining lifetime of the worker that began the page at the cursor. Milliseconds; 0 when the
+ * worker has certainly ended.
  */
 export function workerLivesMs({ begunAtMs }: JobRun, nowMs: number): number {
   return begunAtMs === undefined ? 0 : Math.max(0, begunAtMs + JOB_WORKER_TIMEOUT_SECONDS * 1000 - nowMs);
 }
 
-/** Removes the attempt of a worker that is still alive, which the page has not crashed. */
+/** Removes the attempt of a worker that is still alive, because the page has not crashed that worker. */
 export function withoutOvertaken(run: JobRun, nowMs: number): JobRun {
   return workerLivesMs(run, nowMs) > 0 ? { ...run, attempts: Math.max(0, run.attempts - 1) } : run;
 }
 
-/** The run at the start of a page. It is written before any item is processed, so that a crash counts as an attempt. */
+/**
+ * Returns the run at the start of a page. It is written before any item is processed, so that a crash counts as an
+ * attempt.
+ */
 export function begunPage(run: JobRun, nowMs: number): JobRun {
   const begun = {
     ...run,
@@ -144,7 +153,10 @@ export function begunPage(run: JobRun, nowMs: number): JobRun {
   return becomesSuspect ? { ...begun, attempts: 1, oneByOne: PAGE_ITEMS } : { ...begun, attempts: run.attempts + 1 };
 }
 
-/** The run after the items before the new cursor. Without a cursor the run has succeeded, even if items failed. */
+/**
+ * Returns the run after the items before the new cursor are done. Without a cursor the run has succeeded, even if items
+ * failed.
+ */
 export function pageDone(run: JobRun, { counts, items, failures = [], cursor }: PageProgress, nowMs: number): JobRun {
   const oneByOne = (run.oneByOne ?? 0) - items;
   const failedItems = withNames(run.failedItems ?? [], failures);
@@ -152,7 +164,10 @@ export function pageDone(run: JobRun, { counts, items, failures = [], cursor }: 
   return movedTo(cursor, counted(now, counts), oneByOne > 0 ? oneByOne : undefined, nowMs);
 }
 
-/** The run after an item is skipped. The item counts as failed and its name is kept. Whole pages follow. */
+/**
+ * Returns the run after an item is skipped. The item counts as failed, and its name is kept. The next attempt takes a
+ * whole page.
+ */
 export function itemSkipped(
   run: JobRun,
   item: { readonly name: string; readonly cursor?: string },
@@ -163,14 +178,18 @@ export function itemSkipped(
   return movedTo(item.cursor, failed, undefined, nowMs);
 }
 
-/** @param reason a code; it must not contain secrets */
+/**
+ * Returns the failed run.
+ *
+ * @param reason a code; it must not contain secrets
+ */
 export function runFailed(run: JobRun, reason: string, nowMs: number): JobRun {
   const { begunAtMs: _over, ...rest } = run;
   return { ...rest, status: 'failed', endedAtMs: nowMs, reason, version: run.version + 1 };
 }
 
 /**
- * Whether the run takes too long, or has waited too long for a worker.
+ * Returns whether the run takes too long, or has waited too long for a worker.
  *
  * @param maxDurationSeconds counted from the start of the run, or from its acceptance while it has not started
  */

@@ -14,15 +14,15 @@ export type JobsCaller =
 /** Verifies that the executor signed this credential for the path. */
 export type VerifyCredential = (credential: string, path: string) => Promise<CredentialVerdict>;
 
-/** A route that the executor may call, too. */
+/** A route that the executor may also call. */
 export interface JobRoute {
   readonly role: OperatorRoute<never>['role'];
-  /** @default only operators may */
+  /** @default false: only operators may call the route */
   readonly isForExecutor?: true;
 }
 
 /**
- * Admits operators by their role, and the executor with a credential for the run.
+ * Creates a check that admits operators by their role, and the executor with a credential for the run.
  *
  * @throws RetryableError when the registry or the secret is unavailable
  */

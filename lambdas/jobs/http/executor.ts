@@ -15,8 +15,8 @@ const firing = z.object({
 }) satisfies z.ZodType<JobFiring>;
 
 /**
- * Requests the run for an invocation by the schedule. When it throws, Lambda retries the invocation, which has the same
- * run-id.
+ * Creates the handler of schedules, which requests a run for each invocation. When the handler throws, Lambda retries
+ * the invocation, which has the same run-id.
  */
 export function cronExecutor(tools: ExecutorTools): (event: unknown) => Promise<RequestedRun> {
   return async (event) => {
@@ -32,7 +32,11 @@ export function cronExecutor(tools: ExecutorTools): (event: unknown) => Promise<
   };
 }
 
-/** @throws TerminalError `firing_malformed` or `job_unknown`, with the given value */
+/**
+ * Reads the event of a schedule.
+ *
+ * @throws TerminalError `firing_malformed` or `job_unknown`, with the given value
+ */
 function readFiring(event: unknown): { readonly entry: JobEntry; readonly scheduledForMs: number } {
   const read = firing.safeParse(event);
   if (!read.success) {
@@ -51,7 +55,7 @@ function readFiring(event: unknown): { readonly entry: JobEntry; readonly schedu
   return { entry, scheduledForMs: Date.parse(scheduledTime) };
 }
 
-/** Maximum length of a given value in a message. Characters. */
+/** Maximum length of a value that a message quotes. Characters. */
 const LONGEST_SHOWN = 80;
 
 function shown(given: unknown): string {

@@ -44,7 +44,7 @@ export interface JobsApiTools extends AcceptRunTools, ApiTools {
   readonly listed: readonly ListedJob[];
 }
 
-/** The jobs API, for any store and queues. */
+/** Creates the jobs API, for any store and queues. */
 export function jobsApi(tools: JobsApiTools): (event: GatewayEvent) => Promise<GatewayResult> {
   return apiFor(roleOrCredential(tools.identify, tools.verify), JOB_ROUTES, tools);
 }
@@ -54,7 +54,7 @@ const getJobs: Route = { method: 'GET', path: '/v1/admin/jobs', role: 'viewer', 
 async function listJobs({ tools: { runs, listed }, request, receivedAtMs }: Call): Promise<Handled> {
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
-  // One read for each job, about a dozen.
+  // About a dozen reads: one for each job.
   const data = await Promise.all(
     [...JOBS, ...listed].map(async (entry: Entry) => {
       const [last] = await runs.listRuns(entry.id, { limit: 1 });
@@ -76,7 +76,11 @@ async function showJob(call: Call): Promise<Handled> {
   return found(jobObject(entry, last, receivedAtMs));
 }
 
-/** @returns undefined when there is no such job */
+/**
+ * Finds a job.
+ *
+ * @returns undefined when there is no such job
+ */
 function entryOf({ tools: { listed }, id }: Call): Entry | undefined {
   return jobEntry(id) ?? listed.find((entry) => entry.id === id);
 }
@@ -84,7 +88,7 @@ function entryOf({ tools: { listed }, id }: Call): Entry | undefined {
 function jobObject(entry: Entry, last: JobRun | undefined, nowMs: number): Record<string, unknown> {
   const { id, why, schedule, timeZone } = entry;
   const read = readSchedule(schedule, timeZone);
-  invariant(read.kind === 'read', 'schedules are checked before they are deployed');
+  invariant(read.kind === 'read', 'the schedule of a deployed job is invalid');
   const nextMs = nextScheduled(read.schedule, nowMs, last?.scheduledForMs);
   return {
     id,
@@ -92,7 +96,7 @@ function jobObject(entry: Entry, last: JobRun | undefined, nowMs: number): Recor
     why,
     schedule,
     time_zone: read.schedule.kind === 'rate' ? null : (timeZone ?? 'UTC'),
-    // Each run of another service's job is requested, whatever the result of the previous run.
+    // Each run of another service's job is requested, even while an earlier run is in progress.
     overlap: 'target' in entry ? 'allow' : (entry.overlap ?? 'forbid'),
     target: 'target' in entry ? entry.target : null,
     last_run: last === undefined ? null : jobRunObject(last),
@@ -142,7 +146,11 @@ async function showRun(call: Call): Promise<Handled> {
   return found(jobRunObject(run));
 }
 
-/** @returns undefined when `name` is not the id of an existing run of the job */
+/**
+ * Finds the run that a request names.
+ *
+ * @returns undefined when `name` is not the id of an existing run of the job
+ */
 async function namedRun({ tools }: Call, jobId: string, name: string): Promise<JobRun | undefined> {
   return RUN_ID.test(name) ? tools.runs.readRun(jobId, name as RunId) : undefined;
 }
@@ -199,7 +207,7 @@ function clockedRequest({ tools: { digest } }: Call, asked: ClockedRun, credited
     return refused('invalid_request', detail, 'scheduled_for');
   }
   if (key !== credited) {
-    return refused('invalid_idempotency_key', 'The Idempotency-Key must be the run that the credential is for.');
+    return refused('invalid_idempotency_key', 'The Idempotency-Key must be the run-id of the credential.');
   }
   if (key !== runIdOf(jobId, scheduledForMs)) {
     const detail = 'This Idempotency-Key is the id of a run for another time than scheduled_for.';

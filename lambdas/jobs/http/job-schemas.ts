@@ -5,7 +5,7 @@ import { LAST_SECOND, unixSecond, wholeNumber } from '../../http/validate.ts';
 
 const MAX_PAGE = 100;
 export const DEFAULT_RUNS_PAGE = 10;
-/** A job's id, a colon and a time. */
+/** The form of a run-id: a job's id, a colon and a time. */
 export const RUN_ID = /^[a-z0-9-]{2,50}:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 export const startRunBody = z

@@ -8,7 +8,7 @@ import type { JobMessage } from '../use/job-message.ts';
 
 export interface JobTelemetry {
   readonly count: (jobId: string, metric: CountedMetric, times: number) => void;
-  /** Reports the overdue jobs, also when there are none: missing data means that the check does not run. */
+  /** Reports the overdue jobs, also when there are none: missing data means that the check did not run. */
   readonly overdue: (jobIds: readonly string[]) => void;
   /** Logs an error of a run, or of one of its items. */
   readonly report: (error: unknown, run: { readonly runId: RunId }, item?: string) => void;
@@ -17,7 +17,7 @@ export interface JobTelemetry {
   readonly fault: (requestId: string, error: unknown) => void;
 }
 
-/** Metrics are counted by job, and by pace for the alarms. */
+/** Creates the telemetry of jobs. Metrics are counted by job and, for the alarms, by pace. */
 export function jobTelemetry(serviceName: string, instruments: Instruments): JobTelemetry {
   const logger = instruments.logger(serviceName);
   const metrics = instruments.metrics(JOB_SERVICE);

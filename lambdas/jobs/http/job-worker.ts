@@ -2,9 +2,14 @@ import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { type JobMessage, parseJobMessage } from '../use/job-message.ts';
 import type { JobTelemetry } from './job-telemetry.ts';
 
-/** The parts of a worker, wired in its function. */
+/** The dependencies of a worker, which its function provides. */
 export interface JobWorkerParts {
-  /** Processes one page of the run. @param receives at least 1 @throws when the message must be delivered again */
+  /**
+   * Processes one page of the run.
+   *
+   * @param receives how often the message was delivered, at least 1
+   * @throws when the message must be delivered again
+   */
   readonly work: (message: JobMessage, receives: number) => Promise<string>;
   /** Parks a message for operators. */
   readonly parking: {
@@ -14,19 +19,23 @@ export interface JobWorkerParts {
 }
 
 /**
- * The handler of a `JobWorker`'s queue. A failed message is delivered again, alone, until the queue dead-letters it. A
- * message that names no run is parked at once.
+ * Creates the handler of a `JobWorker`'s queue. A failed message is delivered again, alone, until the queue
+ * dead-letters it. A message that does not name a run is parked immediately.
  */
 export function jobWorker({
   work,
   parking,
   telemetry,
 }: JobWorkerParts): (event: SQSEvent) => Promise<SQSBatchResponse> {
-  /** @returns whether the message is processed or parked */
+  /**
+   * Processes one message.
+   *
+   * @returns whether the message is processed or parked
+   */
   const settle = async ({ messageId, body, attributes }: SQSRecord): Promise<boolean> => {
     try {
       const message = parseJobMessage(body);
-      if (message === undefined) await parking.park({ body, reason: 'malformed', detail: 'it names no run' });
+      if (message === undefined) await parking.park({ body, reason: 'malformed', detail: 'the message names no run' });
       else telemetry.worked(message, await work(message, Number(attributes.ApproximateReceiveCount)));
       return true;
     } catch (error) {
@@ -36,7 +45,7 @@ export function jobWorker({
   };
   return async ({ Records }) => {
     const failed: string[] = [];
-    // In sequence, because each message may take a page's minute. The batch size of the queue is 1.
+    // In sequence, because each message may take the minute of a page. The batch size of the queue is 1.
     for (const record of Records) if (!(await settle(record))) failed.push(record.messageId);
     return { batchItemFailures: failed.map((itemIdentifier) => ({ itemIdentifier })) };
   };

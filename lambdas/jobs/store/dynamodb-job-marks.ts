@@ -10,7 +10,7 @@ import type { JobMarks } from '../use/job-marks.ts';
 
 const markItem = z.object({ at: z.string() });
 
-/** Rows `JOB_MARK#<job id>` / `MARK` of the Registry. */
+/** Stores marks in rows `JOB_MARK#<job id>` / `MARK` of the Registry. */
 export class DynamoDbJobMarks implements JobMarks {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -29,7 +29,7 @@ export class DynamoDbJobMarks implements JobMarks {
     return output.Item === undefined ? undefined : parseMark(output.Item);
   }
 
-  /** A lost response does no harm: the retry is refused, and the mark has the requested value. */
+  /** Moves the mark. A lost response does no harm: the retry is refused, and the mark has the requested value. */
   async moveMark(jobId: string, from: string | undefined, to: string): Promise<boolean> {
     const condition =
       from === undefined

@@ -25,10 +25,10 @@ import {
   tokenOf,
 } from './job-items.ts';
 
-/** Ids of runs have four digits for the year. Unix milliseconds. */
+/** The latest time that a run-id can contain: its year has four digits. Unix milliseconds. */
 const LAST_SECOND_MS = Date.UTC(9999, 11, 31);
 
-/** Runs and job locks in the Registry, and the effect records of accepted runs in the Idempotency table. */
+/** Stores runs and job locks in the Registry, and the effect records of accepted runs in the Idempotency table. */
 export class DynamoDbJobRuns implements JobRunStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -46,7 +46,8 @@ export class DynamoDbJobRuns implements JobRunStore {
     const entry = await this.#activity.itemsFor(activity);
     const whole = await this.#accept(record, [...entry, this.#newRun(run)], entry.length);
     if (whole !== 'run_exists') return whole;
-    // The run was requested under another key. It stays unchanged, and only the record of this key and the entry are written.
+    // The run was requested under another key. The run stays unchanged; only the record of this key and the entry are
+    // written.
     const rest = await this.#accept(record, entry, entry.length);
     return rest === 'run_exists' ? { kind: 'changed' } : rest;
   }
@@ -66,7 +67,7 @@ export class DynamoDbJobRuns implements JobRunStore {
     const existing = itemOf(reason);
     if (existing === undefined) return reasons.slice(0, entries).some(isRefused) ? { kind: 'changed' } : 'run_exists';
     const found = parseEffectRecord(existing);
-    // This call's own record: its first attempt was applied, and the response was lost.
+    // This call's own record: its first attempt was applied, but the response was lost.
     return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };
   }
 
@@ -78,16 +79,17 @@ export class DynamoDbJobRuns implements JobRunStore {
   async readRun(jobId: string, runId: RunId): Promise<JobRun | undefined> {
     const found = await this.#get(this.#tables.registry, runKey(jobId, runId));
     const run = found === undefined ? undefined : parseRun(found);
-    // The key of the row contains only the time of the run-id, so a run-id of another job can match this row.
+    // The sort key contains only the time of the run-id, so the run-id of another job could find this row.
     return run?.runId === runId ? run : undefined;
   }
 
-  /** A page is at most 100 runs of less than 5 KB each, so one query returns it. */
+  /** Lists runs. A page is at most 100 runs of less than 5 KB each, so one query returns the page. */
   async listRuns(
     jobId: string,
     { limit, fromMs = 0, beforeMs = LAST_SECOND_MS }: RunsPage,
   ): Promise<readonly JobRun[]> {
-    // Scheduled times are whole seconds: the last one before 12:00:00.5 is 12:00:00, and before 12:00:00 it is 11:59:59.
+    // Scheduled times are whole seconds: the last one before 12:00:00.5 is 12:00:00, and the last one before 12:00:00
+    // is 11:59:59.
     const [first, last] = [Math.ceil(fromMs / 1000) * 1000, (Math.ceil(beforeMs / 1000) - 1) * 1000];
     // DynamoDB rejects a range that ends before it begins.
     if (first > last) return [];
@@ -112,8 +114,8 @@ export class DynamoDbJobRuns implements JobRunStore {
   }
 
   /**
-   * The update increments the token. Of two concurrent acquisitions, only the one with the greater token can write. When the
-   * response is lost, the retry gets a newer token; nothing was written under the lost one.
+   * Acquires the lock. The update increments the token. Of two concurrent acquisitions, only the one with the greater
+   * token can write. When the response is lost, the retry gets a newer token; nothing was written under the lost token.
    */
   async lock(
     name: string,
@@ -142,7 +144,7 @@ export class DynamoDbJobRuns implements JobRunStore {
   }
 
   /**
-   * Writes run and lock in one transaction. A worker that was paused after it checked the lock is refused too:
+   * Writes run and lock in one transaction. A worker that was paused after it checked the lock is refused, too:
    *
    *   A ── lock 1 ── … paused …………………… ── run v3 ✓ token 1 ✗: nothing is written
    *   B ──────────────── lock 2 ── run v3 ✓ token 2 ✓
@@ -163,12 +165,15 @@ export class DynamoDbJobRuns implements JobRunStore {
     ]);
     if (written.kind === 'applied') return true;
     const existing = written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
-    // This worker's own write: it was applied, and the response was lost. If a rival has taken over since, the next
+    // This worker's own write: it was applied, but the response was lost. If a rival has taken over since, the next
     // write is refused.
     return existing !== undefined && isWriteOf(existing, run, lock);
   }
 
-  /** A released lock keeps its token, so that the next token is greater. An unused lock expires with its last run. */
+  /**
+   * Builds the write of the lock. A released lock keeps its token, so that the next token is greater. An unused lock
+   * expires with its last run.
+   */
   #heldLock(run: JobRun, lock: JobLock, leaseExpiresAtMs: number): TransactItem {
     const ended = isEnded(run);
     return {

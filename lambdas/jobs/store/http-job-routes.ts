@@ -12,7 +12,7 @@ interface HttpJobRoutesTools {
   readonly send: SendRequest;
 }
 
-/** The admin routes over HTTP, one call each. Retries belong to Lambda's asynchronous invocation of the executor. */
+/** Calls the admin routes over HTTP, one call each. Only Lambda's asynchronous invocation of the executor retries. */
 export function httpJobRoutes({ apiUrl, sign, send }: HttpJobRoutesTools): JobRoutes {
   return {
     ask: async ({ runId, path, scopes, scheduledForMs }, { timeoutMs }) => {
@@ -39,7 +39,7 @@ export function httpJobRoutes({ apiUrl, sign, send }: HttpJobRoutesTools): JobRo
 
 const problem = z.object({ code: z.string().regex(/^[a-z_]{1,60}$/) });
 
-/** The problem's code only, because the body may quote the request. */
+/** Returns only the problem's code, because the body may quote the request. */
 function codeIn(text: string): string {
   try {
     const { data } = problem.safeParse(JSON.parse(text));
@@ -49,7 +49,7 @@ function codeIn(text: string): string {
   }
 }
 
-/** The `sign` of {@link httpJobRoutes}, with the secrets of the deployment. */
+/** Returns the `sign` of {@link httpJobRoutes}, with the secrets of the deployment. */
 export function signer(tools: Parameters<typeof signJobCredential>[0]): HttpJobRoutesTools['sign'] {
   return (claims) => signJobCredential(tools, claims);
 }

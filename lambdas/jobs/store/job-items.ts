@@ -36,7 +36,11 @@ export function runsPartition(jobId: string): string {
   return `${RegistryRow.jobRuns}${jobId}`;
 }
 
-/** Runs sort by their scheduled times. @param scheduledForMs Unix milliseconds, whole seconds */
+/**
+ * Returns the sort key of a run. Runs sort by their scheduled times.
+ *
+ * @param scheduledForMs Unix milliseconds, whole seconds
+ */
 export function runSortKey(jobId: string, scheduledForMs: number): string {
   return sortKeyOf(jobId, runIdOf(jobId, scheduledForMs));
 }
@@ -50,10 +54,11 @@ function sortKeyOf(jobId: string, runId: RunId): string {
 }
 
 /**
- * A run that never began or never ended expires too: the retention is far longer than the day that a run may take plus the
- * 14 days that its message may stay in the dead-letter queue.
+ * Builds the row of a run. A run that never began or never ended expires, too: the retention is far longer than the day
+ * that a run may take plus the 14 days that its message may stay in the dead-letter queue.
  *
- * @param writtenUnder the lock and token of the writer, by which it recognizes its own write; absent for an accepted run
+ * @param writtenUnder the lock and token of the writer, by which the writer recognizes its own write; absent for an
+ * accepted run
  */
 export function runRow(run: JobRun, writtenUnder?: string): Item {
   return {
@@ -68,7 +73,7 @@ export function parseRun(item: Item): JobRun {
   return runItem.parse(item);
 }
 
-/** Unique for each acquisition of each lock. */
+/** Returns a text that is unique for each acquisition of each lock. */
 export function takingOf({ name, token }: JobLock): string {
   return `${name}#${token}`;
 }
@@ -85,7 +90,7 @@ export function tokenOf(item: Item | undefined): number {
   return lockItem.parse(item).token;
 }
 
-/** Unix seconds, the unit of DynamoDB's time to live. */
+/** Returns the expiry of a run. Unix seconds, the unit of DynamoDB's time to live. */
 export function expirySeconds(sinceMs: number): number {
   return Math.ceil(sinceMs / 1000) + RETENTION_SECONDS;
 }

@@ -8,7 +8,7 @@ import type { JobTasks } from '../use/job-runs.ts';
 
 /**
  * Sends one message for a run to the queue of its job's worker. A send that failed may have been applied; a second
- * message of a run ends when it finds that the run has continued without it.
+ * message of a run has no effect once the run has continued.
  *
  * @param queueUrls the queues that this function may write to
  */
@@ -34,7 +34,7 @@ export function sqsJobTasks(client: SQSClient, queueUrls: Partial<Record<JobWork
   };
 }
 
-/** `JobTasks` with the queues of the function's settings. */
+/** Creates the `JobTasks` with the queues of the function's settings. */
 export function configuredJobTasks({ sqs }: Queues, queueUrls: Partial<Record<JobWorkerName, string>>): JobTasks {
   return sqsJobTasks(sqs(), queueUrls);
 }

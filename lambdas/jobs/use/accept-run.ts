@@ -30,11 +30,11 @@ export interface AcceptRun {
   readonly jobId: string;
   /** Unix milliseconds. @default now; a retry keeps the time of the first request */
   readonly scheduledForMs?: number;
-  /** The request of an operator, for the activity log. @default the clock requests the run */
+  /** The operator's request, for the activity log. @default the schedule requests the run */
   readonly requestedBy?: OperatorCause;
 }
 
-/** In order of precedence. */
+/** The result of accepting a run, in order of precedence. */
 export type AcceptRunOutcome =
   | { readonly kind: 'first'; readonly runId: RunId; readonly answer: Answer }
   /** The stored answer, verbatim. */
@@ -45,15 +45,15 @@ export type AcceptRunOutcome =
   | { readonly kind: 'in_the_future' };
 
 /**
- * Maximum lead of the Scheduler's clock: two clocks that are five minutes off. A refused run would never be executed.
- * Milliseconds.
+ * Maximum time by which the Scheduler's clock may be ahead: two clocks may each be wrong by five minutes. A refused run
+ * would never be executed. Milliseconds.
  */
 const AHEAD_MS = 600_000;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Accepts a run, once for each scheduled time, whatever the number of callers, keys and requests. Each request also
- * enqueues the run for its worker, unless the run has ended. The worker does the work.
+ * Accepts a run, once for each scheduled time, for any number of callers, keys and requests. Each request also enqueues
+ * the run for its worker, unless the run has ended. The worker does the work.
  *
  *   A (clock)    ── record A + run T ✓ ── enqueue ✓
  *   B (operator) ────── record B ✓, run T exists and is unchanged ── enqueue ✓ (the worker finds the run in progress)
@@ -65,8 +65,8 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 export async function acceptRun(tools: AcceptRunTools, request: AcceptRun): Promise<AcceptRunOutcome> {
   const outcome = await commitOnce(tools.runner, new Acceptance(tools, request));
   if (outcome.kind !== 'first' && outcome.kind !== 'replay') return outcome;
-  // A crash before this line leaves an accepted run without a message. A retry of the request gets here and enqueues
-  // it.
+  // A crash before this line leaves an accepted run without a message. A retry of the request reaches this line and
+  // enqueues the run.
   const run = await tools.runs.readRun(request.jobId, outcome.runId);
   if (run !== undefined && !isEnded(run)) await tools.tasks.enqueue(run, 0);
   return outcome;
@@ -75,7 +75,7 @@ export async function acceptRun(tools: AcceptRunTools, request: AcceptRun): Prom
 type Prepared = { readonly kind: 'accept'; readonly run: JobRun; readonly answer: Answer } | Refused;
 type Refused = Extract<AcceptRunOutcome, { kind: 'too_old' | 'in_the_future' }>;
 
-/** Needs no claim, because record and run are one write. */
+/** Accepts a run without a claim, because record and run are one write. */
 class Acceptance implements Effect<Prepared, AcceptRunOutcome> {
   readonly operationId: OperationId;
   readonly #tools: AcceptRunTools;
@@ -103,7 +103,10 @@ class Acceptance implements Effect<Prepared, AcceptRunOutcome> {
     return { kind: 'accept', run, answer: acceptedAnswer(there ?? run) };
   }
 
-  /** Of two concurrent deliveries of one request, the second finds the record of the first and returns its answer. */
+  /**
+   * Writes the record and the run. Of two concurrent deliveries of one request, the second finds the record of the
+   * first and returns its answer.
+   */
   async write(prepared: Prepared): Promise<Written<Prepared, AcceptRunOutcome>> {
     if (prepared.kind !== 'accept') return { kind: 'done', outcome: prepared };
     const { runs, clock, entropy } = this.#tools;
@@ -137,7 +140,7 @@ class Acceptance implements Effect<Prepared, AcceptRunOutcome> {
     return judged.kind === 'replay' ? { ...judged, runId: this.#runIdIn(judged.answer) } : judged;
   }
 
-  /** For a request without a time, the stored answer contains the run-id of the first request. */
+  /** Returns the run-id of the stored answer, which for a request without a time is the run-id of the first request. */
   #runIdIn({ body }: Answer): RunId {
     const { jobId, scheduledForMs } = this.#request;
     if (scheduledForMs !== undefined) return runIdOf(jobId, scheduledForMs);

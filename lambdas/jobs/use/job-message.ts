@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { RunId } from '../domain/job-run.ts';
 
-/** The message for a worker. It names the run. Of the state, it contains only the version. */
+/** The message for a worker. It names the run and, of the run's state, contains only the version. */
 export interface JobMessage {
   readonly jobId: string;
   readonly runId: RunId;
@@ -22,7 +22,11 @@ export function jobMessageText({ jobId, runId, version }: JobMessage): string {
   return JSON.stringify({ jobId, runId, version });
 }
 
-/** @returns undefined when `body` is not a job message */
+/**
+ * Parses a job message.
+ *
+ * @returns undefined when `body` is not a job message
+ */
 export function parseJobMessage(body: string): JobMessage | undefined {
   try {
     return message.parse(JSON.parse(body));

@@ -14,7 +14,7 @@ interface RunRequest {
 /** The admin routes of jobs, as the executor sees them. */
 export interface JobRoutes {
   /**
-   * Requests a run by one call, with its run-id as the idempotency key. It does not retry.
+   * Requests a run with one call, with the run-id as the idempotency key. Does not retry.
    *
    * @throws RetryableError, AmbiguousError or TerminalError when the run was not accepted, or its acceptance is unknown
    */

@@ -3,25 +3,25 @@ import type { OperationId } from '../../kernel/ids.ts';
 import type { EffectRecord } from '../../once/domain/idempotency.ts';
 import type { JobRun, RunId } from '../domain/job-run.ts';
 
-/** The lock that allows one run of a job to work. Its token grows with every acquisition and fences earlier holders. */
+/** The lock that permits one run of a job to work. Its token grows with every acquisition and fences earlier owners. */
 export interface JobLock {
-  /** The job's id, or the run's where runs may overlap. */
+  /** The job's id, or the run's id where runs may overlap. */
   readonly name: string;
-  /** The run that holds it. */
+  /** The run that has acquired the lock. */
   readonly runId: RunId;
   /** The fencing token. */
   readonly token: number;
   readonly leaseExpiresAtMs: number;
 }
 
-/** In order of precedence. */
+/** The result of accepting a run, in order of precedence. */
 export type AcceptOutcome =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
   /** A rival has appended to the activity log. Nothing was written. */
   | { readonly kind: 'changed' };
 
-/** Runs in a range of scheduled times. */
+/** Selects runs in a range of scheduled times. */
 export interface RunsPage {
   readonly limit: number;
   /** Inclusive. Unix milliseconds. */
@@ -30,7 +30,7 @@ export interface RunsPage {
   readonly beforeMs?: number;
 }
 
-/** The runs of jobs, and the job locks. */
+/** Stores the runs of jobs, and the job locks. */
 export interface JobRunStore {
   /**
    * Writes the effect record, the run and the entry of the activity log in one transaction. An existing run stays unchanged.
@@ -39,15 +39,15 @@ export interface JobRunStore {
    */
   accept(record: EffectRecord, run: JobRun, activity?: ActivityDraft): Promise<AcceptOutcome>;
   readAccepted(operationId: OperationId): Promise<EffectRecord | undefined>;
-  /** A strongly consistent read. */
+  /** Reads a run, strongly consistently. */
   readRun(jobId: string, runId: RunId): Promise<JobRun | undefined>;
-  /** Newest scheduled time first. */
+  /** Lists runs, newest scheduled time first. */
   listRuns(jobId: string, page: RunsPage): Promise<readonly JobRun[]>;
   /**
-   * Acquires the lock when it is free, when its lease has ended, or when the same run holds it. The token is always
-   * new, so that the later of two workers of one run continues.
+   * Acquires the lock when it is free, when its lease has ended, or when the same run has it. The token is always new,
+   * so that the later of two workers of one run continues.
    *
-   * @returns undefined when another run holds it
+   * @returns undefined when another run has the lock
    */
   lock(
     name: string,
@@ -65,6 +65,10 @@ export interface JobRunStore {
 
 /** Sends a run to its worker. Delivery is at least once. */
 export interface JobTasks {
-  /** @param delaySeconds 0 to 900 */
+  /**
+   * Sends the message of a run.
+   *
+   * @param delaySeconds 0 to 900
+   */
   enqueue(run: Pick<JobRun, 'jobId' | 'runId' | 'version'>, delaySeconds: number): Promise<void>;
 }

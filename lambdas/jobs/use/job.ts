@@ -3,9 +3,9 @@ import type { RunId } from '../domain/job-run.ts';
 /** The results of a job's items. Each item counts once. */
 export interface JobCounts {
   readonly done: number;
-  /** Not due or not possible yet. A later run processes it again. */
+  /** Items that are not due or not possible yet. A later run processes them again. */
   readonly left: number;
-  /** Failed and was reported. A later run processes it again. */
+  /** Items that failed and were reported. A later run processes them again. */
   readonly failed: number;
 }
 
@@ -19,7 +19,7 @@ export interface JobItem<Thing> {
 }
 
 export interface JobPage<Thing> {
-  /** In processing order. */
+  /** The items in processing order. */
   readonly items: readonly JobItem<Thing>[];
   /** The cursor of the next page; absent after the last page. A page without items may have a next page. */
   readonly next?: string;
@@ -32,8 +32,8 @@ export interface JobRunContext {
 }
 
 /**
- * Work that a run processes item by item. After a crash, a worker reads the page again and repeats items, which then have no
- * further effect.
+ * Work that a run processes item by item. After a crash, a worker reads the page again and repeats items; a repeated
+ * item has no further effect.
  */
 export interface Job<Thing = unknown> {
   /** Maximum number of items that are processed concurrently. They begin in order and end in any order. @default 1 */
@@ -43,7 +43,7 @@ export interface Job<Thing = unknown> {
   /**
    * Processes one item. Repeated calls take effect once.
    *
-   * @param deadlineMs time at which an item with several parts stops and counts the rest as left. Unix milliseconds
+   * @param deadlineMs the time at which an item with several parts stops and counts the rest as left. Unix milliseconds
    * @throws when the item failed; it counts as failed, and the run continues
    */
   handle(thing: Thing, run: JobRunContext & { readonly deadlineMs: number }): Promise<JobCounts>;

@@ -7,7 +7,9 @@ import type { JobRunStore } from './job-runs.ts';
 
 const HOUR_SECONDS = 3_600;
 const MINUTE_MS = 60_000;
-/** Exceeds the number of runs that any job has in the time in which one must succeed. */
+/**
+ * Maximum number of runs to read. It exceeds the number of runs that any job has in the time in which one must succeed.
+ */
 const MAX_RUNS = 100;
 
 type Timed = Pick<JobEntry, 'every' | 'maxDuration'>;
@@ -15,8 +17,8 @@ type Timed = Pick<JobEntry, 'every' | 'maxDuration'>;
 type Watched = Timed & Pick<JobEntry, 'id'>;
 
 /**
- * The longest time without a successful run. Frequent jobs: the maximum duration of a run and one more period of five minutes.
- * Others: from one run to the end of the next, and one more hour. Seconds.
+ * Returns the longest time without a successful run. Frequent jobs: the maximum duration of a run and one more period
+ * of five minutes. Other jobs: from one run to the end of the next, and one more hour. Seconds.
  */
 export function longestSilenceSeconds({ every, maxDuration = JOB_DEFAULT_MAX_DURATION_SECONDS }: Timed): number {
   if (paceOf(every) === 'minutes') return (Math.ceil(maxDuration / FREQUENT_SECONDS) + 1) * FREQUENT_SECONDS;
@@ -31,8 +33,8 @@ interface OverdueTools {
 }
 
 /**
- * The jobs without a successful run in time. For a job that never ran, the time counts from the first check that found
- * no run and set a mark, so that a new job is not overdue before its first scheduled time.
+ * Returns the jobs without a successful run in time. For a job that never ran, the time counts from the first check
+ * that found no run and set a mark, so that a new job is not overdue before its first scheduled time.
  */
 export async function overdueJobs(
   { runs, marks, listed }: OverdueTools,
@@ -42,19 +44,22 @@ export async function overdueJobs(
   const overdue: string[] = [];
   for (const job of [...own, ...listed]) {
     const sinceMs = nowMs - longestSilenceSeconds(job) * 1_000;
-    // A run that was scheduled before may have ended since then.
+    // A run that was scheduled earlier may have ended since then.
     const fromMs = sinceMs - (job.maxDuration ?? JOB_DEFAULT_MAX_DURATION_SECONDS) * 1_000;
     const found = await runs.listRuns(job.id, { limit: MAX_RUNS, fromMs });
     if (found.some(({ status, endedAtMs = 0 }) => status === 'succeeded' && endedAtMs >= sinceMs)) continue;
     const [earlier] = await runs.listRuns(job.id, { limit: 1, beforeMs: sinceMs });
-    // The mark stays when the last row of a silent job has expired.
+    // The mark of a silent job still exists after the job's last row has expired.
     const missedSinceMs = await firstMissed(marks, job.id, nowMs);
     if (earlier !== undefined || missedSinceMs <= sinceMs) overdue.push(job.id);
   }
   return overdue;
 }
 
-/** Differs from the mark of any job, because ids have no colon. */
+/**
+ * Returns the time at which a check first found no run, and stores it as a mark if there is none. The mark's name
+ * differs from the mark of any job, because ids contain no colon.
+ */
 async function firstMissed(marks: JobMarks, jobId: string, nowMs: number): Promise<number> {
   const name = `missed:${jobId}`;
   const mark = await marks.readMark(name);
@@ -66,13 +71,14 @@ async function firstMissed(marks: JobMarks, jobId: string, nowMs: number): Promi
 export interface WatchJobsTools extends OverdueTools {
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly reportOverdue: (overdue: readonly string[]) => void;
-  /** Receives the error when the runs cannot be read. The job continues. */
+  /** Receives the error when the runs cannot be read. The job itself continues. */
   readonly report: (error: unknown) => void;
 }
 
 /**
- * A job that runs every minute and, at the start of the first run of every five minutes, also reports overdue jobs. Its
- * scheduled times need not be whole minutes: `rate(1 minute)` counts from the creation of the schedule.
+ * Adds the report of overdue jobs to a job that runs every minute: the first run of every five minutes starts with the
+ * report. The job's scheduled times may differ from whole minutes: `rate(1 minute)` counts from the creation of the
+ * schedule.
  */
 export function watchingJobs<Thing>(job: Job<Thing>, tools: WatchJobsTools): Job<Thing> {
   const { clock, reportOverdue, report } = tools;

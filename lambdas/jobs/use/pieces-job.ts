@@ -5,7 +5,7 @@ import type { Job, JobCounts, JobRunContext } from './job.ts';
 export type Piece = (run: JobRunContext & { readonly deadlineMs: number }) => Promise<JobCounts>;
 
 /**
- * A job that consists of a few sweeps, in sequence. Each sweeps another queue, so that an unavailable queue does not
+ * Creates a job of a few sweeps, in sequence. Each sweep reads another queue, so that an unavailable queue does not
  * block the others. A sweep can be repeated safely.
  *
  * @param pieces the sweeps by name; the names are also the cursors
@@ -24,7 +24,7 @@ export function piecesJob(pieces: Readonly<Record<string, Piece>>): Job<string> 
     },
     handle: async (name, run) => {
       const piece = pieces[name];
-      invariant(piece !== undefined, `there is no piece ${name}`);
+      invariant(piece !== undefined, `the job has no sweep ${name}`);
       return piece(run);
     },
   };

@@ -23,7 +23,7 @@ export interface RequestRunTools {
  */
 const ASK_TIMEOUT_MS = 10_000;
 
-/** Whether the run of a scheduled time was requested and accepted. */
+/** Returns whether the run of a scheduled time was requested and accepted. */
 export async function isRequested(
   { records, digest }: Pick<RequestRunTools, 'records' | 'digest'>,
   jobId: string,
@@ -39,9 +39,9 @@ export interface RequestedRun {
 }
 
 /**
- * Requests the run of a scheduled time. It needs no claim: the route accepts a run once, however many requests it gets,
- * so another invocation can replace an executor that crashed before or after its call. The record only avoids further
- * calls.
+ * Requests the run of a scheduled time. This needs no claim: the route accepts a run once, however often it is
+ * requested, so another invocation can replace an executor that crashed before or after its call. The record only
+ * avoids further calls.
  *
  *   A ── find ── ask ✓ ── (dies)
  *   B ──────────────────── find ── ask ✓ (the same run-id: a replay) ── record ✓

@@ -49,14 +49,14 @@ export async function workPage(
   return { counts, items, failures, ...defined({ cursor }) };
 }
 
-/** The item to skip, and the cursor after it. Without a name when no item is left. */
+/** Returns the item to skip, and the cursor after it; without a name when no item is left. */
 export async function itemToSkip(job: Job, run: JobRun): Promise<{ readonly name?: string; readonly cursor?: string }> {
   const { items, next } = await readPage(job, run, 1);
   const [item] = items;
   return { ...defined({ name: item?.name, cursor: next }) };
 }
 
-/** Reads a page. When a job returns more items than `limit`, the run continues after the last item within the limit. */
+/** Reads a page. If a job returns more items than `limit`, the run continues after the last item within the limit. */
 async function readPage(job: Job, { cursor, runId, scheduledForMs }: JobRun, limit: number): Promise<JobPage<unknown>> {
   const page = await job.page(cursor, limit, { runId, scheduledForMs });
   const items = page.items.slice(0, limit);

@@ -32,7 +32,11 @@ import { itemToSkip, workPage } from './work-page.ts';
 /** Receives the metrics and the errors of runs, for alarms and logs. */
 export interface JobObserver {
   count(jobId: string, metric: CountedMetric, times: number): void;
-  /** @param item the name of the failed item, if the error belongs to one */
+  /**
+   * Reports an error.
+   *
+   * @param item the name of the failed item, if the error belongs to one
+   */
   report(error: unknown, run: Pick<JobRun, 'runId'>, item?: string): void;
 }
 
@@ -48,7 +52,7 @@ export interface WorkRunTools {
 
 /** The result of a message. */
 export type Worked =
-  /** A page is done, and the message for the next page is sent. */
+  /** A page is done, and the message for the next page was sent. */
   | 'continued'
   | 'succeeded'
   | 'failed'
@@ -56,7 +60,7 @@ export type Worked =
    * Another worker processes the run, or another run of the job is in progress. The message is sent again with a delay.
    */
   | 'waiting'
-  /** Another worker has taken over, and nothing was written. */
+  /** Another worker has taken over, and this worker wrote nothing. */
   | 'fenced'
   /** The run has ended, does not exist, or was continued by another message. */
   | 'nothing_to_do';
@@ -75,14 +79,14 @@ interface Work {
  *   lock ── read ── begin (attempt counted) ── items … ── save (cursor, counts) ── next message
  *
  * Every write is conditional on the lock's token and replaces only the version that was read. A worker that was paused
- * beyond its lease, or overtaken by a second worker of its run, writes nothing. Its items took effect at most once, because
- * each item of a job is idempotent:
+ * beyond its lease, or overtaken by a second worker of its run, writes nothing. Repeated items have no second effect,
+ * because each item of a job is idempotent:
  *
  *   A ── lock 1 ── begin v2 ── items … paused ………………………… ── save v3 ✗ (token 1)
  *   B ─────────────────────────────── lock 2 ── begin v3 ── items ── save v4 ✓
  *
  * @param receives how often the message was delivered, at least 1
- * @throws when this worker does not have the job, or a dependency fails; the message is then delivered again
+ * @throws when this worker does not run the job, or a dependency fails; the message is then delivered again
  */
 export async function workRun(tools: WorkRunTools, message: JobMessage, receives: number): Promise<Worked> {
   const { jobId, runId } = message;
@@ -90,7 +94,7 @@ export async function workRun(tools: WorkRunTools, message: JobMessage, receives
   const job = entry === undefined ? undefined : tools.jobs[entry.id];
   if (entry === undefined || job === undefined) throw new Error(`this worker has no job ${jobId}`);
   const work = { tools, job, entry };
-  // There is no release: the redelivered message acquires the lock again for the same run.
+  // No release step: the redelivered message acquires the lock again for the same run.
   return tools.runner.run<ClaimedPage, JobRun, Worked>(runPageOperation(runId), {
     claim: async () => {
       const claimed = await claimPage(work, message, receives);
@@ -101,7 +105,10 @@ export async function workRun(tools: WorkRunTools, message: JobMessage, receives
   });
 }
 
-/** A page that this worker has claimed. The row of the run is the record, and the token of the job lock fences. */
+/**
+ * A page that this worker has claimed. The run's row serves as the record, and the token of the job lock fences earlier
+ * owners.
+ */
 interface ClaimedPage {
   /** The run, with the attempt counted. */
   readonly run: JobRun;
@@ -109,7 +116,11 @@ interface ClaimedPage {
   readonly attempt: Exclude<PageAttempt, 'give_up'>;
 }
 
-/** @returns the claimed page, or the result of the message when there is no page to process */
+/**
+ * Claims the page at the run's cursor.
+ *
+ * @returns the claimed page, or the result of the message when there is no page to process
+ */
 async function claimPage(work: Work, message: JobMessage, receives: number): Promise<ClaimedPage | Worked> {
   const { runId } = message;
   const { tools, entry } = work;
@@ -123,7 +134,7 @@ async function claimPage(work: Work, message: JobMessage, receives: number): Pro
   if (found.version !== message.version) return catchUp(work, found, message, receives);
   const lock = await runs.lock(entry.overlap === 'allow' ? runId : jobId, runId, times(clock));
   if (lock === undefined) return waitForLock(work, found);
-  // Read again under the lock, whose previous holder can no longer write.
+  // The run is read again under the lock, whose previous owner can no longer write.
   const run = await runs.readRun(jobId, runId);
   if (run === undefined || isEnded(run)) return releaseLock(work, run, lock);
   if (run.version !== message.version) return catchUp(work, run, message, receives);
@@ -131,9 +142,10 @@ async function claimPage(work: Work, message: JobMessage, receives: number): Pro
 }
 
 /**
- * The run has continued since the message was sent. The worker that continued it has sent its own message, so this one ends here.
- * Otherwise each duplicate would be sent on until the run ends, and their number would double whenever the result of a send is
- * unknown. Only a redelivered message, or one whose page a worker began and did not end, may be the last message of the run:
+ * Handles a message of a run that has continued since. The worker that continued the run has sent its own message, so
+ * this message ends here. Otherwise each duplicate would cause further messages until the run ends, and their number
+ * would double whenever the result of a send is unknown. Only a redelivered message, or one whose page a worker began
+ * but did not finish, may be the last message of the run:
  *
  *   message v1 ── begin v2 ── items … ── save v3 ── ✗ ……… message v1 again ── message v3
  */
@@ -154,13 +166,17 @@ async function beginPage(work: Work, run: JobRun, lock: JobLock): Promise<Claime
   return (await save(tools, begun, lock)) ? { run: begun, lock, attempt } : fenced(work, run, lock);
 }
 
-/** @returns the run to write; nothing is written yet */
+/**
+ * Works on the claimed page.
+ *
+ * @returns the run to write; nothing is written yet
+ */
 async function workAttempt(work: Work, { run, attempt }: Pick<ClaimedPage, 'run' | 'attempt'>): Promise<JobRun> {
   const { observer } = work.tools;
   try {
     return attempt === 'pass_over' ? await skipItem(work, run) : await workItems(work, run, attempt);
   } catch (error) {
-    // A worker that reports an error did not crash on an item, so no item is skipped for it.
+    // A worker that reports an error did not crash on an item, so no item is skipped because of the error.
     if (nextAttempt(run) === 'whole_page' || nextAttempt(run) === 'one_item') throw error;
     observer.report(error, run);
     return runFailed(run, `page_unreadable: ${codeOf(error)}`, work.tools.clock.nowMs());
@@ -192,7 +208,7 @@ async function skipItem({ job, entry, tools }: Work, run: JobRun): Promise<JobRu
  * it may be the message of a worker that has just crashed.
  */
 async function waitForWorker({ tools }: Work, run: JobRun, livesMs: number): Promise<Worked> {
-  // If a fast clock wrote `begunAtMs`, the difference is too large. No worker lives longer than its timeout.
+  // If a fast clock wrote `begunAtMs`, the difference is too large. No worker runs longer than its timeout.
   await tools.tasks.enqueue(run, Math.min(JOB_WORKER_TIMEOUT_SECONDS, Math.ceil(livesMs / 1000)));
   return 'waiting';
 }
@@ -202,20 +218,20 @@ async function commitPage({ tools, job, entry }: Work, { run, lock }: ClaimedPag
   if (!(await save(tools, now, lock))) return fenced({ tools, job, entry }, run, lock);
   if (now.status === 'failed') return 'failed';
   if (isEnded(now)) return 'succeeded';
-  // Sent before the current message is acknowledged: a crash in between leaves two messages, never none.
+  // Sent before the current message is acknowledged: a crash after the send leaves two messages, never none.
   await tools.tasks.enqueue(now, 0);
   return 'continued';
 }
 
 /**
- * Sends the message again with a delay until the other run has ended, at most for the maximum duration of the run. The
- * version grows, so that only one of several messages of the run keeps waiting, and the others end.
+ * Sends the message again with a delay until the other run has ended, at most for the maximum duration of the run. Each
+ * time, the version grows, so that only one of several messages of the run keeps waiting, and the others end.
  */
 async function waitForLock(work: Work, run: JobRun): Promise<Worked> {
   const { tools, entry } = work;
   const { runs, tasks, clock } = tools;
-  // Written under a lock with the run's own name, because another run holds the job lock. If a worker begins the run now, the
-  // condition on the version refuses one of the two writes.
+  // The write uses a lock with the run's own name, because another run has the job lock. If a worker begins the run
+  // now, the condition on the version refuses one of the two writes.
   const own = await runs.lock(run.runId, run.runId, times(clock));
   if (own === undefined) return 'fenced';
   if (isOverdue(run, maxDurationOf(entry), clock.nowMs())) return fail(work, run, own, 'lock_not_available');
@@ -234,8 +250,8 @@ async function fail(work: Work, run: JobRun, lock: JobLock, reason: string): Pro
 }
 
 /**
- * A rival has the lock. A worker of the same run has increased the version and continues the run. If another run has the
- * lock, the version is unchanged and the message is sent again with a delay.
+ * Handles a write that a rival fenced. A worker of the same run has increased the version and continues the run. If
+ * another run has the lock, the version is unchanged and the message is sent again with a delay.
  *
  * @param run the run as this worker last read or wrote it
  */
@@ -248,7 +264,10 @@ async function fenced(work: Work, run: JobRun, lock: JobLock): Promise<Worked> {
   return 'fenced';
 }
 
-/** The run ended before this worker acquired the lock. Writing it again releases the lock, if this worker still holds it. */
+/**
+ * Releases the lock of a run that ended before this worker acquired the lock: writing the run again releases it, if
+ * this worker still has it.
+ */
 async function releaseLock({ tools }: Work, run: JobRun | undefined, lock: JobLock): Promise<Worked> {
   if (run !== undefined) await save(tools, { ...run, version: run.version + 1 }, lock);
   return 'nothing_to_do';
