@@ -3,27 +3,27 @@ import { type Digest, derivedLetters } from '../kernel/digest.ts';
 import { type KeyScope, scopeParts } from '../kernel/idempotency-key.ts';
 import type { OperationId } from '../kernel/ids.ts';
 
-/** The same request makes the same endpoint. */
+/** Derives the id of an endpoint. The same request always makes the same endpoint. */
 export function deriveEndpointId(digest: Digest, scope: KeyScope): string {
   return `we_${derivedLetters(digest, ['webhook_endpoint', ...scopeParts(scope)])}`;
 }
 
-/** The same request makes the same replay. */
+/** Derives the id of a replay. The same request always makes the same replay. */
 export function deriveReplayId(digest: Digest, scope: KeyScope): string {
   return `rpl_${derivedLetters(digest, ['webhook_replay', ...scopeParts(scope)])}`;
 }
 
-/** The operation id of a keyed request to the webhook API. The same request always has the same id. */
+/** Returns the operation id of a keyed request to the webhook API. The same request always has the same id. */
 export function webhookOperation(digest: Digest, scope: KeyScope): OperationId {
   return `${OperationPrefix.webhookRequest}${derivedLetters(digest, ['webhook_request', ...scopeParts(scope)])}` as OperationId;
 }
 
-/** The operation that makes the next attempt of a webhook's delivery. */
+/** Returns the id of the operation that makes the next attempt of a webhook's delivery. */
 export function attemptOperation(endpointId: string, deliveryId: string): OperationId {
   return `wha_${endpointId}_${deliveryId}` as OperationId;
 }
 
-/** The operation that makes the next page of a replay of webhooks. */
+/** Returns the id of the operation that makes the next page of a replay of webhooks. */
 export function replayOperation(replayId: string): OperationId {
   return `whr_${replayId}` as OperationId;
 }

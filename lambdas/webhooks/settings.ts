@@ -30,7 +30,11 @@ export interface CallingConfig extends WebhookConfig {
   readonly allowLoopback: boolean;
 }
 
-/** @throws Error naming the variable that is missing or wrong */
+/**
+ * Reads the settings of the webhook functions.
+ *
+ * @throws Error naming the variable that is missing or wrong
+ */
 export function readWebhookConfig(environment: Variables): WebhookConfig {
   return configOf(readVariables(base, environment));
 }

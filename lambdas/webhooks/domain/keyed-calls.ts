@@ -1,17 +1,24 @@
 import type { OperationId } from '../../kernel/ids.ts';
 
 /**
- * The newest keyed requests that changed an object, kept in its row. When the record of a request has expired, its late retry is
- * still recognized and has no second effect.
+ * The newest keyed requests that changed an object, stored in its row. When the record of a request has expired, a late
+ * retry of the request is still recognized and has no second effect.
  */
 export type KeyedCalls = readonly string[];
 
-/** Requests arrive within seconds of their retries. Only a retry after weeks, and after this many further requests, is not recognized. */
+/**
+ * Number of requests that are kept. Retries arrive within seconds of their request. Only a retry after weeks, and after
+ * this many further requests, is not recognized.
+ */
 const CALLS_KEPT = 8;
-/** Number of letters that are stored of an operation id: 80 bits. */
+/** Number of characters that are stored of an operation id: 80 bits. */
 const LETTERS_KEPT = 16;
 
-/** @param calls @default none yet */
+/**
+ * Adds a request.
+ *
+ * @param calls @default no requests yet
+ */
 export function withCall(calls: KeyedCalls | undefined, operationId: OperationId): KeyedCalls {
   return [short(operationId), ...(calls ?? [])].slice(0, CALLS_KEPT);
 }

@@ -18,7 +18,10 @@ export interface WebhookMessage {
   readonly type: string;
   /** Unix milliseconds. */
   readonly occurredAtMs: number;
-  /** Set only for an event that is not in the Ledger. Other bodies are read from it at each attempt, which gives the same bytes. */
+  /**
+   * Set only for an event that is not in the Ledger. All other bodies are read from the Ledger at each attempt, which
+   * gives the same bytes.
+   */
   readonly body?: string;
 }
 
@@ -39,22 +42,24 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
   /** `dlv_…`: derived from endpoint and event. Ids sort by the time of the event. */
   readonly id: string;
   readonly endpointId: string;
-  /** Starts at 1. Each write expects the revision that was read and stores the next, so a stale write fails. */
+  /**
+   * Starts at 1. Each write expects the revision that was read and stores the next revision, so a stale write fails.
+   */
   readonly revision: number;
   readonly status: 'pending' | 'delivered' | 'failed' | 'canceled';
-  /** Number of scheduled attempts that have started, except those that were brought forward on request. */
+  /** Number of scheduled attempts that have started, without those that were brought forward on request. */
   readonly tries: number;
   /** When the next attempt is due, also while it runs. Absent when no attempt is due. Unix milliseconds. */
   readonly dueAtMs?: number;
-  /** When the sweep queues the delivery, or its lane tries it. Set with `dueAtMs`. Unix milliseconds. */
+  /** When the sweep queues the delivery, or the delivery's lane attempts it. Set with `dueAtMs`. Unix milliseconds. */
   readonly sweepAtMs?: number;
   /** Set while the delivery is in the lane of its endpoint, without a message of its own. */
   readonly apart?: true;
-  /** Set while an attempt runs: the time at which a rival may take it over. Unix milliseconds. */
+  /** Set while an attempt runs: the time at which a rival may take over the attempt. Unix milliseconds. */
   readonly leaseExpiresAtMs?: number;
   /** The due attempt is a resend outside the schedule. No retry follows it. */
   readonly extra?: true;
-  /** An attempt has started and its result is not recorded. */
+  /** An attempt has started, and its result is not recorded yet. */
   readonly running?: true;
   /** The requests that resent the delivery. */
   readonly resends?: KeyedCalls;
@@ -85,36 +90,44 @@ export const SHORTEST_SCHEDULE_MS = SCHEDULE_MS * (1 - JITTER);
 const ATTEMPT_LEASE_MS = 60_000;
 export const LATEST_START_MS = 20_000;
 
-/** Resends can exceed the schedule; only the latest attempts are kept. */
+/** Maximum number of attempts that a delivery keeps: the latest ones, because resends can exceed the schedule. */
 const MAX_ATTEMPTS_KEPT = 24;
 
-/** Retention of deliveries. Must exceed the reach of a range replay and of automatic redelivery. */
+/** Retention of deliveries. Must exceed the reach of a range replay and of automatic redelivery. Seconds. */
 export const DELIVERY_KEPT_SECONDS = 90 * 24 * 60 * 60;
 
-/** SQS delays a message by at most 15 minutes (Amazon SQS, "Delay queues"). The sweep handles longer waits. */
+/**
+ * Longest delay of a message in SQS: 15 minutes (Amazon SQS, "Delay queues"). The sweep handles longer waits.
+ * Milliseconds.
+ */
 export const LONGEST_DELAY_MS = 15 * 60_000;
-/** A message that has not been processed for so long after its time is probably lost: the sweep queues another one. */
+/**
+ * Time after which a message that has not been processed is probably lost: the sweep then queues another one.
+ * Milliseconds.
+ */
 const MESSAGE_LOST_MS = 2 * 60_000;
 
-/** The due time, and the time at which the sweep looks at it: later if a message is in flight. */
+/** Returns the due time, and the time at which the sweep handles the row: later if a message is in flight. */
 export function dueFrom(dueAtMs: number, nowMs: number): { readonly dueAtMs: number; readonly sweepAtMs: number } {
   const hasMessage = dueAtMs - nowMs <= LONGEST_DELAY_MS;
   return { dueAtMs, sweepAtMs: hasMessage ? dueAtMs + MESSAGE_LOST_MS : dueAtMs };
 }
 
-/** Moves the delivery to the lane of its endpoint, where it has no message. */
+/** Moves a delivery to the lane of its endpoint, where the delivery has no message of its own. */
 export function placedInLane(delivery: Delivery): Delivery {
   const { dueAtMs } = delivery;
   return dueAtMs === undefined ? delivery : { ...delivery, apart: true, sweepAtMs: dueAtMs };
 }
 
-/** An attempt that takes this long is slow: it delays other deliveries. Half of the limit of a call. Milliseconds. */
+/**
+ * Duration from which an attempt counts as slow, because it delays other deliveries. Half of the time limit of a call.
+ * Milliseconds.
+ */
 export const SLOW_MS = 5_000;
 
 /**
- * While an owner has this many attempts in flight in one execution, half of a batch, an endpoint is isolated after
- * {@link CROWDED_MS} already. `test/world/simulator/flood.test.ts` needs it: "its endpoints answer just before they count as
- * slow".
+ * Number of an owner's attempts in flight in one execution (half of a batch) from which an endpoint is isolated after
+ * only {@link CROWDED_MS}. A scenario in `test/world/simulator/flood.test.ts` depends on this number.
  */
 export const CROWD = 5;
 /** Milliseconds. */
@@ -128,7 +141,10 @@ const TIME_DIGITS = 13;
 const DELIVERY_LETTERS = 32;
 export const DELIVERY_ID = /^dlv_(?<at>\d{13})[a-z2-7]{32}$/;
 
-/** The same event at the same endpoint is one delivery, whether a fan-out or a replay creates it. */
+/**
+ * Derives the id of a delivery. The same event at the same endpoint is one delivery, whether a fan-out or a replay
+ * creates it.
+ */
 export function deriveDeliveryId(
   digest: Digest,
   endpointId: string,
@@ -138,7 +154,7 @@ export function deriveDeliveryId(
   return `${idsBefore(message.occurredAtMs)}${letters.slice(0, DELIVERY_LETTERS)}`;
 }
 
-/** The bound between the delivery ids of earlier and of later events. */
+/** Returns the bound between the ids of deliveries of earlier and of later events. */
 export function idsBefore(atMs: number): string {
   return `dlv_${String(atMs).padStart(TIME_DIGITS, '0')}`;
 }
@@ -179,9 +195,9 @@ export function isDue({ dueAtMs, leaseExpiresAtMs = 0 }: Delivery, nowMs: number
 }
 
 /**
- * Claims the attempt. A rival that read the same revision fails; after the lease a rival may take over. A takeover is counted
- * as the same attempt, so a crash or an outage of Payonce does not use up the merchant's attempts. The delivery stays due: its
- * entry in the due queue is not written, and the sweep finds it if the sender crashes.
+ * Claims the due attempt. A rival that read the same revision fails; after the lease ends, a rival may take over. A
+ * takeover is counted as the same attempt, so a crash or an outage of Payonce does not use up the merchant's attempts.
+ * The delivery stays due: its entry in the due queue is not written, and the sweep finds it if the sender crashes.
  */
 export function begun(delivery: Delivery, nowMs: number): Delivery {
   const counted = delivery.extra === true || delivery.running === true;
@@ -196,21 +212,23 @@ export function begun(delivery: Delivery, nowMs: number): Delivery {
 }
 
 /**
- * Requests one more attempt now. A waiting attempt is brought forward, and the schedule continues as if the attempt before
- * it had been made now: requests do not use up the schedule. A running attempt already satisfies the request.
+ * Requests one more attempt now. A waiting attempt is brought forward, and the schedule continues as if the previous
+ * attempt had been made now, so that requests do not use up the schedule. A running attempt already satisfies the
+ * request.
  */
 export function askedFor(delivery: Delivery, nowMs: number): Delivery {
   if (delivery.running === true && !isDue(delivery, nowMs)) return delivery;
   const asked: Delivery = { ...delivery, revision: delivery.revision + 1, ...dueFrom(nowMs, nowMs) };
   const next = delivery.apart === true ? placedInLane(asked) : asked;
   if (delivery.status !== 'pending') return { ...next, extra: true };
-  // The takeover of an attempt is not counted.
+  // A takeover of an attempt is not counted.
   return delivery.running === true ? next : { ...next, tries: Math.max(0, delivery.tries - 1) };
 }
 
 /**
- * Like {@link askedFor}, but restarts the whole schedule, so that one failed attempt does not lose a replayed event. A running attempt
- * that no other would follow does not satisfy the request: the schedule begins when its lease ends, and its result is not recorded.
+ * Like {@link askedFor}, but restarts the whole schedule, so that a replayed event is not lost by one failed attempt. A
+ * running attempt that is the last one does not satisfy the request: the schedule begins when its lease ends, and its
+ * result is not recorded.
  */
 export function replayed(delivery: Delivery, nowMs: number): Delivery {
   const isRunning = delivery.running === true && !isDue(delivery, nowMs);
@@ -221,19 +239,21 @@ export function replayed(delivery: Delivery, nowMs: number): Delivery {
   return delivery.apart === true ? placedInLane(asked) : asked;
 }
 
-/** Whether other attempts follow the running one if it fails. */
+/** Returns whether further attempts follow the running one if it fails. */
 function isFollowed({ extra, tries }: Delivery): boolean {
   return extra !== true && tries <= RETRY_WAITS_SECONDS.length;
 }
 
-/** Its endpoint was deleted or disabled: no attempt is due. A delivered delivery stays `delivered`. */
+/**
+ * Cancels the due attempt of a delivery whose endpoint was deleted or disabled. A delivered delivery stays `delivered`.
+ */
 export function dropped(delivery: Delivery): Delivery {
   const rest = idle(delivery);
   const status = delivery.status === 'pending' ? endOf(delivery, 'canceled') : delivery.status;
   return { ...rest, revision: delivery.revision + 1, status };
 }
 
-/** The delivery without the fields of a due or running attempt. */
+/** Returns the delivery without the fields of a due or running attempt. */
 function idle(delivery: Delivery): Delivery {
   const {
     dueAtMs: _due,
@@ -247,12 +267,14 @@ function idle(delivery: Delivery): Delivery {
   return rest;
 }
 
-/** A delivery that succeeded once stays `delivered`, also when a later resend fails. */
+/** Returns the final status of a delivery. One that has succeeded stays `delivered`, also when a later resend fails. */
 function endOf({ deliveredAtMs }: Delivery, end: 'canceled' | 'failed'): Delivery['status'] {
   return deliveredAtMs === undefined ? end : 'delivered';
 }
 
-/** The status after a failed attempt that no other follows. A resend leaves the status as it was; a test has no other attempt. */
+/**
+ * Returns the status after a failed last attempt. A resend leaves the status unchanged; a test has only one attempt.
+ */
 function endOfAttempt(delivery: Delivery): Delivery['status'] {
   return delivery.extra === true && delivery.status !== 'pending' ? delivery.status : endOf(delivery, 'failed');
 }
@@ -264,8 +286,8 @@ export interface AfterAttempt {
 }
 
 /**
- * Applies the result of an attempt: 2xx is success, 410 disables the endpoint, and every other result (including a redirect)
- * is retried until the schedule ends, later than scheduled if the receiver asks for it (`Retry-After`).
+ * Applies the result of an attempt: 2xx is success, 410 disables the endpoint, and every other result (including a
+ * redirect) is retried until the schedule ends, later than scheduled if the receiver requests it (`Retry-After`).
  *
  * @param random from 0 to 1
  */
@@ -295,10 +317,10 @@ export function afterAttempt(
 }
 
 /**
- * The delivery after its last attempt if the endpoint has moved to another address since then. The new address is tried at
- * once. A resend is not repeated.
+ * Returns the delivery after its last attempt if the endpoint has moved to another address since the claim. The new
+ * address is tried immediately. A resend is not repeated.
  *
- * @param taken as it was claimed
+ * @param taken the delivery as it was claimed
  */
 export function triedElsewhere(taken: Delivery, ended: Delivery, nowMs: number): Delivery {
   return taken.extra === true ? ended : { ...ended, status: taken.status, ...dueFrom(nowMs, nowMs) };
@@ -310,13 +332,13 @@ function isTaken(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300;
 }
 
-/** Whether the endpoint accepted any of these deliveries within the length of one schedule. */
+/** Returns whether the endpoint accepted any of these deliveries within the length of one schedule. */
 export function takesSome(deliveries: readonly Delivery[], nowMs: number): boolean {
   const attempts = deliveries.flatMap((delivery) => delivery.attempts);
   return attempts.some(({ status, startedAtMs }) => isTaken(status) && startedAtMs > nowMs - SHORTEST_SCHEDULE_MS);
 }
 
-/** The delivery with the attempt appended and no attempt due. */
+/** Returns the delivery with the attempt appended and no attempt due. */
 function noted(
   delivery: Delivery,
   { startedAtMs, result }: { readonly startedAtMs: number; readonly result: AttemptResult },
@@ -336,13 +358,17 @@ function noted(
   };
 }
 
-/** @returns undefined when it has no answer, and no attempt that could record one is running */
+/**
+ * Deletes the stored answer of a delivery.
+ *
+ * @returns undefined when the delivery has no answer, and no running attempt that could record one
+ */
 export function withoutAnswer({ excerpt, ...delivery }: Delivery): Delivery | undefined {
   if (excerpt === undefined && delivery.running !== true) return undefined;
   return { ...delivery, revision: delivery.revision + 1 };
 }
 
-/** The notification to the tenant's other endpoints when one endpoint is disabled. */
+/** Builds the notification that is sent to the tenant's other endpoints when one endpoint is disabled. */
 export function disabledMessage(
   digest: Digest,
   endpoint: Pick<WebhookEndpoint, 'id' | 'url'>,
@@ -354,7 +380,10 @@ export function disabledMessage(
   return messageAbout(digest, endpoint, { mode, type: ENDPOINT_DISABLED, mark: atMs, atMs, state });
 }
 
-/** The event that an operator or a merchant sends to an endpoint to try it. It says nothing about a payment. */
+/**
+ * Builds the event that an operator or a merchant sends to an endpoint to test it. The event does not concern a
+ * payment.
+ */
 export function testMessage(
   digest: Digest,
   endpoint: Pick<WebhookEndpoint, 'id' | 'url'>,
@@ -364,12 +393,16 @@ export function testMessage(
   return messageAbout(digest, endpoint, { mode, type: ENDPOINT_TEST, mark, atMs, state: { enabled: true } });
 }
 
-/** The delivery of a test: one attempt, which nothing follows. */
+/** Creates the delivery of a test: one attempt without retries. */
 export function testDelivery(...made: Parameters<typeof newDelivery>): Delivery {
   return { ...newDelivery(...made), extra: true };
 }
 
-/** An event about an endpoint. @param mark distinguishes it from other events of its type */
+/**
+ * Builds an event about an endpoint.
+ *
+ * @param mark distinguishes the event from other events of its type
+ */
 function messageAbout(
   digest: Digest,
   { id, url }: Pick<WebhookEndpoint, 'id' | 'url'>,
@@ -398,7 +431,7 @@ function messageAbout(
   return { eventId, type, occurredAtMs: atMs, body };
 }
 
-/** The API's representation. Times are Unix seconds; `duration_ms` is milliseconds. */
+/** Renders a delivery as the API shows it. Times are Unix seconds; `duration_ms` is milliseconds. */
 export function deliveryObject(delivery: Delivery): Record<string, unknown> {
   const { id, endpointId, eventId, type, status, attempts, excerpt, dueAtMs, createdAtMs, deliveredAtMs } = delivery;
   return {

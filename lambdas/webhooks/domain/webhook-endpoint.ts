@@ -3,9 +3,12 @@ import { WEBHOOK_CALL_SECONDS } from '../../kernel/contract/timing.ts';
 import type { Mode, TenantId } from '../../kernel/ids.ts';
 import type { KeyedCalls } from './keyed-calls.ts';
 
-/** Sent to a tenant's other endpoints when one is disabled. It concerns no payment, so it is not in the Ledger. */
+/**
+ * Type of the event that is sent to a tenant's other endpoints when one endpoint is disabled. The event concerns no
+ * payment, so it is not in the Ledger.
+ */
 export const ENDPOINT_DISABLED = 'webhook_endpoint.disabled';
-/** Sent on request only. No endpoint subscribes to it. */
+/** Type of a test event, which is sent on request only. No endpoint subscribes to it. */
 export const ENDPOINT_TEST = 'webhook_endpoint.test';
 
 /** The event types to which an endpoint can subscribe. */
@@ -18,7 +21,9 @@ export interface WebhookOwner {
   readonly mode: Mode;
 }
 
-/** The message group of an owner's tasks: SQS serves other groups first while one holds many senders. */
+/**
+ * Returns the message group of an owner's tasks. While one group occupies many senders, SQS serves other groups first.
+ */
 export function groupOf({ tenantId, mode }: WebhookOwner): string {
   return `${tenantId}#${mode}`;
 }
@@ -27,13 +32,13 @@ export function groupOf({ tenantId, mode }: WebhookOwner): string {
 export interface SecretVersion {
   /** Name of the root key. */
   readonly root: string;
-  /** 1 for the first. */
+  /** The version, from 1. */
   readonly version: number;
   /** Set when a newer version replaces this one. Unix milliseconds. */
   readonly expiresAtMs?: number;
 }
 
-/** When and why an endpoint was disabled. */
+/** The time and the reason for which an endpoint was disabled. */
 export interface Disabled {
   readonly atMs: number;
   /** `requested`: by the merchant. `gone`: the endpoint answered 410. `failing`: every attempt of a delivery failed. */
@@ -48,9 +53,9 @@ export interface WebhookEndpoint {
   readonly events: readonly (WebhookEventType | '*')[];
   readonly description?: string;
   readonly disabled?: Disabled;
-  /** Set when an attempt was slow. Its deliveries wait in its lane until it answers quickly. */
+  /** Set when an attempt was slow. The endpoint's deliveries wait in its lane until the endpoint answers quickly. */
   readonly slow?: { readonly sinceMs: number };
-  /** Id of the range replay that is running. Another one is refused until it ends. */
+  /** Id of the range replay that is running. Another replay is refused until this one ends. */
   readonly replay?: string;
   /** Newest first. */
   readonly secrets: readonly SecretVersion[];
@@ -60,8 +65,8 @@ export interface WebhookEndpoint {
 }
 
 /**
- * All endpoints of one tenant in one mode, in one row: they are few and limited in number, and every event needs all of them.
- * Each change stores the next revision, so of two concurrent changes one must read again.
+ * All endpoints of one tenant in one mode, in one row: they are few and limited in number, and every event needs all of
+ * them. Each change stores the next revision, so one of two concurrent changes must read the row again.
  */
 export interface EndpointBook extends WebhookOwner {
   /** 0 when the row does not exist. */
@@ -71,9 +76,9 @@ export interface EndpointBook extends WebhookOwner {
 }
 
 /**
- * The latest slow attempts in the shared senders. Kept when endpoints are deleted, so that a tenant cannot block the senders
- * again with new endpoints, or with endpoints that answer in between. `test/webhooks/webhook-lanes.test.ts` needs it: "that
- * hangs each minute".
+ * The latest slow attempts in the shared senders. Kept after endpoints are deleted, so that a tenant cannot block the
+ * senders again with new endpoints, or with endpoints that answer in between. A test in
+ * `test/webhooks/webhook-lanes.test.ts` depends on this.
  */
 export interface LateAttempts {
   /** Time of the first slow attempt within {@link CALL_MS}. Unix milliseconds. */
@@ -84,14 +89,15 @@ export interface LateAttempts {
   readonly apartUntilMs?: number;
 }
 
-/** The longest call. Attempts that are slow within this time were in flight together. */
+/** The longest duration of a call. Attempts that are slow within this time were in flight together. */
 const CALL_MS = WEBHOOK_CALL_SECONDS * 1000;
 const REPEATED_WITHIN_MS = 2 * 60 * 60_000;
 const ISOLATED_MS = 30 * 60_000;
 
 /**
- * Records a slow attempt. A single one among many quick ones blocks one sender and has no consequence. Neither has the first
- * block: a lane sends some hundred deliveries a second, and a busy endpoint that stalls once must not wait in it.
+ * Records a slow attempt. A single slow attempt among many quick ones blocks one sender and has no consequence. The
+ * first block has no consequence either: a lane sends some hundred deliveries a second, and a busy endpoint that stalls
+ * once must not wait in its lane.
  *
  * @returns the same object when nothing changes
  */
@@ -103,15 +109,18 @@ export function withLateAttempt(late: LateAttempts | undefined, nowMs: number): 
   return { ...late, blockedAtMs: nowMs, ...(isRepeated ? { apartUntilMs: nowMs + ISOLATED_MS } : {}) };
 }
 
-/** Whether deliveries of the endpoint go to its lane and not to the shared senders. */
+/** Returns whether deliveries of the endpoint go to its lane rather than to the shared senders. */
 export function isIsolated({ late }: EndpointBook, { slow }: WebhookEndpoint, nowMs: number): boolean {
   return slow !== undefined || nowMs < (late?.apartUntilMs ?? 0);
 }
 
-/** Each event costs one delivery per endpoint. A merchant with more receivers needs an event bus behind one endpoint. */
+/**
+ * Maximum number of endpoints of one tenant in one mode. Each event costs one delivery per endpoint. A merchant with
+ * more receivers needs an event bus behind one endpoint.
+ */
 export const MAX_ENDPOINTS = 16;
 
-/** Limit of secrets that sign at the same time: all signatures share one header. */
+/** Maximum number of secrets that sign at the same time: all signatures share one header. */
 const MAX_SECRETS = 4;
 
 export function wants({ events, disabled }: WebhookEndpoint, type: string): boolean {
@@ -122,7 +131,7 @@ export function endpointOf(book: EndpointBook, id: string): WebhookEndpoint | un
   return book.endpoints.find((endpoint) => endpoint.id === id);
 }
 
-/** The next revision: replaces the endpoint with the same id, or appends it. */
+/** Returns the next revision of the list, with the endpoint replacing the one with the same id, or appended. */
 export function withEndpoint(book: EndpointBook, endpoint: WebhookEndpoint): EndpointBook {
   const known = endpointOf(book, endpoint.id) !== undefined;
   const endpoints = known
@@ -139,16 +148,17 @@ export function withoutEndpoint(book: EndpointBook, id: string): EndpointBook {
   };
 }
 
-/** The secrets that sign at `nowMs`, newest first. */
+/** Returns the secrets that sign at `nowMs`, newest first. */
 export function activeSecrets({ secrets }: WebhookEndpoint, nowMs: number): readonly SecretVersion[] {
   return secrets.filter(({ expiresAtMs }) => expiresAtMs === undefined || expiresAtMs > nowMs);
 }
 
 /**
- * Whether a rotation would end a secret before its overlap, because no more than {@link MAX_SECRETS} sign at a time. A merchant whose
- * receiver still verifies with that secret would refuse every webhook. Without an overlap all older secrets end, as requested.
+ * Returns when a secret can be rotated, if that is not possible now. At most {@link MAX_SECRETS} sign at a time. A
+ * rotation must not end an older secret before its overlap, because a merchant whose receiver still verifies with that
+ * secret would refuse every webhook. Without an overlap, all older secrets end, as requested.
  *
- * @returns when the first of them ends, in Unix milliseconds; undefined when the rotation is possible
+ * @returns when the first of the secrets ends, in Unix milliseconds; undefined when the rotation is possible now
  */
 export function rotatableFromMs(endpoint: WebhookEndpoint, nowMs: number, overlapSeconds: number): number | undefined {
   const active = activeSecrets(endpoint, nowMs);
@@ -156,7 +166,11 @@ export function rotatableFromMs(endpoint: WebhookEndpoint, nowMs: number, overla
   return Math.min(...active.flatMap(({ expiresAtMs }) => expiresAtMs ?? []));
 }
 
-/** The new secret signs immediately. The previous one continues to sign during the overlap. @see rotatableFromMs */
+/**
+ * Rotates the secret. The new secret signs immediately. The previous one continues to sign during the overlap.
+ *
+ * @see rotatableFromMs
+ */
 export function rotated(
   endpoint: WebhookEndpoint,
   root: string,
@@ -172,7 +186,7 @@ export function rotated(
   return { ...endpoint, secrets: [{ root, version }, ...older].slice(0, MAX_SECRETS) };
 }
 
-/** The API's representation, without secrets. Times are Unix seconds. */
+/** Renders an endpoint as the API shows it, without secrets. Times are Unix seconds. */
 export function endpointObject(endpoint: WebhookEndpoint, { mode }: WebhookOwner): Record<string, unknown> {
   const { id, url, events, description, disabled, createdAtMs, secrets } = endpoint;
   const previous = secrets.find(({ expiresAtMs }) => expiresAtMs !== undefined);

@@ -3,43 +3,59 @@ import { dueFrom } from './webhook-delivery.ts';
 import type { WebhookOwner } from './webhook-endpoint.ts';
 
 /**
- * The queue of the deliveries of one endpoint that would delay those of others: of a slow endpoint, of a range replay, and of
- * a backlog. One execution at a time processes it, so that it occupies a bounded part of all senders.
+ * The queue of those deliveries of one endpoint that would delay the deliveries of other endpoints: deliveries of a
+ * slow endpoint, of a range replay, or of a backlog. One execution at a time processes the lane, so that the lane
+ * occupies a bounded share of the senders.
  */
 export interface WebhookLane extends WebhookOwner {
   readonly endpointId: string;
-  /** Starts at 1. Each write expects the revision that was read and stores the next. */
+  /** Starts at 1. Each write expects the revision that was read and stores the next revision. */
   readonly revision: number;
-  /** Number of latest runs in sequence in which an attempt was slow and failed. */
+  /** Number of consecutive latest runs in which an attempt was slow and failed. */
   readonly hung: number;
   /** Time of the latest announcement of deliveries. Unix milliseconds. */
   readonly wokenAtMs: number;
-  /** Time since which runs find no delivery. A lane without deliveries ends after {@link LINGER_MS}. Unix milliseconds. */
+  /**
+   * Time since which runs have found no delivery. A lane without deliveries ends after {@link LINGER_MS}. Unix
+   * milliseconds.
+   */
   readonly emptySinceMs?: number;
   /** When the next run is due. Absent when the lane has ended. Unix milliseconds. */
   readonly dueAtMs?: number;
-  /** When the sweep queues it. Set with `dueAtMs`. Unix milliseconds. */
+  /** When the sweep queues the lane. Set with `dueAtMs`. Unix milliseconds. */
   readonly sweepAtMs?: number;
   /** Set while a run works: the time at which a rival may take over, and the run's fencing token. Unix milliseconds. */
   readonly leaseExpiresAtMs?: number;
 }
 
-/** Concurrent attempts of a run. After a run that hung, one attempt finds out whether the endpoint answers again. */
+/**
+ * Number of concurrent attempts of a run. After a run that hung, a single attempt finds out whether the endpoint
+ * answers.
+ */
 export const LANE_WIDTH = 10;
-/** A run stops taking deliveries after this time. With its last calls it ends before its function does. */
+/**
+ * Time after which a run takes no further deliveries. The run then finishes its last calls before the function's
+ * timeout. Milliseconds.
+ */
 export const LANE_RUN_MS = LANE_RUN_SECONDS * 1000;
-/** Must exceed the function timeout. */
+/** Lease of a run. Must exceed the function timeout. Milliseconds. */
 const LANE_LEASE_MS = 60_000;
-/** The waits after runs that hung. Each is at most the longest delay of a message. */
+/** The waits after runs that hung. Each is at most the longest delay of a message. Milliseconds. */
 const HUNG_WAITS_MS: readonly number[] = [30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
-/** The wait after a run that achieved nothing because rivals hold its deliveries or the store has failed. */
+/**
+ * The wait after a run that achieved nothing, because rivals had claimed its deliveries or the store failed.
+ * Milliseconds.
+ */
 const IDLE_WAIT_MS = 5_000;
-/** New deliveries are not announced one by one if the next run is due within this time. */
+/** If the next run is due within this time, new deliveries are not announced one by one. Milliseconds. */
 const LOOK_MS = 60_000;
-/** Must exceed the time in which a writer that has read the endpoint as slow, or has announced deliveries, writes them. */
+/**
+ * Lifetime of a lane without deliveries. Must exceed the time until a writer that has read the endpoint as slow, or has
+ * announced deliveries, writes them. Milliseconds.
+ */
 const LINGER_MS = 10 * 60_000;
 
-/** Announces deliveries. After runs that hung, the next run is not brought forward. */
+/** Returns the lane after an announcement of deliveries. After runs that hung, the next run is not brought forward. */
 export function woken(
   was: WebhookLane | undefined,
   { tenantId, mode }: WebhookOwner,
@@ -58,7 +74,7 @@ export function woken(
   return { ...lane, revision: lane.revision + 1, wokenAtMs: nowMs, ...dueFrom(dueAtMs, nowMs) };
 }
 
-/** A run is due, has not begun, and does not find the lane empty: it need not be woken. */
+/** Returns whether the lane is awake: a run is due, has not begun, and does not find the lane empty. */
 export function isAwake(
   { dueAtMs = Infinity, emptySinceMs, leaseExpiresAtMs = 0 }: WebhookLane,
   nowMs: number,
@@ -66,12 +82,16 @@ export function isAwake(
   return dueAtMs <= nowMs && leaseExpiresAtMs <= nowMs && emptySinceMs === undefined;
 }
 
-/** Whether the next run is soon enough for new deliveries, so that they need not be announced one by one. */
+/** Returns whether the next run is soon enough for new deliveries, so that they are not announced one by one. */
 export function looksSoon({ dueAtMs, hung }: WebhookLane, nowMs: number): boolean {
   return dueAtMs !== undefined && (hung > 0 || dueAtMs <= nowMs + LOOK_MS);
 }
 
-/** @returns undefined when no run is due, or a rival works */
+/**
+ * Claims the lane.
+ *
+ * @returns undefined when no run is due, or a rival has claimed the lane
+ */
 export function claimedLane(lane: WebhookLane, nowMs: number): WebhookLane | undefined {
   const { dueAtMs, leaseExpiresAtMs = 0 } = lane;
   if (dueAtMs === undefined || dueAtMs > nowMs || leaseExpiresAtMs > nowMs) return undefined;
@@ -82,7 +102,7 @@ export function claimedLane(lane: WebhookLane, nowMs: number): WebhookLane | und
 export interface LaneRun {
   /** An attempt was slow and failed. */
   readonly hung: boolean;
-  /** Number of attempts that had a result. */
+  /** Number of attempts with a result. */
   readonly tried: number;
   /** When the next delivery is due; absent when the lane is empty. Unix milliseconds. */
   readonly nextAtMs?: number;
@@ -91,10 +111,10 @@ export interface LaneRun {
 }
 
 /**
- * The lane after a run.
+ * Returns the lane after a run.
  *
- * @param lane as it is now: it may have been woken during the run
- * @param held as the run claimed it
+ * @param lane the lane as it is now, which may have been woken during the run
+ * @param held the lane as the run claimed it
  */
 export function afterRun(lane: WebhookLane, held: WebhookLane, run: LaneRun, nowMs: number): WebhookLane {
   const { leaseExpiresAtMs: _lease, dueAtMs: _due, sweepAtMs: _sweep, emptySinceMs: _since, ...rest } = lane;
@@ -104,7 +124,7 @@ export function afterRun(lane: WebhookLane, held: WebhookLane, run: LaneRun, now
   if (lane.wokenAtMs > held.wokenAtMs) return { ...next, ...dueFrom(nowMs, nowMs) };
   const soonestMs = run.tried > 0 ? nowMs : nowMs + IDLE_WAIT_MS;
   if (run.isSlow || run.nextAtMs !== undefined) {
-    // A delivery that is written now can be due before the first one that the run found.
+    // A delivery that is written now can be due before the first delivery that the run found.
     const atMs = Math.min(run.nextAtMs ?? Infinity, nowMs + (run.isSlow ? LOOK_MS : LINGER_MS));
     return { ...next, ...dueFrom(Math.max(atMs, soonestMs), nowMs) };
   }

@@ -1,11 +1,11 @@
 import type { WebhookEventType, WebhookOwner } from './webhook-endpoint.ts';
 
-/** A range replay: it delivers all events of a range of time again, page by page, each page once. */
+/** A range replay. It delivers all events of a time range a second time, page by page, each page once. */
 export interface WebhookReplay extends WebhookOwner {
   /** `rpl_…`: derived from the key scope of the request. */
   readonly id: string;
   readonly endpointId: string;
-  /** Starts at 1. Each page stores the next. */
+  /** Starts at 1. Each page stores the next revision. */
   readonly revision: number;
   readonly status: 'running' | 'completed' | 'canceled';
   /** Unix milliseconds, inclusive. */
@@ -13,17 +13,17 @@ export interface WebhookReplay extends WebhookOwner {
   /** Unix milliseconds, exclusive. */
   readonly untilMs: number;
   readonly events?: readonly (WebhookEventType | '*')[];
-  /** Start of the next page. Its format belongs to {@link PastEvents}. */
+  /** Start of the next page, in the format of {@link PastEvents}. */
   readonly cursor?: string;
   readonly sent: number;
   /** Set while a page remains to be processed. Unix milliseconds. */
   readonly dueAtMs?: number;
-  /** When the sweep queues it. Set with `dueAtMs`. Unix milliseconds. */
+  /** When the sweep queues the replay. Set with `dueAtMs`. Unix milliseconds. */
   readonly sweepAtMs?: number;
   readonly createdAtMs: number;
 }
 
-/** 31 days. Seconds. */
+/** Longest time range of a replay: 31 days. Seconds. */
 export const LONGEST_REPLAY_SECONDS = 31 * 24 * 60 * 60;
 
 export const REPLAY_ID = /^rpl_[a-z2-7]{32}$/;
@@ -32,7 +32,7 @@ export function replays({ events }: WebhookReplay, type: string): boolean {
   return events === undefined || events.some((wanted) => wanted === '*' || wanted === type);
 }
 
-/** The API's representation. Times are Unix seconds. */
+/** Renders a replay as the API shows it. Times are Unix seconds. */
 export function replayObject(replay: WebhookReplay): Record<string, unknown> {
   return {
     id: replay.id,

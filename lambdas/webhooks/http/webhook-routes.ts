@@ -97,7 +97,10 @@ const patchEndpoint: Route = {
   handle: update,
 };
 
-/** The request states the resulting values, so repeating it has the same effect and needs no idempotency key. */
+/**
+ * Updates an endpoint. The request states the resulting values, so a repeated request has the same effect and needs no
+ * idempotency key.
+ */
 async function update(call: Call): Promise<Handled> {
   const { request, tools, caller, id } = call;
   const query = validateQuery(emptyQuery, request.query);
@@ -267,7 +270,7 @@ interface Keyed<Body> {
   readonly body: Body;
 }
 
-/** The body can be absent if the schema accepts an empty object. */
+/** Reads a keyed request. The body can be absent if the schema accepts an empty object. */
 function readKeyed<Body>(call: Call, method: 'POST' | 'DELETE', schema: z.ZodType<Body>): Parsed<Keyed<Body>> {
   const { request, caller, tools } = call;
   const read = readKeyedRequest(tools.digest, request, schema, readOptionalJsonObject);
@@ -326,7 +329,7 @@ function answerOf(outcome: Outcome, requestId: string): Answer {
     case 'too_many_secrets':
       return refuse(
         'invalid_request',
-        `overlap_seconds must be 0 until ${new Date(outcome.fromMs).toISOString()}: as many secrets as fit sign already.`,
+        `overlap_seconds must be 0 until ${new Date(outcome.fromMs).toISOString()}: the maximum number of secrets is signing already.`,
         'overlap_seconds',
       );
   }

@@ -15,20 +15,24 @@ const taskMessage = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('lane'), endpointId: z.string() }),
 ]);
 
-/** @throws ZodError, SyntaxError when the message is malformed */
+/**
+ * Parses the message of a task.
+ *
+ * @throws ZodError, SyntaxError when the message is malformed
+ */
 function parseWebhookTask(body: string): WebhookTask {
   return taskMessage.parse(JSON.parse(body));
 }
 
 export interface TaskTools extends LaneTools, Pick<ReplayTools, 'pastEvents'> {
   readonly telemetry: Pick<Telemetry, 'run' | 'fault'>;
-  /** Parks messages that fail at every try. */
+  /** Parks messages whose attempts all failed. */
   readonly parking: MessageParking;
 }
 
 /**
- * Runs the tasks of a batch concurrently, so that a slow receiver does not delay the others. A failed task is redelivered
- * alone, until it is parked.
+ * Runs the tasks of a batch concurrently, so that a slow receiver does not delay the others. A failed task is
+ * redelivered alone, until its message is parked.
  */
 export async function runWebhookTasks(
   tools: TaskTools,

@@ -52,17 +52,24 @@ import {
   WEBHOOK_SHARDS,
 } from './webhook-items.ts';
 
-/** A function that records requests in the activity log has the Ledger, too. */
+/** The tables of webhooks. A function that records requests in the activity log also has the Ledger. */
 type WebhookTables = Pick<StoreTables, 'idempotency' | 'registry'> & Partial<Pick<StoreTables, 'ledger'>>;
 
-/** Endpoints, deliveries, replays and the due queue are in the Registry table, effect records in the Idempotency table. */
+/**
+ * Stores endpoints, deliveries, replays and the due queue in the Registry table, and effect records in the Idempotency
+ * table.
+ */
 export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: WebhookTables;
   readonly #pacing: Pacing;
   readonly #unreadable: Unreadable;
 
-  /** @param unreadable receives rows of the due queue that cannot be parsed @default the read fails */
+  /**
+   * Creates the store.
+   *
+   * @param unreadable receives rows of the due queue that cannot be parsed @default the read fails
+   */
   constructor(
     client: DynamoDBDocumentClient,
     tables: WebhookTables,
@@ -76,7 +83,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   }
 
   /**
-   * Every write expects the revision that was read, so of two writers that read the same revision one fails:
+   * Every write expects the revision that was read, so one of two writers that read the same revision fails:
    *
    *   A ── read rev 3 ── rev 4 ✓
    *   B ──── read rev 3 ──── rev 4 ✗: changed
@@ -85,7 +92,8 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     const { record } = change;
     const items = [...this.#itemsOf(change), ...(await this.#entryOf(change))];
     const [only, ...others] = items;
-    // One row needs no transaction, which costs twice. After a lost answer the repetition finds its own row: `changed`.
+    // A single row is written without a transaction, which would cost twice as much. After a lost answer, the repeated
+    // write finds its own row, and the outcome is `changed`.
     if (record === undefined && only?.Put !== undefined && others.length === 0) {
       const put = new PutCommand(only.Put);
       const { kind } = await writeConditionally(this.#pacing, () => this.#client.send(put));
@@ -101,7 +109,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     const existing = itemOf(reason);
     if (record === undefined || existing === undefined || !isRefused(reason)) return { kind: 'changed' };
     const found = parseEffectRecord(existing);
-    // The record is ours: an earlier attempt of this call was applied and its answer was lost.
+    // This call's own record: an earlier attempt of the call was applied, but its answer was lost.
     return found.owner === record.owner ? { kind: 'written' } : { kind: 'recorded_before', record: found };
   }
 
@@ -132,7 +140,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
         new UpdateCommand({
           TableName: this.#tables.registry,
           Key: deliveryKey({ endpointId, id: deliveryId }),
-          // If its message is redriven while the endpoint is slow, the delivery returns to the lane.
+          // If the delivery's message is redriven while the endpoint is slow, the delivery returns to the lane.
           UpdateExpression: 'REMOVE #due, apart',
           ConditionExpression: 'attribute_exists(#due)',
           ExpressionAttributeNames: { '#due': RegistryTable.dueIndex.partitionKey },
@@ -141,7 +149,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     );
   }
 
-  /** Queries each shard for a whole page, so that the first deliveries of all shards are included. */
+  /** Lists deliveries. Queries each shard for a whole page, so that the first deliveries of all shards are included. */
   async listDeliveries(endpointId: string, page: DeliveryPage): Promise<readonly Delivery[]> {
     const { limit, oldestFirst = false } = page;
     // Ids consist of letters, digits and `_`, which all sort before `~`.
@@ -186,7 +194,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   }
 
   /**
-   * The place that was read is the condition, so of two sweeps one queues the row:
+   * The condition is the time that was read, so only one of two sweeps queues the row:
    *
    *   A ── read at 12:00 ── to 12:10 ✓ ── queue
    *   B ──── read at 12:00 ──── to 12:10 ✗
@@ -200,7 +208,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
     const update = new UpdateCommand({
       TableName: this.#tables.registry,
       Key: keyOfTask(task),
-      // The owner and the due time, which the index does not have. Costs nothing more.
+      // Returns the owner and the due time, which the index does not contain, at no additional cost.
       ReturnValues: 'ALL_NEW',
       UpdateExpression: lane === undefined ? 'SET #at = :to' : 'SET #at = :to, #due = :lane, apart = :apart',
       ConditionExpression: 'attribute_exists(#due) AND #at = :at',
@@ -211,7 +219,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
         ...(lane === undefined ? {} : { ':lane': lane, ':apart': true }),
       },
     });
-    // If the answer is lost, the retry finds the row moved, and the next round queues it.
+    // If the answer is lost, the retry finds that the row was moved, and the sweep's next round queues it.
     let row: Item | undefined;
     const { kind } = await writeConditionally(this.#pacing, async () => {
       row = (await this.#client.send(update)).Attributes;
@@ -258,7 +266,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks {
   async #entryOf({ activity }: WebhookChange): Promise<readonly TransactItem[]> {
     if (activity === undefined) return [];
     const { ledger } = this.#tables;
-    invariant(ledger !== undefined, 'a function that records requests in the activity log has the Ledger');
+    invariant(ledger !== undefined, 'the function has no Ledger table for the activity log');
     return new DynamoDbActivity(this.#client, { ledger }, this.#pacing).itemsFor(activity);
   }
 

@@ -18,8 +18,9 @@ import type { WebhookReplay } from '../domain/webhook-replay.ts';
 import type { DueWebhook, MovedWebhook, WebhookTask } from '../use/webhooks.ts';
 
 /**
- * Parts of the deliveries of one endpoint, and of the due queue. A delivery costs three units in its partition (made, claimed,
- * finished) and two in the queue, so a thousand a second of one endpoint stay below half of what a partition takes.
+ * Number of partitions of the deliveries of one endpoint, and of the due queue. A delivery costs three write units in
+ * its partition (created, claimed, finished) and two in the queue, so a thousand deliveries a second of one endpoint
+ * stay below half of what its partitions accept.
  */
 export const WEBHOOK_SHARDS = 8;
 
@@ -112,7 +113,7 @@ const laneItem = itemSchema<WebhookLane>()({
   leaseExpiresAtMs: z.int().exactOptional(),
 });
 
-/** An entry of the due queue is the key of its row. */
+/** An entry of the due queue: the key of its row. */
 const dueEntry = z.object({
   [KeyAttribute.partition]: z
     .string()
@@ -140,7 +141,7 @@ export function parseBook(item: Item): EndpointBook {
   return bookItem.parse(item);
 }
 
-/** The partition of a shard of deliveries, which sorts them by the time of their events. */
+/** Returns the partition of a shard of deliveries, which sorts them by the time of their events. */
 export function deliveriesPartition(endpointId: string, shard: number): string {
   return `${RegistryRow.webhookDelivery}${endpointId}#${shard}`;
 }
@@ -152,7 +153,7 @@ export function deliveryKey({ endpointId, id }: Pick<Delivery, 'endpointId' | 'i
   };
 }
 
-/** The expiry counts from the latest due time, so a pending delivery does not expire. */
+/** Builds the row of a delivery. The expiry counts from the latest due time, so a pending delivery does not expire. */
 export function deliveryRow(delivery: Delivery): Item {
   const fromMs = Math.max(delivery.createdAtMs, delivery.dueAtMs ?? 0);
   return { ...deliveryKey(delivery), ...delivery, ...expiry(fromMs), ...dueIn(delivery, delivery.id) };
@@ -192,7 +193,11 @@ export function parseLane(item: Item): WebhookLane {
   return laneItem.parse(item);
 }
 
-/** @param lane the endpoint in whose lane the rows are @default the queue of the sweep */
+/**
+ * Returns a partition of the queue of the sweep, or of a lane.
+ *
+ * @param lane the endpoint in whose lane the rows are @default the queue of the sweep
+ */
 export function duePartition(shard: number, lane?: string): string {
   return lane === undefined ? String(shard) : `${lane}#${shard}`;
 }
@@ -203,7 +208,10 @@ interface Due {
   readonly endpointId: string;
 }
 
-/** Puts the row into the due queue, or into the lane of its endpoint, while it has a due time. */
+/**
+ * Returns the attributes that list the row in the due queue, or in the lane of its endpoint, while the row has a due
+ * time.
+ */
 function dueIn({ dueAtMs, apart, endpointId }: Due, id: string): Item {
   if (dueAtMs === undefined) return {};
   const partition = duePartition(shardOf(id) % WEBHOOK_SHARDS, apart === true ? endpointId : undefined);
@@ -231,13 +239,17 @@ export function keyOfTask(task: WebhookTask): Item {
 
 const owned = z.object({ ...owner, dueAtMs: z.number() });
 
-/** @returns a group without an owner when the row names none: it must be queued all the same */
+/**
+ * Reads the data of a moved row.
+ *
+ * @returns a group without an owner when the row names no owner, because the row must be queued anyway
+ */
 export function movedRow(row: Item = {}): MovedWebhook {
   const { success, data } = owned.safeParse(row);
   return success ? { group: groupOf(data), dueAtMs: data.dueAtMs } : { group: 'unreadable' };
 }
 
-/** The partition of a delivery in the lane of its endpoint. */
+/** Returns the partition of a delivery in the lane of its endpoint. */
 export function lanePartition({
   endpointId,
   deliveryId,

@@ -8,7 +8,7 @@ export interface Resolved {
   readonly family: number;
 }
 
-/** All addresses of a name. @throws when it has none, or no resolver answers */
+/** Finds all addresses of a name. @throws when the name has no address, or no resolver answers */
 export type Resolve = (name: string) => Promise<readonly Resolved[]>;
 
 export const systemResolve: Resolve = (name) => systemLookup(name, { all: true, verbatim: true });
@@ -61,7 +61,7 @@ function listOf(v4: readonly (readonly [string, number])[], v6: readonly (readon
 
 export type AddressClass = 'public' | 'loopback' | 'not_public';
 
-/** Class of an address without brackets. An address that cannot be parsed is `not_public`. */
+/** Returns the class of an address without brackets. An address that cannot be parsed is `not_public`. */
 export function classOf(address: string): AddressClass {
   const family = isIP(address);
   // An address with a zone id is link-local.
@@ -90,11 +90,13 @@ function mappedIpv4(written: string): string | undefined {
 }
 
 export interface AddressRulesOptions {
-  /** Also allows loopback, with plain HTTP. For the local stack, where the receiver runs on the same machine. */
+  /**
+   * Also allows loopback addresses, over plain HTTP. For the local stack, where the receiver runs on the same machine.
+   */
   readonly allowLoopback: boolean;
 }
 
-/** Ports below it belong to other protocols; of those only 443 is allowed. */
+/** Ports below this one belong to other protocols; of those, only 443 is allowed. */
 const FIRST_FREE_PORT = 1024;
 const HTTPS_PORT = 443;
 const LONGEST_URL = 2_048;
@@ -106,14 +108,14 @@ const REFUSALS: Readonly<Record<Exclude<WebUrl['kind'], 'good'>, string>> = {
   malformed: `must be an https address of at most ${LONGEST_URL} characters`,
   not_as_written: 'must not have spaces, line breaks, control characters or backslashes',
   not_http: 'must begin with https://',
-  with_user: 'must not hold a user name or password',
+  with_user: 'must not contain a user name or password',
 };
 
 export type UrlRuling =
   | { readonly kind: 'good'; readonly url: URL; readonly host: string }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** The checks that need no DNS: form, host and port. */
+/** Checks what needs no DNS: form, host and port. */
 export function ruleOnUrl(text: string, { allowLoopback }: AddressRulesOptions): UrlRuling {
   if (text.length > LONGEST_URL) return refused(REFUSALS.malformed);
   const read = readWebUrl(text);
@@ -140,12 +142,12 @@ function refused(reason: string): UrlRuling {
   return { kind: 'refused', reason };
 }
 
-/** The host without brackets, and without the trailing dot of an absolute name. */
+/** Returns the host without brackets, and without the trailing dot of an absolute name. */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
 
-/** Whether every address of a host is allowed. One private address among public ones refuses the host. */
+/** Returns whether every address of a host is allowed. One private address among public ones refuses the host. */
 export function areAllowed(found: readonly Resolved[], { allowLoopback }: AddressRulesOptions): boolean {
   const allowed = (address: string): boolean => {
     const kind = classOf(address);

@@ -6,8 +6,8 @@ import { type AddressRulesOptions, areAllowed, type Resolve, ruleOnUrl } from '.
 const LOOK_UP_MS = 3_000;
 
 /**
- * The checks when a URL is set: of its text, and of the addresses to which its name resolves now. A name that cannot be
- * resolved now is accepted, because every call checks it again.
+ * Checks a URL when it is set: its text, and the addresses to which its name resolves now. A name that cannot be
+ * resolved now is accepted, because every call checks the addresses again.
  */
 export function webhookAddresses(resolve: Resolve, options: AddressRulesOptions): WebhookAddresses {
   return {

@@ -6,7 +6,7 @@ import type { Clock } from '../../kernel/world.ts';
 import type { WebhookSecrets, WebhookTasks } from '../use/webhooks.ts';
 import { webhookSecrets } from './webhook-secrets.ts';
 
-/** Concurrent calls: enough for the sweep to finish in time, few enough for one process. */
+/** Maximum number of concurrent calls to SQS: enough for the sweep to finish in time, few enough for one process. */
 const MOST_AT_ONCE = 10;
 
 interface QueueUrls {
@@ -14,12 +14,14 @@ interface QueueUrls {
   readonly lanesQueueUrl: string;
 }
 
-/** The queues of webhook tasks from a function's settings. */
+/** Creates the queues of webhook tasks from a function's settings. */
 export function configuredTasks({ sqs }: Queues, urls: QueueUrls): WebhookTasks {
   return sqsWebhookTasks(sqs(), urls);
 }
 
-/** One message per call, so that no batch fails in part. The sweep enqueues lost tasks again. */
+/**
+ * Creates queues that take one message per call, so that no batch fails in part. The sweep enqueues lost tasks again.
+ */
 function sqsWebhookTasks(client: SQSClient, { tasksQueueUrl, lanesQueueUrl }: QueueUrls): WebhookTasks {
   return {
     enqueue: async (tasks, delaySeconds) => {
@@ -41,7 +43,7 @@ function sqsWebhookTasks(client: SQSClient, { tasksQueueUrl, lanesQueueUrl }: Qu
   };
 }
 
-/** The secrets of endpoints. The root keys are read from Secrets Manager on demand. */
+/** Creates the secrets of endpoints. The root keys are read from Secrets Manager on demand. */
 export async function configuredSecrets(
   { secretsManager, clock }: Secrets & { readonly clock: Clock },
   { rootSecretId }: { readonly rootSecretId: string },

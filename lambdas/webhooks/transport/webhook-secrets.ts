@@ -4,27 +4,29 @@ import { RetryableError } from '../../kernel/faults.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { WebhookSecrets } from '../use/webhooks.ts';
 
-/** Hexadecimal digits of a root key's name: a hash prefix that identifies the key and does not reveal it. */
+/** Number of hexadecimal digits in a root key's name: a hash prefix that identifies the key without revealing it. */
 const NAME_LETTERS = 16;
 const PREFIX = 'whsec_';
 
-/** Root keys, oldest first. */
+/** Returns the root keys, oldest first. */
 type RootKeys = () => Promise<readonly string[]>;
 
 /**
- * A secret is the HMAC-SHA-256 of the endpoint and the version under a root key: 256 bits that cannot be guessed without the
- * root key and need not be stored. New secrets are derived from the last root key; existing secrets keep theirs.
+ * Derives the secrets of endpoints. A secret is the HMAC-SHA-256 of the endpoint and the version under a root key: 256
+ * bits that cannot be guessed without the root key and need not be stored. New secrets are derived from the last root
+ * key; existing secrets keep theirs.
  */
 export function webhookSecrets(rootKeys: RootKeys): WebhookSecrets {
   return {
     newestRoot: async () => {
       const newest = (await rootKeys()).at(-1);
-      invariant(newest !== undefined, 'there is a root key');
+      invariant(newest !== undefined, 'there is no root key');
       return nameOf(newest);
     },
     secretOf: async (endpointId, { root, version }) => {
       const key = (await rootKeys()).find((each) => nameOf(each) === root);
-      // The key may be new: another process derived the secret from it, and this process has not read it yet.
+      // The key may be new: another process derived the secret from this key, and this process has not read the key
+      // yet.
       if (key === undefined) throw new RetryableError('webhook_root_unknown', `the root key ${root} is not known here`);
       const bytes = createHmac('sha256', key)
         .update(JSON.stringify(['webhook_secret', endpointId, version]))

@@ -20,9 +20,9 @@ export interface WebhookTransportOptions extends AddressRulesOptions {
 }
 
 /**
- * Calls receivers over HTTPS. The name is resolved once, all its addresses are checked, and the connection uses only those, so
- * a second look-up with another result (DNS rebinding) does not happen. Redirects are not followed. Connections are not
- * reused, so each call is checked by itself.
+ * Calls receivers over HTTPS. The name is resolved once, all its addresses are checked, and the connection uses only
+ * those, so a second look-up with another result (DNS rebinding) is impossible. Redirects are not followed. Connections
+ * are not reused, so each call is checked separately.
  */
 export function webhookTransport(options: WebhookTransportOptions): WebhookTransport {
   return {
@@ -63,10 +63,10 @@ function call(url: URL, { headers, body }: WebhookRequest, options: CallOptions)
   };
   const request = url.protocol === 'https:' ? https.request(url, common) : http.request(url, common);
   request.on('error', reject);
-  // The request asks for no upgrade, so a 101 is a protocol error.
+  // The request does not ask for an upgrade, so a 101 is a protocol error.
   request.on('upgrade', (_response, socket) => {
     socket.destroy();
-    reject(new Error('the protocol was switched'));
+    reject(new Error('the receiver switched to a protocol that was not requested'));
   });
   request.on('response', (response) => {
     readExcerpt(response, signal, (excerpt) => {
@@ -80,24 +80,31 @@ function call(url: URL, { headers, body }: WebhookRequest, options: CallOptions)
   return promise;
 }
 
-/** A look-up that returns the checked addresses without DNS. */
+/** Returns a look-up function that gives the checked addresses without DNS. */
 function judged(found: readonly Resolved[]): LookupFunction {
   return (_hostname, { all }, callback) => {
     const [first] = found;
-    if (first === undefined) callback(new Error('there is no address'), '');
+    if (first === undefined) callback(new Error('the name has no checked address'), '');
     else if (all === true) callback(null, [...found]);
     else callback(null, first.address, first.family);
   };
 }
 
-/** @throws when the signal aborts first */
+/**
+ * Waits for a value.
+ *
+ * @throws when the signal aborts first
+ */
 async function inTime<Value>(signal: AbortSignal, coming: Promise<Value>): Promise<Value> {
   const { promise: over, reject } = Promise.withResolvers<never>();
   signal.addEventListener('abort', () => reject(new Error('time is up')), { once: true });
   return Promise.race([coming, over]);
 }
 
-/** Only the status matters: a truncated or endless answer is reported with the part that arrived. */
+/**
+ * Reads the beginning of an answer. Only the status matters: a truncated or endless answer is reported with the part
+ * that arrived.
+ */
 function readExcerpt(response: http.IncomingMessage, signal: AbortSignal, done: (excerpt: string) => void): void {
   const chunks: Buffer[] = [];
   let length = 0;

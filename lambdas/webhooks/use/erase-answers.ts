@@ -15,10 +15,10 @@ export interface EraseAnswersTools {
 const ENTRIES_AT_ONCE = 1_000;
 
 /**
- * Deletes what the receivers answered to events of an erased payment or order: an answer can quote its event. The result of an attempt that
- * is running is not recorded, and the attempt is made again, without what was erased.
+ * Deletes the receivers' answers to events of an erased payment or order, because an answer can quote its event. The
+ * result of a running attempt is not recorded, and the attempt is made again, without the erased data.
  *
- * @param events of the payment or the order
+ * @param events the events of the payment or the order
  */
 export async function eraseAnswers(
   tools: EraseAnswersTools,
@@ -40,7 +40,10 @@ export async function eraseAnswers(
   }
 }
 
-/** Deliveries outlive their endpoint. The activity log names every endpoint that was deleted. */
+/**
+ * Returns the ids of deleted endpoints, because deliveries outlive their endpoint. The activity log names every
+ * endpoint that was deleted.
+ */
 async function deletedEndpoints(
   { activity }: Pick<EraseAnswersTools, 'activity'>,
   { tenantId, mode }: WebhookOwner,

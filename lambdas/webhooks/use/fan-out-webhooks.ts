@@ -19,9 +19,9 @@ export interface FanOutTools {
 }
 
 /**
- * Creates a delivery for each endpoint that subscribes to the event. A delivery's id is derived from endpoint and event, and its
- * row must not exist yet: the row is the record, so no delivery is created twice. A crash between two of them is made good by
- * the redelivery of the event.
+ * Creates a delivery for each endpoint that subscribes to the event. A delivery's id is derived from endpoint and
+ * event, and its row must not exist yet: the row is the record, so no delivery is created twice. After a crash between
+ * two deliveries, the redelivery of the event creates the missing ones.
  *
  * @throws RetryableError, AmbiguousError: the event can be processed again
  */
@@ -57,12 +57,15 @@ export function messageOf({ event, occurredAtMs }: PayonceEvent): WebhookMessage
   return { eventId: event.id, type: event.type, occurredAtMs };
 }
 
-/** A delivery that waits in a lane has no message. */
+/** Returns the tasks of a delivery; none for a delivery in a lane, which has no message. */
 export function messagesOf({ endpointId, id, apart }: Delivery): readonly WebhookTask[] {
   return apart === true ? [] : [{ kind: 'attempt', endpointId, deliveryId: id }];
 }
 
-/** The tasks are in the due queue already, so a failure here only delays them until the next sweep. */
+/**
+ * Enqueues tasks without waiting for the sweep. The tasks are in the due queue already, so a failure here only delays
+ * them until the next sweep.
+ */
 export async function enqueueAtOnce(
   { tasks, report }: Pick<FanOutTools, 'tasks' | 'report'>,
   owner: WebhookOwner,

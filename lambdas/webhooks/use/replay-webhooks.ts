@@ -38,7 +38,7 @@ export interface ReplayWebhooks extends KeyedRequest {
   readonly events?: WebhookReplay['events'];
 }
 
-/** In order of precedence. */
+/** The reason why a replay is refused, in order of precedence. */
 export type ReplayRefusal = ResendRefusal | { readonly kind: 'replay_running'; readonly replayId: string };
 
 /** Accepts a range replay. The worker processes its pages later. @throws as `takeWebhookEffect` */
@@ -53,7 +53,7 @@ export async function acceptReplay(
       const book = await tools.webhooks.readBook(caller);
       const endpoint = endpointOf(book, endpointId);
       if (endpoint === undefined) return { kind: 'not_found' };
-      // The replay is kept longer than the record of its request.
+      // The replay is stored for longer than the record of its request.
       if ((await tools.webhooks.readReplay(replayId)) !== undefined) return { kind: 'key_expired' };
       if (endpoint.disabled !== undefined) return { kind: 'endpoint_disabled' };
       if (endpoint.replay !== undefined) return { kind: 'replay_running', replayId: endpoint.replay };
@@ -98,7 +98,10 @@ export interface ReplayTools {
   readonly report: (error: unknown) => void;
 }
 
-/** Each delivery takes up to three writes with its due rows, and a transaction is limited to 100 (DynamoDB, "TransactWriteItems"). */
+/**
+ * Number of events on one page. Each delivery takes up to three writes with its due rows, and a transaction is limited
+ * to 100 (DynamoDB, "TransactWriteItems").
+ */
 const EVENTS_PER_PAGE = 25;
 
 export type PageOutcome = 'nothing_due' | 'page' | 'ended';
@@ -146,7 +149,7 @@ async function writePage(tools: ReplayTools, was: WebhookReplay): Promise<PageOu
     page.cursor === undefined
       ? { ...ended(was, 'completed'), sent }
       : { ...was, revision: was.revision + 1, sent, cursor: page.cursor, ...dueFrom(clock.nowMs(), clock.nowMs()) };
-  // Before the write: a lane that was woken outlives the writer.
+  // Called before the write: a lane that was woken outlives the writer.
   if (deliveries.length > 0) await wakeLane(tools, was, was.endpointId);
   const end = now.status === 'running' ? {} : released(book, was);
   const outcome = await webhooks.write({ replay: { was, now }, deliveries, ...end });
@@ -156,7 +159,7 @@ async function writePage(tools: ReplayTools, was: WebhookReplay): Promise<PageOu
   return now.status === 'running' ? 'page' : 'ended';
 }
 
-/** Allows the endpoint another replay. */
+/** Returns the change that permits another replay of the endpoint. */
 function released(book: EndpointBook, { endpointId, id }: WebhookReplay): Pick<WebhookChange, 'book'> {
   const endpoint = endpointOf(book, endpointId);
   if (endpoint?.replay !== id) return {};

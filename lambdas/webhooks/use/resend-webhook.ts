@@ -17,7 +17,7 @@ export interface ResendWebhook extends KeyedRequest {
   readonly deliveryId: string;
 }
 
-/** In order of precedence. */
+/** The reason why a resend is refused, in order of precedence. */
 export type ResendRefusal = NotFound | { readonly kind: 'endpoint_disabled' } | KeyExpired;
 
 /** Requests one more attempt of a delivery in any status. @throws as `takeWebhookEffect` */
@@ -37,7 +37,7 @@ export async function resendWebhook(
       if (endpoint.disabled !== undefined) return { kind: 'endpoint_disabled' };
       const asked = askedFor(was, tools.clock.nowMs());
       const answer = answerOf(202, deliveryObject(asked));
-      // A running attempt satisfies the request. Its result must find the delivery unchanged.
+      // The running attempt satisfies the request, and its result must find the delivery unchanged.
       if (asked === was) return { kind: 'change', change: {}, answer };
       const now = { ...asked, resends: withCall(was.resends, operationId) };
       const { tenantId, mode } = caller;

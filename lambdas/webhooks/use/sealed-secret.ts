@@ -8,12 +8,16 @@ import type { WebhookSecrets } from './webhooks.ts';
  */
 const SEALED = /^derived:(?<root>[0-9a-f]{16}):(?<version>[1-9]\d{0,8})$/;
 
-/** The placeholder of the newest secret in a stored answer. */
+/** Returns the placeholder of the newest secret in a stored answer. */
 export function sealedSecret({ secrets: [newest] }: Pick<WebhookEndpoint, 'secrets'>): string {
   return newest === undefined ? '' : `derived:${newest.root}:${newest.version}`;
 }
 
-/** @throws RetryableError when the root key of its secret is not known to this process */
+/**
+ * Returns a stored answer with its secret.
+ *
+ * @throws RetryableError when the root key of the secret is not known to this process
+ */
 export async function unsealed(secrets: Pick<WebhookSecrets, 'secretOf'>, answer: Answer): Promise<Answer> {
   const body = JSON.parse(answer.body) as Record<string, unknown>;
   const { id, secret } = body;

@@ -65,17 +65,17 @@ export interface SendTools {
   readonly report: (error: unknown) => void;
 }
 
-/** In order of precedence. */
+/** The result of processing a delivery, in order of precedence. */
 export type SendOutcome =
-  /** Delivered already, claimed by a rival, or not yet due. The message is complete. */
+  /** The delivery is delivered already, claimed by a rival, or not yet due. Its message is complete. */
   | 'nothing_due'
-  /** Its endpoint was deleted or disabled. */
+  /** The endpoint was deleted or disabled. */
   | 'dropped'
-  /** Its endpoint is isolated. */
+  /** The endpoint is isolated. */
   | 'moved_to_lane'
   /** Too much of the lease had passed to send safely. Nothing was sent; the sweep retries when the lease ends. */
   | 'too_late'
-  /** A rival has taken over since. Its result is recorded; this one is not. */
+  /** A rival has taken over since. The rival's result is recorded; this result is not. */
   | 'superseded'
   | 'delivered'
   /** Delivered by a slow attempt. */
@@ -86,21 +86,25 @@ export type SendOutcome =
   /** The last scheduled attempt failed, or the endpoint answered 410: the endpoint was disabled. */
   | 'disabled';
 
-/** Time between the moment a call counts as slow and the record of its attempt. Seconds. */
+/** Time from the moment at which a call counts as slow until its attempt is recorded. Seconds. */
 const AFTER_CALL_SECONDS = 6;
 
-/** Number of the endpoint's deliveries that are checked for a success before it is disabled, at each of some moments. */
+/**
+ * Number of the endpoint's deliveries that are checked for a success before the endpoint is disabled: the latest ones,
+ * and as many from each time of {@link LOOKED_AT_SINCE}.
+ */
 const LOOKED_AT = 100;
 /**
- * The latest deliveries of a busy endpoint may all be of an outage. So those since these moments are checked, too: the first is a whole
- * schedule ago, before any outage that is shorter. In parts of a schedule before now.
+ * The times from which deliveries are checked, in addition to the latest ones: the latest deliveries of a busy endpoint
+ * may all belong to one outage. The first time is a whole schedule ago, before any shorter outage. Fractions of a
+ * schedule before now.
  */
 const LOOKED_AT_SINCE = [1, 3 / 4, 1 / 2, 3 / 8, 3 / 16, 3 / 32, 3 / 64, 1 / 64, 1 / 256] as const;
 
 /**
- * Makes one attempt of a delivery if it is due: claim, send, commit. The delivery's row is the record: of two concurrent
- * messages one claims the attempt. If the sender crashes, the end of its lease is in the due queue, and the next attempt has
- * the same id and the same body.
+ * Makes one attempt of a delivery if it is due: claim, send, commit. The delivery's row is the record: only one of two
+ * concurrent messages claims the attempt. If the sender crashes, the due queue contains the end of its lease, and the
+ * next attempt has the same id and the same body.
  *
  *   A ── claim (rev 2) ── send ── † …… lease ends
  *   B ──── claim ✗                        C ── claim (rev 3) ── send ── commit (rev 4)
@@ -124,12 +128,12 @@ export function sendFromLane(tools: SendTools, endpointId: string, deliveryId: s
 interface Which {
   readonly endpointId: string;
   readonly deliveryId: string;
-  /** Absent in the lane of the endpoint. */
+  /** Absent when the attempt is made from the endpoint's lane. */
   readonly inFlight?: InFlight;
 }
 
 function run(tools: SendTools, which: Which): Promise<SendOutcome> {
-  // There is no release: the lease ends, and the sweep enqueues the delivery again.
+  // No release step: the lease ends, and the sweep enqueues the delivery again.
   return tools.runner.run<Claimed, Sent, SendOutcome>(attemptOperation(which.endpointId, which.deliveryId), {
     claim: () => claim(tools, which),
     execute: (claimed) => send(tools, claimed),
@@ -137,7 +141,7 @@ function run(tools: SendTools, which: Which): Promise<SendOutcome> {
   });
 }
 
-/** An attempt that this process has claimed. */
+/** An attempt claimed by this process. */
 interface Claimed {
   /** The delivery as the claim wrote it, with its lease. */
   readonly delivery: Delivery;
@@ -175,7 +179,10 @@ async function claim(
   return { kind: 'claimed', held: { delivery: taken, endpoint, ...defined({ inFlight }), atMs } };
 }
 
-/** A slow endpoint has a lane already. The lane of any other endpoint is created with its first delivery. */
+/**
+ * Moves a delivery to its endpoint's lane. A slow endpoint has a lane already. The lane of any other endpoint is
+ * created with its first delivery.
+ */
 async function moveToLane(tools: SendTools, delivery: Delivery, { id, slow }: WebhookEndpoint): Promise<void> {
   if (delivery.apart === true) return;
   const isWoken = slow === undefined && (await wakeLane(tools, delivery, id, looksSoon));
@@ -185,8 +192,8 @@ async function moveToLane(tools: SendTools, delivery: Delivery, { id, slow }: We
 }
 
 /**
- * A delivery that this code cannot read would be enqueued by every sweep. It leaves the due queue, and its message goes to the
- * dead-letter queue, from where it can be redriven after a fix.
+ * Reads a delivery. A delivery that this code cannot read would be enqueued by every sweep, so it is removed from the
+ * due queue, and its message goes to the dead-letter queue, from where it can be redriven after a fix.
  *
  * @throws TerminalError `row_unreadable`
  */
@@ -209,7 +216,7 @@ async function send(tools: SendTools, { delivery, endpoint, inFlight, atMs }: Cl
     activeSecrets(endpoint, clock.nowMs()).map((secret) => signer.secretOf(endpoint.id, secret)),
   );
   const body = delivery.body ?? (await bodies(delivery.eventId));
-  invariant(body !== undefined, `the event ${delivery.eventId} is in the Ledger`);
+  invariant(body !== undefined, `the event ${delivery.eventId} is not in the Ledger`);
   const startedAtMs = clock.nowMs();
   if (startedAtMs - atMs > LATEST_START_MS) return 'too_late';
   const headers = headersOf(signer, secrets, { id: delivery.eventId, atMs: startedAtMs, body });
@@ -217,8 +224,8 @@ async function send(tools: SendTools, { delivery, endpoint, inFlight, atMs }: Cl
   const count = (change: 1 | -1) => inFlight?.set(group, (inFlight.get(group) ?? 0) + change);
   let isolated = Promise.resolve(false);
   const isolateNow = (blocksSender: boolean): void => {
-    // Isolate the endpoint now, so that its next deliveries do not block shared senders. Its lane starts after this call,
-    // because an empty lane would end.
+    // Isolate the endpoint now, so that its next deliveries do not block shared senders. The lane's first run waits
+    // until this call has ended, because an empty lane would end.
     if (endpoint.slow === undefined)
       isolated = isolate(tools, delivery, clock.nowMs(), { blocksSender, delaySeconds: AFTER_CALL_SECONDS });
   };
@@ -232,7 +239,10 @@ async function send(tools: SendTools, { delivery, endpoint, inFlight, atMs }: Cl
   return { startedAtMs, result };
 }
 
-/** Standard Webhooks 1.0.0, "Webhook headers": the signature is new at each attempt; the id stays the same. */
+/**
+ * Builds the headers of an attempt (Standard Webhooks 1.0.0, "Webhook headers"): the signature is new at each attempt;
+ * the id stays the same.
+ */
 function headersOf(
   signer: WebhookSecrets,
   secrets: readonly string[],
@@ -275,13 +285,14 @@ async function record(
       );
       return outcomeOf(delivery, attempt.result, { disable: disabling === 'moved' ? undefined : disable, late });
     }
-    // If the change includes the book, the conflict can be in the book. Only a changed delivery means that a rival took over.
+    // If the change includes the list of endpoints, that list may be the cause of the conflict. Only a changed delivery
+    // means that a rival took over.
     const found = disable === undefined ? undefined : await webhooks.readDelivery(taken.endpointId, taken.id);
     return found?.revision === taken.revision ? 'again' : 'superseded';
   });
 }
 
-/** The endpoint has been slow longer than the retry schedule; disable it. */
+/** Returns whether the endpoint has been slow longer than the retry schedule and must be disabled. */
 function isSlowForWholeSchedule(slow: WebhookEndpoint['slow'], result: AttemptResult, nowMs: number): boolean {
   return slow !== undefined && nowMs - slow.sinceMs > SCHEDULE_MS && !isAccepted(result);
 }
@@ -305,8 +316,9 @@ function outcomeOf(
  * attempts are slow at once, and the first one suffices. The lane is woken first, so that it outlives every process that
  * reads the endpoint as slow.
  *
- * @param call of an attempt in flight: whether it blocks a shared sender, and the delay of the lane's first run
- * @returns false when this failed; the next slow attempt repeats it
+ * @param call about an attempt in flight: whether the attempt blocks a shared sender, and the delay of the lane's first
+ * run
+ * @returns false when the endpoint could not be marked; the next slow attempt tries again
  */
 async function isolate(
   tools: SendTools,
@@ -335,7 +347,9 @@ async function isolate(
   }
 }
 
-/** Whether the endpoint accepts other events. One event that it cannot process must not disable it. */
+/**
+ * Returns whether the endpoint accepts other events. One event that the endpoint cannot process must not disable it.
+ */
 async function takesOthers(webhooks: WebhookStore, { endpointId }: Delivery, nowMs: number): Promise<boolean> {
   const since = LOOKED_AT_SINCE.map((part) => idsBefore(Math.ceil(nowMs - part * SHORTEST_SCHEDULE_MS)));
   for (const after of [undefined, ...since]) {
@@ -352,7 +366,7 @@ type Disabling = Pick<WebhookChange, 'book' | 'deliveries'>;
 /**
  * Disables the endpoint and notifies the tenant's other endpoints, unless it is disabled or deleted already.
  *
- * @param url that was tried
+ * @param url the address that was tried
  * @returns `moved` when the endpoint has another address now, which was not tried
  */
 async function disabled(

@@ -16,18 +16,19 @@ export interface SweepWebhooksTools {
   readonly waiting: (rows: number) => void;
 }
 
-/** Rows that are moved and queued at a time. */
+/** Number of rows that are moved and queued together. */
 const PAGE = 400;
-/** Bounds a run whose deadline does not: 80,000 rows. */
+/** Maximum number of pages of a run: 80,000 rows. It bounds a run that has no deadline. */
 const MAX_PAGES = 200;
-/** A row that was queued is queued again after this time if it is still due. */
+/** Time after which a queued row that is still due is queued again. Milliseconds. */
 const ROUND_MS = 10 * 60_000;
 /** Maximum number of deliveries of one endpoint that a run queues. The others move to the lane of the endpoint. */
 const SHARE = 100;
 
 /**
- * Queues due tasks: retries with long waits, and tasks whose message was lost. Each is moved to a later time first, so it is
- * queued once in a round, and no backlog hides what is behind it. A task that is queued twice takes effect once.
+ * Queues due tasks: retries with long waits, and tasks whose message was lost. Each task is first moved to a later
+ * time, so it is queued once per round, and a backlog does not hide later tasks. A task that is queued twice takes
+ * effect once.
  *
  * @returns the number of rows that were queued or moved to a lane
  */
@@ -51,7 +52,7 @@ export async function sweepWebhooks(tools: SweepWebhooksTools, deadlineMs = Infi
     );
     const { length } = here;
     swept += length;
-    // The index lags behind: what a rival or the page before has moved may be in it still.
+    // The index lags behind: rows that a rival or the previous page has moved may still be in it.
     if (length === 0) break;
   }
   await tasks.enqueue([...lanes.values()], 0);
@@ -65,7 +66,10 @@ function counted(shares: Map<string, number>, endpointId: string): number {
   return share;
 }
 
-/** Wakes the lane of the endpoint, once in a run. If the delivery cannot be read, its owner is unknown, and it stays in the queue. */
+/**
+ * Wakes the lane of the endpoint, once per run. If the delivery cannot be read, its owner is unknown, and the delivery
+ * stays in the queue.
+ */
 async function openLane(
   tools: SweepWebhooksTools,
   lanes: Map<string, GroupedTask>,
@@ -78,7 +82,7 @@ async function openLane(
   lanes.set(endpointId, { task: { kind: 'lane', endpointId }, group: groupOf(delivery) });
 }
 
-/** A delivery that cannot be read is left to the sender, which parks it. */
+/** Returns the delivery. A delivery that cannot be read is left to the sender, which parks it. */
 async function readableDelivery(
   { webhooks }: SweepWebhooksTools,
   endpointId: string,
@@ -98,7 +102,11 @@ interface Taken {
   readonly dueAtMs?: number;
 }
 
-/** @returns the tasks to queue; undefined when the row is no longer at its place */
+/**
+ * Moves a row and returns the tasks to queue.
+ *
+ * @returns undefined when a rival has moved the row, or it is done
+ */
 async function take(
   { due, clock }: SweepWebhooksTools,
   each: DueWebhook,
@@ -115,7 +123,7 @@ async function take(
   return { queue: [{ task, group }], ...times };
 }
 
-/** {@link sweepWebhooks} as a piece of a job. @param report receives the number of rows */
+/** Returns {@link sweepWebhooks} as a piece of a job. @param report receives the number of rows */
 export function sweepWebhooksPiece(tools: SweepWebhooksTools, report: (swept: number) => void): Piece {
   return async ({ deadlineMs }) => {
     const swept = await sweepWebhooks(tools, deadlineMs);

@@ -7,7 +7,8 @@ import { takeWebhookEffect, type WebhookEffectOutcome } from './webhook-effect.t
 import { answerOf, type KeyedRequest } from './webhook-endpoints.ts';
 
 /**
- * Sends a test event to one endpoint, whatever events it wants, signed and delivered as all others are. There is one attempt.
+ * Sends a test event to one endpoint, whatever events it subscribes to, signed and delivered like every other event.
+ * Makes one attempt.
  *
  * @throws as `takeWebhookEffect`
  */

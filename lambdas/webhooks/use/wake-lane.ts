@@ -5,11 +5,12 @@ import { isAwake, woken } from '../domain/webhook-lane.ts';
 import type { WebhookStore } from './webhooks.ts';
 
 /**
- * Announces deliveries to the lane of their endpoint. Call it before they are written: the lane runs even if its caller crashes.
+ * Announces deliveries to the lane of their endpoint. Call it before the deliveries are written, so that the lane runs
+ * even if the caller crashes.
  *
- * @param runsByItself whether the lane runs without being woken
- * @returns whether it was woken
- * @throws RetryableError, AmbiguousError
+ * @param runsByItself returns whether the lane runs without being woken @default it is awake
+ * @returns whether the lane was woken
+ * @throws RetryableError, AmbiguousError of the store
  */
 export async function wakeLane(
   { webhooks, clock }: { readonly webhooks: WebhookStore; readonly clock: Pick<Clock, 'nowMs'> },

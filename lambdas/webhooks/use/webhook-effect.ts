@@ -17,7 +17,7 @@ export interface WebhookTools extends Pick<Expiring, 'retention'> {
   readonly entropy: Entropy;
 }
 
-/** The change of a keyed request, and the answer that is stored with it. */
+/** The change that a keyed request makes, and the answer that is stored with it. */
 interface Decided {
   readonly kind: 'change';
   readonly change: Omit<WebhookChange, 'record'>;
@@ -29,13 +29,13 @@ export interface WebhookEffect<Refusal> {
   /** Derived from tenant, mode, method, path and idempotency key. */
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
-  /** Keeps the record and its answer. @default they are kept for 30 days */
+  /** Keeps the record and its answer permanently. @default they are kept for 30 days */
   readonly isPermanent?: boolean;
-  /** Reads and decides. Called again when a row that it read has changed. */
+  /** Reads and decides. Called again when a row that was read has changed. */
   readonly decide: () => Promise<Decided | Refusal>;
 }
 
-/** In order of precedence. */
+/** The outcome of a keyed request, in order of precedence. */
 export type WebhookEffectOutcome<Refusal> =
   | { readonly kind: 'first'; readonly answer: Answer }
   /** The stored answer, with its secret if it has one. */
@@ -44,8 +44,8 @@ export type WebhookEffectOutcome<Refusal> =
   | Refusal;
 
 /**
- * Executes a keyed request once: the record and the rows are written in one transaction. A refusal is not stored, so the same
- * key can succeed later.
+ * Executes a keyed request so that it takes effect once: the record and the rows are written in one transaction. A
+ * refusal is not stored, so the same key can succeed later.
  *
  *   A ── read book 3 ── decide ── record A ✓ book 4 ✓
  *   B ──── read book 3 ── decide ──── book 4 ✗ ── read book 4 ── decide ── record B ✓ book 5 ✓
@@ -78,7 +78,7 @@ export async function takeWebhookEffect<Refusal extends { readonly kind: string 
         const record = await webhooks.readEffect(operationId);
         return done(record === undefined ? decided : await judge(record));
       }
-      // Derive before the write: a secret that cannot be shown must not become active.
+      // Derived before the write: a secret that cannot be shown must not become active.
       const answer = await unsealed(secrets, decided.answer);
       const record = {
         operationId,

@@ -28,7 +28,7 @@ export interface EndpointTools extends WebhookTools {
   readonly addresses: WebhookAddresses;
 }
 
-/** A request under an idempotency key. */
+/** A request with an idempotency key. */
 export interface KeyedRequest {
   readonly caller: Owner;
   readonly operationId: OperationId;
@@ -44,13 +44,13 @@ export interface CreateEndpoint extends KeyedRequest, Wishes {
 
 type UrlRefused = { readonly kind: 'url_refused'; readonly reason: string };
 export type NotFound = { readonly kind: 'not_found' };
-/** The record has expired, and the object says that the request had its effect. */
+/** The record has expired, and the object shows that the request had its effect. */
 export type KeyExpired = { readonly kind: 'key_expired' };
 
-/** In order of precedence. */
+/** The reason why no endpoint is created, in order of precedence. */
 type CreateRefusal = UrlRefused | { readonly kind: 'limit_reached'; readonly limit: number };
 
-/** @throws as `takeWebhookEffect` */
+/** Creates an endpoint. @throws as `takeWebhookEffect` */
 export async function createEndpoint(
   tools: EndpointTools,
   request: CreateEndpoint,
@@ -58,7 +58,7 @@ export async function createEndpoint(
   const { caller, cause, endpointId, url, events, description } = request;
   return takeWebhookEffect<CreateRefusal>(tools, {
     ...request,
-    // Its key must not create a second endpoint after the first was deleted.
+    // The key must not create a second endpoint after the first one was deleted.
     isPermanent: true,
     decide: async () => {
       const reason = await tools.addresses.refusal(url);
@@ -89,14 +89,17 @@ export async function createEndpoint(
 
 export interface RotateSecret extends KeyedRequest {
   readonly endpointId: string;
-  /** How long the previous secret continues to sign. */
+  /** Time for which the previous secret continues to sign. */
   readonly overlapSeconds: number;
 }
 
-/** In order of precedence. `too_many_secrets`: with an overlap, it is possible from that time. Unix milliseconds. */
+/**
+ * The reason why the secret is not rotated, in order of precedence. `too_many_secrets`: a rotation with an overlap is
+ * possible from `fromMs`. Unix milliseconds.
+ */
 type RotateRefusal = NotFound | KeyExpired | { readonly kind: 'too_many_secrets'; readonly fromMs: number };
 
-/** @throws as `takeWebhookEffect` */
+/** Rotates the secret of an endpoint. @throws as `takeWebhookEffect` */
 export async function rotateSecret(
   tools: WebhookTools,
   request: RotateSecret,
@@ -126,7 +129,7 @@ export async function rotateSecret(
   });
 }
 
-/** Its pending deliveries are canceled when they become due. @throws as `takeWebhookEffect` */
+/** Deletes an endpoint. Its pending deliveries are canceled when they become due. @throws as `takeWebhookEffect` */
 export async function deleteEndpoint(
   tools: WebhookTools,
   request: KeyedRequest & { readonly endpointId: string },
@@ -161,7 +164,7 @@ interface Acted {
   readonly nowMs: number;
 }
 
-/** The entry in the activity log, written with the endpoint. */
+/** Builds the entry in the activity log, which is written with the endpoint. */
 function entryOf(action: Action, { owner, cause, endpointId, nowMs }: Acted): ActivityDraft {
   const { tenantId, mode } = owner;
   return { chain: { tenantId, mode }, action, actor: cause, about: [endpointId], occurredAtMs: nowMs };
@@ -171,14 +174,18 @@ function entryOf(action: Action, { owner, cause, endpointId, nowMs }: Acted): Ac
 export interface EndpointChange {
   readonly url?: string;
   readonly events?: WebhookEndpoint['events'];
-  /** `null` removes it. */
+  /** `null` removes the description. */
   readonly description?: string | null;
   readonly enabled?: boolean;
 }
 
 export type UpdateOutcome = { readonly kind: 'updated'; readonly endpoint: WebhookEndpoint } | NotFound | UrlRefused;
 
-/** Naturally idempotent: the request states the resulting values. @throws RetryableError, AmbiguousError: the caller can repeat it */
+/**
+ * Changes an endpoint. Naturally idempotent: the request states the resulting values.
+ *
+ * @throws RetryableError, AmbiguousError: the caller can repeat the request
+ */
 export async function updateEndpoint(
   tools: {
     readonly webhooks: WebhookStore;
@@ -209,7 +216,8 @@ const MIN_ISOLATION_MS = 15 * 60_000;
 
 function changed(known: WebhookEndpoint, change: EndpointChange, nowMs: number): WebhookEndpoint {
   const { description: oldDescription, disabled: oldDisabled, slow, ...rest } = known;
-  // A server that was mended or exchanged later need not wait for the next look of its lane.
+  // After this time, a request with a new address or `enabled: true` ends the isolation, so that a repaired or replaced
+  // server does not wait for the next run of its lane.
   const isLater = slow !== undefined && nowMs - slow.sinceMs >= MIN_ISOLATION_MS;
   const isNew = isLater && (change.url !== undefined || change.enabled === true);
   const description = change.description === undefined ? oldDescription : (change.description ?? undefined);

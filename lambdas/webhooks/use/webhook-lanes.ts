@@ -20,8 +20,8 @@ export interface LaneTools extends SendTools {
 }
 
 /**
- * Works at the lane of an endpoint: tries deliveries that are due, page by page, until one hangs, none is due or its time is
- * over. The lane's row is claimed, so one run works at a time.
+ * Processes the lane of an endpoint: attempts the deliveries that are due, page by page, until an attempt hangs, no
+ * delivery is due or the run's time is over. The lane's row is claimed, so that only one run at a time works.
  *
  * @returns the outcomes of the attempts
  * @throws RetryableError, AmbiguousError when the store fails: the sweep queues the lane again
@@ -48,13 +48,13 @@ export async function runLane(tools: LaneTools, endpointId: string): Promise<rea
   return outcomes;
 }
 
-/** Delay of a postponed delivery. Must exceed the lease of an attempt. */
+/** Delay of a postponed delivery. Must exceed the lease of an attempt. Milliseconds. */
 const SET_BACK_MS = 2 * 60_000;
 
 /** Outcomes of attempts that had a result. */
 const TRIED: readonly SendOutcome[] = ['dropped', 'delivered', 'delivered_late', 'failed', 'failed_late', 'disabled'];
 
-/** Bounds a run, as its time does. */
+/** Maximum number of pages of a run. The run's time limits it, too. */
 const MAX_PAGES = 100;
 
 async function workAt(
@@ -69,7 +69,7 @@ async function workAt(
   let nextAtMs: number | undefined;
   let isContinuing = true;
   for (let pages = 0; isContinuing && pages < MAX_PAGES; pages += 1) {
-    // The index lags behind: deliveries of the page before may be in it still.
+    // The index lags behind: deliveries of the previous page may still be in it.
     const found = await due.dueInLane(held.endpointId, 2 * width + 1);
     const fresh = found.flatMap(({ task, sweepAtMs }) =>
       task.kind === 'attempt' && !seen.has(task.deliveryId) ? [{ id: task.deliveryId, sweepAtMs }] : [],
@@ -82,7 +82,7 @@ async function workAt(
       if (each.status === 'fulfilled') outcomes.push(each.value);
       else if (entry !== undefined) await setBack(tools, held, entry, each.reason);
     }
-    // A tried delivery can be due again before the ones behind it, so the lane is read again.
+    // A delivery that was tried can be due again before later ones, so the lane is read again.
     nextAtMs = page.length === 0 ? found[0]?.sweepAtMs : clock.nowMs();
     const isOk = ended.every(
       (each) => each.status === 'fulfilled' && TRIED.includes(each.value) && each.value !== 'failed_late',
@@ -97,7 +97,7 @@ async function workAt(
 }
 
 /**
- * Postpones a delivery after a failure of Payonce, so that the deliveries behind it have their turn. Unless the failure may be
+ * Postpones a delivery after a failure of Payonce, so that later deliveries have their turn. Unless the failure may be
  * transient, the delivery gets a message of its own, which becomes a dead letter when it fails again.
  */
 async function setBack(
@@ -113,7 +113,11 @@ async function setBack(
   await tools.due.move({ task, sweepAtMs }, { sweepAtMs: tools.clock.nowMs() + SET_BACK_MS });
 }
 
-/** Ends the isolation of an endpoint that answers quickly or has no deliveries. @returns whether it is still isolated */
+/**
+ * Ends the isolation of an endpoint that answers quickly or has no deliveries.
+ *
+ * @returns whether the endpoint is still isolated
+ */
 async function slowAfter(
   { webhooks, clock }: LaneTools,
   { tenantId, mode, endpointId }: WebhookLane,

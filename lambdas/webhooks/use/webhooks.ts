@@ -14,9 +14,12 @@ export interface Revised<Row> {
   readonly now: Row;
 }
 
-/** One transaction: every row must still have the revision that was read. Due rows are written with their rows. */
+/**
+ * The rows that one transaction writes. Every row must still have the revision that was read. The due rows are written
+ * with them.
+ */
 export interface WebhookChange {
-  /** Must not exist yet. */
+  /** The effect record, which must not exist yet. */
   readonly record?: EffectRecord;
   readonly book?: Revised<EndpointBook>;
   readonly deliveries?: readonly Revised<Delivery>[];
@@ -26,7 +29,7 @@ export interface WebhookChange {
   readonly activity?: ActivityDraft;
 }
 
-/** In order of precedence. */
+/** The result of a write, in order of precedence. */
 export type WebhookChangeOutcome =
   | { readonly kind: 'written' }
   | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
@@ -37,13 +40,16 @@ export type WebhookChangeOutcome =
 export interface WebhookStore {
   write(change: WebhookChange): Promise<WebhookChangeOutcome>;
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
-  /** An empty book of revision 0 when the tenant has none. */
+  /** Reads the endpoints of a tenant: an empty list with revision 0 when the tenant has none. */
   readBook(owner: WebhookOwner): Promise<EndpointBook>;
-  /** @throws TerminalError `row_unreadable` when this code cannot read the row */
+  /** Reads a delivery. @throws TerminalError `row_unreadable` when this code cannot read the row */
   readDelivery(endpointId: string, deliveryId: string): Promise<Delivery | undefined>;
-  /** Removes a delivery that cannot be read from the due queue. Its row is kept. No effect when there is no such row. */
+  /**
+   * Removes a delivery that cannot be read from the due queue. Its row is kept. Has no effect when there is no such
+   * row.
+   */
   park(endpointId: string, deliveryId: string): Promise<void>;
-  /** Newest event first, unless the page says otherwise. */
+  /** Lists deliveries, newest event first, unless the page says otherwise. */
   listDeliveries(endpointId: string, page: DeliveryPage): Promise<readonly Delivery[]>;
   readReplay(replayId: string): Promise<WebhookReplay | undefined>;
   readLane(endpointId: string): Promise<WebhookLane | undefined>;
@@ -71,35 +77,42 @@ export interface GroupedTask {
 /** A task in the queue of the sweep, or in a lane. */
 export interface DueWebhook {
   readonly task: WebhookTask;
-  /** Its place in the queue. Unix milliseconds. */
+  /** The row's position in the queue. Unix milliseconds. */
   readonly sweepAtMs: number;
 }
 
-/** The queue of the sweep, and the lanes. Each row has its place in one of them in itself, so none can be missing. */
+/**
+ * The queue of the sweep, and the lanes. Each row contains its own position in one of these queues, so no row can be
+ * missing from them.
+ */
 export interface DueWebhooks {
-  /** At most `limit` rows that the sweep has to queue at `nowMs`, oldest first in each shard. */
+  /** Returns at most `limit` rows that the sweep must queue at `nowMs`, oldest first in each shard. */
   due(nowMs: number, limit: number): Promise<readonly DueWebhook[]>;
-  /** The first deliveries in the lane of an endpoint, oldest first, also those that are not yet due. */
+  /** Returns the first deliveries in the lane of an endpoint, oldest first, including those that are not yet due. */
   dueInLane(endpointId: string, limit: number): Promise<readonly DueWebhook[]>;
   /**
    * Moves a row to another time, or into the lane of its endpoint.
    *
-   * @returns undefined when it is no longer at its place: a rival has moved it, or it is done
+   * @returns undefined when the row is no longer at this time: a rival has moved it, or it is done
    */
   move(due: DueWebhook, to: { readonly sweepAtMs: number; readonly apart?: true }): Promise<MovedWebhook | undefined>;
 }
 
 /** Data of a moved row that the index of the queue does not contain. */
 export interface MovedWebhook {
-  /** The group of its owner (`groupOf`). */
+  /** The group of the row's owner (`groupOf`). */
   readonly group: string;
-  /** Time since which it waits to be tried. Unix milliseconds. Absent when the row cannot be read. */
+  /** Time since which the row waits to be tried. Unix milliseconds. Absent when the row cannot be read. */
   readonly dueAtMs?: number;
 }
 
 /** Enqueues tasks for immediate processing. The sweep finds a lost task in the due queue within a minute. */
 export interface WebhookTasks {
-  /** @param delaySeconds at most 900 */
+  /**
+   * Sends the messages of tasks.
+   *
+   * @param delaySeconds at most 900
+   */
   enqueue(tasks: readonly GroupedTask[], delaySeconds: number): Promise<void>;
 }
 
@@ -109,38 +122,41 @@ export interface WebhookRequest {
   readonly body: string;
 }
 
-/** Called once if there is no answer after this time. */
+/** Called as soon as a call has no answer after this time, at most once. */
 export interface Late {
   /** Milliseconds. */
   readonly afterMs: number;
   readonly notify: () => void;
 }
 
-/** Calls a receiver once: no redirects, no retries, allowed addresses only. It reports a receiver's failure as a result and does not throw. */
+/**
+ * Calls a receiver once: no redirects, no retries, allowed addresses only. Reports a receiver's failure as a result and
+ * does not throw.
+ */
 export interface WebhookTransport {
   post(request: WebhookRequest, late: readonly Late[]): Promise<AttemptResult>;
 }
 
 /** The addresses to which webhooks can be sent. */
 export interface WebhookAddresses {
-  /** @returns the reason of the refusal, for the merchant; undefined when the URL is allowed */
+  /** Checks a URL. @returns the reason of the refusal, for the merchant; undefined when the URL is allowed */
   refusal(url: string): Promise<string | undefined>;
 }
 
 /** The secrets of endpoints. They are derived from root keys and not stored. */
 export interface WebhookSecrets {
-  /** Name of the root key from which new secrets are derived. */
+  /** Returns the name of the root key from which new secrets are derived. */
   newestRoot(): Promise<string>;
-  /** `whsec_…`. @throws RetryableError when its root key is not known to this process */
+  /** Derives a secret, `whsec_…`. @throws RetryableError when its root key is not known to this process */
   secretOf(endpointId: string, secret: SecretVersion): Promise<string>;
-  /** The value of `webhook-signature`: the Standard Webhooks signatures of all secrets. */
+  /** Returns the value of `webhook-signature`: the Standard Webhooks signatures of all secrets. */
   sign(
     secrets: readonly string[],
     message: { readonly id: string; readonly atMs: number; readonly body: string },
   ): string;
 }
 
-/** The API's representation of an event, as JSON. @returns undefined when the Ledger has no such event */
+/** Returns an event as the API shows it, as JSON. @returns undefined when the Ledger has no such event */
 export type EventBodies = (eventId: string) => Promise<string | undefined>;
 
 /** Reads one page of an account owner's events in a range of time. */
