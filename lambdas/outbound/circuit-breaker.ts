@@ -5,7 +5,7 @@ import type { Clock } from '../kernel/world.ts';
 export interface BreakerSettings {
   /** The number of consecutive failures that opens the breaker. */
   readonly consecutiveFailures: number;
-  /** Milliseconds for which an open breaker refuses all calls. Then one probe may be sent. */
+  /** Time for which an open breaker refuses all calls. After it, one probe may be sent. Milliseconds. */
   readonly openForMs: number;
 }
 
@@ -14,9 +14,9 @@ export interface BreakerSettings {
  * After a pause, one *read* probes whether the vendor is available again. A write is never the probe.
  */
 export interface CallGuard {
-  /** Whether calls are sent without a probe. */
+  /** Returns whether calls are sent without a probe. */
   isClosed(): boolean;
-  /** The fault with which an open breaker refuses a call. */
+  /** Returns the fault with which an open breaker refuses a call. */
   refusal(): RetryableError;
   /**
    * Returns immediately while the breaker is closed. Runs the probe while it is half-open.
@@ -34,7 +34,9 @@ export interface GuardOptions {
   readonly settings: BreakerSettings;
   /** Reads the vendor's health. Throws if the vendor is unavailable. */
   readonly probe: () => Promise<void>;
-  /** Whether an error indicates that the vendor is unavailable. Other errors are thrown without being counted. */
+  /**
+   * Returns whether an error indicates that the vendor is unavailable. Other errors are thrown without being counted.
+   */
   readonly isFailure: (error: unknown) => boolean;
   /** Measures the pause. @default the system clock */
   readonly clock?: Pick<Clock, 'nowMs'>;
@@ -54,7 +56,7 @@ class CircuitBreaker implements CallGuard {
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #party: string;
   #failures = 0;
-  /** When the pause ends. Absent while the breaker is closed. Unix milliseconds. */
+  /** The end of the pause. Absent while the breaker is closed. Unix milliseconds. */
   #openUntilMs: number | undefined;
   /** The probe, while the breaker is half-open. Resolves to its error, if it fails. */
   #probing: Promise<unknown> | undefined;
@@ -109,7 +111,7 @@ class CircuitBreaker implements CallGuard {
       return answer;
     } catch (error) {
       if (this.#options.isFailure(error)) this.#failures += 1;
-      // A call that was in flight when the breaker opened does not prolong the pause.
+      // A failed call that was in flight when the breaker opened does not prolong the pause.
       if (this.isClosed() && this.#failures >= this.#options.settings.consecutiveFailures) this.#open();
       throw error;
     }
@@ -149,7 +151,7 @@ class CircuitBreaker implements CallGuard {
   }
 }
 
-/** Whether a breaker refused the call, so that nothing was sent. */
+/** Returns whether a breaker refused the call, so that nothing was sent. */
 export function isCircuitOpen(error: unknown, party: string): error is RetryableError {
   return error instanceof RetryableError && error.code === `${party}_circuit_open`;
 }

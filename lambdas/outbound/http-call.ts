@@ -7,11 +7,14 @@ export interface HttpCall {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Milliseconds for the whole call, including the last byte of the answer. */
+  /** Time limit of the whole call, including the last byte of the answer. Milliseconds. */
   readonly timeoutMs: number;
   /** The prefix of the faults' codes. @default processor */
   readonly party?: string;
-  /** Bytes. A longer answer is not read to its end. @default 64 KiB, far more than an answer about one charge */
+  /**
+   * Maximum size of an answer. A longer answer is not read to its end. Bytes. @default 64 KiB, far more than an answer
+   * about one charge
+   */
   readonly maxAnswerBytes?: number;
   /** `dropped` leaves the error's cause out of the fault, because it may contain the request. @default 'kept' */
   readonly causes?: 'kept' | 'dropped';
@@ -30,7 +33,7 @@ const DEFAULT_ANSWER_BYTES = 64 * 1_024;
 const BEFORE_SENDING = new Set(['connect', 'getaddrinfo']);
 const CONNECT_TIMEOUT = 'UND_ERR_CONNECT_TIMEOUT';
 
-/** Sends one request once, with the faults of `callOnce`. */
+/** Sends one request once, and throws the faults of `callOnce`. */
 export type SendRequest = (call: HttpCall) => Promise<HttpAnswer>;
 
 /**
@@ -38,7 +41,7 @@ export type SendRequest = (call: HttpCall) => Promise<HttpAnswer>;
  *
  * @throws RetryableError `<party>_unreachable` if no connection was made, so nothing was sent
  * @throws AmbiguousError `<party>_timeout`, `<party>_connection_lost` or `<party>_answer_too_large`
- * @throws TerminalError `<party>_request_invalid` if it is no HTTP request, so nothing was sent
+ * @throws TerminalError `<party>_request_invalid` if the call is not a valid HTTP request, so nothing was sent
  */
 export async function callOnce(call: HttpCall): Promise<HttpAnswer> {
   const party = call.party ?? 'processor';
@@ -101,7 +104,7 @@ function asFault(error: unknown, party: string, causes: 'kept' | 'dropped'): Err
 
 const failedFetch = z.object({ cause: z.unknown() });
 const systemError = z.object({ syscall: z.string().optional(), code: z.string().optional() });
-/** A host name with several addresses; the connection to each of them failed. */
+/** The error for a host name with several addresses, when the connection to each address failed. */
 const severalErrors = z.object({ errors: z.array(z.unknown()).min(1) });
 
 function isBeforeSending(cause: unknown): boolean {

@@ -13,7 +13,9 @@ export const VENDOR_WAITS = {
   delayedSeconds: 30,
 } as const;
 
-/** Milliseconds. A call with less time would probably time out, and its outcome would be unknown. */
+/**
+ * Minimum time for a call. With less, the call would probably time out, and its outcome would be unknown. Milliseconds.
+ */
 const SHORTEST_CALL_MS = 250;
 
 export interface LadderTools {
@@ -35,7 +37,7 @@ export type LadderEnd<T> =
 
 /** The state of one call during its attempts. */
 interface Progress {
-  /** Begins at 0. */
+  /** The number of the current rung, from 0. */
   rung: number;
   /** The number of sends. */
   sent: number;
@@ -43,9 +45,9 @@ interface Progress {
   reached: number;
   /** The last send without an answer whose outcome is still unknown, and the time at which it ended. */
   unanswered?: { readonly fault: AmbiguousError; readonly atMs: number };
-  /** The fault of the last rung. */
+  /** The fault of the latest rung. */
   fault: Fault;
-  /** Milliseconds from now; the next rung begins no earlier. */
+  /** Minimum wait until the next rung begins. Milliseconds from now. */
   waitAtLeastMs: number;
 }
 
@@ -56,7 +58,10 @@ type Rung<T> =
   | { readonly kind: 'climb' }
   | { readonly kind: 'give_up' };
 
-/** Makes one call with up to four attempts, within the deadline and the retry budget, and never through an open breaker. */
+/**
+ * Makes one call with up to four attempts, within the deadline and the retry budget, and never while the breaker is
+ * open.
+ */
 export async function climb<T>(
   tools: LadderTools,
   call: OutboundCall<T>,
@@ -80,7 +85,10 @@ export async function climb<T>(
   return { kind: 'gave_up', fault: progress.unanswered?.fault ?? progress.fault, attempts: progress.sent };
 }
 
-/** After a send without an answer, returns `send` only if the send was provably not applied or a repetition is harmless. */
+/**
+ * Looks up an earlier send without an answer. Returns `send` only if that send was provably not applied, or if a
+ * repeated call is harmless.
+ */
 async function lookUpBeforeResend<T>(tools: LadderTools, call: OutboundCall<T>, progress: Progress): Promise<Rung<T>> {
   if (call.idempotent !== 'by_lookup' || progress.unanswered === undefined) return { kind: 'send' };
   const { atMs } = progress.unanswered;
@@ -123,8 +131,9 @@ async function send<T>(
 }
 
 /**
- * Calls the vendor once. Undefined if the deadline or the retry budget does not allow the call. Every call from a later rung
- * takes from the budget, even if nothing was sent before, so calls that waited for an open breaker are no burst when it closes.
+ * Calls the vendor once. Returns undefined if the deadline or the retry budget does not allow the call. Every call from
+ * a later rung takes from the budget, even if nothing was sent before, so that calls that waited for an open breaker do
+ * not form a burst when it closes.
  */
 async function reach<R>(
   { vendor, clock, guard, budget, observer, timeoutMs, probeTimeoutMs }: LadderTools,

@@ -10,7 +10,10 @@ export function isFault(error: unknown): error is Fault {
 
 export type Found<T> = { readonly kind: 'found'; readonly answer: T } | { readonly kind: 'absent' };
 
-/** Whether and how the vendor recognizes a repeated call. It determines what follows a send without an answer. */
+/**
+ * Declares whether and how the vendor recognizes a repeated call, which determines what follows a send without an
+ * answer.
+ */
 export type Resend<T> =
   /** The vendor recognizes the key and repeats its first answer, so the call is sent again. */
   | { readonly idempotent: 'by_key' }
@@ -18,7 +21,10 @@ export type Resend<T> =
   | {
       readonly idempotent: 'by_lookup';
       readonly lookUp: (limit: CallLimit) => Promise<Found<T>>;
-      /** Milliseconds after the send in which a look-up may miss it. Only after that does absence prove that it was not applied. */
+      /**
+       * Time after the send in which a look-up may miss it. Only after this time does absence prove that the call was
+       * not applied. Milliseconds.
+       */
       readonly maxLagMs: number;
     }
   /** The call is sent once. The caller determines the outcome, or reports it for review. */
@@ -29,11 +35,11 @@ interface OutboundStep<T> {
   readonly operation: string;
   /** Subject of the call in dead letters, such as the id of an order. @default none */
   readonly about?: string | undefined;
-  /** Unix milliseconds. No attempt begins that could end later. */
+  /** End of the time for the call. No attempt begins that could end later. Unix milliseconds. */
   readonly deadlineMs: number;
-  /** Whether an earlier process may have sent the call; a dead letter records it. @default false */
+  /** An earlier process may have sent the call; a dead letter records this. @default false */
   readonly mayBeSent?: boolean;
-  /** Must end within its limit. @throws only faults (`kernel/faults.ts`) */
+  /** Sends the call, and must end within the limit. @throws only faults (`kernel/faults.ts`) */
   readonly send: (limit: CallLimit) => Promise<T>;
 }
 
@@ -43,7 +49,8 @@ export type OutboundCall<T> = OutboundStep<T> & Resend<T>;
 export type OutboundRead<T> = OutboundStep<T>;
 
 /**
- * The handling of a call that is given up. A call after a terminal fault, which a retry cannot help, is dead-lettered by all but `throw`.
+ * The handling of a call that is given up. After a terminal fault, which a retry cannot help, every value except
+ * `throw` dead-letters the call.
  *
  *   throw                  the caller has the work
  *   dead_letter            dead-letter it after any other fault too
@@ -52,7 +59,7 @@ export type OutboundRead<T> = OutboundStep<T>;
  */
 export type GivenUp = 'throw' | 'dead_letter' | 'dead_letter_terminal' | 'delay';
 
-/** The outcome of a call that is kept in a queue, instead of a fault. No redelivery is needed. */
+/** The outcome of a call that is stored in a queue instead of throwing its fault. No redelivery is needed. */
 export interface DeadLettered {
   readonly kind: 'dead_lettered' | 'delayed';
   /** The fault's code. */

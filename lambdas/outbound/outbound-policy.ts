@@ -15,17 +15,17 @@ import { createRetryBudget } from './retry-budget.ts';
 import type { DeadLetters } from './use/dead-letters.ts';
 
 export interface OutboundPolicyOptions {
-  /** Name of the vendor in lower case, the prefix of its fault codes. */
+  /** Name of the vendor in lower case, which is the prefix of its fault codes. */
   readonly vendor: string;
   readonly clock: Clock;
   readonly entropy: Pick<Entropy, 'fraction'>;
   readonly observer: OutboundObserver;
   readonly deadLetters: DeadLetters;
-  /** Milliseconds for one attempt. */
+  /** Time limit of one attempt. Milliseconds. */
   readonly timeoutMs: number;
   /** Reads the vendor's health. @throws if the vendor is unavailable or does not answer within the limit */
   readonly probe: (limit: { readonly timeoutMs: number }) => Promise<void>;
-  /** @default five failures in a row open the breaker for 10 seconds */
+  /** @default five consecutive failures open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
   /** The waits before further attempts in this process. Milliseconds. @default half a second, two and five seconds */
   readonly waitsMs?: readonly number[];
@@ -33,7 +33,7 @@ export interface OutboundPolicyOptions {
 
 const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
 
-/** Milliseconds. A health check does no work, so a later answer indicates trouble. */
+/** Time limit of a health check. It does no work, so a later answer indicates trouble. Milliseconds. */
 const PROBE_TIMEOUT_MS = 2_000;
 
 /**
@@ -51,16 +51,16 @@ export interface OutboundPolicy {
    */
   call<T>(call: OutboundCall<T>): Promise<T>;
   /**
-   * Like `call`, but keeps a call that is given up in a queue, with this payload, as `givenUp` says.
+   * Like `call`, but stores a call that is given up in a queue, with this payload, as `givenUp` specifies.
    *
-   * @throws as `call`, if the call is not kept or cannot be
+   * @throws as `call`, if the call is not stored
    */
   callOrDeadLetter<T>(
     call: OutboundCall<T>,
     payload: object,
     givenUp?: Exclude<GivenUp, 'throw'>,
   ): Promise<T | DeadLettered>;
-  /** @throws as `call` */
+  /** Makes a call without effects. @throws as `call` */
   read<T>(read: OutboundRead<T>): Promise<T>;
 }
 
@@ -112,7 +112,7 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
       try {
         await deadLetters.put(deadLetter, isDelayed ? 'delayed' : 'dead');
       } catch {
-        // The fault of the call states what may have happened. The caller's transport must redeliver.
+        // The fault of the call shows what may have happened. The caller's transport must redeliver.
         observer.count(vendor, 'outbound_dead_letter_failed');
         throw fault;
       }
@@ -120,7 +120,7 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
       return { kind: isDelayed ? 'delayed' : 'dead_lettered', reason, mayBeApplied };
     },
     read: async (read) => {
-      // A read has no effect, so it can be sent again like a call that is recognized by its key.
+      // A read has no effect, so it can be sent again like a call whose key the vendor recognizes.
       const end = await climb(tools, { ...read, idempotent: 'by_key' }, 'read');
       if (end.kind === 'gave_up') throw end.fault;
       return end.answer;
@@ -128,7 +128,10 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
   };
 }
 
-/** Whether an error indicates that the vendor, or the access to it, is unavailable. A refusal or a rate limit does not. */
+/**
+ * Returns whether an error indicates that the vendor, or the access to it, is unavailable. A refusal or a rate limit
+ * does not.
+ */
 function isVendorUnhealthy(vendor: string, error: unknown): boolean {
   if (error instanceof AmbiguousError) return true;
   return isFault(error) && [`${vendor}_unreachable`, `${vendor}_unauthorized`].includes(error.code);

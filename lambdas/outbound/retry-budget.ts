@@ -5,11 +5,13 @@
 export interface RetryBudget {
   /** Adds a fifth of a retry for a call. */
   earn(): void;
-  /** Takes one retry. False if none is left. */
+  /** Takes one retry from the budget. Returns false if none is left. */
   take(): boolean;
 }
 
-/** At most 1.2 attempts per call. Counted in fifths of a retry, which are integers. */
+/**
+ * The budget that each call adds, for at most 1.2 attempts per call. Counted in fifths of a retry, which are integers.
+ */
 const FIFTHS_PER_CALL = 1;
 const FIFTHS_PER_RETRY = 5;
 const MAX_FIFTHS = 10 * FIFTHS_PER_RETRY;

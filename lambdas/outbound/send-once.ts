@@ -19,14 +19,17 @@ export type SendAnswer =
   /** The vendor refused: nothing was applied, and a retry would be refused again. */
   | { readonly kind: 'refused'; readonly failure: { readonly code: string; readonly message: string } };
 
-/** In order of precedence. */
+/** The outcome of a send, in order of precedence. */
 export type SendOutcome =
   | SendAnswer
-  /** Sent without an answer, and the vendor has no look-up. An operator must decide; it is never sent again. */
+  /**
+   * The request was sent without an answer, and the vendor has no look-up. An operator must decide; the request is
+   * never sent again.
+   */
   | { readonly kind: 'needs_review' }
   | DeadLettered;
 
-/** The options of an adapter's caller. */
+/** Options that the caller of an adapter passes. */
 export interface SendOptions {
   /** Unix milliseconds. */
   readonly deadlineMs: number;
@@ -35,7 +38,7 @@ export interface SendOptions {
 }
 
 export interface SendOnceRequest {
-  /** Payonce's key. The vendor can be searched for it. */
+  /** Payonce's key, by which the vendor can be searched. */
   readonly key: string;
   readonly operation: string;
   /** See {@link OutboundCall}. */
@@ -43,11 +46,11 @@ export interface SendOnceRequest {
   /** Unix milliseconds. */
   readonly deadlineMs: number;
   readonly send: (limit: CallLimit) => Promise<SendAnswer>;
-  /** Undefined if the vendor has no look-up. */
+  /** Looks up the request at the vendor. Undefined if the vendor has no look-up. */
   readonly lookUp?: {
     readonly find: (limit: CallLimit) => Promise<Found<Sent>>;
     readonly maxLagMs: number;
-    /** A look-up finds an accepted request immediately; it can miss only requests in flight. @default false */
+    /** A look-up finds an accepted request immediately; it can only miss requests that are in flight. @default false */
     readonly isStrong?: boolean;
   };
   /** Handling of a send without an answer. `by_key`: the vendor keeps keys permanently, so this owner and later ones may send again. */
@@ -64,15 +67,16 @@ export interface SendOnceTools {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** Milliseconds by which a lease exceeds its owner's deadline, because the clocks of workers differ. */
+/** Time by which a lease exceeds its owner's deadline, because the clocks of workers differ. Milliseconds. */
 const CLOCK_MARGIN_MS = 5_000;
 
-/** Milliseconds by which the clocks of two workers may differ: five minutes in either direction. */
+/** Time by which the clocks of two workers may differ: five minutes in either direction. Milliseconds. */
 const CLOCK_SKEW_MS = 10 * 60_000;
 
 /**
- * Sends to a vendor that does not recognize repeated requests, so that the request takes effect once. For one that does, the claim
- * remembers that an earlier owner may have sent: when all later attempts fail, the outcome is unknown.
+ * Sends to a vendor that does not recognize repeated requests, so that the request takes effect once. For a vendor that
+ * recognizes them, the claim shows that an earlier owner may have sent: when all later attempts fail, the outcome is
+ * unknown.
  *
  *     claim "sending" ──▶ send ──▶ "sent"
  *           │               └ no answer: the claim stays
@@ -104,7 +108,7 @@ export async function sendOnce(tools: SendOnceTools, request: SendOnceRequest): 
   return sendOwned(tools, { ...request, mayBeSent }, ours);
 }
 
-/** The outcome of an earlier owner's send. Undefined if nothing was sent; this owner may then send. */
+/** Returns the outcome of an earlier owner's send. Undefined if nothing was sent; this owner may then send. */
 async function findBefore(
   { policy, claims, clock }: SendOnceTools,
   { key, operation, deadlineMs, lookUp }: SendOnceRequest,
@@ -133,14 +137,18 @@ async function findBefore(
   throw retryLater(policy.vendor, 'sending_elsewhere', CLOCK_MARGIN_MS);
 }
 
-/** A fault does not prove anything about an earlier send. A later call may find out, if it is known when. */
+/**
+ * Returns the error to throw after a fault, which proves nothing about an earlier send. Only a fault with a time for
+ * the next call is thrown unchanged: that call may find out.
+ */
 function afterSend(fault: Fault): Fault {
   const isLater = !(fault instanceof TerminalError) && fault.retryAfterSeconds !== undefined;
   return isLater ? fault : new AmbiguousError(fault.code, fault.message, { cause: fault });
 }
 
 /**
- * The time, by this worker's clock in Unix milliseconds, from which a look-up without a result proves that nothing was sent.
+ * Returns the time, by this worker's clock in Unix milliseconds, from which a look-up without a result proves that
+ * nothing was sent.
  *
  *   worker at −5 min   send, 11:55 ── no answer
  *   worker at +5 min            └─ look-up, 12:05: the difference of ten minutes is clock skew and proves nothing
@@ -183,7 +191,10 @@ function isKept(outcome: { readonly kind: string }): outcome is DeadLettered {
   return outcome.kind === 'dead_lettered' || outcome.kind === 'delayed';
 }
 
-/** Only errors of the vendor's call determine the outcome; faults of the claims' store do not. */
+/**
+ * Makes the call; a fault of the call releases the claim. Only errors of the vendor's call determine the outcome;
+ * faults of the claims' store do not.
+ */
 async function settle<T>(
   claims: SendingClaims,
   ours: SendingOwner & { readonly mayBeSent: boolean },

@@ -5,8 +5,9 @@ import type { Clock } from '../kernel/world.ts';
 import type { SendRequest } from './http-call.ts';
 
 /**
- * Signs every call by Standard Webhooks 1.0.0 over the raw body, which is empty for a GET, so that its receiver can refuse the
- * calls of others. The message id is derived from the call and its time, so no two different calls share one.
+ * Signs every call by Standard Webhooks 1.0.0 over the raw body, which is empty for a GET, so that the receiver can
+ * refuse calls from other senders. The message id is derived from the call and its time, so no two different calls
+ * share one.
  *
  * @param secret reads the current secret; called before each call, so a rotated secret takes effect without a deployment
  * @throws RetryableError (from the returned function) when the secret is empty or not base64; nothing is sent
@@ -37,7 +38,11 @@ export function signedCalls(
   };
 }
 
-/** Shows a secret with every call. @param secret reads the current one, as for {@link signedCalls} */
+/**
+ * Sends a secret with every call.
+ *
+ * @param secret reads the current secret, as for {@link signedCalls}
+ */
 export function withBearer(send: SendRequest, secret: () => Promise<string>): SendRequest {
   return async (call) =>
     send({ ...call, headers: { ...call.headers, authorization: `Bearer ${await secret()}` }, causes: 'dropped' });

@@ -6,7 +6,7 @@ import type { HttpAnswer } from './http-call.ts';
 import type { Fault } from './outbound-calls.ts';
 
 /**
- * The fault for an answer that is neither a success nor a readable refusal.
+ * Returns the fault for an answer that is neither a success nor a readable refusal.
  *
  * | status          | fault                                                                  |
  * |-----------------|------------------------------------------------------------------------|
@@ -27,19 +27,23 @@ export function vendorFault(vendor: string, answer: HttpAnswer, retryAfterSecond
   return new AmbiguousError(`${vendor}_answer_unexpected`, message);
 }
 
-/** Seconds to wait, from the Retry-After header (RFC 9110, section 10.2.3). */
+/** Returns the seconds to wait, from the Retry-After header (RFC 9110, section 10.2.3). */
 export function standardRetryAfter(answer: HttpAnswer, nowMs: number): number | undefined {
   return parseRetryAfter(answer.retryAfter, nowMs);
 }
 
-/** @throws AmbiguousError `<vendor>_answer_unreadable` if the body does not match: the call may have been applied */
+/**
+ * Reads the body of an answer.
+ *
+ * @throws AmbiguousError `<vendor>_answer_unreadable` if the body does not match: the call may have been applied
+ */
 export function readJson<T>(vendor: string, schema: z.ZodType<T>, answer: HttpAnswer): T {
   const read = tryReadJson(schema, answer);
   if (read !== undefined) return read;
   throw new AmbiguousError(`${vendor}_answer_unreadable`, `The ${vendor}'s answer ${answer.status} cannot be read.`);
 }
 
-/** Undefined if the body is not JSON of this schema. */
+/** Reads the body of an answer. Returns undefined if the body is not JSON of this schema. */
 export function tryReadJson<T>(schema: z.ZodType<T>, answer: HttpAnswer): T | undefined {
   try {
     const json: unknown = JSON.parse(answer.text);

@@ -30,9 +30,9 @@ const IS_OURS = '#status = :sending AND #owner = :owner';
 const NAMES = { '#status': 'status', '#owner': 'owner' };
 
 /**
- * Sending claims in the Registry, one row each: `SENDING#<vendor>#<key>`. A claim has no expiry until its request was sent. Then it is
- * kept as long as the records of events, so it outlives every message and dead letter of the call. After that, the order's chain or the
- * permanent record of the receipt refuses a second one.
+ * Stores sending claims in the Registry, one row each: `SENDING#<vendor>#<key>`. A claim has no expiry until its
+ * request was sent. Then it is kept as long as the records of events, so it outlives every message and dead letter of
+ * the call. After that, the order's chain or the permanent record of the receipt refuses a second send.
  */
 export class DynamoDbSendingClaims implements SendingClaims {
   readonly #client: DynamoDBDocumentClient;
@@ -48,7 +48,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
   }
 
   /**
-   * If two processes find an expired claim, the condition allows one takeover:
+   * Begins a send. If two processes find an expired claim, the condition allows only one takeover:
    *
    *   A ── reads owner X, expired ── takes over if owner = X ✓
    *   B ──── reads owner X, expired ──── takes over if owner = X ✗ ── reads owner A: sending
@@ -59,7 +59,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
       const nowMs = this.#pacing.clock.nowMs();
       const leaseExpiresAtMs = nowMs + leaseMs;
       const found = await this.#putNew(key, { owner, leaseExpiresAtMs });
-      // This process's own claim: the first write was applied, and its answer was lost.
+      // This process's own claim: the first write was applied, but its answer was lost.
       if (found === undefined || (found.status === 'sending' && found.owner === owner)) return { kind: 'ours', owner };
       if (found.status === 'sent') return { kind: 'sent', vendorId: found.vendorId };
       if (nowMs < found.leaseExpiresAtMs) return { kind: 'sending', leaseExpiresAtMs: found.leaseExpiresAtMs };
@@ -81,7 +81,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
     return written.kind === 'applied';
   }
 
-  /** The first vendor id stays. Later answers are about the same request. */
+  /** Records that the request was sent. The first vendor id stays: later answers are about the same request. */
   async sent(key: string, vendorId: string): Promise<void> {
     await writeConditionally(this.#pacing, () =>
       this.#client.send(
@@ -125,7 +125,10 @@ export class DynamoDbSendingClaims implements SendingClaims {
     return existing === undefined ? undefined : parseSendingClaim(existing);
   }
 
-  /** Keeps `mayHaveSentUntilMs`, because the new owner has not sent yet. False if a rival took over first. */
+  /**
+   * Takes over a claim, and keeps `mayHaveSentUntilMs`, because the new owner has not sent yet. Returns false if a
+   * rival took over first.
+   */
   async #takeOver(
     key: string,
     before: Sending,
@@ -146,11 +149,11 @@ export class DynamoDbSendingClaims implements SendingClaims {
     });
     if (written.kind === 'applied') return true;
     const now = claimItem.safeParse(refusing(written)).data;
-    // This process's own takeover: the first write was applied, and its answer was lost.
+    // This process's own takeover: the first write was applied, but its answer was lost.
     return now?.status === 'sending' && now.owner === owner;
   }
 
-  /** Ends the lease now. The next owner determines the outcome; nothing was sent after this time. */
+  /** Ends the lease now. The next owner determines the outcome; this owner sends nothing after this time. */
   async #endLease({ key, owner }: SendingOwner): Promise<void> {
     const values = { ':sending': 'sending', ':owner': owner, ':now': this.#pacing.clock.nowMs() };
     const written = await this.#update(key, {
@@ -208,7 +211,7 @@ export function parseSendingClaim(item: Item): z.infer<typeof claimItem> {
   return claimItem.parse(item);
 }
 
-/** The row that failed the condition. Undefined if the write was applied or the row does not exist. */
+/** Returns the row that failed the condition. Undefined if the write was applied or the row does not exist. */
 function refusing(written: WriteResult<never>): Item | undefined {
   return written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
 }

@@ -17,9 +17,11 @@ import type { DeadLetter, DeadLetterQueueName, DeadLetterStore, TakenDeadLetter 
 
 /** Visibility timeout. Must exceed the duration of a redrive, so that two redrives do not receive the same message. Seconds. */
 const HIDDEN_SECONDS = 6 * 60;
-/** Seconds. Long polling queries all servers of the queue (Amazon SQS, "Short and long polling"). */
+/**
+ * Wait of one receive. Long polling queries all servers of the queue (Amazon SQS, "Short and long polling"). Seconds.
+ */
 const LONG_POLL_SECONDS = 1;
-/** The maximum of SQS per receive. */
+/** Maximum number of messages per receive in SQS. */
 const MAX_AT_ONCE = 10;
 
 const message = z.object({
@@ -35,7 +37,7 @@ const message = z.object({
   }),
 });
 
-/** Only the SDK retries here. Putting or deleting a message twice is harmless. */
+/** Creates a client with the SDK's retries, the only ones here. Putting or deleting a message twice is harmless. */
 export function deadLetterClient({ sqs }: Queues): SQSClient {
   return sqs({
     maxAttempts: 3,
@@ -43,7 +45,7 @@ export function deadLetterClient({ sqs }: Queues): SQSClient {
   });
 }
 
-/** Dead letters in an SQS queue, one message each. */
+/** Stores dead letters in an SQS queue, one message each. */
 export class SqsDeadLetterStore implements DeadLetterStore {
   readonly #client: SQSClient;
   readonly #queueUrl: string;
@@ -55,7 +57,11 @@ export class SqsDeadLetterStore implements DeadLetterStore {
     this.#delayedQueueUrl = delayedQueueUrl;
   }
 
-  /** @throws RetryableError `dead_letters_unavailable`, TerminalError `dead_letter_invalid` when it could not be sent */
+  /**
+   * Stores a dead letter.
+   *
+   * @throws RetryableError `dead_letters_unavailable`, TerminalError `dead_letter_invalid` when it could not be sent
+   */
   async put(deadLetter: DeadLetter, queue: DeadLetterQueueName = 'dead'): Promise<void> {
     const sent = { MessageBody: JSON.stringify({ version: 1, deadLetter }) };
     const delayed = { QueueUrl: this.#delayedQueueUrl, DelaySeconds: VENDOR_WAITS.delayedSeconds };
@@ -63,7 +69,7 @@ export class SqsDeadLetterStore implements DeadLetterStore {
     await answered(this.#client.send(new SendMessageCommand({ ...sent, ...to })));
   }
 
-  /** @throws as `put` */
+  /** Receives dead letters. @throws as `put` */
   async take(atMost: number): Promise<readonly TakenDeadLetter[]> {
     const { Messages = [] } = await answered(
       this.#client.send(
@@ -79,7 +85,7 @@ export class SqsDeadLetterStore implements DeadLetterStore {
     return Messages.map(takenDeadLetter);
   }
 
-  /** @throws as `put` */
+  /** Makes a dead letter visible to other receivers. @throws as `put` */
   async putBack({ receipt }: TakenDeadLetter): Promise<void> {
     await doneUnlessGone(
       this.#client.send(
@@ -92,7 +98,7 @@ export class SqsDeadLetterStore implements DeadLetterStore {
     );
   }
 
-  /** @throws as `put` */
+  /** Deletes a dead letter. @throws as `put` */
   async remove({ receipt }: TakenDeadLetter): Promise<void> {
     await doneUnlessGone(
       this.#client.send(new DeleteMessageCommand({ QueueUrl: this.#queueUrl, ReceiptHandle: receipt })),
@@ -108,7 +114,7 @@ async function answered<T>(sent: Promise<T>): Promise<T> {
     return await sent;
   } catch (cause) {
     if (!isAfterAttempt(cause))
-      throw new TerminalError('dead_letter_invalid', 'A call for the queue of dead letters could not be sent.', {
+      throw new TerminalError('dead_letter_invalid', 'A call to the queue of dead letters could not be sent.', {
         cause,
       });
     throw new RetryableError('dead_letters_unavailable', 'The queue of dead letters is unavailable.', { cause });

@@ -1,8 +1,8 @@
-/** A call to a vendor that was given up and is stored, so that it can be redriven. */
+/** A call to a vendor that failed finally and is stored, so that it can be redriven. */
 export interface DeadLetter {
   readonly vendor: string;
   readonly operation: string;
-  /** The order of the call. Absent for a call of no order. */
+  /** The order that the call belongs to. Absent for a call without an order. */
   readonly about?: string;
   /** Everything that is needed to repeat the call, as JSON. Never contains credentials. */
   readonly payload: object;
@@ -10,12 +10,12 @@ export interface DeadLetter {
   readonly attempts: number;
   /** The fault's code. */
   readonly reason: string;
-  /** Whether the call was sent without an answer. It must be looked up before it is sent again. */
+  /** The call was sent without an answer, so its outcome must be looked up before it is sent again. */
   readonly mayBeApplied: boolean;
 }
 
 export interface DeadLetters {
-  /** The dead letter is durable when this returns. A copy is harmless: it is redriven under the same key. */
+  /** Stores a dead letter durably. A copy is harmless: it is redriven under the same key. */
   put(deadLetter: DeadLetter, queue?: DeadLetterQueueName): Promise<void>;
 }
 
@@ -26,12 +26,12 @@ export interface DeadLetters {
  */
 export type DeadLetterQueueName = 'dead' | 'delayed';
 
-/** A received letter. It is hidden from other receivers for some minutes, and then becomes visible again. */
+/** A received dead letter. It is hidden from other receivers for some minutes, and then becomes visible again. */
 export interface TakenDeadLetter {
   readonly id: string;
   /** The receipt for `remove` and `putBack`. */
   readonly receipt: string;
-  /** Undefined if the message cannot be read. It is kept nevertheless. */
+  /** Undefined if the message cannot be read. The message stays in the queue. */
   readonly deadLetter?: DeadLetter;
   /** Unix milliseconds. */
   readonly keptSinceMs: number;
@@ -39,26 +39,26 @@ export interface TakenDeadLetter {
 
 /** Stores dead letters for up to two weeks, in no guaranteed order. */
 export interface DeadLetterStore extends DeadLetters {
-  /** Receives up to ten letters, not necessarily all. An empty result means that there are probably none. */
+  /** Receives up to ten dead letters, not necessarily all. An empty result means that there are probably none. */
   take(atMost: number): Promise<readonly TakenDeadLetter[]>;
-  /** Makes the letter visible to the next receiver immediately. */
+  /** Makes the dead letter visible to the next receiver immediately. */
   putBack(taken: TakenDeadLetter): Promise<void>;
-  /** Deletes the letter. */
+  /** Deletes the dead letter. */
   remove(taken: TakenDeadLetter): Promise<void>;
 }
 
-/** The number of recent letters that are remembered: more than a process stores during one outage. */
+/** The number of recent dead letters that are remembered: more than a process stores during one outage. */
 const MAX_REMEMBERED = 1_000;
 
 /**
- * Stores each letter once per process, so that a caller that retries every minute does not fill the queue with copies. A copy
- * from another process is harmless, because all copies are redriven under the same key.
+ * Stores each dead letter once per process, so that a caller that retries every minute does not fill the queue with
+ * copies. A copy from another process is harmless, because all copies are redriven under the same key.
  */
 export function storeOnce(deadLetters: DeadLetters): DeadLetters {
   const known = new Set<string>();
   return {
     put: async (deadLetter, queue = 'dead') => {
-      // Its caller has handed the work over, and does not repeat the call.
+      // The caller has handed the work over, and does not repeat the call.
       if (queue === 'delayed') return deadLetters.put(deadLetter, queue);
       const { vendor, operation, payload } = deadLetter;
       const call = JSON.stringify([vendor, operation, payload]);

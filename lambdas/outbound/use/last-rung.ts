@@ -12,19 +12,21 @@ export interface LastRungTools extends Pick<RedriveTools, 'report'> {
 }
 
 /**
- * Makes a call that was given up in its process for the last time, and dead-letters it when that fails too. The message is the record:
- * it is deleted only after this returns, and a repeated delivery makes the call under its key again.
+ * Makes the last attempt of a call that failed in its process, and dead-letters the call when this attempt fails, too.
+ * The message is the record: it is deleted only after this returns, and a repeated delivery makes the call again under
+ * the same key.
  *
  *   caller   call ✗ … ✗ ── delayed message ── "queued" in the order
  *   message                    └─ 30 s ── call ─▶ done: the outcome is in the order
  *                                              └▶ given up: dead letter, "failed" or "unknown" in the order
  *
- * A delivery that makes no call, because the money is gone by then, does not know whether an earlier one did, so the outcome is unknown.
+ * A delivery that makes no call, because the money is gone by then, cannot know whether an earlier delivery made the
+ * call, so the outcome is unknown.
  *
  * @param id the message's id, which the order's chain names as the cause
  * @param isRepeated whether the message was delivered before
- * @throws RetryableError while the vendor must not be called yet (Retry-After, an open breaker, an earlier send whose outcome is open),
- *   or when the letter or the order cannot be written: the message must be delivered again
+ * @throws RetryableError while the vendor must not be called yet (Retry-After, an open breaker, an earlier send whose
+ * outcome is open), or when the dead letter or the order cannot be written: the message must be delivered again
  */
 export async function makeDelayedCall(
   tools: LastRungTools,
@@ -48,7 +50,7 @@ export async function makeDelayedCall(
   });
 }
 
-/** Whether nothing was sent and the error says when a call may succeed. */
+/** Returns whether nothing was sent and the error says when a call may succeed. */
 function mustWait(error: unknown): boolean {
   return error instanceof RetryableError && error.retryAfterSeconds !== undefined;
 }

@@ -5,27 +5,29 @@ import type { DeadLetterReport } from '../contract.ts';
 import { redriveOperation } from '../ids.ts';
 import type { DeadLetter, DeadLetterStore, TakenDeadLetter } from './dead-letters.ts';
 
-/** The outcome of a redriven call, under the same key. */
+/** The outcome of a redriven call, which is made under the same key. */
 export type CallMadeAgain =
   | { readonly kind: 'applied' }
   /** The vendor refused the call and would refuse it again. */
   | { readonly kind: 'refused'; readonly reason: string }
   /**
-   * The call was not made, did not succeed, or needs an operator's decision. `isUnmade`: it was not made, which proves nothing
-   * about an earlier attempt.
+   * The call was not made, did not succeed, or needs an operator's decision. `isUnmade`: the call was not made, which
+   * proves nothing about an earlier attempt.
    */
   | { readonly kind: 'stays'; readonly reason: string; readonly mayBeApplied?: true; readonly isUnmade?: true };
 
 export interface RedriveTools {
   readonly deadLetters: DeadLetterStore;
   /**
-   * @param id the letter's id in the queue
+   * Makes the call of a dead letter again.
+   *
+   * @param id the dead letter's id in the queue
    * @throws only faults (`kernel/faults.ts`)
    */
   readonly makeAgain: (deadLetter: DeadLetter, limit: CallLimit, id: string) => Promise<CallMadeAgain>;
   readonly runner: OperationRunner;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Reports errors that are not faults: bugs, for example letters with an unexpected payload. */
+  /** Reports errors that are not faults: bugs, for example dead letters with an unexpected payload. */
   readonly report: (error: unknown) => void;
 }
 
@@ -35,10 +37,13 @@ export interface DeadLetterRun {
   readonly atMost: number;
 }
 
-/** Milliseconds per letter. Enough for the first rungs of the ladder, and short enough for several unavailable vendors per run. */
+/**
+ * Time limit of the call of one dead letter. Enough for the first rungs of the ladder, and short enough for several
+ * unavailable vendors per run. Milliseconds.
+ */
 const CALL_MS = 15_000;
 
-/** Lists the stored letters. All of them are put back. */
+/** Lists the stored dead letters, and makes all of them visible again. */
 export async function listDeadLetters(
   tools: Pick<RedriveTools, 'deadLetters' | 'clock'>,
   run: DeadLetterRun,
@@ -52,9 +57,9 @@ export async function listDeadLetters(
 }
 
 /**
- * Repeats the calls of dead letters, each under its original key, so a call that has already taken effect is found and not
- * repeated. A letter is removed only after its call has ended. If the run dies, its letters become visible again, and the next
- * run finds the calls that took effect.
+ * Repeats the calls of dead letters, each under its original key, so a call that has already taken effect is found and
+ * not repeated. A dead letter is removed only after its call has ended. If the run crashes, its dead letters become
+ * visible again, and the next run finds the calls that took effect.
  */
 export async function redriveDeadLetters(
   tools: RedriveTools,
@@ -69,13 +74,15 @@ export async function redriveDeadLetters(
   return reports;
 }
 
-/** The reason of a letter that this version cannot read. */
+/** The reason of a dead letter that this version cannot read. */
 export const UNREADABLE = 'dead_letter_unreadable';
 
-/** The letter is the record: receiving it is the claim, and deleting it is the commit. */
+/**
+ * Redrives one dead letter. The dead letter is the record: receiving it is the claim, and deleting it is the commit.
+ */
 function redriveDeadLetter(tools: RedriveTools, taken: TakenDeadLetter): Promise<DeadLetterReport> {
   const { deadLetter } = taken;
-  // There is no release: `eachDeadLetter` puts the letter back.
+  // No release step: `eachDeadLetter` puts the dead letter back.
   return tools.runner.run<DeadLetter, CallMadeAgain, DeadLetterReport>(redriveOperation(taken.id), {
     claim: async () =>
       deadLetter === undefined
@@ -89,7 +96,11 @@ function redriveDeadLetter(tools: RedriveTools, taken: TakenDeadLetter): Promise
   });
 }
 
-/** @param mustWait whether an error of the call is thrown. @default none is */
+/**
+ * Makes the call of a dead letter again, and turns its errors into outcomes.
+ *
+ * @param mustWait returns whether an error of the call is thrown instead. @default no error is thrown
+ */
 export async function callAgain(
   { makeAgain, report }: Pick<RedriveTools, 'makeAgain' | 'report'>,
   deadLetter: DeadLetter,
@@ -105,13 +116,16 @@ export async function callAgain(
       const unknown = error instanceof AmbiguousError ? { mayBeApplied: true as const } : {};
       return { kind: 'stays', reason: error.code, ...unknown };
     }
-    // An unexpected error of one letter does not stop the others.
+    // An unexpected error of one dead letter does not stop the others.
     report(error);
     return { kind: 'stays', reason: 'internal_error', mayBeApplied: true };
   }
 }
 
-/** Handles each letter at most once. Remaining letters are put back at the end; otherwise the run would receive them again. */
+/**
+ * Handles each dead letter at most once. The remaining ones are put back at the end; otherwise the run would receive
+ * them again.
+ */
 async function eachDeadLetter(
   { deadLetters, clock }: Pick<RedriveTools, 'deadLetters' | 'clock'>,
   { deadlineMs, atMost }: DeadLetterRun,
@@ -133,7 +147,7 @@ async function eachDeadLetter(
       }
     }
   } finally {
-    // A failure is harmless: the letter becomes visible again later.
+    // A failure is harmless: the dead letter becomes visible again later.
     await Promise.allSettled(staying.map((taken) => deadLetters.putBack(taken)));
   }
 }

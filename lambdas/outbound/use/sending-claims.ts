@@ -1,12 +1,12 @@
 import type { OwnerToken } from '../../kernel/ids.ts';
 
-/** The only process that may send under the key. */
+/** The process that holds the claim, and that alone may send under the key. */
 export interface SendingOwner {
   readonly key: string;
   readonly owner: OwnerToken;
 }
 
-/** In order of precedence. */
+/** The result of claiming a send, in order of precedence. */
 export type SendingClaim =
   | { readonly kind: 'sent'; readonly vendorId: string }
   /** The lease of a rival has not ended. */
@@ -15,28 +15,33 @@ export type SendingClaim =
   | {
       readonly kind: 'sending_before';
       readonly owner: OwnerToken;
-      /** Unix milliseconds, by the earlier owner's clock. It sent nothing after this time. */
+      /** Unix milliseconds, by the earlier owner's clock. The earlier owner sent nothing after this time. */
       readonly mayHaveSentUntilMs: number;
-      /** The earlier owner recorded the end of its send. Otherwise its lease has ended, by this process's clock. */
+      /**
+       * `true`: the earlier owner recorded the end of its send. `false`: its lease has ended, by this process's clock.
+       */
       readonly isOver: boolean;
     }
   /** This process has the claim, and nothing was sent. */
   | { readonly kind: 'ours'; readonly owner: OwnerToken };
 
 /**
- * Records of requests to a vendor that does not recognize repeated ones. A claim is written before the send, so it remains if
- * the process dies. Each write is conditioned on the owner.
+ * Records of requests to a vendor that does not recognize repeated requests. A claim is written before the send, so it
+ * remains if the process crashes. Each write is conditioned on the owner.
  */
 export interface SendingClaims {
   /** Claims the key for `leaseMs` milliseconds. The claim is durable when this returns. */
   begin(key: string, leaseMs: number): Promise<SendingClaim>;
-  /** Records that an owner that took over may send until the end of its lease. False if it is no longer the owner. */
+  /**
+   * Records that an owner that took over may send until the end of its lease. Returns false if it is no longer the
+   * owner.
+   */
   sendAgain(claim: SendingOwner): Promise<boolean>;
-  /** Records that the vendor has the request. Final, and allowed for any process, not only the owner. */
+  /** Records that the vendor has the request. The record is final, and any process may write it, not only the owner. */
   sent(key: string, vendorId: string): Promise<void>;
   /**
-   * `nothing_sent` removes the claim. `unknown` ends the lease, so that the next owner determines the outcome. Has no effect for
-   * an owner that lost the claim.
+   * Releases a claim. `nothing_sent` removes the claim. `unknown` ends the lease, so that the next owner determines the
+   * outcome. Has no effect for an owner that lost the claim.
    */
   release(claim: SendingOwner, what: 'nothing_sent' | 'unknown'): Promise<void>;
 }
