@@ -2,7 +2,7 @@ import type { MiddlewareHandler } from 'hono';
 import { verifyJobCredential } from '../jobs/job-credential.ts';
 import { systemClock } from '../kernel/platform/platform.ts';
 
-/** The run of a scheduled job that called. */
+/** The run of a scheduled job that made the call. */
 export interface JobsCaller {
   /** `<job>:<scheduled time>`, which is also the idempotency key. */
   readonly runId: string;
@@ -18,13 +18,13 @@ export interface AdmitJobsOptions {
   readonly target: string;
   /** The scope that the credential must have, for example `membership:admin`. */
   readonly scope: string;
-  /** The values of the secret that the deployment created for this target. More than one during a rotation. */
+  /** Returns the values of the secret that the deployment created for this target: more than one during a rotation. */
   readonly secrets: () => Promise<readonly string[]>;
 }
 
 /**
- * Admits calls of Payonce's scheduled jobs: signed for this target, this path and this run, with the scope. Others get 401, and a
- * valid credential without the scope gets 403.
+ * Admits calls of Payonce's scheduled jobs: signed for this target, this path and this run, with the scope. Other calls
+ * get 401, and a valid credential without the scope gets 403.
  */
 export function admitJobs({
   target,

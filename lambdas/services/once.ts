@@ -16,10 +16,10 @@ import { consumeBatch, type OwnConsumer } from './use/consume-batch.ts';
 import type { Effect as AnyEffect } from './use/run-request.ts';
 
 /*
- * For the team's own services: routes, functions and consumers that take effect once. Record and effect are committed in the
- * team's own DynamoDB table in one transaction, by the engine that takes Payonce's payments.
+ * Library for the team's own services: routes, functions and consumers that take effect once. Record and effect are
+ * committed in the team's own DynamoDB table in one transaction, by the engine that takes Payonce's payments.
  *
- * This file is the whole interface. docs/services.md walks through an example.
+ * This file is the complete interface. docs/services.md walks through an example.
  */
 
 export { admitJobs, type JobsCaller, type JobVariables } from './job-calls.ts';
@@ -41,21 +41,24 @@ export interface OnceOptions {
   /** The table of the records: string partition key `pk`, no sort key, time to live by `expiresAt`. It may hold other rows, too. */
   readonly table: string;
   /**
-   * A client that does not retry (`maxAttempts: 1`), because the engine retries. @default one for the region of the
-   * environment
+   * A client that does not retry (`maxAttempts: 1`), because the engine retries. @default a client for the region of
+   * the environment
    */
   readonly client?: Documents;
-  /** Hours for which an answer is replayed, by scope, and `default`; `events` of consumers at least 672. @default 24, events 720 */
+  /**
+   * Hours for which an answer is replayed, by scope, with `default` for scopes without an entry. `events`, for
+   * consumers, is at least 672. @default 24, events 720
+   */
   readonly retentionHours?: Readonly<Record<string, number>>;
   /**
-   * How long a claim excludes other owners without being renewed, 1 to 3,600. It is renewed while its handler runs, so
-   * only the work of a crashed process is taken over after this time. Seconds. @default 25
+   * Time for which a claim excludes other owners without being renewed, 1 to 3,600. It is renewed while its handler
+   * runs, so only the work of a crashed process is taken over after this time. Seconds. @default 25
    */
   readonly leaseSeconds?: number;
 }
 
 export interface IdempotentOptions {
-  /** The name of the operation, in lower case with hyphens. It never changes, because records contain it. */
+  /** The name of the operation, in lower case with hyphens. It must never change, because records contain it. */
   readonly scope: string;
 }
 
@@ -64,10 +67,12 @@ type LambdaHandler = (event: GatewayEvent) => Promise<GatewayResult>;
 
 export interface Once {
   /**
-   * Middleware for a Hono route. The handler finds its effect with `c.get('effect')`. Answers of 2xx to 4xx are stored and
-   * replayed; after 429, 5xx and an exception nothing is written, and the next request with the key runs the handler again.
+   * Creates middleware for a Hono route. The handler finds its effect with `c.get('effect')`. Answers of 2xx to 4xx are
+   * stored and replayed; after 429, 5xx and an exception nothing is written, and the next request with the key runs the
+   * handler again.
    *
-   * @param caller the authenticated caller, so that no caller sees the answers of another @default '' for routes with one caller
+   * @param caller the authenticated caller, so that no caller sees another caller's answers @default '' for routes with
+   * one caller
    */
   idempotent(
     options: IdempotentOptions & { readonly caller?: (c: Context) => string },
@@ -78,8 +83,9 @@ export interface Once {
     handle: (event: GatewayEvent, effect: Effect) => Promise<Answer>,
   ): LambdaHandler;
   /**
-   * The handler of an SQS queue with events of Payonce's bus: the writes of each event and its record are one transaction. A failed
-   * message is delivered again alone. The function needs `ReportBatchItemFailures`, and the queue a dead-letter queue.
+   * Creates the handler of an SQS queue with events of Payonce's bus: the writes of each event and its record are one
+   * transaction. A failed message is delivered again alone. The function needs `ReportBatchItemFailures`, and the queue
+   * a dead-letter queue.
    */
   createEventHandler(consumer: OwnConsumer<TransactItem>): (event: SQSEvent) => Promise<SQSBatchResponse>;
 }
@@ -88,6 +94,8 @@ const SCOPE = /^[a-z](?:-?[a-z0-9]){1,49}$/;
 const LONGEST_LEASE_SECONDS = 3_600;
 
 /**
+ * Creates the operations of a service.
+ *
  * @throws Error when an option is not valid, or when `POWERTOOLS_IDEMPOTENCY_DISABLED` is set
  */
 export function createOnce({
@@ -100,7 +108,7 @@ export function createOnce({
   for (const [scope, hours] of Object.entries(retentionHours)) {
     check(hours >= 1, `retentionHours.${scope}`, hours, 'must be at least 1');
   }
-  // An event that is redelivered after its record has expired would take effect again.
+  // Otherwise an event that is redelivered after its record has expired would take effect again.
   const { events = REDELIVERED_HOURS } = retentionHours;
   check(events >= REDELIVERED_HOURS, 'retentionHours.events', events, `must be at least ${REDELIVERED_HOURS}`);
   const pacing = { clock: systemClock, entropy: systemEntropy };

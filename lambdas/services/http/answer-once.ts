@@ -13,9 +13,9 @@ import { type Effect, FencedError, NotStored, type RequestTools, runRequest } fr
 
 /** A request to a service of the team. Its body is text, decoded by the caller. */
 export type ServiceCall = Pick<GatewayRequest, 'requestId' | 'method' | 'header' | 'query' | 'body'> & {
-  /** The path as called, with its ids in place. */
+  /** The resolved path, with ids instead of placeholders. */
   readonly resolvedPath: string;
-  /** Keys of different callers are different keys. Empty when the route has one caller. */
+  /** The caller, whose keys are separate from the keys of other callers. Empty when the route has one caller. */
   readonly caller: string;
 };
 
@@ -26,7 +26,10 @@ export interface AnswerTools extends RequestTools {
 /** Maximum size of a stored answer, so that it fits into an item of DynamoDB with the rest of the record. Bytes. */
 const MAX_ANSWER_BYTES = 256 * 1024;
 
-/** Answers a request with an idempotency key: 400 without one, 409, 422, the stored answer, or the handler's. Faults are 503 or 500. */
+/**
+ * Answers a request with an idempotency key. The answer is a 400 without a key, a 409 or 422, the stored answer, or the
+ * handler's answer. Faults are answered with 503 or 500.
+ */
 export async function answerOnce<Write extends OwnWrite>(
   tools: AnswerTools,
   { scope, leaseSeconds }: { readonly scope: string; readonly leaseSeconds: number },
@@ -69,7 +72,8 @@ export async function answerOnce<Write extends OwnWrite>(
 }
 
 /**
- * JSON is compared by its meaning, so that a retry may order its fields differently. Other text is compared verbatim.
+ * Returns the body to compare. JSON is compared by its meaning, so that a retry may order its fields differently. Other
+ * text is compared verbatim.
  */
 function bodyOf({ header, body }: ServiceCall) {
   const isJson = header('content-type').some((type) => /^application\/(?:[\w.-]+\+)?json\b/i.test(type));
@@ -79,6 +83,6 @@ function bodyOf({ header, body }: ServiceCall) {
 function withinBounds(answer: Answer): Answer {
   const bytes = Buffer.byteLength(answer.body);
   if (bytes > MAX_ANSWER_BYTES)
-    throw new Error(`An answer of ${bytes} bytes cannot be stored: at most ${MAX_ANSWER_BYTES}.`);
+    throw new Error(`An answer of ${bytes} bytes cannot be stored: the maximum is ${MAX_ANSWER_BYTES}.`);
   return answer;
 }

@@ -11,7 +11,10 @@ const call = z.object({
   notBeforeMs: z.int().exactOptional(),
 }) satisfies z.ZodType<TargetCall>;
 
-/** The handler of the queue of calls. A message that cannot be read stays until the queue moves it to the missed calls. */
+/**
+ * Creates the handler of the queue of calls. A message that cannot be read stays until the queue moves it to the missed
+ * calls.
+ */
 export function targetCalls(
   tools: CallTargetTools & { readonly telemetry: Telemetry },
 ): (event: SQSEvent) => Promise<SQSBatchResponse> {

@@ -6,7 +6,7 @@ import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type Pacing, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { TargetRuns } from '../use/call-target.ts';
 
-/** Rows of runs in the Registry, next to the runs of Payonce's own jobs. */
+/** Stores runs in the Registry, next to the runs of Payonce's own jobs. */
 export class DynamoDbTargetRuns implements TargetRuns {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -19,7 +19,7 @@ export class DynamoDbTargetRuns implements TargetRuns {
   }
 
   /**
-   * Of two messages of a run, the one that the target accepted counts, in any order:
+   * Writes the state of a run. If a run has two messages, in any order, the message that the target accepted counts:
    *
    *   A ── asked: 503 … window ended ────────────────── failed ✗ (it has succeeded)
    *   B ──────────────────────────── asked: 200 ── succeeded ✓

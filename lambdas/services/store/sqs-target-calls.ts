@@ -3,7 +3,10 @@ import { delayOf } from '../../kernel/platform/sqs.ts';
 import type { Queues } from '../../kernel/platform/system-platform.ts';
 import type { TargetCalls } from '../use/call-target.ts';
 
-/** One message for each call that is made again, or was missed. A send that failed may have been applied: the second message does no harm. */
+/**
+ * Sends one message for each call that is made again, or was missed. A send that failed may have been applied; a second
+ * message is harmless.
+ */
 export function configuredTargetCalls(
   { sqs }: Queues,
   { queueUrl, missedQueueUrl }: { readonly queueUrl: string; readonly missedQueueUrl: string },

@@ -19,14 +19,14 @@ export interface TargetCall {
 export interface TargetCalls {
   /** Schedules another call after a delay, or a little earlier when the queue cannot wait that long. */
   again(call: TargetCall, delaySeconds: number): Promise<void>;
-  /** Keeps a call that was not accepted, for an operator. Raises an alarm. */
+  /** Stores a call that was not accepted, for an operator. Raises an alarm. */
   missed(call: TargetCall & { readonly reason: string }): Promise<void>;
 }
 
-/** The runs of jobs of other services, for the list of runs. */
+/** Stores the runs of jobs of other services, for the list of runs. */
 export interface TargetRuns {
   /**
-   * Writes the state of a run. A succeeded run never changes, and a failed run changes only if it succeeded after all.
+   * Writes the state of a run. A succeeded run never changes. A failed run changes only to succeeded.
    *
    * @returns false when the run does not change
    */
@@ -43,27 +43,29 @@ export interface CallTargetTools extends Omit<RequestRunTools, 'routes'> {
 /** The first wait after a call that was not accepted. Each later wait is twice as long. Seconds. */
 const FIRST_WAIT_SECONDS = 5;
 const LONGEST_WAIT_SECONDS = 300;
-/** Maximum number of doublings; more would not change the wait. */
+/** Maximum number of doublings. More doublings would not change the wait. */
 const MAX_DOUBLINGS = 6;
 
 export type Called = 'asked' | 'asked_before' | 'waiting' | 'missed';
 
 /**
- * Makes the next call of a run. The target accepts a run once, because every call of it has the run-id as its idempotency key, so
- * a doubled message and a lost answer are harmless.
+ * Makes the next call of a run. The target accepts a run once, because every call of it has the run-id as its
+ * idempotency key, so a duplicate message or a lost answer is harmless.
  *
  *   2xx                        accepted; recorded, so that further messages of the run make no call
  *   409, 429, 5xx, no answer   called again within the window of the job: after `Retry-After` or 5, 10, 20, … 300 s, the longer
  *   other answers              missed
  *
- * @throws when the queue does not take a message, or the row is not written; this one is then delivered again
+ * @throws when the queue does not accept a message, or the row is not written; the message of this call is then
+ * delivered again
  */
 export async function callTarget(tools: CallTargetTools, call: TargetCall): Promise<Called> {
   const { targets, routesOf, calls, runs, clock, entropy } = tools;
   const target = targets[call.target];
   const job = target?.jobs[call.job];
   const miss = async (reason: string): Promise<Called> => {
-    // Written first: if the message cannot be sent, this one is redelivered and counts as missed again.
+    // Written first: if the message cannot be sent, the current message is redelivered, and the run is recorded as
+    // missed again.
     if (!(await runs.note(noted(call, clock.nowMs(), { called: 'missed', reason })))) return 'asked_before';
     await calls.missed({ ...call, reason });
     return 'missed';
@@ -91,7 +93,7 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
     called = (await requestRun({ ...tools, routes }, entry, scheduledForMs)).kind;
   } catch (error) {
     if (isAccepted) {
-      // Only the record that avoids further calls was not written. The run itself is noted as accepted.
+      // Only the record that avoids further calls was not written. The run itself is recorded as accepted.
       await runs.note(noted(call, clock.nowMs(), { called: 'asked' }));
       return 'asked';
     }
@@ -104,7 +106,8 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
     await calls.again({ ...call, tries: tries + 1, notBeforeMs: nextMs }, seconds);
     return 'waiting';
   }
-  // A message whose run could not be noted is redelivered: the run was requested before, and is then noted.
+  // A message whose run could not be recorded is redelivered: the redelivery finds that the run was requested, and
+  // records it.
   await runs.note(noted(call, clock.nowMs(), { called }));
   return called;
 }
@@ -116,7 +119,7 @@ interface CallResult {
 }
 
 /**
- * The run after a call. It begins at its scheduled time, so that its duration includes the time until its target
+ * Builds the run after a call. It begins at its scheduled time, so that its duration includes the time until its target
  * accepted it.
  */
 function noted(

@@ -21,11 +21,14 @@ export interface BusEvent {
 }
 
 export interface OwnConsumer<Write extends OwnWrite> {
-  /** The handler name, in lower case with hyphens. It never changes, because records contain it. */
+  /** The handler name, in lower case with hyphens. It must never change, because records contain it. */
   readonly handler: string;
-  /** The business key, for example the order's id: one effect for each key, permanently. @default the event's id, for 30 days */
+  /**
+   * Returns the business key, for example the order's id: one effect for each key, permanently. @default the event's
+   * id, for 30 days
+   */
   readonly key?: (event: BusEvent) => string;
-  /** Returns the writes of an event, at most 99. It is called again when a condition of one of them did not hold. */
+  /** Returns the writes of an event, at most 99. Called again when a condition of one of the writes did not hold. */
   readonly handle: (event: BusEvent) => Promise<readonly Write[]>;
 }
 
@@ -47,8 +50,8 @@ const envelope = z.object({
 });
 
 /**
- * Processes each message separately. A message that fails or cannot be read stays in the queue until it is moved to the
- * dead-letter queue.
+ * Processes each message of a batch separately. A message that fails or cannot be read stays in the queue until it is
+ * moved to the dead-letter queue.
  */
 export async function consumeBatch<Write extends OwnWrite>(
   tools: ConsumeBatchTools,

@@ -16,12 +16,17 @@ import {
 import type { ExpectedRecord } from '../../once/use/record-store.ts';
 import { MAX_WRITES, type OwnWrite, type RequestRecords } from './own-records.ts';
 
-/** Another owner has taken over the work. Nothing more is written, and the next request with the key gets the other's answer. */
+/**
+ * Thrown when another owner has taken over the work. Nothing more is written, and the next request with the key gets
+ * the new owner's answer.
+ */
 export class FencedError extends Error {
   override readonly name = 'FencedError';
 }
 
-/** An answer of 5xx or 429: nothing is committed, and the next request with the key runs the handler again. */
+/**
+ * Thrown for an answer of 5xx or 429: nothing is committed, and the next request with the key runs the handler again.
+ */
 export class NotStored extends Error {
   override readonly name = 'NotStored';
   readonly answer: Answer;
@@ -36,9 +41,9 @@ export class NotStored extends Error {
 export interface Effect<Write extends OwnWrite = OwnWrite> {
   /** The key for calls to other systems: the same for every attempt. */
   readonly operationId: string;
-  /** Whether an earlier attempt may have called other systems or written parts. */
+  /** `again`: an earlier attempt may have called other systems or written parts. */
   readonly attempt: 'first' | 'again';
-  /** Aborted as soon as another owner has taken over. For calls that take long: `fetch(url, { signal })`. */
+  /** Aborted as soon as another owner has taken over. Pass it to calls that take long: `fetch(url, { signal })`. */
   readonly signal: AbortSignal;
   /** Adds writes to the commit, at most 99: they are written in one transaction with the answer, or not at all. */
   write(...writes: readonly Write[]): void;
@@ -96,7 +101,8 @@ class RequestOperation<Write extends OwnWrite> implements Operation<undefined, H
     this.scope = request.scope;
     this.leaseSeconds = request.leaseSeconds;
     const { operationId, fingerprint } = request;
-    // Payonce's own records name the payment. The record of a service names its own operation.
+    // In Payonce's own records, this field names the payment. In the record of a service, it names the service's own
+    // operation.
     this.key = { operationId, fingerprint, paymentId: operationId as string as PaymentId };
   }
 
@@ -135,8 +141,8 @@ class RequestOperation<Write extends OwnWrite> implements Operation<undefined, H
   }
 
   /**
-   * The handler's writes are in the commit, and its calls to other systems have a key, so the next attempt may begin
-   * immediately.
+   * Returns every error, so that the claim is released: the handler's writes are part of the commit, and its calls to
+   * other systems have a key, so the next attempt may begin immediately.
    */
   unsent(error: unknown): unknown {
     return error;
@@ -148,7 +154,7 @@ class RequestOperation<Write extends OwnWrite> implements Operation<undefined, H
 
   async commit(record: Parameters<RequestRecords['commit']>[0], expects: ExpectedRecord, writes: readonly OwnWrite[]) {
     const outcome = await this.#tools.store.commit(record, expects, writes);
-    // A row has changed since the handler read it. The next attempt reads it again.
+    // A row has changed since the handler read it. The next attempt reads the row again.
     if (outcome.kind === 'transition_exists') await this.#tools.store.release(this.key.operationId, record.owner);
     return outcome;
   }
@@ -158,9 +164,9 @@ class RequestOperation<Write extends OwnWrite> implements Operation<undefined, H
     throw new RetryableError('write_condition_failed', message, { retryAfterSeconds: 1 });
   }
 
-  // The claim writes a record and nothing else, so there is no state in which the request has begun without it.
+  // Never called: the claim writes a record and nothing else, so no request begins without its record.
   lostRecord(): never {
-    throw new Error('a request without a record has not begun');
+    throw new Error('a request has begun without a record');
   }
 
   async claimAgain(): Promise<boolean> {
@@ -173,14 +179,14 @@ class RequestOperation<Write extends OwnWrite> implements Operation<undefined, H
 }
 
 function checkNumber(writes: readonly OwnWrite[]): void {
-  invariant(writes.length <= MAX_WRITES, `a transaction has at most ${MAX_WRITES} writes of a handler`);
+  invariant(writes.length <= MAX_WRITES, `the handler has ${writes.length} writes; the maximum is ${MAX_WRITES}`);
 }
 
 type LeasedRequest = Pick<ServiceRequest<OwnWrite>, 'operationId' | 'leaseSeconds'>;
 
 /**
- * Renews the lease every third of it while a handler runs. A process that was stopped for longer and whose work was
- * taken over finds out with its next renewal.
+ * Renews the lease while a handler runs, three times within each lease. A process that was paused for longer, and whose
+ * work was taken over, finds out with its next renewal.
  */
 class KeptLease {
   readonly #tools: RequestTools;
@@ -194,7 +200,8 @@ class KeptLease {
     this.#tools = tools;
     this.#request = request;
     this.#owner = owner;
-    // If the store does not answer, the lease may end. The condition of each write then decides.
+    // If the store does not answer, the lease may end. The condition of each write then decides whether this owner may
+    // still write.
     this.#timer = setInterval(() => void this.renew([]).catch(() => undefined), (request.leaseSeconds * 1000) / 3);
     this.#timer.unref();
   }

@@ -20,7 +20,7 @@ export interface TargetRoutesTools {
 /** Failures that occur before a request is sent. */
 const BEFORE_SENDING = ['name_not_resolved', 'connection_refused', 'tls_failed'];
 
-/** The admin routes of a target, one call each. */
+/** Calls the admin routes of a target, one call each. */
 export function targetRoutes({ target, url, sign, transport, clock }: TargetRoutesTools): JobRoutes {
   return {
     ask: async ({ runId, path, scopes, scheduledForMs }) => {
@@ -38,14 +38,14 @@ export function targetRoutes({ target, url, sign, transport, clock }: TargetRout
         [],
       );
       if (result.kind === 'unanswered') {
-        const message = `The target of ${runId} did not answer: ${result.error}.`;
+        const message = `The target of the run ${runId} did not answer: ${result.error}.`;
         if (result.error === 'address_not_allowed') throw new TerminalError('target_address_not_allowed', message);
         const Fault = BEFORE_SENDING.includes(result.error) ? RetryableError : AmbiguousError;
         throw new Fault(`target_${result.error}`, message);
       }
       const { status, retryAfter = null } = result;
       if (status >= 200 && status < 300) return;
-      const message = `The target of ${runId} answered ${status}.`;
+      const message = `The target of the run ${runId} answered ${status}.`;
       if (status !== 409 && status !== 429 && status < 500)
         throw new TerminalError(`target_answered_${status}`, message);
       const seconds = parseRetryAfter(retryAfter, clock.nowMs());
