@@ -55,7 +55,7 @@ import { World } from './world.ts';
 
 export const RUNS = '/v1/admin/jobs/close-days/runs';
 export const API_KEY = 'sk_test_0123456789abcdefghijkl';
-/** Registered by the tests that use them. */
+/** API key for tests; each test that uses the key registers it. */
 export const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 export const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
 export const OPERATOR_KEY = 'ok_0123456789abcdefghijkl';
@@ -64,17 +64,17 @@ export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** The parsed text; empty when there is none. */
+  /** Parsed JSON of `text`; empty when the answer has no body. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** What a test says of a request; the rest is as the gateway gives it for a good one. */
+/** Parts of a request that a test sets. {@link gatewayEvent} supplies the rest of a valid request. */
 export interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
   readonly event?: Partial<GatewayEvent>;
 }
 
-/** What the routes of all APIs are given. */
+/** Tools for the routes of all APIs. */
 export type ApiWorldTools = TenantApiTools &
   PaymentsTools &
   ListPaymentsTools &
@@ -92,7 +92,7 @@ export type ApiWorldTools = TenantApiTools &
 
 type Handler = (event: GatewayEvent) => Promise<GatewayResult>;
 
-/** One function per kind of path, as the stacks deploy them; each loads its own routes. */
+/** Route loader of each Lambda function, by the paths that the stacks send to that function. */
 const FUNCTIONS: readonly (readonly [RegExp, (tools: ApiWorldTools) => Promise<Handler>])[] = [
   [
     /^\/callbacks/,
@@ -155,29 +155,31 @@ const TEA = {
   referrer: 'ref_friend',
 };
 
-/** The worlds of tests name tenants without creating them. */
+/** Tenant that does not exist. Every other tenant id counts as existing, so tests need not create tenants. */
 export const UNKNOWN_TENANT = 'ten_nobody';
 export const isAnyTenant: IsTenant = async (id) => id !== UNKNOWN_TENANT;
 
-/** Limits that are high enough for every test that is not about limits. */
+/** Returns rate limits that only a test about limits can reach. */
 export function limitsIn({ client }: Pick<MemoryDynamoDb, 'client'>, clock: Clock): TenantLimits {
   return new TenantLimits(new DynamoDbLimits(client, TABLES.registry, { rate: 1_000_000, burst: 1_000_000 }), clock);
 }
 
 let processes = 0;
 
-/** All APIs on one world, as one process of each function serves them, and a client with a key for everything. */
+/**
+ * Serves all APIs on one world, with one process for each function, and sends requests with a key that has every scope.
+ */
 export class Api<Of extends World = World> {
   readonly world: Of;
-  /** What was written at once, not at the end of a request. */
+  /** Alarms that were written immediately, not at the end of a request. */
   readonly alarms: string[] = [];
   readonly reports: { readonly report: RequestReport; readonly counts: readonly RequestCount[] }[] = [];
   readonly faults: unknown[] = [];
-  /** Every hash of a key that was looked up. */
+  /** Hash of each key that was looked up. */
   readonly lookups: string[] = [];
-  /** Every last use that was stored, with its day. */
+  /** Each stored last use of a key, with its day. */
   readonly uses: string[] = [];
-  /** The files of exports. */
+  /** Export files. */
   readonly files = new MemoryExportFiles();
   readonly #known = new Map<string, ApiKeyRecord>();
   readonly #operators = new Map<string, OperatorKeyRecord>();
@@ -190,7 +192,7 @@ export class Api<Of extends World = World> {
   #tools: ApiWorldTools | undefined;
   #requests = 0;
 
-  /** @param changes what these processes have otherwise than the world */
+  /** @param changes tools that these processes use instead of the world's tools */
   constructor(changes: Partial<ApiWorldTools> = {}, world: Of = new World() as Of) {
     this.world = world;
     this.#changes = changes;
@@ -218,24 +220,24 @@ export class Api<Of extends World = World> {
     return { secrets: this.#secrets, secretId: 'job-credential', clock: this.world.clock };
   }
 
-  /** Other processes on the same world. */
+  /** Starts other processes on the same world. */
   with(changes: Partial<ApiWorldTools> = {}): Api<Of> {
     return new Api({ ...this.#changes, ...changes }, this.world);
   }
 
-  /** For everything of `ten_desk` in test mode, unless `changes` says otherwise. */
+  /** Registers an API key for `ten_desk` in test mode with every scope, unless `changes` differs. */
   registerKey(key: string, changes: Partial<ApiKeyRecord>): void {
     const hash = createHash('sha256').update(key).digest('hex');
     this.#known.set(hash, { tenantId: tenantId('ten_desk'), mode: 'test', scopes: ALL_SCOPES, ...changes });
   }
 
-  /** An owner, unless `changes` says otherwise. */
+  /** Registers an operator key with the role `owner`, unless `changes` differs. */
   registerOperator(key: string, changes: Partial<OperatorKeyRecord> = {}): void {
     const hash = createHash('sha256').update(key).digest('hex');
     this.#operators.set(hash, { operator: 'Ada Example', role: 'owner', ...changes });
   }
 
-  /** Stores an operator's key in the Registry, where the API lists it. @returns its id */
+  /** Stores an operator's key in the Registry, so that the API lists the key. @returns the key's id */
   async storeOperatorKey(key: string, rights: OperatorKeyRecord): Promise<KeyId> {
     const keyHash = createHash('sha256').update(key).digest('hex');
     const id = idOfKeyHash(keyHash);
@@ -249,7 +251,7 @@ export class Api<Of extends World = World> {
     return id;
   }
 
-  /** Approves, or rejects, what another operator asked for. By default as the operator of all other requests. */
+  /** Approves or rejects a request of another operator. By default the caller is the operator of all other requests. */
   approve(id: string, asked: Asked = {}, verdict: 'approve' | 'reject' = 'approve'): Promise<Reply> {
     return this.ask('POST', `/v1/admin/approvals/${id}/${verdict}`, asked);
   }
@@ -258,7 +260,7 @@ export class Api<Of extends World = World> {
     return this.approve(id, asked, 'reject');
   }
 
-  /** Asks to revoke a key by its id. */
+  /** Sends a request that revokes a key by its id. */
   revoke(id: string, body: Readonly<Record<string, unknown>> = { revoked: true }, asked: Asked = {}): Promise<Reply> {
     return this.ask('PATCH', `/v1/admin/keys/${id}`, {
       headers: { 'Content-Type': 'application/json', ...asked.headers },
@@ -293,7 +295,7 @@ export class Api<Of extends World = World> {
     return reply;
   }
 
-  /** For a client that takes a `fetch`. */
+  /** `fetch` implementation for a client under test. */
   readonly fetch = async (request: Request): Promise<Response> => {
     const { pathname, search } = new URL(request.url);
     const body = await request.text();
@@ -305,7 +307,7 @@ export class Api<Of extends World = World> {
     return new Response(reply.text, { status: reply.status, headers: reply.headers });
   };
 
-  /** Posts with a key, and a body unless there is none. */
+  /** Sends a POST with an idempotency key, and with a body if one is given. */
   write(path: string, key: string, body?: unknown, { headers, event }: Asked = {}): Promise<Reply> {
     const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
     return this.ask('POST', path, {
@@ -314,12 +316,12 @@ export class Api<Of extends World = World> {
     });
   }
 
-  /** Pays with 10.00 EUR from `tok_ok`, unless `body` says otherwise. */
+  /** Sends a payment of 10.00 EUR from `tok_ok`, unless `body` differs. */
   pay(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<Reply> {
     return this.write('/v1/payments', key, { amount: 1000, currency: 'EUR', source: 'tok_ok', ...body }, asked);
   }
 
-  /** Pays, and waits a second. @returns the payment's id */
+  /** Creates a payment and advances the clock by a second. @returns the payment's id */
   async paid(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<PaymentId> {
     const reply = await this.pay(key, body, asked);
     const { payment = reply.body } = reply.body as { payment?: Record<string, unknown> };
@@ -329,7 +331,7 @@ export class Api<Of extends World = World> {
     return id;
   }
 
-  /** Posts a payment's body as it is. */
+  /** Sends a payment with this exact body text. */
   post(body: string, { headers, event }: Asked = {}): Promise<Reply> {
     return this.ask('POST', '/v1/payments', {
       headers: { 'Content-Type': 'application/json', 'Idempotency-Key': 'a-key', ...headers },
@@ -337,23 +339,23 @@ export class Api<Of extends World = World> {
     });
   }
 
-  /** @param of which payment and what, for example `pay_…/refunds` */
+  /** @param of path below `/v1/payments`, for example `pay_…/refunds` */
   change(of: string, key: string, body?: Readonly<Record<string, unknown>>, asked: Asked = {}): Promise<Reply> {
     return this.write(`/v1/payments/${of}`, key, body, asked);
   }
 
-  /** Orders tea for 20.00 EUR with a referrer, unless `body` says otherwise. */
+  /** Sends an order of tea for 20.00 EUR with a referrer, unless `body` differs. */
   order(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<Reply> {
     return this.write('/v1/orders', key, { ...TEA, ...body }, asked);
   }
 
-  /** Corrects the books, by default as an operator who gives a reason. */
+  /** Sends a correction, by default as an operator who gives a reason. */
   correct(key: string, body: Readonly<Record<string, unknown>>, asked: Asked = {}): Promise<Reply> {
     const sent = { reason: 'Booked twice', ...body };
     return this.write('/v1/admin/corrections', key, sent, asked);
   }
 
-  /** Annotates a payment, by default as an operator who gives a reason. */
+  /** Sends an annotation of a payment, by default as an operator who gives a reason. */
   annotate(
     payment: string,
     key: string,
@@ -364,12 +366,12 @@ export class Api<Of extends World = World> {
     return this.write(`/v1/admin/payments/${payment}/annotations`, key, sent, asked);
   }
 
-  /** Asks for a run of a job. */
+  /** Requests a run of a job. */
   run(key: string, body?: Readonly<Record<string, unknown>>, asked: Asked = {}, path = RUNS): Promise<Reply> {
     return this.write(path, key, body, asked);
   }
 
-  /** Asks for a run as the executor does, unless `changes` says otherwise. */
+  /** Requests a run in the same way as the executor, unless `changes` differs. */
   async fire(
     scheduledFor: string,
     changes: { path?: string; credited?: string; scopes?: readonly string[]; key?: string; body?: object } = {},
@@ -382,7 +384,7 @@ export class Api<Of extends World = World> {
     return this.run(key, { scheduled_for: unixSeconds(scheduledFor), ...changes.body }, { headers }, RUNS);
   }
 
-  /** Calls the API of webhook endpoints, with a key and a body or without. */
+  /** Calls the API of webhook endpoints, with an idempotency key and a body if they are given. */
   send(method: string, path: string, key?: string, body?: unknown, { headers, event }: Asked = {}): Promise<Reply> {
     return this.ask(method, `/v1/webhook_endpoints${path}`, {
       headers: {
@@ -394,14 +396,14 @@ export class Api<Of extends World = World> {
     });
   }
 
-  /** Creates a webhook endpoint, a good one unless `body` says otherwise. */
+  /** Creates a webhook endpoint that is valid unless `body` differs. */
   create(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<Reply> {
     return this.send('POST', '', key, { url: 'https://shop.co.uk/hooks', events: ['*'], ...body }, asked);
   }
 
   #handlerOf(path: string): Promise<Handler> {
     const [pattern, open] = FUNCTIONS.find(([each]) => each.test(path)) ?? [];
-    invariant(pattern !== undefined && open !== undefined, 'the last pattern fits all');
+    invariant(pattern !== undefined && open !== undefined, 'the last pattern matches every path');
     const handler = this.#handlers.get(pattern) ?? open((this.#tools ??= this.#open()));
     this.#handlers.set(pattern, handler);
     return handler;
@@ -454,7 +456,7 @@ export class Api<Of extends World = World> {
       listed: [],
       archive: undefined,
       exports,
-      // A writer that has ended when the request is answered.
+      // Write the whole file now, so that the export is complete before the response.
       startWriter: async (key) => void (await writeExport(writer, key, Infinity)),
       link: async (asked) => `https://exports.example/${fileOf(asked)}`,
       secrets: SECRETS,
@@ -491,12 +493,12 @@ export class Api<Of extends World = World> {
   };
 }
 
-/** @param time ISO 8601 */
+/** Converts an ISO 8601 time to Unix seconds. */
 export function unixSeconds(time: string): number {
   return Math.floor(Date.parse(time) / 1000);
 }
 
-/** The objects of a list. */
+/** Returns the objects of a list response. */
 export function dataOf(reply: Pick<Reply, 'body'>): readonly Readonly<Record<string, unknown>>[] {
   const { data } = reply.body;
   if (!Array.isArray(data)) throw new Error(`no list: ${JSON.stringify(reply.body)}`);
@@ -504,5 +506,5 @@ export function dataOf(reply: Pick<Reply, 'body'>): readonly Readonly<Record<str
 }
 export const idsOf = (reply: Reply): readonly string[] => dataOf(reply).map(({ id }) => String(id));
 
-/** A request with this key. */
+/** Returns the headers of a request with this API key. */
 export const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });

@@ -2,7 +2,10 @@ import type { Charge, ChargeStatus } from '../../lambdas/processors/sandbox/sand
 
 const WAS_HELD: ReadonlySet<ChargeStatus> = new Set(['authorized', 'voided']);
 
-/** A hold was declined, also one that had ended; another amount was captured than the books had shown, a refund succeeds after it has failed, or a dispute that was closed ends otherwise. */
+/**
+ * Returns true if the later books contradict the earlier ones: a hold was declined after it existed, a capture has
+ * another amount than before, a failed refund succeeds, or a closed dispute has another end.
+ */
 export function isContradicted(before: Charge, after: Charge): boolean {
   const statusOf = (parts: readonly { readonly id: string; readonly status: string }[], id: string) =>
     parts.find((part) => part.id === id)?.status;

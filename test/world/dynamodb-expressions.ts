@@ -1,10 +1,11 @@
 /**
- * DynamoDB's expressions, as far as the product uses them (Amazon DynamoDB developer guide, "Condition and filter expressions,
- * operators, and functions", "Update expressions"). Parsed once for each text. Other syntax throws.
+ * Parser and evaluator of the DynamoDB expressions that the product uses (Amazon DynamoDB developer guide, "Condition
+ * and filter expressions, operators, and functions", "Update expressions"). Each text is parsed only once. Other syntax
+ * throws.
  */
 import { add, compareValues, equalValues, type Item, remove, type Value } from './dynamodb-values.ts';
 
-/** The placeholders of one request. */
+/** Names and values that stand for placeholders in one request. */
 export interface Placeholders {
   readonly names: Readonly<Record<string, string>>;
   readonly values: Readonly<Record<string, Value>>;
@@ -26,18 +27,18 @@ export type Action =
       readonly kind: 'SET' | 'ADD' | 'DELETE';
       readonly name: string;
       readonly to: Operand;
-      /** What `SET` adds to it. */
+      /** Operand that `SET` adds to the value. */
       readonly plus?: Operand;
     }
   | { readonly kind: 'REMOVE'; readonly name: string };
 
-/** A parsed expression, and the placeholders that it uses. */
+/** Parsed expression, with the placeholders that the expression uses. */
 export interface Parsed<Tree> {
   readonly tree: Tree;
   readonly uses: ReadonlySet<string>;
 }
 
-/** @throws ExpressionError for what DynamoDB, or this subset of it, does not understand */
+/** @throws ExpressionError for syntax that DynamoDB, or this subset of DynamoDB, does not accept */
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';
 }
@@ -46,7 +47,7 @@ const TOKEN = /\s*(<=|>=|<>|[=<>(),+]|[#:]?[A-Za-z_0-9]+)/y;
 const KEYWORDS = new Set(['AND', 'OR', 'NOT', 'BETWEEN', 'IN', 'SET', 'ADD', 'REMOVE', 'DELETE']);
 const COMPARATORS: ReadonlySet<string> = new Set(['=', '<>', '<', '<=', '>', '>=']);
 
-/** They need a placeholder (Amazon DynamoDB developer guide, "Reserved words in DynamoDB"). */
+/** Reserved words. They require a placeholder (Amazon DynamoDB developer guide, "Reserved words in DynamoDB"). */
 const RESERVED = new Set(
   `ABORT ABSOLUTE ACTION ADD AFTER AGENT AGGREGATE ALL ALLOCATE ALTER ANALYZE AND ANY ARCHIVE ARE ARRAY AS ASC ASCII
   ASENSITIVE ASSERTION ASYMMETRIC AT ATOMIC ATTACH ATTRIBUTE AUTH AUTHORIZATION AUTHORIZE AUTO AVG BACK BACKUP BASE BATCH
@@ -111,7 +112,7 @@ class Tokens {
 
   take(): string {
     const token = this.#all[this.#next];
-    if (token === undefined) throw this.error('it ends too early');
+    if (token === undefined) throw this.error('unexpected end of the expression');
     this.#next += 1;
     return token;
   }
@@ -125,26 +126,26 @@ class Tokens {
 
   expect(wanted: string): void {
     const token = this.take();
-    if (token !== wanted) throw this.error(`"${token}" stands where "${wanted}" is expected`);
+    if (token !== wanted) throw this.error(`expected "${wanted}" but found "${token}"`);
   }
 
   operand(): Operand {
     const text = this.take();
     if (text.startsWith(':') || text.startsWith('#')) this.uses.add(text);
     if (text.startsWith(':')) return { kind: 'value', text };
-    if (!/^(?:#\w+|[A-Za-z_]\w*)$/.test(text) || KEYWORDS.has(text)) throw this.error(`"${text}" is no attribute`);
+    if (!/^(?:#\w+|[A-Za-z_]\w*)$/.test(text) || KEYWORDS.has(text)) throw this.error(`"${text}" is not an attribute`);
     if (RESERVED.has(text.toUpperCase())) throw this.error(`the attribute name is a reserved keyword: ${text}`);
     return { kind: 'name', text };
   }
 
   name(): string {
     const { kind, text } = this.operand();
-    if (kind !== 'name') throw this.error(`"${text}" is no attribute`);
+    if (kind !== 'name') throw this.error(`"${text}" is not an attribute`);
     return text;
   }
 
   end(): void {
-    if (this.peek() !== undefined) throw this.error(`"${String(this.peek())}" is not expected`);
+    if (this.peek() !== undefined) throw this.error(`unexpected "${String(this.peek())}"`);
   }
 
   error(why: string): ExpressionError {
@@ -200,7 +201,7 @@ function test(tokens: Tokens): Condition {
     return { kind: 'between', of: left, from, to: tokens.operand() };
   }
   const is = tokens.take();
-  if (!COMPARATORS.has(is)) throw tokens.error(`"${is}" is no comparator`);
+  if (!COMPARATORS.has(is)) throw tokens.error(`"${is}" is not a comparator`);
   return { kind: 'compare', is: is as Comparator, left, right: tokens.operand() };
 }
 
@@ -226,9 +227,9 @@ function updateActions(tokens: Tokens): readonly Action[] {
   while (tokens.peek() !== undefined) {
     const clause = tokens.take();
     if (clause !== 'SET' && clause !== 'ADD' && clause !== 'REMOVE' && clause !== 'DELETE') {
-      throw tokens.error(`"${clause}" is no clause of an update`);
+      throw tokens.error(`"${clause}" is not a clause of an update`);
     }
-    if (clauses.has(clause)) throw tokens.error(`the clause ${clause} stands there twice`);
+    if (clauses.has(clause)) throw tokens.error(`the clause ${clause} occurs twice`);
     clauses.add(clause);
     actions.push(...separated(tokens, () => action(tokens, clause)));
   }
@@ -241,7 +242,7 @@ function action(tokens: Tokens, kind: Action['kind']): Action {
   if (kind === 'REMOVE') return { kind, name };
   if (kind === 'SET') tokens.expect('=');
   const to = tokens.operand();
-  if (kind !== 'SET' && to.kind !== 'value') throw tokens.error(`${kind} takes a value`);
+  if (kind !== 'SET' && to.kind !== 'value') throw tokens.error(`${kind} requires a value`);
   if (kind === 'SET' && tokens.takeIf('+')) return { kind, name, to, plus: tokens.operand() };
   return { kind, name, to };
 }
@@ -305,7 +306,7 @@ export function holds(condition: Condition, item: Item | undefined, placeholders
   }
 }
 
-/** An attribute that is missing is unequal to every value, and neither less nor greater. */
+/** Compares two values. A missing attribute differs from every value, and is neither less nor greater. */
 export function compared(is: Comparator, left: Value | undefined, right: Value | undefined): boolean {
   if (left === undefined || right === undefined) return is === '<>';
   if (is === '=') return equalValues(left, right);
@@ -324,7 +325,7 @@ export function compared(is: Comparator, left: Value | undefined, right: Value |
   }
 }
 
-/** The item after the update, and the attributes that the update names. */
+/** Returns the item after the update, and the attributes that the update names. */
 export function updated(
   actions: readonly Action[],
   item: Item,
@@ -345,7 +346,7 @@ export function updated(
   return { item: after, touched };
 }
 
-/** Undefined when nothing is left of a set. */
+/** Returns the new value of an attribute, or undefined if the update empties a set. */
 function resultOf(
   { kind, to, plus }: Extract<Action, { to: Operand }>,
   item: Item,

@@ -30,13 +30,13 @@ import {
   type SortedRows,
 } from './memory-table.ts';
 
-/** Bytes that one query or scan reads at most. */
+/** Largest size of the data that one query or scan reads. Bytes. */
 const MAX_PAGE_BYTES = KILOBYTE * KILOBYTE;
 const READ_UNIT_BYTES = 4 * KILOBYTE;
 
 type PageInput = QueryCommandInput & ScanCommandInput;
 
-/** One page of a query or a scan. */
+/** Reads one page of a query or a scan. */
 export function readPage(
   kind: 'query' | 'scan',
   table: MemoryTable,
@@ -56,7 +56,7 @@ export function readPage(
   const range = KeyConditionExpression === undefined ? undefined : parseCondition(KeyConditionExpression);
   const placeholders = placeholdersOf(input, filter, projection, range);
   if ((kind === 'query') !== (range !== undefined))
-    throw new ValidationError('a query has a key condition, a scan none');
+    throw new ValidationError('a query requires a key condition, and a scan must not have one');
   const page = newPage(maxBytes, limit);
   if (range === undefined) scan(page, table, asked);
   else query(page, table, { shape, index, terms: terms(range.tree) }, placeholders, asked);
@@ -109,7 +109,10 @@ function newPage(maxBytes: number, limit = Number.POSITIVE_INFINITY): Page {
   return { rows: [], limit, maxBytes, bytes: 0, isLast: true };
 }
 
-/** DynamoDB names the last key whenever a limit ended the page, also when nothing follows. @returns false when the page is full */
+/**
+ * Adds a row to the page. As in DynamoDB, a page that ends at a limit has a last key even if no row follows.
+ * @returns false when the page is full
+ */
 function addTo(page: Page, placed: Placed): boolean {
   const { rows } = page;
   const isTooMuch = rows.length > 0 && page.bytes + placed.row.size > page.maxBytes;
@@ -123,7 +126,7 @@ function addTo(page: Page, placed: Placed): boolean {
 
 // -------------------------------------------------------------------------------------------------------------------- query
 
-/** The terms of a key condition, which are joined by AND. */
+/** Returns the terms of a key condition, which are joined by AND. */
 function terms(condition: Condition): readonly Condition[] {
   return condition.kind === 'and' ? [...terms(condition.left), ...terms(condition.right)] : [condition];
 }
@@ -167,7 +170,7 @@ function isSame(placed: Placed | undefined, probe: Placed): boolean {
   return placed !== undefined && placed.row.partition === probe.row.partition && placed.row.sort === probe.row.sort;
 }
 
-/** Where a page begins: the place of the last key of the page before, whether its row is still there or not. */
+/** Returns the position after the last key of the previous page, even if that row was deleted. */
 function startOf(table: MemoryTable, index: string | undefined, start: Readonly<Record<string, unknown>>): Placed {
   const { shape } = table;
   const expected = keyNames(table, index);
@@ -188,7 +191,7 @@ function attributeOf(term: Condition, placeholders: Placeholders): string | unde
   return term.of.kind === 'name' ? nameOf(term.of.text, placeholders) : undefined;
 }
 
-/** From this place, up to and not including that one. */
+/** Returns the range of rows that match the sort key condition. The end is exclusive. */
 function boundsOf(
   sort: KeyPart | undefined,
   term: Condition | undefined,
@@ -242,7 +245,7 @@ function scan(
   table: MemoryTable,
   { Segment: segment = 0, TotalSegments: segments = 1, ExclusiveStartKey: start, IndexName: index }: PageInput,
 ): void {
-  if (index !== undefined) throw new Error('DynamoDB in memory does not scan an index');
+  if (index !== undefined) throw new Error('DynamoDB in memory does not support a scan of an index');
   if (!(segment >= 0 && segment < segments)) throw new ValidationError('Segment must be less than TotalSegments');
   const from = start === undefined ? undefined : keyOf(table.shape, start);
   const fromHashed = from && hashed(from.partition);

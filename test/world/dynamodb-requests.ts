@@ -1,4 +1,4 @@
-/** The parts of requests that several commands share. */
+/** Parts of requests that several commands share. */
 import type { Parsed, Placeholders } from './dynamodb-expressions.ts';
 import { type Item, keptValues, type Value } from './dynamodb-values.ts';
 import {
@@ -13,16 +13,16 @@ import {
 
 export const KILOBYTE = 1024;
 const READ_UNIT_BYTES = 4 * KILOBYTE;
-/** Bytes (Amazon DynamoDB developer guide, "Quotas"). */
+/** Longest partition key. Bytes (Amazon DynamoDB developer guide, "Quotas"). */
 const MAX_PARTITION_KEY = 2048;
 const MAX_SORT_KEY = 1024;
 
-/** DynamoDB answers `ValidationException`. */
+/** Request that DynamoDB answers with `ValidationException`. */
 export class ValidationError extends Error {
   override readonly name: string = 'ValidationError';
 }
 
-/** The product would write a row that it cannot read. */
+/** Write of a row that the product cannot read back. */
 export class UnreadableRowError extends ValidationError {
   override readonly name = 'UnreadableRowError';
 }
@@ -64,11 +64,11 @@ const FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
   'TransactWriteCommand.ConditionCheck': new Set(['TableName', 'Key', ...CONDITION]),
 };
 
-/** @throws Error for a parameter that this implementation would ignore */
+/** @throws Error for a parameter that this implementation does not support */
 export function knownFieldsOnly(command: string, input: object): void {
   const known = FIELDS[command];
   for (const field in input) {
-    if (known?.has(field) !== true) throw new Error(`DynamoDB in memory does not know ${command} with ${field}`);
+    if (known?.has(field) !== true) throw new Error(`DynamoDB in memory does not support ${field} of ${command}`);
   }
 }
 
@@ -79,7 +79,7 @@ function mustBeUsed(placeholder: string, expressions: readonly (Parsed<unknown> 
   throw new ValidationError(`Value provided in expression attributes unused in expressions: ${placeholder}`);
 }
 
-/** The placeholders of a request, each of which one of its expressions must use. */
+/** Returns the placeholders of a request. Every placeholder must be used by one of the expressions. */
 export function placeholdersOf(
   input: {
     readonly ExpressionAttributeNames?: Readonly<Record<string, string>> | undefined;
@@ -115,7 +115,7 @@ export function keyOf(shape: KeyShape, key: Readonly<Record<string, unknown>> | 
 
 const WRONG_KEY = 'The provided key element does not match the schema';
 
-/** The key of a whole item. */
+/** Returns the key attributes of a whole item. */
 export function keyOfItem({ partition, sort }: KeyShape, item: Item): Key {
   return {
     partition: keyValue(partition, item[partition.name], MAX_PARTITION_KEY),
@@ -136,7 +136,7 @@ export function keyValue({ name, type }: KeyPart, value: unknown, maxBytes = MAX
   return value as Scalar;
 }
 
-/** @param names undefined for all attributes */
+/** @param names attributes to return; undefined for all */
 export function projected(item: Item | undefined, names: readonly string[] | undefined): Item | undefined {
   if (item === undefined || names === undefined) return item;
   const part: Record<string, Value> = {};
@@ -179,13 +179,13 @@ export function unitsOf(
   return { units: Math.max(1, Math.ceil(bytes / KILOBYTE)) * times, indexUnits };
 }
 
-/** Where an index holds the row. */
+/** Returns the position of a row in an index, or undefined if the row is not in the index. */
 function entryOf({ partition, sort }: Required<KeyShape>, row: Row | undefined): string | undefined {
   const values = [row?.item[partition.name], row?.item[sort.name]];
   return values.every(isScalar) ? JSON.stringify(values) : undefined;
 }
 
-/** @throws ValidationError for an attribute that an index cannot hold */
+/** @throws ValidationError for a key attribute that an index does not accept */
 export function checkIndexKeys({ indexes }: TableShape, item: Item): void {
   for (const { partition, sort } of Object.values(indexes ?? {})) {
     for (const part of [partition, sort]) {

@@ -21,7 +21,7 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import type { TableShape } from './memory-table.ts';
 
-/** A table with a sort key and a sparse index. Its reader takes every row whose partition key begins with `A#`. */
+/** Table with a sort key and a sparse index. Its reader accepts every row whose partition key begins with `A#`. */
 export const SUITE_SHAPE: TableShape = {
   name: 'suite',
   partition: { name: 'pk', type: 'S' },
@@ -33,7 +33,7 @@ export const SUITE_SHAPE: TableShape = {
 
 type TransactItems = NonNullable<TransactWriteCommandInput['TransactItems']>;
 
-/** What a call came to, in a form that can be compared. */
+/** Returns the outcome of a call in a form that tests can compare. */
 export async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
   try {
     const { $metadata: _, ...output } = (await call) as Record<string, unknown>;
@@ -54,7 +54,7 @@ export async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** The contract of DynamoDB that the product relies on. Each test has partitions of its own. */
+/** Registers the tests of the DynamoDB behavior that the product relies on. Each test uses its own partitions. */
 export function describeDynamoDb(
   name: string,
   setup: () => Promise<{ readonly client: DynamoDBDocumentClient; readonly table: string }>,
@@ -100,7 +100,7 @@ export function describeDynamoDb(
 
   describe(`DynamoDB: ${name}`, () => {
     describe('items', () => {
-      test('are stored as copies, with binary, sets, lists, maps and null', async () => {
+      test('stores copies of binary values, sets, lists, maps and null', async () => {
         const { put, get } = await prepare();
         const item = {
           sk: 'all',
@@ -126,9 +126,9 @@ export function describeDynamoDb(
         ['undefined inside', { value: { inside: undefined } }],
         ['not a number', { value: Number.NaN }],
         ['an empty set', { value: new Set() }],
-        ['an object of a class', { value: new Date(0) }],
-        ['a number that is not safe', { value: 2 ** 60 }],
-      ])('with %s are refused by the client, whose error names no service', async (_, item) => {
+        ['an instance of a class', { value: new Date(0) }],
+        ['an unsafe number', { value: 2 ** 60 }],
+      ])('with %s are rejected by the client, with an error that is not a service error', async (_, item) => {
         const { put } = await prepare();
         expect(await outcomeOf(put({ sk: 'a', ...item }))).toEqual({ thrown: true });
       });
@@ -201,11 +201,11 @@ export function describeDynamoDb(
         ['#number BETWEEN :five AND :five', true],
         ['begins_with(text_value, :ab)', true],
         ['text_value < :b', true],
-        // Another type has no order to it, and is not equal.
+        // A value of another type is unequal, and neither less nor greater.
         ['text_value < :five', false],
         ['text_value = :five', false],
         ['text_value <> :five', true],
-        // So it is with an attribute that is missing.
+        // The same applies to a missing attribute.
         ['absent = :five', false],
         ['absent < :five', false],
         ['absent <> :five', true],
@@ -254,7 +254,7 @@ export function describeDynamoDb(
           'a name that no expression uses',
           { ConditionExpression: 'attribute_exists(pk)', ExpressionAttributeNames: { '#unused': 'x' } },
         ],
-        ['words that mean nothing', { ConditionExpression: 'attribute_exists(pk) PLEASE' }],
+        ['words that mean nothing', { ConditionExpression: 'an unknown trailing word' }],
       ])('with %s are refused', async (_, more) => {
         const { put } = await prepare();
         expect(await outcomeOf(put({ sk: 'a' }, more))).toEqual({ error: 'ValidationException' });
@@ -518,7 +518,7 @@ export function describeDynamoDb(
     describe('indexes', () => {
       test('contain the keys of the rows with both attributes, ordered by the second', async () => {
         const { client, table, pk, put, update } = await prepare();
-        // Tests share the table, so each takes a shard of its own.
+        // Tests share the table, so each test uses its own shard.
         const shard = tests;
         const look = async () => {
           const { Items = [] } = await client.send(

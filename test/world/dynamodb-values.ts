@@ -1,4 +1,4 @@
-/** Values as DynamoDB keeps them, in the form in which its document client takes and returns them. */
+/** Attribute values in the form in which DynamoDB's document client takes and returns them. */
 
 export type Value =
   | null
@@ -12,9 +12,9 @@ export type Value =
 export type Item = Readonly<Record<string, Value>>;
 
 /**
- * A frozen copy of what the document client would send, with its default options.
- *
- * @throws Error as the document client does, for undefined, special numbers, empty sets and objects of a class
+ * Returns a frozen copy of the value as the document client sends it with its default options.
+ * @throws Error in the same cases as the document client: undefined, special numbers, empty sets and instances of
+ * classes
  */
 function kept(value: unknown): Value {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value;
@@ -31,12 +31,15 @@ function kept(value: unknown): Value {
   );
 }
 
-/** The attributes of an item. The document client leaves out those that are undefined, and refuses undefined below them. */
+/**
+ * Copies the attributes of an item. Like the document client, omits undefined attributes and rejects undefined values
+ * inside other values.
+ */
 export function keptItem(value: object): Item {
   return Object.freeze(keptValues(value));
 }
 
-/** As `keptItem`, of values that are not kept together. */
+/** Copies values like `keptItem`, but does not check their total size. */
 export function keptValues(value: object): Item {
   const item: Record<string, Value> = {};
   const given = value as Readonly<Record<string, unknown>>;
@@ -57,7 +60,10 @@ function keptMap(value: object): Item {
   return Object.freeze(map);
 }
 
-/** Arrays and objects of another realm count too: Jest gives each suite its own. Payonce's client also stores a key `constructor`. */
+/**
+ * Returns true for an array or a plain object of any realm, because Jest gives each suite its own realm. The product's
+ * client also stores a key `constructor`.
+ */
 function isPlain(value: object): boolean {
   if (Object.hasOwn(value, 'constructor')) return true;
   const { constructor } = value as { readonly constructor?: { readonly name: string } };
@@ -69,7 +75,7 @@ function keptNumber(value: number): number {
   if (Math.abs(value) > Number.MAX_SAFE_INTEGER) {
     throw new Error(`Number ${value} is not safe. Use NumberValue from @aws-sdk/lib-dynamodb.`);
   }
-  // There is no negative zero.
+  // DynamoDB has no negative zero.
   return value + 0;
 }
 
@@ -101,7 +107,10 @@ function equalMaybe(left: Value | undefined, right: Value | undefined): boolean 
   return left !== undefined && right !== undefined && equalValues(left, right);
 }
 
-/** Text by its UTF-8 bytes, numbers by value, binary by unsigned bytes. Undefined for two types, and for types without an order. */
+/**
+ * Compares text by UTF-8 bytes, numbers by value and binary values by unsigned bytes. Returns undefined for two types,
+ * and for types that have no order.
+ */
 export function compareValues(left: Value, right: Value): number | undefined {
   if (typeof left === 'string' && typeof right === 'string') return compareText(left, right);
   if (typeof left === 'number' && typeof right === 'number') return left - right;
@@ -109,7 +118,7 @@ export function compareValues(left: Value, right: Value): number | undefined {
   return undefined;
 }
 
-/** In the order of UTF-8 bytes, which is that of code points. */
+/** Compares text by UTF-8 bytes. That order equals the order of code points. */
 function compareText(left: string, right: string): number {
   if (left === right) return 0;
   const length = Math.min(left.length, right.length);
@@ -121,12 +130,15 @@ function compareText(left: string, right: string): number {
   return left.length - right.length;
 }
 
-/** Surrogates stand for code points above all others of 16 bits. */
+/** Maps a UTF-16 unit to its rank. Surrogates encode code points above all other units, so they rank last. */
 function ranked(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
-/** Adds a number to a number, or a set to a set; a missing one begins at zero or empty. @throws TypeError for other types */
+/**
+ * Adds a number to a number, or a set to a set. A missing target counts as zero or as an empty set.
+ * @throws TypeError for other types
+ */
 export function add(to: Value | undefined, value: Value): Value {
   if (typeof value === 'number') {
     if (to === undefined) return value;
@@ -136,7 +148,7 @@ export function add(to: Value | undefined, value: Value): Value {
   return new Set([...(to ?? []), ...value]);
 }
 
-/** Removes elements of a set. Undefined when none is left. @throws TypeError for other types */
+/** Removes elements from a set. Returns undefined when the set becomes empty. @throws TypeError for other types */
 export function remove(from: Value | undefined, value: Value): Value | undefined {
   if (!(value instanceof Set)) return mismatch();
   if (from === undefined) return undefined;
@@ -149,7 +161,10 @@ function mismatch(): never {
   throw new TypeError('An operand in the update expression has an incorrect data type');
 }
 
-/** Bytes that count towards the limits and units (Amazon DynamoDB developer guide, "DynamoDB item sizes and formats"). */
+/**
+ * Returns the size that counts towards limits and capacity units. Bytes (Amazon DynamoDB developer guide, "DynamoDB
+ * item sizes and formats").
+ */
 function sizeOf(value: Value): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (typeof value === 'number') return 1 + Math.ceil(digitsOf(value) / 2);
@@ -165,7 +180,7 @@ function sizeOf(value: Value): number {
   return sum;
 }
 
-/** Significant digits: leading and trailing zeros do not count. */
+/** Returns the number of significant digits. Leading and trailing zeros do not count. */
 function digitsOf(value: number): number {
   if (Number.isSafeInteger(value)) {
     let rest = Math.abs(value);

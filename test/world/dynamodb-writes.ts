@@ -38,20 +38,20 @@ export type WriteInput = (Single | NonNullable<TransactItem[WriteKind]>) & {
   readonly ReturnConsumedCapacity?: string | undefined;
 };
 
-/** What one write would do, decided on the rows as they are. */
+/** Effect of one write on the current rows, before it is applied. */
 export interface Planned {
   readonly table: MemoryTable;
   readonly kind: WriteKind;
   readonly key: Key;
   readonly before: Row | undefined;
-  /** Undefined when it deletes, and when its condition does not hold. */
+  /** Row after the write. Undefined for a delete or when the condition fails. */
   readonly after: Row | undefined;
-  /** The condition does not hold. */
+  /** Whether the condition failed. */
   readonly isRefused: boolean;
-  /** Why the update cannot be made of this item. */
+  /** Reason why the update cannot be applied to this item. */
   readonly fault?: string;
   readonly wantsOld: boolean;
-  /** Attributes that an update names. */
+  /** Attributes that the update names. */
   readonly touched: readonly string[];
 }
 
@@ -74,7 +74,8 @@ export function planWrite(
   const key = item === undefined ? keyOf(shape, 'Key' in input ? input.Key : undefined) : keyOfItem(shape, item);
   const before = table.get(key.partition, key.sort);
   const planned = { table, kind, key, before, wantsOld: input.ReturnValuesOnConditionCheckFailure === 'ALL_OLD' };
-  if (kind === 'ConditionCheck' && condition === undefined) throw new ValidationError('a check has a condition');
+  if (kind === 'ConditionCheck' && condition === undefined)
+    throw new ValidationError('a condition check requires a condition');
   if (condition !== undefined && !holds(condition.tree, before?.item, placeholders)) {
     return { ...planned, after: undefined, isRefused: true, touched: [] };
   }
@@ -114,7 +115,7 @@ function afterUpdate(
     }
   }
   const result = updated(change.tree, item, placeholders);
-  // Its values are copies already: those of the item, and of the request's placeholders.
+  // Values are already copies, both in the item and in the placeholders of the request.
   return { after: checkedRow(table, Object.freeze(result.item)), touched: result.touched };
 }
 
@@ -122,7 +123,7 @@ function keyItem({ partition, sort }: TableShape, key: Key): Item {
   return { [partition.name]: key.partition, ...(sort === undefined ? {} : { [sort.name]: key.sort }) };
 }
 
-/** The row as it may be kept. */
+/** Returns the row after the checks of its size and of its reader. */
 function checkedRow(table: MemoryTable, item: Item): Row {
   const { shape } = table;
   checkIndexKeys(shape, item);
@@ -130,7 +131,8 @@ function checkedRow(table: MemoryTable, item: Item): Row {
   if (row.size > MAX_ITEM_BYTES) throw new ValidationError('Item size has exceeded the maximum allowed size');
   const partition = String(row.partition);
   const read = shape.readers[partition.slice(0, partition.indexOf('#') + 1) || partition];
-  if (read === undefined) throw new UnreadableRowError(`no reader of ${shape.name} reads ${partition} ${row.sort}`);
+  if (read === undefined)
+    throw new UnreadableRowError(`no reader of ${shape.name} accepts the row ${partition} ${row.sort}`);
   try {
     read(item);
   } catch (cause) {

@@ -1,6 +1,9 @@
 import type { Charge } from '../../lambdas/processors/sandbox/sandbox-api.ts';
 
-/** The fees of a charge and of its disputes, by currency; undefined before one was booked. Shares no code with the product's. Minor units. */
+/**
+ * Returns the fees of a charge and of its disputes, by currency, in minor units; undefined before a fee is booked.
+ * Shares no code with the product's calculation.
+ */
 export function feesAtSandbox(charge: Charge | undefined): Readonly<Record<string, number>> | undefined {
   const fees = [charge?.fee, ...(charge?.disputes ?? []).map(({ fee }) => fee)].filter(
     (fee) => typeof fee === 'number',

@@ -1,6 +1,9 @@
 import type { GatewayEvent } from '../../lambdas/http/gateway-request.ts';
 
-/** An event of a REST API with Lambda proxy integration (payload version 1.0), as far as the functions read it. */
+/**
+ * Builds an event of a REST API with Lambda proxy integration (payload version 1.0), with the fields that the functions
+ * read.
+ */
 export function gatewayEvent(
   method: string,
   address: string,

@@ -160,7 +160,7 @@ const call: fc.Arbitrary<Call> = fc.oneof(
   ),
 );
 
-test('any sequence of calls has the same results in memory as on the local API', async () => {
+test('gives the same results in memory as on the local API for any sequence of calls', async () => {
   const client = documentClient(dynamoDbClient());
   const { client: memory } = new MemoryDynamoDb({ tables: [{ ...SUITE_SHAPE, name: TableName }] });
   let histories = 0;

@@ -12,7 +12,7 @@ describeDynamoDb('in memory', async () => ({ client: memory().client, table: Tab
 describe('rows that cannot be read back', () => {
   const unreadable = { pk: 'PAY#pay_1', sk: 'T#000001', sequence: 0 };
 
-  test('are refused by the reader of their kind, and nothing of their transaction is written', async () => {
+  test('are rejected by the reader of their kind, with their whole transaction', async () => {
     const database = new MemoryDynamoDb({ tables: TABLE_SHAPES });
     const mark = { pk: 'JOB_MARK#resolve', sk: 'MARK', at: '1' };
     const both = new TransactWriteCommand({
@@ -28,7 +28,7 @@ describe('rows that cannot be read back', () => {
     expect(database.unreadable).toHaveLength(1);
   });
 
-  test('are refused when an update makes them unreadable', async () => {
+  test('are rejected when an update makes them unreadable', async () => {
     const database = new MemoryDynamoDb({ tables: TABLE_SHAPES });
     const key = { pk: 'JOB_MARK#resolve', sk: 'MARK' };
     await database.client.send(new PutCommand({ TableName: TABLES.registry, Item: { ...key, at: '1' } }));
@@ -42,29 +42,29 @@ describe('rows that cannot be read back', () => {
     expect(database.items(TABLES.registry)).toEqual([{ ...key, at: '1' }]);
   });
 
-  test('are refused when their kind has no reader', async () => {
+  test('are rejected when their kind has no reader', async () => {
     const { client } = new MemoryDynamoDb({ tables: TABLE_SHAPES });
     const put = new PutCommand({ TableName: TABLES.registry, Item: { pk: 'NEW_KIND#1', sk: 'a' } });
-    await expect(client.send(put)).rejects.toThrow('no reader of Registry reads NEW_KIND#1');
+    await expect(client.send(put)).rejects.toThrow('no reader of Registry accepts the row NEW_KIND#1');
   });
 });
 
-/** The local DynamoDB lets it pass, so the suite cannot show it there. */
-describe('what DynamoDB refuses', () => {
-  test('a reserved word needs a placeholder', async () => {
+/** Checks that the local DynamoDB does not make, so the shared suite cannot cover them. */
+describe('validation by DynamoDB', () => {
+  test('rejects a reserved word without a placeholder', async () => {
     const { client } = memory();
     const put = new PutCommand({ TableName, Item: { pk: 'A#1', sk: 'a' }, ConditionExpression: 'owner = sk' });
     await expect(client.send(put)).rejects.toThrow('the attribute name is a reserved keyword: owner');
   });
 
-  test('an update names an attribute once', async () => {
+  test('rejects an update that names an attribute twice', async () => {
     const { client } = memory();
     const UpdateExpression = 'SET word = pk REMOVE word';
     const update = new UpdateCommand({ TableName, Key: { pk: 'A#1', sk: 'a' }, UpdateExpression });
     await expect(client.send(update)).rejects.toThrow('Two document paths overlap with each other');
   });
 
-  test('a prefix is text', async () => {
+  test('rejects a prefix that is not text', async () => {
     const { client } = memory();
     const put = new PutCommand({
       TableName,
@@ -75,14 +75,14 @@ describe('what DynamoDB refuses', () => {
     await expect(client.send(put)).rejects.toThrow('Incorrect operand type');
   });
 
-  test('a parameter that would be ignored is refused', async () => {
+  test('rejects a parameter that this implementation would ignore', async () => {
     const { client } = memory();
     const put = new PutCommand({ TableName, Item: { pk: 'A#1', sk: 'a' }, ReturnItemCollectionMetrics: 'SIZE' });
-    await expect(client.send(put)).rejects.toThrow('does not know PutCommand with ReturnItemCollectionMetrics');
+    await expect(client.send(put)).rejects.toThrow('does not support ReturnItemCollectionMetrics of PutCommand');
   });
 });
 
-test('the Stream has a record of each change, and none of a write without a change', async () => {
+test('records each change in the Stream, but no write that changes nothing', async () => {
   const database = memory();
   const seenChanges: RowChange[] = [];
   database.listen((changes) => seenChanges.push(...changes));
@@ -99,7 +99,7 @@ test('the Stream has a record of each change, and none of a write without a chan
   ]);
 });
 
-test('time to live deletes expired rows', async () => {
+test('deletes expired rows as time to live does', async () => {
   const database = memory();
   for (const [sk, expiresAt] of Object.entries({ past: 99, now: 100, later: 101, never: undefined })) {
     const item = { pk: 'A#1', sk, ...(expiresAt === undefined ? {} : { expiresAt }) };
@@ -124,7 +124,8 @@ describe('units', () => {
     return [output.ConsumedCapacity].flat().reduce((sum, each) => sum + (each?.CapacityUnits ?? 0), 0);
   };
 
-  // Amazon DynamoDB developer guide, "Read and write operations": by KB begun, twice in a transaction, each index on its own.
+  // Amazon DynamoDB developer guide, "Read and write operations": units count each started KB, twice in a transaction,
+  // and separately for each index.
   test.each([
     ['a small item', {}, 1, 2],
     ['an item of 1.5 KB', { text: 'x'.repeat(1.5 * KILOBYTE) }, 2, 4],
@@ -134,7 +135,7 @@ describe('units', () => {
     expect(await units(memory().client, item, true)).toBe(inTransaction);
   });
 
-  test('of an item that moves in an index or leaves it, by the greater of two sizes', async () => {
+  test('an item that moves within an index or leaves the index, charged by the greater size', async () => {
     const { client } = memory();
     await units(client, { shard: 1, at: 1 });
     expect(await units(client, { shard: 1, at: 1, more: 1 })).toBe(1);
@@ -144,7 +145,7 @@ describe('units', () => {
   });
 });
 
-test('a failed call changes nothing', async () => {
+test('a call that fails before its effect changes nothing', async () => {
   const database = memory();
   const failing = database.clientWith(async (command) => {
     throw new Error(`no answer to ${command}`);

@@ -45,12 +45,15 @@ const MAX_TRANSACTION_ITEMS = 100;
 const MAX_TRANSACTION_BYTES = 4 * KILOBYTE * KILOBYTE;
 const MAX_BATCH_KEYS = 100;
 const MAX_BATCH_BYTES = 16 * KILOBYTE * KILOBYTE;
-/** A token is known for ten minutes (Amazon DynamoDB API reference, "TransactWriteItems"). */
+/**
+ * Time for which DynamoDB remembers a client request token. Milliseconds (Amazon DynamoDB API reference,
+ * "TransactWriteItems").
+ */
 const TOKEN_KNOWN_MS = 10 * 60_000;
 const CUT = 'the tables are restored';
 const ANSWERED_400 = { httpStatusCode: 400 };
 
-/** A change of one row, as the table's Stream tells of it. */
+/** Change of one row, as recorded in the table's Stream. */
 export interface RowChange {
   readonly table: string;
   readonly before?: Item;
@@ -59,23 +62,23 @@ export interface RowChange {
 
 export interface MemoryDynamoDbOptions {
   readonly tables: readonly TableShape[];
-  /** For the age of client request tokens. @default the time stands still at 0 */
+  /** Clock for the age of client request tokens. Unix milliseconds. @default always 0 */
   readonly nowMs?: () => number;
-  /** What one query or scan reads at most. @default 1 MB, as DynamoDB */
+  /** Largest size of the data that one query or scan reads. Bytes. @default 1 MB, as in DynamoDB */
   readonly pageBytes?: number;
 }
 
-/** One call of a client as it is made: for faults, counts and waits. */
+/** Wraps each call of a client, so that tests can inject faults, count calls and wait. */
 export type Around = <Result>(command: string, apply: () => Promise<Result>) => Promise<Result>;
 
 /**
- * DynamoDB in memory, as the product's stores see it through the document client: expressions, conditions, transactions, limits and
- * errors are DynamoDB's own, a call is one atomic step, and what is stored is a copy. Each row passes its own reader before it is
- * kept. It passes the same contract suite as the DynamoDB API of the local AWS.
+ * DynamoDB in memory, used through the document client by the product's stores. Expressions, conditions, transactions,
+ * limits and errors follow DynamoDB. Each call is one atomic step, and stored values are copies. Each row must pass its
+ * own reader before it is stored. The contract suite runs on this class and on the DynamoDB API of the local AWS.
  */
 export class MemoryDynamoDb {
   readonly client: DynamoDBDocumentClient;
-  /** Rows that a reader refused. */
+  /** Rows that a reader rejected. */
   readonly unreadable: string[] = [];
   readonly #tables: ReadonlyMap<string, MemoryTable>;
   readonly #nowMs: () => number;
@@ -92,22 +95,23 @@ export class MemoryDynamoDb {
     this.client = this.clientWith((_, apply) => apply());
   }
 
-  /** A client of one process. */
+  /** Returns a client for one process. */
   clientWith(around: Around): DynamoDBDocumentClient {
     const send = (command: object): Promise<unknown> =>
       around(command.constructor.name, async () => this.#answer(command));
     return Object.create(DynamoDBDocumentClient.prototype, { send: { value: send } }) as DynamoDBDocumentClient;
   }
 
-  /** @param listener called with the changes of one write, after it */
+  /** @param listener called after each write, with the changes of that write */
   listen(listener: (changes: readonly RowChange[]) => void): void {
     this.#listeners.push(listener);
   }
 
   /**
-   * The tables as a restored copy may have them: of one transaction, only a part. No call is answered after it, until {@link goOn}.
-   *
-   * @param choose the places of the rows that the copy has, for the transaction that is cut; undefined for one that is whole
+   * Simulates a restore within a transaction: only the chosen rows of the transaction are kept. Later calls get no
+   * answer until {@link resume}.
+   * @param choose returns the indexes of the rows to keep if this transaction is cut; undefined to apply the whole
+   * transaction
    */
   cutTransaction(choose: (rows: readonly RowChange[]) => readonly number[] | undefined): void {
     this.#cut = choose;
@@ -122,7 +126,7 @@ export class MemoryDynamoDb {
     this.#isCut = false;
   }
 
-  /** Whether there is no row in any partition that the query could be about. */
+  /** Returns true if no partition that the query can address has a row. */
   isVoid({ TableName, IndexName, ExpressionAttributeValues = {} }: QueryCommandInput): boolean {
     const table = this.#table(TableName);
     return Object.values(ExpressionAttributeValues).every(
@@ -131,14 +135,14 @@ export class MemoryDynamoDb {
     );
   }
 
-  /** The rows of a table whose partition key begins so, partition by partition. */
+  /** Returns the rows of a table whose partition key has this prefix, partition by partition. */
   items(table: string, prefix = ''): readonly Item[] {
     return this.#table(table)
       .all(prefix)
       .map(({ item }) => item);
   }
 
-  /** Deletes what has expired, as time to live does some time after. @returns how many rows */
+  /** Deletes expired rows, as time to live does later. @returns the number of deleted rows */
   deleteExpired(nowMs = this.#nowMs()): number {
     let deleted = 0;
     for (const table of this.#tables.values()) {
@@ -175,7 +179,7 @@ export class MemoryDynamoDb {
       if (error instanceof UnreadableRowError) this.unreadable.push(error.message);
       throw error instanceof ExpressionError || error instanceof ValidationError ? refused(error) : error;
     }
-    throw new Error(`DynamoDB in memory does not know ${String(command?.constructor.name)}`);
+    throw new Error(`DynamoDB in memory does not support ${String(command?.constructor.name)}`);
   }
 
   #get(input: GetCommandInput): unknown {
@@ -281,7 +285,10 @@ export class MemoryDynamoDb {
     return planWrite(kind, this.#table(input.TableName), input, { faultIsReason: true });
   }
 
-  /** The same token again within ten minutes: it was applied. @throws IdempotentParameterMismatchException for another request */
+  /**
+   * Returns true if a transaction with this token was applied within ten minutes.
+   * @throws IdempotentParameterMismatchException for another request
+   */
   #isRepeated(input: TransactWriteCommandInput): boolean {
     for (const [token, { atMs }] of this.#tokens) {
       if (this.#nowMs() - atMs < TOKEN_KNOWN_MS) break;
@@ -289,7 +296,7 @@ export class MemoryDynamoDb {
     }
     const before = this.#tokens.get(input.ClientRequestToken ?? '')?.input;
     if (before === undefined) return false;
-    // Requests are compared as what they would store. They hold no undefined: the first was applied.
+    // Compare the requests by the values that they would store. Neither has undefined: the first request was applied.
     if (equalValues(before as unknown as Item, input as unknown as Item)) return true;
     throw new IdempotentParameterMismatchException({ message: 'another request', $metadata: ANSWERED_400 });
   }
@@ -326,7 +333,9 @@ export class MemoryDynamoDb {
   }
 }
 
-/** An error without stack: refusals are answers, there are many, and to collect the frames takes longer than all the rest. */
+/**
+ * Creates an error without a stack. Refusals are frequent, and collecting stack frames would take most of the run time.
+ */
 function withoutStack<Result>(make: () => Result): Result {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -345,7 +354,7 @@ function isKind(kind: string | undefined): kind is WriteKind {
   return kind === 'Put' || kind === 'Update' || kind === 'Delete' || kind === 'ConditionCheck';
 }
 
-/** DynamoDB refuses the request itself: it can never be applied. */
+/** Returns the error for a request that DynamoDB always rejects. */
 function refused(cause: Error): DynamoDBServiceException {
   const { message } = cause;
   const exception = new DynamoDBServiceException({
@@ -378,7 +387,7 @@ function canceled(plans: readonly Planned[]): TransactionCanceledException {
   );
 }
 
-/** Errors carry items in DynamoDB's own form: the document client does not translate them. */
+/** Returns the old item in DynamoDB's own form, because the document client does not translate errors. */
 function oldItem({ wantsOld, before }: Planned): { readonly Item?: Record<string, AttributeValue> } {
   return wantsOld && before !== undefined ? { Item: marshall(before.item) } : {};
 }
@@ -396,11 +405,11 @@ function returned({ before, after, touched }: Planned, wanted: string): Item | u
     case 'NONE':
       return undefined;
     default:
-      throw new ValidationError(`ReturnValues does not know ${wanted}`);
+      throw new ValidationError(`ReturnValues ${wanted} is not supported`);
   }
 }
 
-/** A write that changes nothing leaves no record in the Stream. */
+/** Returns the Stream record of a write; undefined for a write that changes nothing. */
 function changeOf(table: string, before: Row | undefined, after: Row | undefined): RowChange | undefined {
   if (before === undefined && after === undefined) return undefined;
   if (before !== undefined && after !== undefined && equalValues(before.item, after.item)) return undefined;

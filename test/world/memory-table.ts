@@ -11,18 +11,21 @@ export interface KeyShape {
 }
 
 interface IndexShape extends Required<KeyShape> {
-  /** Whole rows are in the index. @default keys only */
+  /** Whether the index has whole rows. @default keys only */
   readonly projectsAll?: true;
 }
 
-/** The shape of one table, and who reads its rows. */
+/** Shape of one table, with the readers of its rows. */
 export interface TableShape extends KeyShape {
   readonly name: string;
-  /** Sparse indexes. */
+  /** Sparse indexes, by name. */
   readonly indexes?: Readonly<Record<string, IndexShape>>;
-  /** Unix seconds. */
+  /** Name of the attribute with the expiry time. Unix seconds. */
   readonly timeToLive?: string;
-  /** By what precedes the first `#` of the partition key, that included: what reads such a row, and throws when it cannot. */
+  /**
+   * Row readers by prefix of the partition key, up to and including the first `#`. A reader throws when it cannot read
+   * the row.
+   */
   readonly readers: Readonly<Record<string, (item: Item) => unknown>>;
 }
 
@@ -33,11 +36,11 @@ export interface Row {
   /** Bytes. */
   readonly size: number;
   readonly partition: Scalar;
-  /** Empty in a table without sort key. */
+  /** Value of the sort key. Empty in a table without a sort key. */
   readonly sort: Scalar;
 }
 
-/** A row at its place in an index, or in the table itself. */
+/** Row with its position in an index or in the table itself. */
 export interface Placed {
   readonly sort: Scalar;
   readonly row: Row;
@@ -45,11 +48,11 @@ export interface Placed {
 
 export const NO_SORT = '';
 
-/** Rows of one partition in the order of their sort keys; those of an index may share one. */
+/** Rows of one partition, ordered by sort key. Rows of an index can share a sort key. */
 export class SortedRows {
   readonly rows: Placed[] = [];
 
-  /** The first place that is not before the probe. */
+  /** Returns the index of the first row that is not before the probe. */
   at(probe: Placed): number {
     let low = 0;
     let high = this.rows.length;
@@ -61,7 +64,7 @@ export class SortedRows {
     return low;
   }
 
-  /** The first place whose sort key is not less than, or greater than, this one. */
+  /** Returns the index of the first row whose sort key is at least (`from`) or greater than (`after`) this key. */
   bound(sort: Scalar, is: 'from' | 'after'): number {
     let low = 0;
     let high = this.rows.length;
@@ -99,12 +102,12 @@ function ordered(left: Placed, right: Placed): number {
   );
 }
 
-/** The rows of one table and of its indexes. It checks nothing. */
+/** Rows of one table and of its indexes. Performs no checks. */
 export class MemoryTable {
   readonly shape: TableShape;
   readonly #partitions = new Map<Scalar, SortedRows>();
   readonly #indexes: ReadonlyMap<string, Map<Scalar, SortedRows>>;
-  /** The partitions in the order of a scan, until another is added. */
+  /** Partitions in scan order. Undefined after a partition was added. */
   #scanOrder: readonly Hashed[] | undefined;
 
   constructor(shape: TableShape) {
@@ -128,7 +131,7 @@ export class MemoryTable {
     return found?.sort === sort ? found.row : undefined;
   }
 
-  /** @param after undefined deletes */
+  /** @param after new row; undefined to delete */
   replace(before: Row | undefined, after: Row | undefined): void {
     const key = after ?? before;
     if (key === undefined) return;
@@ -142,18 +145,18 @@ export class MemoryTable {
     }
   }
 
-  /** The rows under a partition key, of the table or of one of its indexes. */
+  /** Returns the rows under a partition key, of the table or of one of its indexes. */
   partition(key: Scalar, index?: string): SortedRows | undefined {
     return (index === undefined ? this.#partitions : this.#indexes.get(index))?.get(key);
   }
 
-  /** The partitions of a segment, in the order of their hashes; a partition is never split. */
+  /** Returns the partitions of a scan segment, ordered by hash. A partition is never split. */
   scanOrder(segment: number, segments: number): readonly Hashed[] {
     this.#scanOrder ??= [...this.#partitions.keys()].map(hashed).sort(byHash);
     return segments === 1 ? this.#scanOrder : this.#scanOrder.filter(({ hash }) => hash % segments === segment);
   }
 
-  /** Every row whose partition key begins so, partition by partition. */
+  /** Returns all rows whose partition key has this prefix, partition by partition. */
   all(prefix = ''): readonly Row[] {
     const found: Row[] = [];
     for (const [key, { rows }] of this.#partitions) {
@@ -202,7 +205,7 @@ export interface Hashed {
   readonly hash: number;
 }
 
-/** FNV-1a, 32 bits: an order that says nothing about the keys, as DynamoDB's. */
+/** Hashes a key with FNV-1a, 32 bits. As in DynamoDB, the order of hashes is unrelated to the order of keys. */
 export function hashed(key: Scalar): Hashed {
   let hash = 0x811c9dc5;
   for (const unit of String(key)) hash = Math.imul(hash ^ (unit.codePointAt(0) ?? 0), 0x01000193);

@@ -4,7 +4,7 @@ import { createDynamoDbBooks } from '../../sandbox/dynamodb-books.ts';
 import { MemoryDynamoDb } from './memory-dynamodb.ts';
 import type { TableShape } from './memory-table.ts';
 
-/** What the partition keys of the sandbox's rows begin with. The books parse a row when they read it. */
+/** Prefixes of the partition keys of the sandbox's rows. The books parse a row when they read the row. */
 const ROWS = [
   ['CHARGE#', 'EVENT#', 'PART#', 'KEY#', 'PAYMENT#', 'DAY#', 'CONTROL', 'EMAIL#', 'EMAIL_LABEL#'],
   ['STOCK', 'CREDITS'].flatMap((service) => [`${service}#`, `${service}_KEY#`, `${service}_ORDER#`]),
@@ -17,7 +17,7 @@ const SANDBOX: TableShape = {
   readers: Object.fromEntries(ROWS.map((row) => [row, () => undefined])),
 };
 
-/** The sandbox's own books, empty, over a table in memory. */
+/** Creates empty books of the sandbox, over a table in memory. */
 export function emptyBooks(): Books {
   const { client } = new MemoryDynamoDb({ tables: [SANDBOX] });
   return createDynamoDbBooks({ client, tableName: SANDBOX.name, wait: async () => {} });

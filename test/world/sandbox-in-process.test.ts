@@ -7,7 +7,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { createSandboxInProcess, type SandboxInProcess, type TimedCall } from './sandbox-in-process.ts';
 
 const LIMIT = { timeoutMs: 8_000 };
-/** Of a look-up. */
+/** Timeout of a look-up. */
 const SHORT = { timeoutMs: 2_000 };
 const MINUTE_MS = 60_000;
 
@@ -24,7 +24,7 @@ describeProcessor('sandbox in process', async () => {
   };
 });
 
-describeChanges('changes of the sandbox in process', async () => {
+describeChanges('changes at the sandbox in process', async () => {
   const processor = createSandboxInProcess({ clock: new SimulatedClock() });
   return {
     processor,
@@ -59,7 +59,7 @@ describe('the sandbox in process', () => {
     return clock.nowMs() - beginMs;
   };
 
-  test('a slow answer takes its time by the clock, and a silent one the caller’s timeout', async () => {
+  test('delays a slow answer by the clock, and lets a call without an answer time out', async () => {
     expect(await elapsedMs(() => charged({ source: 'tok_slow' }))).toBe(3_000);
     const silent = freshOrder({ source: 'tok_timeout_charged' });
     expect(await elapsedMs(() => processor.charge(silent, LIMIT))).toBe(LIMIT.timeoutMs);
@@ -68,7 +68,7 @@ describe('the sandbox in process', () => {
     expect(processor.charges(silent.paymentId)).toHaveLength(1);
   });
 
-  test('a delayed charge takes effect when it is delivered, once', async () => {
+  test('applies a delayed charge exactly once, on delivery', async () => {
     const order = freshOrder();
     processor.inside.delayNext(1);
     await expect(processor.charge(order, LIMIT)).rejects.toMatchObject({ code: 'processor_timeout' });
@@ -80,7 +80,7 @@ describe('the sandbox in process', () => {
     expect(processor.charges(order.paymentId)).toHaveLength(1);
   });
 
-  test('a delayed refund takes effect when it is delivered, and not again after a second send', async () => {
+  test('applies a delayed refund on delivery, and not again after a second send', async () => {
     const { order, refund } = await charged();
     processor.inside.delayNext(1);
     await expect(processor.change(refund, LIMIT)).rejects.toMatchObject({ code: 'processor_timeout' });
@@ -94,21 +94,21 @@ describe('the sandbox in process', () => {
     ]);
   });
 
-  test('books that lag show a charge and a refund after their lag', async () => {
+  test('shows a charge and a refund only after the lag of its books', async () => {
     processor = createSandboxInProcess({ clock, abilities: { lookup: { kind: 'eventual', maxLagMs: MINUTE_MS } } });
     const { order, chargeId, refund } = await charged();
     await processor.change(refund, LIMIT);
     clock.advance(MINUTE_MS - 1);
     expect(await processor.findCharge(order, LIMIT)).toEqual({ kind: 'absent' });
     expect(await processor.findChange(refund, SHORT)).toEqual({ kind: 'absent' });
-    // A read by the charge’s id is no search.
+    // The lag applies to searches, not to a read by the charge's id.
     expect((await processor.readCharge(chargeId, LIMIT))?.refunds).toHaveLength(1);
     clock.advance(1);
     expect(await processor.findCharge(order, LIMIT)).toMatchObject({ kind: 'succeeded' });
     expect(await processor.findChange(refund, SHORT)).toMatchObject({ kind: 'applied' });
   });
 
-  test('while it is down the client’s breaker is open and nothing is sent', async () => {
+  test('opens the client’s breaker and receives no request while it is down', async () => {
     await processor.inside.goDown();
     const order = freshOrder();
     await expect(processor.ready()).rejects.toMatchObject({ code: 'processor_circuit_open', retryAfterSeconds: 10 });
@@ -120,7 +120,7 @@ describe('the sandbox in process', () => {
     expect(await processor.charge(order, LIMIT)).toMatchObject({ kind: 'succeeded' });
   });
 
-  test('payers, banks and other users of the account act by the sandbox’s rules', async () => {
+  test('applies the sandbox’s own rules to payers, banks and other users of the account', async () => {
     const { inside } = processor;
     const { chargeId, order } = await charged({ source: 'tok_async', capture: 'manual' });
     await inside.decline(chargeId);
@@ -148,7 +148,7 @@ describe('the sandbox in process', () => {
     expect(inside.applied).toEqual([]);
   });
 
-  test('a refund that begins pending ends by its operation’s id', async () => {
+  test('ends a pending refund by the id of its operation', async () => {
     const { order, refund } = await charged();
     await processor.inside.failNextChange(1, 'tok_async');
     expect(await processor.change(refund, LIMIT)).toMatchObject({ kind: 'applied', facts: [{ status: 'pending' }] });
@@ -156,7 +156,7 @@ describe('the sandbox in process', () => {
     expect(refundsOf(order.paymentId)).toMatchObject([{ refundId: refund.operationId, status: 'succeeded' }]);
   });
 
-  test('lists what was sent under keys, with what its books had shown a minute before', async () => {
+  test('lists the requests with keys, and the books as they were a minute before each one', async () => {
     const { order, chargeId, refund } = await charged();
     await processor.inside.dispute(chargeId, 950);
     clock.advance(2 * MINUTE_MS);
@@ -170,7 +170,7 @@ describe('the sandbox in process', () => {
     ]);
   });
 
-  test('shows a charge that the comparison has listed, until it changes', async () => {
+  test('marks a charge as shown after a comparison listed the charge, until the charge changes', async () => {
     const { order, chargeId } = await charged();
     const isCompared = (): boolean => processor.inside.isShown(chargeId, true, true);
     await processor.inside.refund(chargeId, 100);
@@ -184,13 +184,13 @@ describe('the sandbox in process', () => {
     expect(isCompared()).toBe(false);
   });
 
-  test('a user of the dashboard can meet the same failures, which have an error of their own', async () => {
+  test('lets a dashboard user meet the same failures, with a separate error', async () => {
     const { chargeId } = await charged();
     await processor.inside.failNextChange(1, 'tok_malformed');
     await expect(processor.inside.refund(chargeId, 100)).rejects.toThrow(/^the sandbox answered .* with no JSON/);
   });
 
-  test('tells its events, and what it will do by itself', async () => {
+  test('reports its events and its own scheduled actions', async () => {
     const events: string[] = [];
     const later: { afterMs: number; what: () => Promise<void> }[] = [];
     processor = createSandboxInProcess({

@@ -23,14 +23,14 @@ import { isContradicted } from './contradicted-charge.ts';
 import { feesAtSandbox } from './fees-at-sandbox.ts';
 import { emptyBooks } from './sandbox-books.ts';
 
-/** The base URL. Nothing listens there. */
+/** Base URL of the sandbox. No server listens there. */
 const SANDBOX_URL = 'http://sandbox.example';
 
-/** The breaker of the sandbox client (lambdas/processors/sandbox/sandbox-client.ts). */
+/** Failures that open the breaker of the sandbox client (lambdas/processors/sandbox/sandbox-client.ts). */
 const BREAKER_FAILURES = 5;
 const BREAKER_PAUSE_MS = 10_000;
 
-/** A look-up that needs a processor to answer. */
+/** Look-up that any available processor can answer. */
 const NO_CHANGE: ChangeOrder = {
   operationId: storedOperationId('any'),
   paymentId: paymentIdFor('any'),
@@ -39,56 +39,59 @@ const NO_CHANGE: ChangeOrder = {
   change: { kind: 'void' },
 };
 
-/** A capture, void or refund that was applied under a key. */
+/** Capture, void or refund that was applied under an idempotency key. */
 interface AppliedChange {
   readonly operationId: string;
   readonly paymentId: string | undefined;
   readonly kind: 'capture' | 'void' | 'refund';
 }
 
-/** A request with a key that reached the processor, whatever it answered. */
+/** Request with an idempotency key that reached the processor, with any answer. */
 interface SentRequest {
   readonly kind: 'charge' | AppliedChange['kind'];
   readonly operationId: string;
-  /** The payment that its metadata name. */
+  /** Payment id in the request's metadata. */
   readonly paymentId: string;
-  /** Undefined for a charge. */
+  /** Charge that the request changes; undefined for a new charge. */
   readonly chargeId: string | undefined;
   /** Minor units. */
   readonly amountMinor: number;
   readonly atMs: number;
-  /** When its caller sent it. It may have been on its way for long. */
+  /** Time when the caller sent the request, which may have arrived much later. Unix milliseconds. */
   readonly askedAtMs: number;
-  /** The function that sent it. Undefined outside of the simulator. */
+  /** Function that sent the request. Undefined outside of the simulator. */
   readonly by: string | undefined;
-  /** It was applied before, so sending it again only finds that out. */
+  /** Whether the request was applied before, so that this send has no further effect. */
   readonly isRepeated: boolean;
-  /** The most that the books have shown since 30 seconds before it was sent: captured, less refunds and open or lost disputes. Minor units. */
+  /**
+   * Highest remaining amount in the books since 30 seconds before the send: captured, less refunds and open or lost
+   * disputes. Minor units.
+   */
   readonly leftBeforeMinor: number;
-  /** Whether the books have shown since 30 seconds before it was sent that the hold had ended. */
+  /** Whether the books have shown the end of the hold since 30 seconds before the send. */
   readonly wasOverBefore: boolean;
-  /** Whether the metadata of the charge have named another payment since 30 seconds before it was sent. */
+  /** Whether the metadata of the charge have named another payment since 30 seconds before the send. */
   readonly wasOfAnother: boolean;
 }
 
-/** A call of a simulated network. */
+/** Call in a simulated network. */
 export interface TimedCall extends HttpCall {
-  /** When the caller sent it. @default when it arrives */
+  /** Time when the caller sent the call. @default the time of arrival */
   readonly askedAtMs?: number;
-  /** The function that sent it. */
+  /** Function that sent the call. */
   readonly by?: string;
 }
 
 interface Contradicted {
-  /** Unix milliseconds. */
+  /** Time of the contradiction. Unix milliseconds. */
   readonly atMs: number;
-  /** When the books showed first what they show now. Unix milliseconds. */
+  /** Time when the books first showed their current state. Unix milliseconds. */
   readonly shownAtMs: number;
 }
 
-/** A charge made at the processor without Payonce. */
+/** Charge made at the processor without Payonce. */
 interface ForeignOrder {
-  /** The payment and the operation that its metadata name. */
+  /** Payment and operation in the charge's metadata. */
   readonly paymentId?: string;
   readonly operationId?: string;
   readonly amountMinor: number;
@@ -98,77 +101,96 @@ interface ForeignOrder {
   readonly source?: string;
 }
 
-/** What payers, banks, other users of the account and the processor itself do. Each throws if the sandbox refuses. */
+/**
+ * Actions of payers, banks, other users of the account and the processor itself. Each throws if the sandbox refuses the
+ * action.
+ */
 export interface InsideSandbox {
   /** Every charge, oldest first. */
   readonly all: readonly ProcessorCharge[];
   /** Captures, voids and refunds that were applied under a key, oldest first. */
   readonly applied: readonly AppliedChange[];
   readonly sent: readonly SentRequest[];
-  /** The charge as the processor shows it. */
+  /** Reads the charge as the processor shows it. */
   read(chargeId: string): Promise<Charge>;
   /**
-   * Whether the newest state of the charge was read, or is the result of requests under keys.
-   *
-   * @param isHeard whether a callback was taken since. A function that receives callbacks reads the charge, and may fail afterwards:
-   *   then only the callback's redelivery makes up for it, which may never come @default true
-   * @param isCompared whether a list that the comparison of the books has read counts, too @default false
+   * Returns true if a function has read the newest state of the charge, or if a request with a key produced that state.
+   * @param hasCallback whether a callback was delivered. A function that receives a callback reads the charge but may
+   * fail afterwards, and a redelivery is not guaranteed
+   * @default true
+   * @param isCompared whether a list read by the comparison of the books also counts
+   * @default false
    */
   isShown(chargeId: string, hasCallback?: boolean, isCompared?: boolean): boolean;
-  /** When a request with an idempotency key made the charge. Unix milliseconds; undefined when another user of the account made it. */
+  /**
+   * Returns the time when a request with an idempotency key made the charge. Unix milliseconds; undefined for a charge
+   * made by another user of the account.
+   */
   madeByKeyAtMs(chargeId: string): number | undefined;
-  /** The last time that the books contradicted what they had shown of the charge; undefined when they never did. */
+  /** Returns the last contradiction within the books of the charge; undefined when there was none. */
   contradicted(chargeId: string): Contradicted | undefined;
-  /** When the charge changed last. Unix milliseconds; undefined when there is no such charge. */
+  /** Returns the time of the charge's last change. Unix milliseconds; undefined when there is no such charge. */
   changedAtMs(chargeId: string): number | undefined;
-  /** How many states the books have shown of the charge. */
+  /** Returns the number of states of the charge that the books have shown. */
   statesOf(chargeId: string): number;
-  /** The fees of the charge and of its disputes, by currency; undefined before one was booked. Minor units. */
+  /**
+   * Returns the fees of the charge and of its disputes, by currency, in minor units; undefined before a fee is booked.
+   */
   feesOf(chargeId: string): Readonly<Record<string, number>> | undefined;
   charge(order: ForeignOrder): Promise<ProcessorCharge>;
-  /** Confirms a pending charge, or one that waits for its payer, or one that was declined. */
+  /** Confirms a charge that is pending, waits for its payer, or was declined. */
   approve(chargeId: string): Promise<void>;
   decline(chargeId: string): Promise<void>;
   capture(chargeId: string, amountMinor?: number): Promise<void>;
   void(chargeId: string): Promise<void>;
-  /** The bank releases the hold, or the payer does not answer. */
+  /** Ends a hold, or the wait for the payer's approval. */
   expire(chargeId: string): Promise<void>;
-  /** @param begins @default 'succeeded' @returns the refund's id */
+  /** Refunds a charge. @param begins @default 'succeeded' @returns the refund's id */
   refund(chargeId: string, amountMinor: number, begins?: 'pending' | 'succeeded'): Promise<string>;
-  /** Ends a pending refund, or fails one that had succeeded. By the sandbox's id, or by the operation of Payonce's own. */
+  /**
+   * Ends a pending refund, or fails a refund that had succeeded.
+   * @param refundId the sandbox's id, or the operation of a refund that Payonce made
+   */
   endRefund(refundId: string, status: 'succeeded' | 'failed'): Promise<void>;
-  /** @returns the dispute's id */
+  /** Opens a dispute. @returns the dispute's id */
   dispute(chargeId: string, amountMinor: number): Promise<string>;
   closeDispute(disputeId: string, outcome: 'won' | 'lost'): Promise<void>;
-  /** The processor corrects its books, against its own rules too. @param tells the callback. @default none tells of it */
+  /**
+   * Changes the processor's books, even against its own rules.
+   * @param callback event that reports the change
+   * @default no callback
+   */
   correct(chargeId: string, changes: Partial<Charge>, callback?: EventType): Promise<void>;
-  /** The next `count` charges behave like the first send of `source`. */
+  /** Makes the next `count` charges behave like the first send of `source`. */
   failNext(count: number, source: string): Promise<void>;
-  /** The next `count` captures, voids and refunds behave like the first send of `source`. */
+  /** Makes the next `count` captures, voids and refunds behave like the first send of `source`. */
   failNextChange(count: number, source: string): Promise<void>;
-  /** Whether some call was made to fail by the two above. */
+  /** Whether `failNext` or `failNextChange` has made a call fail. */
   readonly hasFailing: boolean;
-  /** The next `count` charges, captures, voids and refunds are delivered by `deliverDelayed`; their caller times out. */
+  /** Delays the next `count` charges, captures, voids and refunds until `deliverDelayed`; their callers time out. */
   delayNext(count: number): void;
   deliverDelayed(): Promise<void>;
-  /** The processor accepts no connection until `recover`. The client's breaker has opened. */
+  /** Makes the processor refuse connections until `recover`, and opens the client's breaker. */
   goDown(): Promise<void>;
-  /** The processor can be reached, and the breaker's pause has passed. */
+  /** Makes the processor reachable, and lets the breaker's pause pass. */
   recover(): Promise<void>;
 }
 
 /**
- * The sandbox processor in this process: its own rules and books, called by the real client, without a network and without
- * timers. Waits and timeouts pass in the time of the clock.
+ * Sandbox processor in this process: its own rules and books, called by the real client, without a network and without
+ * timers. Waits and timeouts use the clock.
  */
 export interface SandboxInProcess extends Processor, ProcessorBooks {
   readonly mode: Mode;
   readonly inside: InsideSandbox;
-  /** For other clients of the same processor. Look-ups show what the books held as long ago as they lag. */
+  /**
+   * HTTP function for other clients of the same processor. If the look-ups lag, they show the earlier state of the
+   * books.
+   */
   readonly send: SendRequest;
-  /** Every charge of a payment, declined ones included, oldest first. */
+  /** Returns every charge of a payment, including declined ones, oldest first. */
   charges(paymentId: string): readonly ProcessorCharge[];
-  /** The number of sends of an operation, answered or not. */
+  /** Returns the number of sends of an operation, answered or not. */
   sends(operationId: string): number;
 }
 
@@ -176,17 +198,22 @@ export interface SandboxInProcessOptions {
   /** @default test */
   readonly mode?: Mode;
   readonly clock: Clock;
-  /** @default strong look-up, keys honoured for 24 hours. Books that lag answer look-ups with what they held that long ago. */
+  /**
+   * @default strong look-up, keys honored for 24 hours. With a lag, look-ups show the books as they were that long ago
+   */
   readonly abilities?: Partial<ProcessorAbilities>;
   /** @default the prefix and a number */
   readonly newId?: (prefix: string, count: number) => string;
-  /** Called with each event that the processor tells by a callback. @default tests deliver callbacks themselves */
+  /** Called with each event that the processor reports by a callback. @default tests deliver callbacks themselves */
   readonly onEvent?: (event: SandboxEvent) => void;
-  /** Called with what happens at the processor by itself, for example the end of a pending charge. @default it does not happen */
+  /**
+   * Schedules an action of the processor itself, for example the end of a pending charge.
+   * @default the action does not happen
+   */
   readonly later?: (afterMs: number, what: () => Promise<void>) => void;
 }
 
-/** A call on its way. */
+/** Call in transit. */
 interface Caller {
   readonly timesOutAtMs: number;
   readonly timedOut: () => void;
@@ -266,7 +293,7 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
       deliverDelayed,
       goDown: async () => {
         connection.isUp = false;
-        // A refused connection counts, until the breaker refuses the call.
+        // Refused connections count as failures until the breaker opens.
         for (let failure = 1; failure <= BREAKER_FAILURES; failure += 1)
           await client.findChange(NO_CHANGE, { timeoutMs: 1_000 }).catch(() => {});
       },
@@ -282,9 +309,11 @@ interface History {
   observe(books: Books): Books;
   charges(): readonly ProcessorCharge[];
   newest(partId: string): Charge;
-  /** @returns undefined for a call without a key */
+  /** @returns undefined for a call without an idempotency key */
   requestOf(call: TimedCall): SentRequest | undefined;
-  /** What a look-up shows while books lag: the charges as they were that long ago. A read by the charge's id does not lag. */
+  /**
+   * Changes the answer of a look-up to the state before the lag of the books. A read by the charge's id does not lag.
+   */
   asOf(answer: HttpAnswer, call: HttpCall, abilities: ProcessorAbilities): HttpAnswer;
   readonly applied: readonly AppliedChange[];
   noteRead(call: TimedCall, answer: HttpAnswer): void;
@@ -296,28 +325,31 @@ interface History {
   feesOf(chargeId: string): Readonly<Record<string, number>> | undefined;
 }
 
-/** A shorter read looks for one change only. */
+/** Timeout of a read that may lag. A shorter read looks for one change only. Milliseconds. */
 const READ_TIMEOUT_MS = 2_001;
 
-/** A charge as the books showed it from then on. */
+/** State of a charge, with the time when the books first showed it. */
 interface Version {
   readonly atMs: number;
   readonly charge: Charge;
 }
 
-/** What the sandbox's books have held, from the writes that they have confirmed. */
+/** Creates the history of the sandbox's books from their confirmed writes. */
 function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent'] = () => {}): History {
   const versions = new Map<string, Version[]>();
-  /** When the books first showed a state, by its digest. A charge with a thousand refunds has a thousand states. Unix milliseconds. */
+  /**
+   * Time when the books first showed each state, by digest. A charge with a thousand refunds has a thousand states.
+   * Unix milliseconds.
+   */
   const firstShown = new Map<string, number>();
   const shown = new Map<string, ProcessorCharge>();
   const applied: AppliedChange[] = [];
-  /** Charges whose newest state was not read, with whether a function that receives callbacks read it. */
+  /** Charges whose newest state was not read, with whether a function that receives callbacks has read that state. */
   const unread = new Map<string, boolean>();
   /** Charges whose newest state was in a list of the comparison. */
   const compared = new Set<string>();
   const madeByKey = new Map<string, number>();
-  /** The operations that charges name. */
+  /** Operations that charges name. */
   const named = new Set<string>();
   const contradicted = new Map<string, Contradicted>();
   const note = (charge: Charge, isKeyed: boolean): void => {
@@ -352,7 +384,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
       if (method !== 'GET' || status !== 200 || timeoutMs < READ_TIMEOUT_MS || newest === undefined) return;
       if (!unread.has(id) || !isNewest(JSON.parse(text) as Charge)) return;
       if (by === 'callbacks') unread.set(id, true);
-      // A decision is compared with what was read, and records nothing of it.
+      // A decision is compared with the books, but records nothing from them.
       else if (by !== 'ledger') unread.delete(id);
     },
     isShown: (chargeId, hasCallback = true, isCompared = false) =>
@@ -393,7 +425,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
       const found = charges.find(
         ({ id, refunds }) => id === partId || refunds.some((refund) => isNamed(refund, partId)),
       );
-      invariant(found !== undefined, `there is nothing under ${partId}`);
+      invariant(found !== undefined, `there is no object ${partId}`);
       return found;
     },
     observe: (books) => ({
@@ -423,12 +455,12 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
     }),
     asOf: (answer, { method, url, timeoutMs }, { lookup }) => {
       if (lookup.kind !== 'eventual' || method !== 'GET' || answer.status !== 200) return answer;
-      // Only searches lag. A charge that is read by its id is shown as it is.
+      // Only searches lag. A read by the charge's id shows the current state.
       if (timeoutMs >= READ_TIMEOUT_MS && isOfOneCharge(url)) return answer;
       const untilMs = clock.nowMs() - lookup.maxLagMs;
       const body = JSON.parse(answer.text) as Charge | { readonly data: readonly Charge[] };
       const old = 'data' in body ? { ...body, data: body.data.flatMap((each) => before(untilMs, each)) } : body;
-      // A charge that was changed is known by its id, so it is there.
+      // A changed charge is known by its id, so the old answer must contain it.
       const [charge] = 'data' in old ? [old] : [...before(untilMs, old), versions.get(old.id)?.[0]?.charge ?? old];
       return { ...answer, text: JSON.stringify(charge) };
     },
@@ -441,7 +473,10 @@ function isOfOneCharge(url: string): boolean {
 
 const LONG_BEFORE_MS = 30_000;
 
-/** What the books have shown since then, oldest first. @returns undefined when the charge is newer */
+/**
+ * Returns the versions that the books have shown since that time, oldest first.
+ * @returns undefined when the charge is newer
+ */
 function since(versions: readonly Version[], sinceMs: number): readonly Charge[] | undefined {
   const first = versions.findLastIndex(({ atMs }) => atMs <= sinceMs);
   return first === -1 ? undefined : versions.slice(first).map(({ charge }) => charge);
@@ -462,12 +497,12 @@ function isNamed({ id, metadata }: Charge['refunds'][number], refundId: string):
 
 interface Line extends Pick<SandboxInProcess, 'sends'>, Pick<InsideSandbox, 'delayNext' | 'deliverDelayed'> {
   readonly send: SendRequest;
-  /** A call by others than the client. @throws Error unless the answer is 2xx */
+  /** Sends a call of a party other than the client. @throws Error unless the answer is 2xx */
   readonly ask: (path: string, body?: object, method?: 'POST' | 'PUT') => Promise<unknown>;
   readonly connection: { isUp: boolean };
 }
 
-/** The way between the client and the sandbox: requests pass through the sandbox's router, without a network. */
+/** Connects the client to the sandbox's router, without a network. */
 function createLine(
   world: SandboxWorld,
   clock: Clock,
@@ -529,7 +564,7 @@ function timedOut(): AmbiguousError {
   return new AmbiguousError('processor_timeout', 'The processor did not answer in time.');
 }
 
-/** Waits in the time of the clock. A caller that waits no longer gets no answer. */
+/** Waits by the clock. A caller that times out gets no answer. */
 async function waitAs(caller: Caller | undefined, clock: Clock, milliseconds: number): Promise<void> {
   const leftMs = caller === undefined ? milliseconds + 1 : Math.max(0, caller.timesOutAtMs - clock.nowMs());
   if (milliseconds < leftMs) return clock.sleep(milliseconds);
@@ -545,7 +580,7 @@ function actionsOn(world: SandboxWorld, history: History, ask: Line['ask']): Act
     const before = history.newest(chargeId);
     await advance(world, { kind: 'advance', chargeId, to, attempt: 1, partId: null, heldEventId: null });
     if (history.newest(chargeId) === before)
-      throw new Error(`the sandbox did not ${to}: the charge is ${before.status}`);
+      throw new Error(`the sandbox did not ${to} the charge, which is ${before.status}`);
   };
   const idIn = (made: unknown): string => (made as { readonly id: string }).id;
   let hasFailing = false;
@@ -558,7 +593,7 @@ function actionsOn(world: SandboxWorld, history: History, ask: Line['ask']): Act
       const order = { amount: amountMinor, currency, source, capture: 'automatic', metadata };
       const id = idIn(await ask('/charges', order));
       const made = history.charges().find(({ chargeId }) => chargeId === id);
-      invariant(made !== undefined, 'the charge is in the books');
+      invariant(made !== undefined, 'the charge is not in the books');
       return made;
     },
     read: async (chargeId) => history.newest(chargeId),

@@ -1,4 +1,7 @@
-/** The contract of each store, on DynamoDB in memory. The suites run on the DynamoDB API of the local AWS too. */
+/**
+ * Runs the contract suite of each store on DynamoDB in memory. The suites also run on the DynamoDB API of the local
+ * AWS.
+ */
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import { describeJobMarks } from '../jobs/job-marks-suite.ts';
 import { describeJobRuns } from '../jobs/job-runs-suite.ts';

@@ -49,7 +49,7 @@ import type { Item } from './dynamodb-values.ts';
 import { MemoryDynamoDb, type MemoryDynamoDbOptions } from './memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from './tables.ts';
 
-/** The product's tables in memory, empty. */
+/** Creates the product's tables in memory, empty. */
 export function emptyTables(
   clock: Pick<Clock, 'nowMs'> = new SimulatedClock(),
   options: Pick<MemoryDynamoDbOptions, 'pageBytes'> = {},
@@ -57,9 +57,9 @@ export function emptyTables(
   return new MemoryDynamoDb({ ...options, tables: TABLE_SHAPES, nowMs: () => clock.nowMs() });
 }
 
-/** The product's own stores, by default over tables in memory; those of payments and orders joined. */
+/** The product's own stores of payments and orders combined, by default over tables in memory. */
 export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore, UnfinishedWork, OrderStore {
-  /** Only of tables in memory. */
+  /** Tables in memory; not available for other stores. */
   readonly database: MemoryDynamoDb;
   readonly ledger: LedgerChains;
   readonly holds: DynamoDbDueQueue<Hold>;
@@ -107,7 +107,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     return new DynamoDbSendingClaims(this.database.client, TABLES.registry, this.#pacing, vendor);
   }
 
-  /** @param most as in a deployment */
+  /** @param most e-mails to one recipient a day @default the limit of a deployment */
   emailCounts(most = 20): DynamoDbEmailCounts {
     return new DynamoDbEmailCounts(
       this.database.client,
@@ -219,12 +219,12 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
 
   // ------------------------------------------------------------------------------------------------- what a test looks at
 
-  /** Payment by payment, each in the order of its chain. */
+  /** Returns all transitions, payment by payment, in chain order. */
   allTransitions(): readonly Transition[] {
     return this.database.items(TABLES.ledger, LedgerRow.payment).map(parseTransition);
   }
 
-  /** Of payments and orders, chain by chain, each in order. */
+  /** Returns the outcomes of payments and orders, chain by chain, in order. */
   outcomes(): readonly OutcomePlace[] {
     return this.database
       .items(TABLES.ledger)
@@ -237,7 +237,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
       });
   }
 
-  /** The records of effects, of every kind. */
+  /** Returns the records of effects of every kind. */
   effectIds(): readonly OperationId[] {
     return this.database
       .items(TABLES.idempotency)
@@ -245,27 +245,29 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
       .map(({ pk }) => operationOfKey(pk as string));
   }
 
-  /** Every inquiry, due or not: those about unknown outcomes, then those that wait for a payer, a bank or an operator. */
+  /**
+   * Returns every inquiry, due or not: first unknown outcomes, then those that wait for a payer, a bank or an operator.
+   */
   async inquiries(): Promise<readonly Inquiry[]> {
     return [...(await this.unknownOutcomes(ALL_DUE)), ...(await this.routineInquiries(ALL_DUE))];
   }
 
-  /** The queue of holds. */
+  /** Returns the queue of holds. */
   holdsLeft(): readonly Hold[] {
     return this.database.items(TABLES.registry, RegistryRow.hold).map(HOLDS.parse);
   }
 
-  /** The length of a queue of the Registry. */
+  /** Returns the length of a queue of the Registry. */
   queued(queue: 'inquiry' | 'return'): number {
     return this.database.items(TABLES.registry, RegistryRow[queue]).length;
   }
 
-  /** How many claims wait for their commit. */
+  /** Returns the number of claims that wait for their commit. */
   openClaims(): number {
     return this.database.items(TABLES.idempotency).filter((item) => item['status'] === 'INPROGRESS').length;
   }
 
-  /** Consumers' records. */
+  /** Returns the records of consumers. */
   consumptions(): readonly Consumption[] {
     return this.database.items(TABLES.idempotency).map(parseConsumption);
   }
@@ -274,24 +276,24 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     return this.database.items(TABLES.registry, RegistryRow.jobRuns).map(parseRun);
   }
 
-  /** The attributes of a row besides its key. */
+  /** Returns the attributes of a row without its key. */
   row({ table, partition, sort }: RowKey): Item | undefined {
     const found = this.database.items(TABLES[table], partition).find(({ pk, sk }) => pk === partition && sk === sort);
     return found === undefined ? undefined : withoutKey(found);
   }
 
-  /** What consumers wrote, each row without its key. */
+  /** Returns the rows that consumers wrote, without their keys. */
   allRows(): readonly Item[] {
     return [...this.database.items(TABLES.views), ...this.database.items(TABLES.registry)].map(withoutKey);
   }
 
-  /** Removes the record in any state, like time to live. */
+  /** Deletes the record in any state, as time to live does. */
   deleteRecord(operationId: OperationId): void {
-    // It is applied at once: memory is not waited for.
+    // The call takes effect synchronously in memory, so there is no need to await it.
     void this.database.client.send(new DeleteCommand({ TableName: TABLES.idempotency, Key: recordKey(operationId) }));
   }
 
-  /** Transitions that a test makes itself, with their notes; they are there at once. */
+  /** Writes transitions and their notes synchronously. */
   async write(transitions: readonly Transition[]): Promise<void> {
     const written = transitions.map((transition) => {
       const items = [appendItem(TABLES, transition), ...detailsPuts(TABLES, transition)];

@@ -1,4 +1,7 @@
-/** The product's tables, and who reads which of their rows: each row that a test writes passes the reader that the product has for it. */
+/**
+ * The product's tables with a reader for each kind of row. Each row that a test writes must pass the reader that the
+ * product uses.
+ */
 
 import * as z from 'zod';
 import { parseActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';
@@ -38,7 +41,7 @@ import { parseBook, parseDelivery, parseLane, parseReplay } from '../../lambdas/
 import type { Item } from './dynamodb-values.ts';
 import type { TableShape } from './memory-table.ts';
 
-/** The names under which the tests deploy them. */
+/** Names of the tables in tests. */
 export const TABLES = { idempotency: 'Idempotency', ledger: 'Ledger', registry: 'Registry', views: 'Views' } as const;
 
 const KEY = {
@@ -50,12 +53,12 @@ const { recentOutcomesIndex } = LedgerTable;
 const { listsIndex } = ViewsTable;
 const { dueIndex, queuesIndex, emailIndex } = RegistryTable;
 
-/** Read by its condition alone. */
+/** Row that the product reads only in a condition. */
 const newestOfOrder = z.object({ affiliate: z.string(), sequence: z.int() });
-/** Its name is in its key. */
+/** Reads a commission. Its name is part of its key. */
 const commission = (item: Item) =>
   parseCommission(item, { tenantId: tenantId('ten_1'), mode: 'test', affiliate: 'any', orderId: 'any' });
-/** A payment's record says when it was claimed, also once it is complete. */
+/** Reads an idempotency record. A payment's record keeps the time of its claim after completion. */
 const record = (item: Item) =>
   item['status'] === 'INPROGRESS' || (item['status'] === 'COMPLETED' && 'claimedAtMs' in item)
     ? parseRecord(item)
@@ -155,13 +158,13 @@ export const TABLE_SHAPES: readonly TableShape[] = [
     },
     readers: {
       ...Object.fromEntries(Object.values(ViewsRow).map((prefix) => [prefix, parseViewRow])),
-      // What consumers write that only tests have.
+      // Rows of consumers that exist only in tests.
       'TEST#': (item) => item,
     },
   },
 ];
 
-/** A reader for every kind of row that the table has: a kind that is added without one does not compile. */
+/** Readers for every kind of row of the table. A new kind without a reader does not compile. */
 type Readers<Rows extends Readonly<Record<string, string>>> = Readonly<
   Record<Rows[keyof Rows], (item: Item) => unknown>
 >;

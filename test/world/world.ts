@@ -61,7 +61,7 @@ import type { MemoryDynamoDbOptions } from './memory-dynamodb.ts';
 import { createSandboxInProcess, type SandboxInProcess, type SandboxInProcessOptions } from './sandbox-in-process.ts';
 import { emptyTables, Stores } from './stores.ts';
 
-/** What the use cases of payments, orders and runs of jobs need. */
+/** Tools for the use cases of payments, orders and job runs. */
 export interface WorldTools extends ResolveTools, OrderTools, StorePorts {
   readonly processor: Processor;
   readonly effects: ApprovingStore;
@@ -79,7 +79,7 @@ interface StorePorts extends Pick<OrderTools & ResolveTools, 'store' | 'effects'
   readonly due: DueWebhooks;
 }
 
-/** A message of the queue of jobs or of webhooks. */
+/** Message in the queue of jobs or of webhooks. */
 type Message = Pick<JobRun, 'runId'> | WebhookTask;
 
 interface Queue {
@@ -90,9 +90,12 @@ export interface WorldOptions extends Omit<SandboxInProcessOptions, 'clock'>, Pi
   /** @default noon of 1 March 2026 */
   readonly nowMs?: number;
   readonly plan?: FaultPlan;
-  /** @default over tables in memory */
+  /** @default stores over tables in memory */
   readonly store?: Stores;
-  /** The stores of one process, with faults at the calls of the SDK. @default `store`, with faults at the calls of its ports */
+  /**
+   * Creates the stores of one process, with faults at the calls of the SDK.
+   * @default `store`, with faults at the calls of its ports
+   */
   readonly storeFor?: (actor: Actor, clock: Clock) => Stores;
 }
 
@@ -102,15 +105,17 @@ type OfOrder = Pick<CreateOrder, 'orderId'>;
 
 const NO_CACHE: ReplayCache = { get: () => undefined, put: () => undefined };
 const MINUTE_MS = 60_000;
-const GONE = 'the process is gone';
+const GONE = 'the process died';
 
-/** One clock, the product's stores over tables in memory, the sandbox in process, and the use cases on them. */
+/**
+ * One clock, the product's stores over tables in memory, the sandbox in process, and the use cases that run on them.
+ */
 export class World {
   readonly plan: FaultPlan;
   readonly clock: SimulatedClock;
   readonly store: Stores;
   readonly entropy: Entropy = countingEntropy();
-  /** The Views without what events project: see `Api`. */
+  /** Views without projected events; {@link Api} has the projections. */
   readonly views: MemoryViews;
   readonly mailer = new MemoryMailer();
   readonly stock: StockKeeper = {
@@ -118,11 +123,11 @@ export class World {
     release: (id, limit) => this.shop.stock.release(id, limit),
   };
   readonly referrals: ReferralProgram = { credit: (order, limit) => this.shop.referrals.credit(order, limit) };
-  /** What the resolver has counted, by name. */
+  /** Counts that the resolver has reported, by name. */
   readonly counted = new Map<string, number>();
   /** Errors of single items. */
   readonly reported: unknown[] = [];
-  /** The messages of the queues, in the order in which they were sent. Each is visible from its time on. */
+  /** Messages of the queues in the order of sending. Each becomes visible at its time. */
   queue: readonly { readonly message: Message; readonly atMs: number }[] = [];
   readonly tasks: Queue = {
     enqueue: async (asked, delaySeconds = 0) => {
@@ -145,7 +150,7 @@ export class World {
     this.#sandbox = sandbox;
   }
 
-  /** Made at its first use, as thousands of worlds need none. */
+  /** Sandbox in process, created on first use, because thousands of worlds need none. */
   get processor(): SandboxInProcess {
     this.#processor ??= createSandboxInProcess({ clock: this.clock, ...this.#sandbox });
     return this.#processor;
@@ -167,19 +172,19 @@ export class World {
     };
   }
 
-  /** What every use case needs. */
+  /** Tools that every use case needs. */
   get basics() {
     const { clock, entropy, reported } = this;
     const report = (error: unknown): void => void reported.push(error);
     return { runner: idempotentRunner, clock, entropy, digest: systemDigest, report };
   }
 
-  /** Jobs by the ids of their runs. */
+  /** Job runs and webhook tasks in the queues, in order; a job appears as its run id. */
   get enqueued(): readonly (RunId | WebhookTask)[] {
     return this.queue.map(({ message }) => ('runId' in message ? message.runId : message));
   }
 
-  /** Receives the first visible message, and removes it. */
+  /** Receives and removes the first visible message. */
   takeDue(): Message | undefined {
     const index = this.queue.findIndex(({ atMs }) => atMs <= this.clock.nowMs());
     const due = this.queue[index];
@@ -192,18 +197,18 @@ export class World {
     return this.#shop;
   }
 
-  /** A process; its calls can have the faults of the world's plan. */
+  /** Creates a process. Its calls can meet the faults of this world's plan. */
   actor(name: string): Actor {
     return new Actor(name, this.plan);
   }
 
-  /** A process does some work, and may crash. */
+  /** Runs work in a process that may crash. */
   process<Result>(name: string, work: (actor: Actor) => Promise<Result>): Promise<Ended<Result>> {
     const actor = this.actor(name);
     return actor.run(() => work(actor));
   }
 
-  /** The tools of a process: each call of another system can have a fault. */
+  /** Returns the tools of a process. Each call of another system can meet a fault. */
   toolsOf(actor: Actor): WorldTools {
     const { tools } = this;
     return {
@@ -218,7 +223,7 @@ export class World {
     };
   }
 
-  /** The stores' ports of a process. */
+  /** Returns the store ports of a process. */
   portsOf(actor: Actor): StorePorts {
     const own = this.#storeFor?.(actor, this.clock);
     return own === undefined ? faultyPorts(actor, portsOf(this.store)) : portsOf(own);
@@ -232,10 +237,11 @@ export class World {
     return createPayment({ ...this.tools, ...changes }, request);
   }
 
-  /** @throws Error when the outcome is no answer */
+  /** Creates a payment and returns its answer. @throws Error when the outcome is not an answer */
   async answered(request: CreatePayment, changes: Changes = {}) {
     const outcome = await this.pay(request, changes);
-    if (outcome.kind !== 'first' && outcome.kind !== 'replay') throw new Error(`not answered but ${outcome.kind}`);
+    if (outcome.kind !== 'first' && outcome.kind !== 'replay')
+      throw new Error(`the payment was not answered: ${outcome.kind}`);
     const { status, body } = outcome.answer;
     return { kind: outcome.kind, status, body: JSON.parse(body) as Record<string, unknown> };
   }
@@ -260,18 +266,18 @@ export class World {
     return resolveInquiries(this.tools);
   }
 
-  /** A run, a minute after whatever was before. */
+  /** Runs the return of charges one minute later. */
   returnCharges(): Promise<Resolved> {
     this.clock.advance(MINUTE_MS);
     return returnCharges(this.tools);
   }
 
-  /** A process makes the claim and dies, before the charge is sent or after it took effect. */
+  /** Makes the claim in a process that dies before the charge is sent, or after the charge took effect. */
   async claimThenDie(request: CreatePayment, charged: boolean, processor = this.processor): Promise<void> {
     const store: PaymentStore = {
       ...this.storeMethods(),
-      commit: () => Promise.reject(new Error('a dead process commits nothing')),
-      release: () => Promise.reject(new Error('a dead process releases nothing')),
+      commit: () => Promise.reject(new Error('the dead process tried to commit')),
+      release: () => Promise.reject(new Error('the dead process tried to release its claim')),
     };
     const charge: SandboxInProcess['charge'] = async (order, limit) => {
       if (charged) await processor.charge(order, limit);
@@ -280,13 +286,13 @@ export class World {
     await dies(this.pay(request, { store, processor: { ...processor, charge } }));
   }
 
-  /** A process makes the claim of a change and dies before the change is sent. */
+  /** Claims a change in a process that dies before the change is sent. */
   async dieBeforeChange(request: ChangePayment): Promise<void> {
     const change = () => Promise.reject(new Error(GONE));
     await dies(this.change(request, { processor: { ...this.processor, change } }));
   }
 
-  /** A process dies after the change took effect at the processor. */
+  /** Sends a change in a process that dies after the change took effect at the processor. */
   async dieAfterChange(request: ChangePayment): Promise<void> {
     const change: SandboxInProcess['change'] = async (order, limit) => {
       await this.processor.change(order, limit);
@@ -295,7 +301,7 @@ export class World {
     await dies(this.change(request, { processor: { ...this.processor, change } }));
   }
 
-  /** A store that lets `act` happen once, right before the commit. */
+  /** Returns a store that runs `act` once, right before the commit. */
   storeWithRival(act: () => Promise<void>): PaymentStore {
     let acted = false;
     return {
@@ -339,14 +345,14 @@ export class World {
     return transitions.map(({ type }) => type);
   }
 
-  /** The payment's only charge at the processor. */
+  /** Returns the payment's only charge at the processor. */
   chargeOf({ paymentId }: OfPayment): string {
     const [charge, ...more] = this.processor.charges(paymentId);
-    if (charge === undefined || more.length > 0) throw new Error(`there are ${more.length} charges more`);
+    if (charge === undefined || more.length > 0) throw new Error(`the payment has ${more.length} further charges`);
     return charge.chargeId;
   }
 
-  /** How many charges took money, by the processor's own list. */
+  /** Returns the number of charges that took money, from the processor's own list. */
   taken({ paymentId }: OfPayment): number {
     return this.processor.charges(paymentId).filter(({ status }) => status !== 'declined').length;
   }
@@ -363,7 +369,7 @@ export class World {
       .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
   }
 
-  /** Records the current state of a payment's charges at the processor, as callbacks would. */
+  /** Records the current state of a payment's charges at the processor, as callbacks do. */
   async learn(paymentId: PaymentId): Promise<void> {
     for (const charge of this.processor.charges(paymentId)) {
       const { payment } = (await this.chain({ paymentId })).state;
@@ -371,7 +377,7 @@ export class World {
     }
   }
 
-  /** Appends what the fact causes, if it causes anything. */
+  /** Appends the transitions that the fact causes, if any. */
   async record(paymentId: PaymentId, fact: Fact): Promise<void> {
     const nowMs = this.clock.nowMs();
     const { newest, state } = await this.chain({ paymentId });
@@ -391,7 +397,7 @@ export class World {
     invariant(outcome.kind === 'recorded', 'there is no rival');
   }
 
-  /** A refund on the processor's own page, of what is left at most. */
+  /** Refunds on the processor's own dashboard, up to the remaining amount. */
   async refundByHand(payment: OfPayment, amountMinor: number): Promise<void> {
     await this.processor.inside.refund(this.chargeOf(payment), amountMinor).catch((error: Error) => {
       if (!error.message.startsWith('the sandbox refused')) throw error;
@@ -402,7 +408,7 @@ export class World {
     return createOrder({ ...this.tools, ...changes }, request);
   }
 
-  /** One run of the resolver over all of its queues. */
+  /** Runs the resolver once over all of its queues. */
   async resolve(changes: Changes = {}): Promise<void> {
     const count = (what: string, times: number) => this.counted.set(what, (this.counted.get(what) ?? 0) + times);
     const alarm = (what: string) => void count(what, 1);
@@ -417,7 +423,7 @@ export class World {
     });
   }
 
-  /** The resolver runs every minute for so long. */
+  /** Runs the resolver every minute for this time. */
   async resolveFor(minutes: number, changes: Changes = {}): Promise<void> {
     for (let minute = 0; minute < minutes; minute += 1) {
       this.clock.advance(MINUTE_MS);
@@ -439,7 +445,7 @@ export class World {
     return this.chain({ paymentId: paymentOfOrder(systemDigest, orderId) });
   }
 
-  /** What the processor has kept of an order, by its own list. Minor units. */
+  /** Returns the amount that the processor has kept for an order, from its own list. Minor units. */
   keptMinor({ orderId }: OfOrder): number {
     const payment = { paymentId: paymentOfOrder(systemDigest, orderId) };
     return this.capturedAtProcessor(payment) - this.refundedAtProcessor(payment);
@@ -450,20 +456,20 @@ export class World {
   }
 }
 
-/** @throws Error when it ends in another way */
+/** Waits for a process to die. @throws Error when it ends in another way */
 async function dies(work: Promise<unknown>): Promise<void> {
   const ended = await work.catch((error: Error) => error.message);
   if (ended !== GONE) throw new Error(`the process did not die: ${JSON.stringify(ended)}`);
 }
 
-/** The ports of the stores. */
+/** Returns the ports of the stores. */
 function portsOf(store: Stores): StorePorts {
   const { holds, jobRuns: runs, consumed: records, webhooks } = store;
   const ofPayments = { store, effects: store, work: store, orphanStore: store, orders: store };
   return { ...ofPayments, holds, runs, records, webhooks, due: webhooks };
 }
 
-/** The same with faults at their calls. Sweeps read their queues without faults. */
+/** Adds faults to the calls of the ports, except to the reads of queues by sweeps. */
 function faultyPorts(actor: Actor, ports: StorePorts): StorePorts {
   const { store, effects, orders, holds, runs, records, webhooks, due } = ports;
   const reads = ['readEffect', 'readBook', 'readDelivery', 'listDeliveries', 'readReplay', 'readLane'] as const;
