@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts';
 export const ALARM_MUTANTS: readonly Mutant[] = [
   {
     name: 'mismatches-counted-as-none',
-    fault: 'The comparison of the books reports no mismatch, whatever it has confirmed.',
+    fault: 'The comparison of the books reports no mismatches, even after it has confirmed some.',
     edits: [
       {
         file: 'lambdas/reconciliation/http/books-telemetry.ts',
@@ -15,7 +15,7 @@ export const ALARM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'oldest-unknown-is-new',
-    fault: 'The oldest unknown outcome is reported as new, whatever its age.',
+    fault: 'The oldest unknown outcome is always reported as new.',
     edits: [
       {
         file: 'lambdas/resolving/use/observed-work.ts',
@@ -26,7 +26,7 @@ export const ALARM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'waiting-messages-without-alarm',
-    fault: 'Messages that are tried again and again for long are counted under a name that no alarm watches.',
+    fault: 'Messages that have been retried for long are counted under a metric that no alarm watches.',
     edits: [
       {
         file: 'lambdas/kernel/platform/long-waits.ts',
@@ -37,7 +37,7 @@ export const ALARM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'given-up-orphan-without-alarm',
-    fault: 'A callback that found no payment for a day is given up, and no alarm tells of it.',
+    fault: 'A callback that found no payment for a day is given up without an alarm.',
     edits: [
       {
         file: 'lambdas/resolving/use/retry-orphans.ts',
@@ -60,7 +60,7 @@ export const ALARM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'orphan-given-up-after-an-hour',
-    fault: 'A callback that found no payment is given up after an hour, not after a day.',
+    fault: 'A callback that found no payment is given up after an hour instead of a day.',
     edits: [
       {
         file: 'lambdas/resolving/use/retry-orphans.ts',

@@ -3,11 +3,11 @@ import type { Mutant } from './mutant.ts';
 const CHANGE = 'lambdas/payments/domain/change.ts';
 const ROUTES = 'lambdas/payments/http/payment-routes.ts';
 
-/** Planted faults in amounts that a client, a processor or a rule has set. */
+/** Planted faults in amounts that a client, a processor or a rule determines. */
 export const AMOUNT_MUTANTS: readonly Mutant[] = [
   {
     name: 'refund-gives-one-less',
-    fault: 'A refund gives one minor unit less than was asked for.',
+    fault: 'A refund returns one minor unit less than requested.',
     needs: ['refund'],
     edits: [
       {
@@ -19,7 +19,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'capture-takes-one-less',
-    fault: 'A capture takes one minor unit less than was asked for.',
+    fault: 'A capture takes one minor unit less than requested.',
     needs: ['capture'],
     edits: [
       {
@@ -31,7 +31,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'whole-capture-takes-one-less',
-    fault: 'A capture without an amount takes one minor unit less than is held.',
+    fault: 'A capture without an amount takes one minor unit less than the hold.',
     needs: ['capture'],
     edits: [
       {
@@ -43,7 +43,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'whole-refund-gives-half',
-    fault: 'A refund without an amount gives half of what is left.',
+    fault: 'A refund without an amount returns half of the remaining amount.',
     needs: ['refund'],
     edits: [
       {
@@ -55,7 +55,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'order-charges-half',
-    fault: 'The payment of an order takes half of its price.',
+    fault: 'The payment of an order takes half of the order’s price.',
     edits: [
       {
         file: 'lambdas/orders/use/order-calls.ts',
@@ -67,7 +67,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'order-of-one-more',
-    fault: 'An order costs one minor unit more than was asked for.',
+    fault: 'An order costs one minor unit more than requested.',
     edits: [
       {
         file: 'lambdas/orders/http/order-routes.ts',
@@ -78,7 +78,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'correction-posts-double',
-    fault: 'A correction posts twice the amounts that were asked for.',
+    fault: 'A correction posts twice the requested amounts.',
     needs: ['correct|verdict'],
     edits: [
       {
@@ -101,7 +101,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'credit-is-tenfold',
-    fault: 'A referrer gets half of the order’s amount in place of a twentieth.',
+    fault: 'A referrer gets half of the order’s amount instead of a twentieth.',
     edits: [
       {
         file: 'lambdas/orders/domain/order.ts',
@@ -112,7 +112,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'accepted-refund-was-never-sent',
-    fault: 'A refund that the processor has accepted is called not attempted after its metadata were removed.',
+    fault: 'A refund that the processor accepted is recorded as not attempted after its metadata were removed.',
     needs: ['edit_metadata'],
     edits: [
       {
@@ -124,7 +124,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'nameless-refund-is-posted-again',
-    fault: 'A refund whose metadata were removed is posted a second time.',
+    fault: 'A refund is posted a second time after its metadata were removed.',
     needs: ['edit_metadata'],
     edits: [
       {
@@ -136,7 +136,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'nameless-return-waits-without-alarm',
-    fault: 'A return whose metadata were removed while it was pending waits for ever, and nobody hears of it.',
+    fault: 'A pending return whose metadata were removed waits forever without an alarm.',
     needs: ['edit_metadata'],
     edits: [
       {
@@ -148,7 +148,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'one-failed-return-is-enough',
-    fault: 'A return that the bank refuses once is not tried again.',
+    fault: 'The product does not retry a return after the bank rejects it.',
     edits: [
       {
         file: 'lambdas/resolving/use/return-charges.ts',

@@ -1,5 +1,5 @@
 /**
- * Plants the fault that `PAYONCE_MUTANT` names in the modules of this process, before they are loaded:
+ * Plants the fault that `PAYONCE_MUTANT` names, before this process loads the modules that the fault changes:
  *
  *     PAYONCE_MUTANT=owner-not-fenced node --import ./test/world/mutants/apply-mutant.ts …
  */

@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts';
 export const ARCHIVE_MUTANTS: readonly Mutant[] = [
   {
     name: 'archiver-passes-over-a-failed-batch',
-    fault: 'A batch that the archive did not take is not archived.',
+    fault: 'A batch is skipped after the archive did not accept the batch.',
     edits: [
       {
         file: 'lambdas/archive/use/archive-lines.ts',
@@ -15,7 +15,7 @@ export const ARCHIVE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'archiver-trusts-a-timeout',
-    fault: 'An object that the archive may have is taken for one that it has.',
+    fault: 'An object that may be in the archive is treated as archived.',
     edits: [
       {
         file: 'lambdas/archive/store/s3-archive.ts',
@@ -26,7 +26,7 @@ export const ARCHIVE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'archived-line-without-index',
-    fault: 'The line of an outcome lacks the attribute of the index, so that it differs from its row.',
+    fault: 'The archived line of an outcome lacks the index attribute, so the line differs from its row.',
     edits: [
       {
         file: 'lambdas/archive/store/stream-lines.ts',

@@ -1,10 +1,10 @@
 import type { Mutant } from './mutant.ts';
 
-/** Which charges are of a payment, by their ids and by their metadata. */
+/** Planted faults in the rules that assign charges to a payment by id and by metadata. */
 export const CHARGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'named-charge-of-another-is-own',
-    fault: 'A charge that an operator has named is the payment’s own, also when its metadata name another payment.',
+    fault: 'A charge that an operator named counts as the payment’s own, even if its metadata name another payment.',
     needs: ['decide'],
     edits: [
       {
@@ -26,7 +26,7 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'decision-not-compared',
-    fault: 'A decision is made without a comparison with the processor’s books.',
+    fault: 'A decision is accepted without a comparison with the processor’s books.',
     needs: ['decide|decide_change'],
     edits: [
       {
@@ -39,7 +39,7 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'edited-charge-is-a-stray',
     fault:
-      'A charge whose metadata name one payment and the operation of another is returned as a stray charge of the one.',
+      'A charge whose metadata name one payment and the operation of another payment is returned as a stray charge of the first.',
     needs: ['edit_metadata'],
     edits: [
       {
@@ -51,7 +51,7 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'own-charge-by-its-operation',
-    fault: 'A payment’s charge whose metadata name another operation is not its own, so that its void is not recorded.',
+    fault: 'The void of a payment’s charge is not recorded because its metadata name another operation.',
     needs: ['edit_metadata'],
     edits: [
       {
@@ -63,7 +63,7 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'stray-in-another-currency-unseen',
-    fault: 'A further charge in another currency is not recorded, so that its money is never returned.',
+    fault: 'A stray charge in another currency is not recorded, so its money is never returned.',
     needs: ['stray'],
     edits: [
       {
@@ -75,7 +75,7 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'return-booked-in-the-payments-currency',
-    fault: 'The return of a charge in another currency is booked in the currency of its payment.',
+    fault: 'The return of a charge in another currency is posted in the currency of its payment.',
     needs: ['stray'],
     edits: [
       {
@@ -87,7 +87,7 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lagging-books-read-once',
-    fault: 'After an operator has decided, the books are read once, although their search lags.',
+    fault: 'After an operator’s decision the books are read only once, although their search lags.',
     needs: ['decide|decide_change'],
     edits: [
       {
@@ -99,7 +99,7 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'canceled-payment-not-compared',
-    fault: 'The comparison of the books passes over canceled payments.',
+    fault: 'The comparison of the books skips canceled payments.',
     needs: ['cancel|foreign_void|expire|contradict'],
     edits: [
       {
@@ -112,7 +112,7 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'unsent-change-ends-unread',
-    fault: 'A change that was never sent ends without a look at what has happened to its charge meanwhile.',
+    fault: 'A change that was never sent is closed without a read of its charge, which may have changed since.',
     needs: ['refund|capture|cancel'],
     edits: [
       {

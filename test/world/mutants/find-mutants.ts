@@ -10,38 +10,41 @@ import { MUTANTS } from './mutants.ts';
 const HUNTED = fileURLToPath(new URL('./hunted.ts', import.meta.url));
 const APPLY = fileURLToPath(new URL('./apply-mutant.ts', import.meta.url));
 
-/** How many histories it took until an oracle was violated. */
+/** Number of histories before an oracle was violated. */
 export interface Hunt {
   readonly mutant: string;
   readonly finding: string | undefined;
-  /** One for each first seed; undefined when it was not found. Sorted. */
+  /**
+   * Histories until the fault was found, for each row of histories, sorted; undefined for a row that did not find the
+   * fault.
+   */
   readonly histories: readonly (number | undefined)[];
-  /** The oracle that found it most recently, and the history that did. */
+  /** Oracle of the most recent find, with the history that violates the oracle. */
   readonly oracle: string | undefined;
   readonly seed: number | undefined;
   readonly profile: string | undefined;
-  /** Histories of all rows in which the product runs the text that the fault replaces. */
+  /** Number of histories, in all rows, in which the product runs the replaced text. */
   readonly reached: number;
 }
 
 export interface HuntOptions {
-  /** The first seeds of the rows of histories. */
+  /** First seed of each row of histories. */
   readonly seeds: readonly number[];
-  /** Histories of one row. */
+  /** Maximum number of histories in a row. */
   readonly most: number;
-  /** Names of mutants. */
+  /** Names of the mutants to hunt. */
   readonly only: readonly string[];
-  /** Histories of these profiles in turn. */
+  /** Profiles that the histories use in turn. */
   readonly profiles: readonly string[];
-  /** Mutants that are hunted at the same time. */
+  /** Number of mutants that are hunted at the same time. */
   readonly atOnce: number;
   readonly onEnded: (hunt: Hunt) => void;
 }
 
 /**
- * Hunts every mutant. A history counts only if the product without the fault does not violate the same oracle in it. The product
- * without a fault plays each history first, once for all mutants: a history in which it does not run the text that a fault
- * replaces cannot show the fault, and is not played with it. One that lacks what the fault needs is not played at all.
+ * Hunts every mutant. The product without a fault first plays each history, once for all mutants. A history counts only
+ * if the sound product does not violate the same oracle. A history is skipped for a mutant if the sound product does
+ * not run the replaced text, or if steps that the fault needs are missing.
  */
 export async function findMutants(options: HuntOptions): Promise<readonly Hunt[]> {
   const { only, atOnce, onEnded } = options;
@@ -89,10 +92,10 @@ async function hunt(
   return { histories, ...found, reached };
 }
 
-/** What the kept stories show of a mutant. */
+/** Result of playing the kept stories with one mutant. */
 export interface StoryFinding {
   readonly mutant: string;
-  /** The first story that shows it, and the oracle; undefined when none does. */
+  /** First story that violates an oracle, with the oracle; undefined if no story does. */
   readonly story: string | undefined;
   readonly oracle: string | undefined;
 }
@@ -125,12 +128,12 @@ async function storyOf(mutant: Mutant, sound: SoundPlayer): Promise<Omit<StoryFi
   return { story: undefined, oracle: undefined };
 }
 
-/** The median; undefined when more than half were not found. */
+/** Returns the median; undefined when most rows did not find the fault. */
 export function medianOf({ histories }: Pick<Hunt, 'histories'>): number | undefined {
   return histories[Math.floor(histories.length / 2)];
 }
 
-/** Plays histories without a fault, each once. */
+/** Plays each history once, without a fault. */
 class SoundPlayer {
   readonly #player = new Player();
   readonly #played = new Map<string, Promise<Hunted>>();
@@ -139,7 +142,7 @@ class SoundPlayer {
   play(history: string): Promise<Hunted> {
     const known = this.#played.get(history);
     if (known !== undefined) return known;
-    // One after the other: a player takes one history at a time.
+    // A player accepts one history at a time.
     const played = this.#last.then(() => this.#player.play(history));
     this.#last = played;
     this.#played.set(history, played);
@@ -151,7 +154,9 @@ class SoundPlayer {
   }
 }
 
-/** A process that plays histories with a planted fault, or without one. It is started when it is needed, and again when it ends. */
+/**
+ * Process that plays histories with a planted fault, or without one. It starts on demand, and restarts after it ends.
+ */
 class Player {
   readonly #mutant: string | undefined;
   #child: ChildProcess | undefined;
@@ -161,7 +166,7 @@ class Player {
     this.#mutant = mutant;
   }
 
-  /** That the process has ended counts as a violated oracle. */
+  /** Plays a history. The end of the process counts as a violated oracle. */
   async play(history: string): Promise<Hunted> {
     const { child, lines } = this.#started();
     const answer = Promise.withResolvers<Hunted | undefined>();
@@ -188,7 +193,7 @@ class Player {
       stdio: ['pipe', 'pipe', 'ignore'],
       env: environment,
     });
-    // A child that has ended takes no input; its end is the answer.
+    // Ignore write errors of a child that has ended; the end itself is the result.
     child.stdin.on('error', () => {});
     const lines = createInterface({ input: child.stdout });
     this.#child = child;

@@ -4,24 +4,27 @@ import { MUTANTS } from './mutants.ts';
 
 const FILE = new URL('../../../docs/proof/mutants.json', import.meta.url);
 
-/** What is known of a mutant, as docs/proof.md tells it. */
+/** Findings about a mutant, as docs/proof.md lists them. */
 export interface HuntRow {
   readonly mutant: string;
   readonly random?: RandomHunt;
-  /** A kept story that shows it, and the oracle. */
+  /** Kept story that violates an oracle, with that oracle. */
   readonly story?: { readonly name: string; readonly oracle: string };
 }
 
 interface RandomHunt {
-  /** Histories until it was found, of each row of histories; null when it was not found. Sorted. */
+  /**
+   * Number of histories until the mutant was found, for each row of histories, sorted; null when a row did not find the
+   * mutant.
+   */
   readonly histories: readonly (number | null)[];
-  /** Histories of one row, at most. */
+  /** Maximum number of histories in a row. */
   readonly most: number;
-  /** The profiles of the histories, in turn. */
+  /** Profiles that the histories use in turn. */
   readonly profiles: readonly string[];
-  /** Histories in which the replaced text was run. */
+  /** Number of histories that run the replaced text. */
   readonly reached: number;
-  /** The history that shows the fault. @default none does */
+  /** History that reveals the fault. @default no history does */
   readonly shown?: { readonly seed: number; readonly profile: string; readonly oracle: string };
 }
 
@@ -44,12 +47,14 @@ export function writeHunt(
   write(mutant, { random });
 }
 
-/** A story that shows the mutant no more is taken out of its row. */
+/** Stores the result of the stories. Removes the story of a mutant that no story reveals. */
 export function writeStoryFinding({ mutant, story, oracle }: StoryFinding): void {
   write(mutant, { story: story === undefined || oracle === undefined ? undefined : { name: story, oracle } });
 }
 
-/** Puts what is new into the mutant's row. Rows are in the order of the mutants; those of mutants that are no more are dropped. */
+/**
+ * Merges new findings into the mutant's row. Keeps rows in the order of the mutants, and drops rows of deleted mutants.
+ */
 function write(mutant: string, news: { readonly [Name in 'random' | 'story']?: HuntRow[Name] | undefined }): void {
   const known = new Map(readHuntRows().map((row) => [row.mutant, row]));
   const rows = MUTANTS.flatMap(({ name }) => {

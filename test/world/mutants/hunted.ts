@@ -1,20 +1,20 @@
 /**
- * Plays histories on request: a line `<seed> <profile>`, or `story <name>`, on standard input is answered by a line of JSON. With
- * `--import …/apply-mutant.ts` the product has a planted fault.
+ * Plays histories on request. Answers each line of standard input, `<seed> <profile>` or `story <name>`, with a line of
+ * JSON. With `--import …/apply-mutant.ts` the product has a planted fault.
  */
 import { createInterface } from 'node:readline';
 import { storyNamed } from '../stories/story.ts';
 import { ReachedText } from './reached-text.ts';
 
 export interface Hunted {
-  /** The names of the oracles that the history violates. */
+  /** Names of the oracles that the history violates. */
   readonly violated: readonly string[];
-  /** The mutants whose replaced text the product ran. Nothing is said of that with a planted fault. */
+  /** Mutants whose replaced text the product ran. Empty with a planted fault. */
   readonly reached: readonly string[];
 }
 
 const text = process.env['PAYONCE_MUTANT'] === undefined ? new ReachedText() : undefined;
-// The product is loaded after the coverage has begun.
+// Load the product after the coverage has started.
 const { generate } = await import('../simulator/generate.ts');
 const { play } = await import('../simulator/play.ts');
 Error.stackTraceLimit = 8;

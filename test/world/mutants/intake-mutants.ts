@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
-/** Planted faults in what takes the events that ask for payments. */
+/** Planted faults in the intake of events that request payments. */
 export const INTAKE_MUTANTS: readonly Mutant[] = [
   {
     name: 'request-acknowledged-before-its-commit',
@@ -21,7 +21,7 @@ export const INTAKE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'request-keyed-by-its-transport',
-    fault: 'An event that comes over two transports is two payments.',
+    fault: 'An event that arrives over two transports creates two payments.',
     needs: ['request'],
     edits: [
       {
@@ -45,7 +45,7 @@ export const INTAKE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'expired-request-charged',
-    fault: 'An event that comes days late is charged.',
+    fault: 'An event that arrives days late is charged.',
     needs: ['request'],
     edits: [
       {

@@ -1,10 +1,10 @@
 import type { Mutant } from './mutant.ts';
 
-/** What needs a second person, and the bound on e-mails. */
+/** Planted faults in approvals by a second person, and in the limit of e-mails. */
 export const LIMIT_MUTANTS: readonly Mutant[] = [
   {
     name: 'approved-by-who-asked',
-    fault: 'The person who asked for a correction approves it.',
+    fault: 'The person who requested a correction can approve the correction.',
     needs: ['limits', 'verdict'],
     edits: [
       {
@@ -16,7 +16,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'one-person-with-two-keys',
-    fault: 'The person who asked approves with another key.',
+    fault: 'The person who requested a correction can approve the correction with another key.',
     needs: ['limits', 'verdict'],
     edits: [
       {
@@ -28,7 +28,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'approved-after-its-expiry',
-    fault: 'A request that has expired is approved.',
+    fault: 'A request can be approved after its expiry.',
     needs: ['limits', 'verdict'],
     edits: [
       {
@@ -40,7 +40,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'corrections-counted-alone',
-    fault: 'A correction above the limit is made in parts by one person.',
+    fault: 'One person can make a correction above the limit in several parts.',
     needs: ['limits', 'correct', 'correct'],
     edits: [
       {
@@ -52,7 +52,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'decision-without-second-person',
-    fault: 'A decision that posts nothing never waits.',
+    fault: 'A decision that posts nothing never waits for approval.',
     needs: ['limits', 'decide|decide_change'],
     edits: [
       {
@@ -64,7 +64,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'one-email-more',
-    fault: 'A recipient gets one e-mail more than is allowed.',
+    fault: 'A recipient gets one e-mail more than the limit.',
     needs: ['limits', 'order', 'order'],
     edits: [
       {
@@ -76,7 +76,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'emails-counted-by-address',
-    fault: 'Each tag after the plus is a recipient of its own.',
+    fault: 'Addresses with different tags after the plus sign count as different recipients.',
     needs: ['limits', 'order', 'order'],
     edits: [
       {

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
-/** Planted faults in what a mishap of the account, or a change by hand, comes to. */
+/** Planted faults in the handling of account problems and of manual changes. */
 export const MISHAP_MUTANTS: readonly Mutant[] = [
   {
     name: 'review-without-alarm-while-the-relay-is-away',
@@ -16,7 +16,7 @@ export const MISHAP_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'refused-credential-is-final',
-    fault: 'A payment fails because the processor refuses the credential.',
+    fault: 'A payment fails because the processor rejects the credential.',
     needs: ['wrong_secret'],
     edits: [
       {
@@ -29,7 +29,7 @@ export const MISHAP_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'parked-event-counts-as-relayed',
-    fault: 'An event that was parked is not published when it is redriven after the fix.',
+    fault: 'A redrive after the fix does not publish a parked event.',
     needs: ['poison'],
     edits: [
       {
@@ -41,7 +41,7 @@ export const MISHAP_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'refused-lost-event-is-skipped',
-    fault: 'The job that publishes lost events passes what the bus refuses, and nothing of it is left in a queue.',
+    fault: 'The republish job skips events that the bus rejects, and leaves nothing in a queue.',
     needs: ['poison', 'relay_outage'],
     edits: [
       {
@@ -65,7 +65,7 @@ export const MISHAP_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'test-event-is-tried-again',
-    fault: 'A test event that is not accepted is tried again like others, and disables its endpoint at last.',
+    fault: 'A rejected test event is retried like other events, and finally disables its endpoint.',
     needs: ['test_event', 'receiver'],
     edits: [
       {

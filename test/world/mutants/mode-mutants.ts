@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts';
 
-/** The mode is left out of a key or a filter. */
+/** Planted faults that omit the mode from a key or a filter. */
 export const MODE_MUTANTS: readonly Mutant[] = [
   {
     name: 'keys-of-both-modes-are-one',
@@ -16,7 +16,7 @@ export const MODE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'references-of-both-modes-are-one',
-    fault: 'A reference that a test payment holds is refused to a live payment.',
+    fault: 'A live payment cannot use a reference that a test payment uses.',
     needs: ['pay', 'pay'],
     edits: [
       {
@@ -28,7 +28,7 @@ export const MODE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'payment-read-in-the-other-mode',
-    fault: 'A payment is shown to its tenant’s key of the other mode.',
+    fault: 'A tenant’s key of the other mode can read a payment.',
     needs: ['look'],
     edits: [
       {
@@ -40,7 +40,7 @@ export const MODE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'payment-changed-in-the-other-mode',
-    fault: 'A payment can be refunded with its tenant’s key of the other mode.',
+    fault: 'A tenant’s key of the other mode can refund a payment.',
     needs: ['retry', 'refund|capture|cancel'],
     edits: [
       {
@@ -52,7 +52,7 @@ export const MODE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'charge-of-the-other-mode',
-    fault: 'A charge in the books of the other mode that names a payment is recorded on it.',
+    fault: 'A charge in the books of the other mode is recorded on the payment that it names.',
     needs: ['stray'],
     edits: [
       {
@@ -64,7 +64,7 @@ export const MODE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lists-of-both-modes-are-one',
-    fault: 'The lists of live mode show the payments of test mode too.',
+    fault: 'The lists of live mode also show the payments of test mode.',
     needs: ['list'],
     edits: [
       {
@@ -76,7 +76,7 @@ export const MODE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'endpoints-of-both-modes-are-one',
-    fault: 'A webhook endpoint of test mode is told of live payments.',
+    fault: 'A webhook endpoint of test mode receives events of live payments.',
     needs: ['endpoint'],
     edits: [
       {

@@ -32,7 +32,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'pending-return-shares-its-key',
-    fault: 'What is left beside a pending return of the same amount is sent under the key of that return.',
+    fault: 'After a pending return, the remaining money of the same amount is sent under the key of that return.',
     needs: ['dispute', 'contradict'],
     edits: [
       {
@@ -46,7 +46,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'refund-sent-after-dispute',
     finding: 'B02',
-    fault: 'A refund whose owner died is sent although a dispute has taken the money since.',
+    fault: 'A refund of a dead owner is sent although a dispute has since taken the money.',
     needs: ['refund', 'dispute|foreign_refund|flood'],
     edits: [
       {
@@ -59,7 +59,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'no-look-before-refund',
     finding: 'B02',
-    fault: 'A later owner of a refund does not read the processor’s books before it sends.',
+    fault: 'A later owner of a refund sends without a read of the processor’s books.',
     needs: ['refund', 'dispute|foreign_refund|flood'],
     edits: [
       {
@@ -71,7 +71,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'parts-rely-on-the-callback',
-    fault: 'A part of the facts of a charge queues no look at the others, and the callback may never come again.',
+    fault:
+      'Facts of a charge that are recorded in parts queue no inquiry for the remaining parts, and the callback may not be redelivered.',
     needs: ['flood'],
     edits: [
       {
@@ -84,7 +85,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'failed-return-not-queued',
     finding: 'B03',
-    fault: 'A return that the bank fails later, or whose dispute is won, is not queued again.',
+    fault: 'A return that the bank fails later, or whose dispute is won, is not queued a second time.',
     needs: ['fail_refund|close_dispute|contradict'],
     edits: [
       {
@@ -110,7 +111,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'decision-names-stray',
     finding: 'B06',
-    fault: 'An operator can name a stray charge, which is returned all the same.',
+    fault: 'A stray charge that an operator named is returned anyway.',
     needs: ['stray', 'decide'],
     edits: [
       {
@@ -123,7 +124,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'decision-books-more',
     finding: 'B06',
-    fault: 'An operator can book more than the payment’s amount.',
+    fault: 'An operator can post more than the payment’s amount.',
     needs: ['decide'],
     edits: [
       {
@@ -161,7 +162,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'open-object-not-queued',
-    fault: 'A charge, a refund or a dispute that is open, and that the chain does not show as open, is in no queue.',
+    fault: 'A charge, refund or dispute that is open at the processor but not in the chain is in no queue.',
     edits: [
       {
         file: 'lambdas/payments/use/untracked-entries.ts',
@@ -173,7 +174,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'inquiry-ends-while-the-charge-is-open',
     fault:
-      'The look at a charge ends although its refund, its dispute or the charge itself has no result at the processor.',
+      'The inquiry about a charge ends while the charge, its refund or its dispute has no result at the processor.',
     edits: [
       {
         file: 'lambdas/resolving/use/resolve.ts',
@@ -185,7 +186,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'look-up-below-refunds',
     finding: 'B08',
-    fault: 'The answer to a look-up of a charge with many refunds is too long to be read.',
+    fault: 'The look-up of a charge with many refunds fails because the answer is too long.',
     needs: ['flood'],
     edits: [
       {
@@ -205,7 +206,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'breaker-of-the-default',
     finding: 'B09',
-    fault: 'While the first processor’s breaker is open, payments at another processor are not finished.',
+    fault: 'While the breaker of the first processor is open, payments at another processor are not completed.',
     needs: ['processor_outage', 'deploy'],
     edits: [
       {
@@ -223,7 +224,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'former-processor-unreachable',
     finding: 'B10',
-    fault: 'After a change of the routes, payments at the former processor are not called there any more.',
+    fault: 'After a change of the routes, the former processor of a payment is no longer called.',
     needs: ['deploy', 'deploy'],
     edits: [
       {
@@ -236,7 +237,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'all-facts-in-one-transaction',
     finding: 'B11',
-    fault: 'More new facts of a charge than one transaction holds are never recorded.',
+    fault: 'If a charge has more new facts than fit into one transaction, the facts are never recorded.',
     needs: ['flood'],
     edits: [
       {
@@ -262,7 +263,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'chain-shorter-than-refunds',
     finding: 'B14',
-    fault: 'A payment with many refunds has more transitions than a chain may have.',
+    fault: 'A payment with many refunds exceeds the maximum length of a chain.',
     needs: ['flood'],
     edits: [
       {
@@ -287,7 +288,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'hold-changes-together',
-    fault: 'A capture and a cancellation of one hold can be under way at the same time.',
+    fault: 'A capture and a cancellation of one hold can be in progress at the same time.',
     needs: ['capture|cancel', 'capture|cancel'],
     edits: [
       {
@@ -328,7 +329,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'takeover-takes-nothing-for-sent',
-    fault: 'The next owner of a stale claim believes that nothing was sent, and calls it not attempted.',
+    fault: 'The next owner of a stale claim assumes that nothing was sent, and records the payment as not attempted.',
     edits: [
       {
         file: 'lambdas/once/use/execute-once.ts',
@@ -361,7 +362,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'hold-not-queued',
-    fault: 'A hold is not queued, so it is not voided when it is not captured.',
+    fault: 'A hold is not queued, so it is never voided if it is not captured.',
     edits: [
       {
         file: 'lambdas/payments/use/queued-with.ts',
@@ -383,7 +384,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'stray-not-queued',
-    fault: 'A callback records a stray charge and does not queue its return.',
+    fault: 'A callback that records a stray charge does not queue the return.',
     edits: [
       {
         file: 'lambdas/payments/store/dynamodb-effects.ts',
@@ -395,7 +396,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'return-closed-before-its-end',
-    fault: 'A return that is pending at the bank leaves the queue.',
+    fault: 'A return leaves the queue while it is pending at the bank.',
     edits: [
       {
         file: 'lambdas/resolving/use/return-charges.ts',
@@ -423,7 +424,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'contradiction-alarms-at-each-look',
-    fault: 'Each look that finds the same contradiction raises the alarm again.',
+    fault: 'Each inquiry that finds the same contradiction raises another alarm.',
     needs: ['contradict|decide|decide_change|trouble'],
     edits: [
       {
@@ -436,7 +437,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'contradiction-alarms-only-once',
-    fault: 'A contradiction that comes back after the processor has corrected its books raises no alarm.',
+    fault: 'A contradiction that recurs after the processor has corrected its books raises no alarm.',
     needs: ['contradict', 'contradict'],
     edits: [
       {
@@ -448,7 +449,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'late-success-without-alarm',
-    fault: 'Money that came too late raises no alarm.',
+    fault: 'Late money raises no alarm.',
     edits: [
       {
         file: 'lambdas/payments/use/raise-alarms.ts',
@@ -465,7 +466,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'review-without-alarm-while-the-bus-is-away',
-    fault: 'A payment that goes into review while the bus takes no events raises no alarm.',
+    fault: 'A payment that enters review while the bus accepts no events raises no alarm.',
     edits: [
       {
         file: 'lambdas/events/use/relay-transitions.ts',
@@ -482,7 +483,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'undecidable-without-alarm',
-    fault: 'A return that the processor does not accept, or an outcome that cannot be known, raises no alarm.',
+    fault: 'A return that the processor rejects, or an outcome that cannot be determined, raises no alarm.',
     edits: [
       {
         file: 'lambdas/resolving/use/resolve.ts',
@@ -494,7 +495,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'charge-hidden-by-another',
     fault:
-      'A payment whose own charge is pending is looked up by its key only, which shows another charge of the same operation.',
+      'A payment whose own charge is pending is looked up only by its key, which finds another charge of the same operation.',
     needs: ['stray'],
     edits: [
       {
@@ -506,7 +507,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'differences-cancel-each-other-out',
-    fault: 'The books of a payment agree when their sums do, whatever they say of each charge.',
+    fault: 'The comparison of a payment’s books checks only the sums, not each charge.',
     needs: ['stray', 'dispute|foreign_refund'],
     edits: [
       {
@@ -518,7 +519,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'correction-hides-differences',
-    fault: 'After a correction of any account, the books of a payment agree when their sums do.',
+    fault: 'After a correction of any account, the comparison of a payment’s books checks only the sums.',
     needs: ['stray', 'correct|decide'],
     edits: [
       {
@@ -530,7 +531,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'refund-of-an-unknown-charge-waits-without-alarm',
-    fault: 'A refund of a charge that the processor does not know stays reserved, and no alarm tells of it.',
+    fault: 'A refund of a charge that the processor does not know stays reserved without an alarm.',
     needs: ['decide'],
     edits: [
       {
@@ -566,7 +567,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'late-money-for-the-merchant',
-    fault: 'Money that came too late is owed to the merchant instead of the payer.',
+    fault: 'Late money is posted as owed to the merchant instead of the payer.',
     edits: [
       {
         file: 'lambdas/payments/domain/bookings.ts',
@@ -577,7 +578,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'reference-freed-too-early',
-    fault: 'Two payments that succeed can hold one reference.',
+    fault: 'Two successful payments can have one reference.',
     needs: ['pay', 'pay'],
     edits: [
       {

@@ -1,17 +1,19 @@
 import type { History } from '../simulator/contract.ts';
 
-/** A planted fault: text of the product that is replaced. A history must show it. */
+/** Planted fault: a replacement of product text that a history must reveal. */
 export interface Mutant {
-  /** Lower case, with hyphens. */
+  /** Name in lower case, with hyphens. */
   readonly name: string;
-  /** What goes wrong, in one line. */
+  /** Description of the wrong behavior, in one line. */
   readonly fault: string;
-  /** The finding that is open again, for example `B01`. @default a kind of fault that no finding names */
+  /** Earlier finding that the fault brings back, for example `B01`. @default a fault without an earlier finding */
   readonly finding?: string;
   readonly edits: readonly Edit[];
   /**
-   * Without these steps a history cannot show the fault, so it is not played with it. Each is the name of an act, or some with `|`
-   * between them; one that is there twice needs two steps. @default any history can
+   * Steps without which a history cannot reveal the fault and is skipped. Each is the name of an act, or alternatives
+   * separated by `|`; an entry that occurs twice requires two steps.
+   *
+   * @default any history can
    */
   readonly needs?: readonly string[];
 }
@@ -19,7 +21,7 @@ export interface Mutant {
 export interface Edit {
   /** Path from the root of the repository. */
   readonly file: string;
-  /** Occurs exactly once in the file. */
+  /** Text to replace, which must occur exactly once in the file. */
   readonly find: string;
   readonly replace: string;
 }
@@ -33,7 +35,7 @@ export function hasNeeded({ needs = [] }: Mutant, { steps }: Pick<History, 'step
   });
 }
 
-/** @throws Error unless each `find` occurs exactly once */
+/** Applies the edits. @throws Error unless each `find` occurs exactly once */
 export function edited(source: string, edits: readonly Edit[]): string {
   return edits.reduce((text, { file, find, replace }) => {
     const [before, after, ...more] = text.split(find);

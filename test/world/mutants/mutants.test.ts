@@ -7,13 +7,13 @@ import { ACTS } from '../simulator/acts/all-acts.ts';
 import { edited, hasNeeded, type Mutant } from './mutant.ts';
 import { filesOf, MUTANTS, mutated } from './mutants.ts';
 
-test('no two mutants have one name, and a name goes into a command', () => {
+test('every mutant has a unique name that fits into a command', () => {
   const names = MUTANTS.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
   expect(names.filter((name) => !/^[a-z]+(?:-[a-z]+)+$/.test(name))).toEqual([]);
 });
 
-test('what a mutant needs are acts, and a step is counted once', () => {
+test('a mutant needs only steps that are acts, and each step counts only once', () => {
   const acts = new Set(ACTS.map(({ name }) => name));
   expect(
     MUTANTS.flatMap(({ needs = [] }) => needs.flatMap((each) => each.split('|'))).filter((name) => !acts.has(name)),
@@ -28,7 +28,7 @@ test('what a mutant needs are acts, and a step is counted once', () => {
   ]);
 });
 
-test('an edit whose text is missing or occurs twice is refused', () => {
+test('rejects an edit whose text is missing or occurs twice', () => {
   const edit = { file: 'a.ts', find: 'b', replace: 'x' };
   expect(edited('abc', [edit])).toBe('axc');
   expect(() => edited('ac', [edit])).toThrow('a.ts: the text to replace occurs never: b');
@@ -42,7 +42,10 @@ describe.each(MUTANTS.map((mutant) => ({ name: mutant.name, mutant })))('the mut
   });
 });
 
-/** Mutants that change different files are compiled together, because each program takes seconds. */
+/**
+ * Groups mutants that change different files, so that one compilation covers several mutants. Each compilation takes
+ * seconds.
+ */
 function compiledTogether(): readonly (readonly Mutant[])[] {
   const groups: Mutant[][] = [];
   for (const mutant of MUTANTS) {
@@ -54,13 +57,13 @@ function compiledTogether(): readonly (readonly Mutant[])[] {
   return groups;
 }
 
-// Each program takes seconds.
+// Each compilation takes seconds.
 whole(describe, { slice: describe.skip })('the compiler accepts the mutants', () => {
   const config: unknown = ts.readConfigFile('tsconfig.json', (path) => readFileSync(path, 'utf8')).config;
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, '.');
-  // A planted fault may leave a name without a reader.
+  // A planted fault may leave a name unused.
   const relaxed = { ...options, noUnusedLocals: false, noUnusedParameters: false };
-  // With absolute paths, because the compiler asks for an imported file under its absolute path.
+  // Use absolute paths, because the compiler requests imported files by absolute path.
   const roots = [...new Set(MUTANTS.flatMap(filesOf))].map((file) => resolve(file));
   const host = ts.createCompilerHost(relaxed);
   const unchanged = ts.createProgram(roots, relaxed, host);

@@ -10,7 +10,7 @@ import { MONEY_MUTANTS } from './money-mutants.ts';
 import { edited, type Mutant } from './mutant.ts';
 import { ONCE_MUTANTS } from './once-mutants.ts';
 
-/** All planted faults. `payonce simulate --mutants` shows how many histories it takes to find each. */
+/** All planted faults. `payonce simulate --mutants` reports how many histories each one takes to find. */
 export const MUTANTS: readonly Mutant[] = [
   ...MONEY_MUTANTS,
   ...CHARGE_MUTANTS,
@@ -24,12 +24,12 @@ export const MUTANTS: readonly Mutant[] = [
   ...ALARM_MUTANTS,
 ];
 
-/** The files that a mutant changes, by path from the root of the repository. */
+/** Returns the paths of the files that a mutant changes, from the root of the repository. */
 export function filesOf({ edits }: Mutant): readonly string[] {
   return [...new Set(edits.map(({ file }) => file))];
 }
 
-/** @throws Error when the text to replace is not there exactly once */
+/** Returns the source with the fault. @throws Error unless each text to replace occurs exactly once */
 export function mutated(mutant: Mutant, file: string, source: string): string {
   return edited(
     source,

@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts';
 export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'owner-not-fenced',
-    fault: 'An owner whose claim was taken over can still commit.',
+    fault: 'An owner can commit after a takeover of its claim.',
     edits: [
       {
         file: 'lambdas/once/store/record-writes.ts',
@@ -26,7 +26,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'place-in-chain-taken-twice',
-    fault: 'A transition replaces the one that a rival has written.',
+    fault: 'A transition replaces a transition that a rival has written.',
     edits: [
       {
         file: 'lambdas/payments/store/items.ts',
@@ -38,7 +38,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'expired-answer-replayed',
-    fault: 'A key past its retention is answered as long as its record is still there.',
+    fault: 'A key past its retention is answered until its record is deleted.',
     needs: ['retry'],
     edits: [
       {
@@ -50,7 +50,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lost-record-answered-again',
-    fault: 'When the record of an answered key is gone, the key is executed and answered again.',
+    fault: 'After the record of an answered key is deleted, the key is executed and answered a second time.',
     needs: ['retry'],
     edits: [
       {
@@ -75,7 +75,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'key-scope-without-tenant',
-    fault: 'One key of two tenants names one payment.',
+    fault: 'The same key of two tenants names one payment.',
     needs: ['retry'],
     edits: [
       {
@@ -104,7 +104,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'callback-acknowledged-unread',
-    fault: 'A callback whose charge is unknown yet is acknowledged and not kept.',
+    fault: 'A callback about an unknown charge is acknowledged but not kept.',
     edits: [
       {
         file: 'lambdas/payments/store/dynamodb-effects.ts',
@@ -115,7 +115,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'callback-names-the-charge-only',
-    fault: 'Callbacks about one charge are taken for one event.',
+    fault: 'All callbacks about one charge count as one event.',
     edits: [
       {
         file: 'lambdas/callbacks/receive-callback.ts',
@@ -126,7 +126,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'older-head-wins',
-    fault: 'An older event replaces the newer head of a payment in the lists.',
+    fault: 'In the lists, an older event replaces a newer head of a payment.',
     edits: [
       {
         file: 'lambdas/views/use/project-event.ts',
@@ -161,7 +161,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'day-not-reopened',
-    fault: 'The total of a closed day lacks entries that came later.',
+    fault: 'The total of a closed day lacks late entries.',
     edits: [
       {
         file: 'lambdas/views/use/project-event.ts',
@@ -172,7 +172,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'refused-entries-not-sent-again',
-    fault: 'Entries that the bus did not take count as published.',
+    fault: 'Entries that the bus rejected count as published.',
     edits: [
       {
         file: 'lambdas/events/use/relay-transitions.ts',
@@ -188,7 +188,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'mark-before-items',
-    fault: 'The mark of the published events moves past a part that was not published.',
+    fault: 'The mark of the published events moves past events that were not published.',
     needs: ['bus_outage|storm|faults'],
     edits: [
       {
@@ -212,7 +212,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'redirect-counts-as-delivered',
-    fault: 'A webhook that the endpoint refused counts as delivered.',
+    fault: 'A webhook that the endpoint rejected counts as delivered.',
     needs: ['endpoint', 'receiver'],
     edits: [
       {
@@ -224,7 +224,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'crashed-attempt-forgotten',
-    fault: 'A delivery whose sender died is never sent again.',
+    fault: 'A delivery whose sender died is never sent.',
     needs: ['endpoint', 'faults'],
     edits: [
       {
@@ -237,7 +237,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'attempt-zero-written',
     finding: 'B04',
-    fault: 'An order whose refund by the merchant fails later gets rows that its reader refuses.',
+    fault: 'If the merchant’s refund of an order fails later, the order gets rows that its reader rejects.',
     needs: ['order', 'refund', 'fail_refund'],
     edits: [
       {
@@ -250,7 +250,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'goods-for-disputed-money',
     finding: 'B05',
-    fault: 'Goods are given for money that is disputed or on its way back.',
+    fault: 'Goods are given for disputed money, or for money with a pending refund.',
     needs: ['order', 'dispute|refund|foreign_refund'],
     edits: [
       {
@@ -269,7 +269,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'goods-for-money-disputed-in-part',
-    fault: 'Goods are given although a part of the money is disputed.',
+    fault: 'Goods are given although part of the money is disputed.',
     needs: ['order', 'dispute'],
     edits: [
       {
@@ -293,7 +293,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'goods-before-the-books-are-read',
-    fault: 'An order trusts an operator’s decision before the processor’s books are read.',
+    fault: 'An order accepts an operator’s decision before the processor’s books are read.',
     needs: ['order', 'wrong_amount', 'dispute|foreign_refund', 'decide'],
     edits: [
       {
@@ -306,7 +306,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'no-second-look-before-goods',
     finding: 'B05',
-    fault: 'An order does not read its payment again before the customer is told.',
+    fault: 'An order does not read its payment a second time before it notifies the customer.',
     needs: ['order', 'dispute|refund|foreign_refund'],
     edits: [
       {
@@ -335,7 +335,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'order-not-opened-again',
-    fault: 'An order whose refund fails days after its cancellation keeps the money.',
+    fault: 'An order keeps the money when its refund fails days after the cancellation.',
     needs: ['order', 'fail_refund|close_dispute'],
     edits: [
       {
@@ -347,7 +347,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'order-in-review-stays-closed',
-    fault: 'An order that is no longer looked at stays in review after the decision about its payment.',
+    fault: 'An order that is no longer watched stays in review after the decision about its payment.',
     needs: ['order', 'wrong_amount', 'decide'],
     edits: [
       {
@@ -359,7 +359,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'review-counted-from-the-order',
-    fault: 'An order in review is looked at for thirty days from its beginning, not from its review.',
+    fault: 'An order in review is watched for thirty days from its creation instead of from its review.',
     needs: ['order', 'wrong_amount'],
     edits: [
       {
@@ -371,7 +371,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'receipt-without-second-look',
-    fault: 'A delayed message sends a receipt for a payment that was refunded in the meantime.',
+    fault: 'A delayed message sends a receipt for a payment that has since been refunded.',
     needs: ['pay'],
     edits: [
       {
@@ -384,7 +384,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'sent-email-counts-as-failed',
     fault:
-      'A delayed message that makes no call because the money has gone takes it for certain that no earlier delivery made one.',
+      'A delayed message that makes no call because the money is gone assumes that no earlier delivery made the call.',
     needs: ['order'],
     edits: [
       {
@@ -396,7 +396,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'canceled-order-still-promises',
-    fault: 'A canceled order says for ever that a credit is still to come whose answer was lost.',
+    fault: 'A canceled order shows forever that its referral credit, whose answer was lost, is still due.',
     needs: ['order'],
     edits: [
       {
@@ -421,7 +421,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'job-messages-add-up',
-    fault: 'Each duplicate of a waiting run’s message is sent on.',
+    fault: 'Each duplicate of the message of a waiting run is sent on.',
     edits: [
       {
         file: 'lambdas/jobs/use/work-run.ts',

@@ -1,7 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
 
-/** Calls a function of the product so often, in a process of its own, and asks after each round whether its text was reached. */
+/**
+ * Calls a product function this many times per round, in a separate process, and returns after each round whether its
+ * text was reached.
+ */
 function reachedAfter(rounds: readonly number[]): unknown {
   const script = `
     import { ReachedText } from './test/world/mutants/reached-text.ts';
@@ -20,6 +23,6 @@ function reachedAfter(rounds: readonly number[]): unknown {
   return JSON.parse(output);
 }
 
-test('a text is reached in each round that runs it, however often it ran before', () => {
+test('reports a text in each round that runs the text, however often earlier rounds ran it', () => {
   expect(reachedAfter([1, 100_000, 100_000, 1, 0])).toEqual([true, true, true, true, false]);
 });

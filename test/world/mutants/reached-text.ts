@@ -6,16 +6,16 @@ import { MUTANTS } from './mutants.ts';
 
 interface Place {
   readonly mutant: string;
-  /** Of the first replaced character that differs. Types are stripped without moving what follows them. */
+  /** Offset of the first replaced character that differs. Stripping types does not move the text that follows them. */
   readonly offset: number;
 }
 
-/** V8 counts no calls of a function that it has optimized, which it does to those that are called often. */
+/** V8 flags that turn off optimization, because V8 counts no calls of optimized functions. */
 const NOT_OPTIMIZED = ['--no-opt', '--no-maglev'];
 
 /**
- * Which of the texts that mutants replace were run, by the coverage that V8 counts. It is made before the product is loaded, because
- * V8 counts only in what is compiled later.
+ * Reports the mutants whose replaced text was run, from V8's coverage. Create it before the product is loaded, because
+ * V8 counts only code that is compiled later.
  */
 export class ReachedText {
   readonly #session = new Session();
@@ -31,10 +31,10 @@ export class ReachedText {
     this.#session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
   }
 
-  /** @returns the mutants of which some text was run since the last call */
+  /** @returns the mutants whose text was run since the last call; a text outside of functions counts in every call */
   take(): readonly string[] {
     const reached = new Set<string>();
-    // The session belongs to this thread, so it answers before `post` returns.
+    // The session belongs to this thread, so the callback runs before `post` returns.
     this.#session.post('Profiler.takePreciseCoverage', (error, answer) => {
       if (error !== null) throw error;
       for (const { url, functions } of answer.result)
@@ -63,7 +63,7 @@ function placesOf({ name, edits }: Mutant): readonly (readonly [url: string, pla
   });
 }
 
-/** The innermost counted block around the text. That of a whole file begins with it. */
+/** Returns the innermost counted block around the text. Only the block of a whole file begins at offset 0. */
 function blockAround(
   functions: readonly Profiler.FunctionCoverage[],
   offset: number,

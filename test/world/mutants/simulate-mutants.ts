@@ -1,5 +1,5 @@
 /**
- * Plants each fault, and tells how many histories it took until an oracle was violated:
+ * Plants each fault, and reports how many histories it took to violate an oracle:
  *
  *     node test/world/mutants/simulate-mutants.ts --seed 1 --histories 2000
  *
@@ -16,21 +16,21 @@ const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
     histories: { type: 'string', default: '2000' },
-    /** Rows of histories; the median of them is told. */
+    /** Number of rows of histories; the report has their median. */
     rows: { type: 'string', default: '5' },
-    /** Names, separated by commas. */
+    /** Names of mutants, separated by commas. */
     only: { type: 'string' },
-    /** Names, separated by commas. */
+    /** Names of profiles, separated by commas. */
     profile: { type: 'string' },
-    /** Mutants that are hunted at the same time. */
+    /** Number of mutants that are hunted at the same time. */
     processes: { type: 'string', default: String(availableParallelism()) },
     /** Plays the kept stories instead of random histories. */
     stories: { type: 'boolean', default: false },
-    /** Keeps the rows for docs/proof.md. */
+    /** Writes the rows for docs/proof.md. */
     write: { type: 'boolean', default: false },
   },
 });
-/** Rows of histories have seeds of their own. */
+/** Distance between the first seeds of two rows of histories. */
 const SEEDS_OF_A_ROW = 1_000_000;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
@@ -38,12 +38,12 @@ const knownOf = (given: string | undefined, known: readonly string[]): readonly 
   const names = given?.split(',') ?? known;
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length === 0) return names;
-  process.stderr.write(`There is no ${unknown.join(', ')}; there are ${known.join(', ')}.\n`);
+  process.stderr.write(`Unknown mutants: ${unknown.join(', ')}. Known mutants: ${known.join(', ')}.\n`);
   process.exit(2);
 };
 
 const most = Number(values.histories);
-// Nothing goes wrong in calm histories, so they show few faults.
+// Calm histories have no faults, so they reveal few planted faults.
 const profiles = knownOf(
   values.profile,
   Object.keys(PROFILES).filter((name) => name !== 'calm'),
@@ -58,7 +58,7 @@ if (values.stories) {
     say(`${found.mutant}: ${found.story === undefined ? 'no story shows it' : `${found.story}: ${found.oracle}`}`);
   });
   const unseen = findings.filter(({ story }) => story === undefined);
-  say(`\n${findings.length} faults planted; ${unseen.length} are shown by no story`);
+  say(`\n${findings.length} faults planted; ${unseen.length} not revealed by any story`);
   process.exit();
 }
 say('| fault | finding | histories (median) | all rows | reached in | found by |');
