@@ -25,7 +25,7 @@ export const ACTS: readonly Act[] = [
 
 const BY_NAME: ReadonlyMap<string, Act> = new Map(ACTS.map((each) => [each.name, each]));
 
-/** @throws Error when there is none */
+/** Returns the act with this name. @throws Error when there is no such act */
 export function actNamed(name: string): Act {
   const found = BY_NAME.get(name);
   if (found === undefined) throw new Error(`there is no act ${name}`);

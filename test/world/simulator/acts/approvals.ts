@@ -5,16 +5,16 @@ import type { OperatorName } from '../contract.ts';
 import { type Act, type Arguments, act, type Draft, type Drawing, type Scene } from './act.ts';
 import { ask, endOf, keyOf, paymentOf } from './objects.ts';
 
-/** Verdicts of second persons on what operators ask for. */
+/** Verdicts of second persons on requests of operators. */
 
 const VERDICTS = ['approve', 'reject'] as const;
 
 interface Verdict extends Arguments {
   readonly verdict: (typeof VERDICTS)[number];
   readonly by: OperatorName;
-  /** A further verdict at the same time. */
+  /** Verdict that is sent at the same time. */
   readonly rival?: (typeof VERDICTS)[number];
-  /** Also on a request that has expired. */
+  /** Gives the verdict even if the request has expired. */
   readonly late?: true;
 }
 
@@ -48,7 +48,7 @@ const verdict = act<Verdict>({
   describe: ({ of, verdict: first, by, rival }, { name }) => {
     const person = { approver: 'another operator', operator: 'the same operator', operator_again: 'the same operator' };
     return (
-      `${person[by]} ${first}s what was asked for ${name(of)}${by === 'operator_again' ? ', with another key' : ''}` +
+      `${person[by]} ${first}s the request for ${name(of)}${by === 'operator_again' ? ', with another key' : ''}` +
       (rival === undefined ? '' : `, and ${rival}s it at the same time`)
     );
   },
@@ -56,7 +56,7 @@ const verdict = act<Verdict>({
 
 type Waiting = ReturnType<typeof parseApproval>;
 
-/** The request about the step's payment that waits, or the oldest of another payment. */
+/** Returns the waiting request about the step's payment, or the oldest waiting request about another payment. */
 function waiting(
   scene: Scene,
   step: Arguments & { readonly id: number; readonly late?: true } & Parameters<typeof paymentOf>[1],
@@ -68,7 +68,7 @@ function waiting(
   return open.find((each: Pick<Approval, 'paymentId'>) => each.paymentId === paymentId) ?? open[0];
 }
 
-/** A correction above the limit. */
+/** Requests a correction above the limit. */
 async function requestApproval(scene: Scene, step: Parameters<typeof waiting>[1]): Promise<Waiting | undefined> {
   const payment = paymentOf(scene, step);
   const { approvals } = scene.system.settings;
@@ -84,7 +84,10 @@ async function requestApproval(scene: Scene, step: Parameters<typeof waiting>[1]
   return waiting(scene, step);
 }
 
-/** What follows a request of an operator that may wait: sometimes the payment changes, and then there is a verdict. */
+/**
+ * Returns steps after an operator's request that may wait for approval: sometimes a change of the payment, then a
+ * verdict.
+ */
 export function secondPerson(drawing: Drawing): readonly Draft[] {
   const { dice, has } = drawing;
   const given = verdict.draw(drawing);
@@ -108,7 +111,7 @@ interface Limits extends Arguments {
   readonly emails?: number;
 }
 
-/** At the beginning of a history. */
+/** Sets the limits at the beginning of a history. */
 const limits = act<Limits>({
   name: 'limits',
   actor: 'operator',
@@ -131,8 +134,8 @@ const limits = act<Limits>({
       'from here on',
       ...(aboveMinor === undefined
         ? []
-        : [`what operators ask for above ${money(aboveMinor, undefined)} waits ${hours} h`]),
-      ...(emails === undefined ? [] : [`a recipient gets ${emails} e-mails a day`]),
+        : [`requests of operators above ${money(aboveMinor, undefined)} wait up to ${hours} h for approval`]),
+      ...(emails === undefined ? [] : [`a recipient gets at most ${emails} e-mails a day`]),
     ].join(', '),
 });
 

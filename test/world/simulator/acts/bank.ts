@@ -24,7 +24,7 @@ import {
 } from './charges.ts';
 import { onCharge } from './objects.ts';
 
-/** What payers and their banks do. Payonce learns of it by callbacks, or not at all. */
+/** Acts of payers and their banks. Payonce learns of them by callbacks, or not at all. */
 
 const approve = act<OfCharge>({
   name: 'approve',
@@ -65,7 +65,7 @@ const lateSuccess = act<OfCharge>({
       ? {}
       : undefined,
   leadsTo: ({ dice, has }, { atMs }): readonly Draft[] => [
-    // The money cannot be returned at once, and its books change meanwhile.
+    // The money cannot be returned immediately, and the processor's books change in the meantime.
     ...(has('contradictions') && dice.chance(0.4)
       ? [
           {
@@ -91,7 +91,7 @@ const lateSuccess = act<OfCharge>({
     onCharge(scene, step, isIn('declined', 'pending', 'requires_action'), (inside, { chargeId }) =>
       inside.approve(chargeId),
     ),
-  describe: ({ of }, { name }) => `the bank confirms the charge of ${name(of)} after all`,
+  describe: ({ of }, { name }) => `the bank later confirms the charge of ${name(of)}`,
 });
 
 const dispute = act<Amount>({
@@ -157,7 +157,7 @@ const closeDispute = act<Close>({
 });
 
 interface EndRefund extends OfCharge {
-  /** `own`: one that Payonce made; `newest`: any. */
+  /** `own`: a refund that Payonce made; `newest`: any refund. */
   readonly which: 'own' | 'newest';
 }
 
@@ -214,7 +214,7 @@ const finishRefund = act<OfCharge>({
       },
     );
     if (end !== 'nothing') return end;
-    // Another user of the account begins one.
+    // Another user of the account begins a pending refund.
     return onCharge(scene, step, hasLeft, async (inside, { chargeId }) =>
       inside.endRefund(await inside.refund(chargeId, 1, 'pending'), 'succeeded'),
     );
@@ -236,11 +236,11 @@ const expire = act<OfCharge>({
 });
 
 interface WrongAmount extends Amount {
-  /** Whether a callback tells of it. @default none does */
+  /** Whether a callback reports the amount. @default no callback */
   readonly hasCallback?: true;
 }
 
-/** The processor’s books show another amount than was requested. */
+/** The processor’s books show a different amount from the requested one. */
 const wrongAmount = act<WrongAmount>({
   name: 'wrong_amount',
   actor: 'bank',
@@ -250,14 +250,14 @@ const wrongAmount = act<WrongAmount>({
   pace: ['seconds'],
   draw: (drawing) =>
     hasHold(drawing) || waitsForPayer(drawing) || sourceOf(drawing) === 'tok_async'
-      ? // Less than was asked for is in order when a hold is captured.
+      ? // A hold may be captured for less, so only a higher amount is wrong there.
         {
           amount: share(drawing, hasHold(drawing) ? [1.001, 1.5] : [0.999, 0.5, 1.5]),
           ...(drawing.dice.chance(0.4) ? { hasCallback: true } : {}),
         }
       : undefined,
   leadsTo: (drawing): readonly Draft[] => [
-    // A hold of another amount is seen when it is captured.
+    // A hold with another amount is noticed at its capture.
     ...(hasHold(drawing) && drawing.dice.chance(0.7)
       ? [{ act: 'capture', pace: ['minutes'], given: {} } as const]
       : []),
@@ -277,7 +277,7 @@ const wrongAmount = act<WrongAmount>({
     return correct((charge) => charge.status === 'succeeded' && isUntouched(charge));
   },
   describe: ({ of, amount, hasCallback }, { name, money }) =>
-    `the processor captures ${money(amount, of)} for ${name(of)}${hasCallback ? ', and tells' : ''}`,
+    `the processor captures ${money(amount, of)} for ${name(of)}${hasCallback ? ', and sends a callback' : ''}`,
 });
 
 function afterWrongAmount({ dice, has, root, earlier }: Drawing): readonly Draft[] {
@@ -325,14 +325,14 @@ function afterWrongAmount({ dice, has, root, earlier }: Drawing): readonly Draft
 interface LateFee extends OfCharge {
   /** Minor units. */
   readonly fee: number;
-  /** @default the currency of the charge */
+  /** Currency of the fee. @default the currency of the charge */
   readonly currency?: string;
-  /** Whether it is the fee of a dispute, if the charge has one. */
+  /** Whether the fee belongs to a dispute, if the charge has one. */
   readonly ofDispute: boolean;
   readonly hasCallback: boolean;
 }
 
-/** The processor books a fee after the charge has succeeded, or changes it. */
+/** The processor books or changes a fee after the charge has succeeded. */
 const bookFee = act<LateFee>({
   name: 'book_fee',
   actor: 'bank',
@@ -382,7 +382,7 @@ interface Contradiction extends OfCharge {
   readonly hasCallback: boolean;
 }
 
-/** The processor says the opposite of what it said before. */
+/** The processor contradicts its earlier books. */
 const contradict = act<Contradiction>({
   name: 'contradict',
   actor: 'bank',
@@ -414,13 +414,13 @@ const contradict = act<Contradiction>({
       },
     ),
   describe: ({ of, what, hasCallback, charge }, { name }) =>
-    `the processor’s books of ${name(of)}${ordinal(charge)} contradict themselves: ${what.replaceAll('_', ' ')}, or what fits` +
+    `the processor’s books of ${name(of)}${ordinal(charge)} contradict themselves: ${what.replaceAll('_', ' ')}, or in another way that is possible` +
     (hasCallback ? '' : '; no callback tells'),
 });
 
 const isUntouched = ({ refunds, disputes }: ProcessorCharge): boolean => refunds.length === 0 && disputes.length === 0;
 
-/** What the books of the charge can contradict: as drawn, or else what fits it, by a random decision. */
+/** Returns the drawn contradiction if the charge allows it, or else a random contradiction that the charge allows. */
 function contradictionFor(
   { system }: Scene,
   { id, what }: { readonly id: number; readonly what: Contradiction['what'] },
@@ -443,7 +443,7 @@ function canContradict(what: Contradiction['what'], charge: ProcessorCharge): bo
   return status !== what;
 }
 
-/** @returns undefined when there is nothing to contradict */
+/** @returns undefined when the charge does not allow this contradiction */
 function contradictionOf(charge: Charge, what: Contradiction['what']): Partial<Charge> | undefined {
   const { status, refunds, disputes } = charge;
   switch (what) {

@@ -17,18 +17,24 @@ import {
 } from './course.ts';
 import { chargeAfterTheWindow, decidedRefundEnds, reviewOfHold } from './payment-courses.ts';
 
-/** Courses to cells of the state tables that random acts hardly ever reach. Only histories with the feature `cells` take one. */
+/**
+ * Courses to cells of the state tables that random acts hardly ever reach. Only histories with the feature `cells` use
+ * one.
+ */
 
 const AWAY_MS = 30 * HOUR_MS;
 
-/** Longer than an order in review is watched. */
+/** Longer than the time for which an order in review is watched. Milliseconds. */
 const MONTH_MS = 31 * 24 * HOUR_MS;
 const YEAR_HOURS = 365 * 24;
 
-/** What is pending ends days later, and some callbacks come again in the meantime. */
+/** Pending objects end days later, and some callbacks are repeated in the meantime. */
 const LATE_COPIES = { processor: 'its', lost: 0, doubled: 0.6, late: 0.5, lateMs: 8 * AWAY_MS, slow: 1 };
 
-/** A pending charge appears that names the payment, whose key the processor does not know. An operator decides that it has succeeded. */
+/**
+ * A pending charge appears that names the payment, but whose key the processor does not know. An operator decides that
+ * the charge succeeded.
+ */
 const vanishedCharge: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_timeout_not_charged' },
@@ -59,7 +65,10 @@ const vanishedCharge: Course = {
   },
 };
 
-/** While the processor is away, an operator decides that a cancellation has succeeded, which was never made. The payer confirms later. */
+/**
+ * While the processor is down, an operator decides that a cancellation succeeded, although it was never made. The payer
+ * approves later.
+ */
 const canceledOnPaper = (capture: 'automatic' | 'manual'): Course => ({
   of: 'pay',
   begins: { ...EURO, source: 'tok_action', capture },
@@ -96,7 +105,10 @@ const canceledOnPaper = (capture: 'automatic' | 'manual'): Course => ({
   },
 });
 
-/** An operator decides that a payment has succeeded which waits for its payer. A further charge, which waits as well, appears right after that. */
+/**
+ * An operator decides that a payment succeeded while the payment waits for its payer. Immediately afterwards a further
+ * charge appears, which also waits for its payer.
+ */
 const decidedWhileThePayerIsAsked: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_action' },
@@ -120,7 +132,7 @@ const decidedWhileThePayerIsAsked: Course = {
   },
 };
 
-/** After a hold is voided, charges without money appear beside it. */
+/** After a hold is voided, further charges appear that took no money. */
 const moneylessAfterCancel: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok', capture: 'manual' },
@@ -140,7 +152,10 @@ const moneylessAfterCancel: Course = {
   ],
 };
 
-/** The processor captures another amount than was authorized, shows the charge as declined next, and then as authorized again. */
+/**
+ * The processor captures another amount than was authorized, then shows the charge as declined, and later as authorized
+ * again.
+ */
 const heldAgain: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok', capture: 'manual' },
@@ -165,7 +180,7 @@ const TEA = {
   referrer: 'ref_friend',
 };
 
-/** A part of an order's money is disputed while it waits for the stock. */
+/** Part of an order's money is disputed while the order waits for the stock. */
 const disputedInPart: Course = {
   of: 'order',
   begins: { ...TEA, source: 'tok_ok' },
@@ -175,7 +190,10 @@ const disputedInPart: Course = {
   ],
 };
 
-/** The processor takes less for an order than it costs, soon or after a month, and an operator decides so, soon or after a month. */
+/**
+ * The processor takes less than an order costs, soon or after a month, and an operator confirms that amount, soon or
+ * after another month.
+ */
 const decidedLate: Course = {
   of: 'order',
   begins: { ...TEA, source: 'tok_async' },
@@ -186,14 +204,17 @@ const decidedLate: Course = {
     return [
       slowly(root, 0, 24 * 60),
       draft('wrong_amount', 'instant', { amount, hasCallback: true }, after(root, reviewAfter)),
-      // Refunds end in time.
+      // Later refunds end without delay.
       callbackLoss(0, after(root, reviewAfter + SECOND_MS)),
       draft('decide', 'minutes', { outcome: 'succeeded', amount, dry: false }, after(root, decideAfter)),
     ];
   },
 };
 
-/** A payment of an order is in review, its whole money goes, and an operator decides while the processor is away. */
+/**
+ * While the payment of an order is in review, all of its money is refunded or disputed, and an operator decides during
+ * an outage of the processor.
+ */
 const decidedUnread: Course = {
   of: 'order',
   begins: { ...TEA, source: 'tok_async' },
@@ -223,7 +244,10 @@ const decidedUnread: Course = {
   },
 };
 
-/** An order goes into review longer after it was placed than one in review is watched, and an operator decides the day after. */
+/**
+ * An order enters review so late that it would no longer be watched if the time counted from its creation. An operator
+ * decides the next day.
+ */
 const oldOrder: Course = {
   of: 'order',
   begins: { ...TEA, source: 'tok_async' },
@@ -231,9 +255,9 @@ const oldOrder: Course = {
     const amount = Math.ceil(root.amount * dice.pick([0.001, 0.5, 0.999]));
     const hasCallback = dice.chance(0.5) ? { hasCallback: true } : {};
     return [
-      // The charge is pending for so long, most of the time.
+      // In most histories the charge stays pending until then.
       slowly(root, 0, YEAR_HOURS),
-      // What else is pending ends in time.
+      // All other pending objects end without delay.
       callbackLoss(0, after(root, 60 * SECOND_MS)),
       draft('wrong_amount', 'minutes', { amount, ...hasCallback }, after(root, MONTH_MS)),
       draft('decide', 'hours', { outcome: 'succeeded', amount, dry: false }, after(root, MONTH_MS + 24 * HOUR_MS)),
@@ -241,7 +265,7 @@ const oldOrder: Course = {
   },
 };
 
-/** Another payment is made, apart from the course's own. */
+/** Makes another payment, which is not the subject of the course. */
 const another = (dice: Dice, from: Partial<Draft>, leadsTo: (step: Step) => readonly Draft[]): Draft =>
   draft(
     'pay',
@@ -250,7 +274,7 @@ const another = (dice: Dice, from: Partial<Draft>, leadsTo: (step: Step) => read
     { ...from, isBefore: true, leadsTo },
   );
 
-/** An operator decides about a payment and names the charge of another one, whose money moves afterwards. */
+/** An operator decides about a payment and names the charge of another payment, whose money moves afterwards. */
 const namesAnother = (source: 'tok_async' | 'tok_timeout_not_charged'): Course => ({
   of: 'pay',
   begins: { ...EURO, source },
@@ -283,7 +307,7 @@ const namesAnother = (source: 'tok_async' | 'tok_timeout_not_charged'): Course =
   },
 });
 
-/** The metadata of a charge are edited at the processor, and name another payment. */
+/** The metadata of a charge are edited at the processor so that they name another payment. */
 const namedByMetadata: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -300,7 +324,9 @@ const namedByMetadata: Course = {
   },
 };
 
-/** Another user removes the metadata of a refund that Payonce has made, while it is pending or after it succeeded. */
+/**
+ * Another user removes the metadata of a refund that Payonce made, while the refund is pending or after it succeeded.
+ */
 const namelessRefund: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -324,7 +350,7 @@ const namelessRefund: Course = {
   },
 };
 
-/** Late money is returned, the return is pending at the bank, and another user removes its metadata. */
+/** Late money is returned. While the return is pending at the bank, another user removes its metadata. */
 const namelessReturn: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_declined' },
@@ -364,7 +390,7 @@ const strayInDollars = (source: 'tok_ok' | 'tok_timeout_not_charged'): Course =>
   },
 });
 
-/** The processor refuses to void a hold that was not captured in time, again and again. */
+/** The processor repeatedly refuses to void a hold that was not captured in time. */
 const stuckHold: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok', capture: 'manual' },
@@ -372,13 +398,13 @@ const stuckHold: Course = {
     const refusals = { processor: 'its', calls: 'changes', count: 40, source: 'tok_declined' };
     return [
       draft('trouble', 'minutes', refusals, after(root, 120 * HOUR_MS)),
-      // The history goes on until the job has given up.
+      // Extend the history until the job has given up.
       draft('run_job', 'hours', { job: 'expire-authorizations' }, after(root, MONTH_MS)),
     ];
   },
 };
 
-/** An operator decides while the search of the processor's books does not show a further charge yet, of which no callback tells. */
+/** An operator decides before the search of the processor's books shows a further charge that no callback reported. */
 const decidedBeforeTheSearch: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_async' },
@@ -397,7 +423,10 @@ const decidedBeforeTheSearch: Course = {
   ],
 };
 
-/** The processor is away for as long as a refund may be sent. Another user refunds meanwhile, and no callback tells. */
+/**
+ * The processor is down for the whole time in which a refund may be sent. During the outage another user makes a
+ * refund, and no callback reports it.
+ */
 const unsentRefund: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -413,7 +442,7 @@ const unsentRefund: Course = {
   },
 };
 
-/** A hold is voided, the processor's books show it as captured afterwards, and no callback tells. */
+/** After a hold is voided, the processor's books show the hold as captured, and no callback reports it. */
 const canceledIsCaptured: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok', capture: 'manual' },
@@ -427,7 +456,10 @@ const canceledIsCaptured: Course = {
   ],
 };
 
-/** The mailer is away when a receipt is due, and the payment's money goes before the receipt is sent. */
+/**
+ * The mail server is down when a receipt is due, and the payment's money is refunded or disputed before the receipt is
+ * sent.
+ */
 const lateReceipt: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok', receipt: true },
@@ -437,7 +469,10 @@ const lateReceipt: Course = {
   ],
 };
 
-/** A message sends an order's e-mail half a minute late, and its process dies after that. The money goes before the message comes again. */
+/**
+ * A delayed message sends an order's e-mail half a minute late, and then its process dies. The money is refunded or
+ * disputed before the message is redelivered.
+ */
 const emailSentBefore: Course = {
   of: 'order',
   begins: { ...TEA, source: 'tok_ok' },

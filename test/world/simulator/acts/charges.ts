@@ -3,10 +3,10 @@ import type { Step } from '../contract.ts';
 import { type Arguments, amountOf, type Draft, type Drawing, type Scene } from './act.ts';
 import { chargeOf, leftOf } from './objects.ts';
 
-/** What acts at a processor draw, and which charges fit them. */
+/** Arguments of acts at a processor, and the charges that fit these acts. */
 
 export interface OfCharge extends Arguments {
-  /** Which of the payment’s charges. @default the first */
+  /** Index of the payment’s charge. @default the first charge */
   readonly charge?: number;
 }
 
@@ -21,7 +21,7 @@ export function share(drawing: Drawing, shares: readonly number[]): number {
   return Math.max(1, Math.round(amountOf(drawing) * drawing.dice.pick(shares)));
 }
 
-/** The second charge, if a stray was made before, half of the time. */
+/** Picks the second charge half of the time if an earlier act made a stray charge. */
 export function which({ dice, earlier }: Drawing): OfCharge {
   return earlier.some(({ act: name }) => name === 'stray') && dice.chance(0.5) ? { charge: 1 } : {};
 }
@@ -31,13 +31,13 @@ export const isIn =
   ({ status }: ProcessorCharge): boolean =>
     statuses.includes(status);
 export const awaitsPayer = isIn('requires_action');
-/** What can be disputed, also when it was refunded before. Minor units. */
+/** Returns the amount that can be disputed, even after a refund. Minor units. */
 export const undisputedOf = (charge: ProcessorCharge): number => leftOf({ ...charge, refunds: [] });
 export const hasLeft = (charge: ProcessorCharge): boolean => leftOf(charge) > 0;
 
 export const ordinal = (charge: number | undefined): string => (charge === undefined ? '' : ` (charge ${charge + 1})`);
 
-/** A processor by its name, or that of the payment which the step is about. */
+/** Processor by name, or `its` for the processor of the step's payment. */
 export type AtProcessor = 'sandbox' | 'second' | 'its';
 
 export function processorOf(scene: Scene, step: Step & { readonly processor: AtProcessor }): string {
@@ -48,7 +48,7 @@ export function processorOf(scene: Scene, step: Step & { readonly processor: AtP
 /** Milliseconds. */
 const SLOW_MS = 72 * 3_600_000;
 
-/** From shortly before that time on, the bank takes its time with what is pending. */
+/** From shortly before that time on, pending objects at the bank take long. */
 export function slowBank({ dice, has }: Drawing, beforeMs: number): Draft {
   const given = {
     processor: 'its',

@@ -6,7 +6,7 @@ import { courseBegins, courseGoesOn } from './courses.ts';
 import { ask, endOf, keyOf, paymentOf, rootOf } from './objects.ts';
 import { stormAfter } from './world.ts';
 
-/** What merchants’ systems request for their customers. */
+/** Requests that merchants’ systems send for their customers. */
 
 export interface Money {
   readonly tenant: string;
@@ -15,7 +15,7 @@ export interface Money {
   readonly source: string;
 }
 
-/** Sources by the feature that has them. `tok_ok` is always drawn too. */
+/** Sources by the feature that enables them. `tok_ok` is always drawn too. */
 const SOURCES = {
   declines: ['tok_declined'],
   silence: [
@@ -31,15 +31,18 @@ const SOURCES = {
   late_success: ['tok_declined', 'tok_async_declined', 'tok_callback_late_success'],
 } as const;
 
-/** Nobody sends a charge later than this after its claim: a payment whose processor is away for so long fails. */
+/**
+ * Longer than the time after its claim in which a charge may be sent. A payment fails if its processor is down for this
+ * long.
+ */
 const WINDOW_MS = 30 * 60_000;
 
-/** Longer than an order tries to send its e-mail. */
+/** Longer than the time for which an order tries to send its e-mail. */
 const MAIL_AWAY_MS = 96 * 3_600_000;
 
 export const TENANTS = ['shop', 'studio', 'shop_live'] as const;
 
-/** In live mode: the first tenant, with its other key. */
+/** Draws a tenant. In live mode the tenant is the first one, with its live key. */
 export function drawTenant(dice: Drawing['dice'], has: Drawing['has']): (typeof TENANTS)[number] {
   if (has('modes') && dice.chance(0.45)) return 'shop_live';
   return dice.chance(0.85) ? 'shop' : 'studio';
@@ -61,19 +64,19 @@ export function paymentMoney({ dice, has }: Drawing): Money {
 interface Pay extends Money, Readonly<Record<string, unknown>> {
   readonly capture: 'automatic' | 'manual';
   readonly reference?: string;
-  /** Requests with the same key, at once. */
+  /** Number of concurrent requests with the same key. */
   readonly copies: number;
-  /** Seconds that a copy waits for the first one. */
+  /** Time that a copy waits for the first request. Seconds. */
   readonly wait?: number;
-  /** Whether it asks for a receipt. */
+  /** Whether the payment requests a receipt. */
   readonly receipt?: true;
   readonly affiliate?: string;
 }
 
-/** The answer of a key is kept until then. Its record is deleted some days later. Milliseconds. */
+/** Time for which the answer of a key is kept. The record is deleted some days later. Milliseconds. */
 const KEPT_MS = RECORDS_KEPT_DAYS * 24 * 3_600_000;
 
-/** A charge that names a payment for which nothing could be charged, and one beside a charge that waits for its payer. */
+/** Returns stray charges: of a payment whose own charge failed, or in addition to a charge that waits for its payer. */
 function straysAfter({ dice, has }: Drawing, source: string, atMs: number): readonly Draft[] {
   const isUncharged = source === 'tok_timeout_not_charged';
   if (!has('strays') || !(isUncharged || source === 'tok_action') || !dice.chance(0.5)) return [];
@@ -90,7 +93,7 @@ function afterRequest(drawing: Drawing, { id, source, atMs, amount, capture }: S
   const { dice, has } = drawing;
   const isHeld = capture === 'manual' && source === 'tok_ok';
   return [
-    // The processor takes another amount although the payer has not approved, and another charge fails beside a hold.
+    // Before the payer approves, the processor takes another amount; or a second charge of a hold is declined.
     ...(source === 'tok_action' && has('wrong_amounts') && dice.chance(0.3)
       ? [
           {
@@ -103,11 +106,11 @@ function afterRequest(drawing: Drawing, { id, source, atMs, amount, capture }: S
     ...(isHeld && has('strays') && dice.chance(0.2)
       ? [{ act: 'stray', pace: ['seconds'], given: { amount, named: false, source: 'tok_declined' } } as const]
       : []),
-    // A charge that stays pending for long.
+    // The charge stays pending for long.
     ...(source === 'tok_async' && dice.chance(0.4) ? [slowBank(drawing, atMs)] : []),
     ...stormAfter(drawing),
     ...straysAfter(drawing, source, atMs),
-    // Clocks that differ take a claim over while its owner works.
+    // Because clocks differ, a retry takes the claim over while its owner works.
     ...(has('retries') && has('skew') && dice.chance(0.5)
       ? [1, 2, 3].map(() => ({ act: 'retry', pace: ['instant'], given: { of: id, changed: false } }) as const)
       : []),
@@ -182,13 +185,13 @@ interface Order extends Money, Readonly<Record<string, unknown>> {
   readonly affiliate?: string;
 }
 
-/** One recipient, in the eyes of a mail service. */
+/** Addresses that a mail service treats as one recipient. */
 const BUYERS = ['ada', 'Ada', 'ada+tea'] as const;
 
 function afterOrder({ dice, has }: Drawing, { atMs, email, tenant, of }: Step & Order): readonly Draft[] {
   const again = { tenant, amount: 1000, currency: 'EUR', source: 'tok_ok', sku: 'sku_tea' };
   return [
-    // The same recipient orders again, on the same day most of the time.
+    // The same recipient orders again, usually on the same day.
     ...(has('mail_cap') && of === undefined
       ? [1, 2].map(() => {
           const given = { ...again, email: `${dice.pick(BUYERS)}@example.com` };
@@ -198,7 +201,8 @@ function afterOrder({ dice, has }: Drawing, { atMs, email, tenant, of }: Step & 
     ...(has('disputes') && dice.chance(0.2)
       ? [{ act: 'dispute', pace: ['instant', 'seconds', 'minutes'], given: { amount: 0 } } as const]
       : []),
-    // The account is accepted later, but the mail server is away until the order has given up: the dead letter can be redriven.
+    // The mail account is restored later, but the mail server is down until the order has given up. Its dead letter can
+    // be redriven.
     ...(has('redrives') && email.startsWith('account') && dice.chance(0.8)
       ? [
           { act: 'party_outage', pace: ['seconds'], given: { party: 'mail', forMs: MAIL_AWAY_MS } } as const,
@@ -228,7 +232,7 @@ const order = act<Order>({
     const buyer = has('mail_cap') ? dice.pick(BUYERS) : 'ada';
     return {
       ...money,
-      // This deployment takes orders in test mode: its shop and its mail server are the sandbox's.
+      // This deployment takes orders only in test mode, because its shop and its mail server belong to the sandbox.
       ...(money.tenant === 'shop_live' && dice.chance(0.9) ? { tenant: TENANTS[0] } : {}),
       sku: troubled && dice.chance(0.4) ? dice.pick(['sku_none', 'sku_timeout', 'sku_flaky']) : 'sku_tea',
       email: `${troubled && dice.chance(0.3) ? dice.pick(['timeout', 'flaky', 'account', 'bounce']) : buyer}@example.com`,
@@ -261,16 +265,16 @@ const order = act<Order>({
     return endOf(await ask(scene, step, { method: 'POST', path: '/v1/orders', key: keyOf(step), body }));
   },
   describe: ({ id, tenant, amount, source, sku, email, referrer, affiliate }, { name, money }) =>
-    `${tenant} takes ${name(id)}: ${money(amount, id)} from ${source}, ${sku}, a mail to ${email}` +
+    `${tenant} creates ${name(id)}: ${money(amount, id)} from ${source}, ${sku}, a mail to ${email}` +
     `${referrer === undefined ? '' : `, a credit for ${referrer}`}${affiliate === undefined ? '' : `, by ${affiliate}`}`,
 });
 
 interface Retry extends Readonly<Record<string, unknown>> {
   readonly of: number;
-  /** Whether the body differs from the first one’s. */
+  /** Whether the body differs from the first request’s body. */
   readonly changed: boolean;
   readonly wait?: number;
-  /** Another tenant sends it, or the same one with its key of the other mode. */
+  /** Sender other than the client: another tenant, or the same tenant with its key of the other mode. */
   readonly stranger?: true | 'mode';
 }
 
@@ -304,7 +308,7 @@ const retry = act<Retry>({
     return endOf(await ask(scene, step, { tenant: senderOf(first.tenant, step.stranger), ...request }));
   },
   describe: ({ of, changed, wait, stranger }, { name }) =>
-    `${stranger === 'mode' ? 'the key of the other mode' : stranger ? 'another tenant' : 'the client'} sends the request for ${name(of)} again${changed ? ' with another amount' : ''}` +
+    `${stranger === 'mode' ? 'the key of the other mode' : stranger ? 'another tenant' : 'the client'} repeats the request for ${name(of)}${changed ? ' with another amount' : ''}` +
     (wait === undefined ? '' : `, and waits ${wait} s`),
 });
 
@@ -317,7 +321,7 @@ const LOOKS = ['', '/transitions', '/refunds', '/disputes'] as const;
 
 interface Look extends Readonly<Record<string, unknown>> {
   readonly at: (typeof LOOKS)[number];
-  /** With the key of the other mode. */
+  /** Sends the request with the key of the other mode. */
   readonly stranger?: 'mode';
 }
 

@@ -4,15 +4,15 @@ import type { Dice } from '../random.ts';
 import type { Draft, Pace } from './act.ts';
 
 /**
- * Rare courses of a payment or an order: acts that show a fault only in this order. Their amounts and times are drawn, other acts
- * happen in between, and any feature can be switched on as well.
+ * Rare course of a payment or an order: acts that reveal a fault only in this order. Amounts and times are drawn, other
+ * acts happen in between, and any feature can also be switched on.
  */
 export interface Course {
-  /** What makes the subject. */
+  /** Act that makes the subject. */
   readonly of: 'pay' | 'order';
-  /** It is taken only while the feature is switched on. @default always */
+  /** Feature without which the course is not used. @default always used */
   readonly feature?: Feature;
-  /** How it is made. @default as drawn */
+  /** Arguments of the act that makes the subject. @default as drawn */
   readonly begins: Readonly<Record<string, unknown>>;
   readonly goesOn: (dice: Dice, root: Root) => readonly Draft[];
 }
@@ -35,20 +35,20 @@ export function draft(
   return { act, pace: typeof pace === 'string' ? [pace] : pace, given, ...more };
 }
 
-/** Shortly before the subject is made. */
+/** Places a step shortly before the subject is made. */
 export const before = ({ atMs }: Root): Partial<Draft> => ({ fromMs: atMs - 2 * SECOND_MS, isBefore: true });
 
-/** So long after the subject is made. */
+/** Places a step this long after the subject is made. Milliseconds. */
 export const after = ({ atMs }: Root, ms: number): Partial<Draft> => ({ fromMs: atMs + ms });
 
-/** From then on, this share of the callbacks is lost, and what is pending at the processor ends hours or days later. */
+/** From then on, loses this share of the callbacks and ends pending objects of the processor hours or days late. */
 export const callbackLoss = (lost: number, from: Partial<Draft>, hours = 72): Draft =>
   draft('habits', 'instant', { processor: 'its', lost, doubled: 0, late: 0, lateMs: hours * HOUR_MS, slow: 1 }, from);
 
-/** What is pending at its processor ends days later. */
+/** Ends pending objects of the subject's processor days late. */
 export const slowly = (root: Root, lost = 0, hours = 72): Draft => callbackLoss(lost, before(root), hours);
 
-/** No call fails from then on, so that a fault of the product is not put down to another. */
+/** Prevents faults of calls, so that an oracle cannot attribute a product fault to a failed call. */
 export const noFaults = (root: Root): Draft => draft('faults', 'instant', { rates: {}, clockSkewMs: 0 }, before(root));
 
 export const wrongAmount = (dice: Dice, { amount }: Root): Draft =>

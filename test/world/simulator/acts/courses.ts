@@ -7,10 +7,10 @@ import { PAYMENT_COURSES } from './payment-courses.ts';
 
 const COURSES: readonly Course[] = [...PAYMENT_COURSES, ...ORDER_COURSES];
 
-/** Some subjects take no course. */
+/** Share of the subjects that follow a course. */
 const SHARE = 0.9;
 
-/** The course of a subject: always the same one for the same dice. */
+/** Returns the course of a subject, always the same one for the same dice. */
 function courseOf({ dice, has }: Drawing, of: Course['of']): Course | undefined {
   const own = dice.named('course');
   if (has('cells') && own.named('cell').chance(SHARE)) {
@@ -21,14 +21,14 @@ function courseOf({ dice, has }: Drawing, of: Course['of']): Course | undefined 
   return own.pick(COURSES.filter((each) => each.of === of && (each.feature === undefined || has(each.feature))));
 }
 
-/** What the course asks of the act that makes its subject. */
+/** Returns the arguments that the course sets for the act that makes its subject. */
 export function courseBegins(drawing: Drawing, of: Course['of']): Course['begins'] {
   return courseOf(drawing, of)?.begins ?? {};
 }
 
-/** The acts that follow. */
+/** Returns the steps that follow in the course of the subject. */
 export function courseGoesOn(drawing: Drawing, root: Step & { readonly amount: number }): readonly Draft[] {
-  // An act of another subject’s course has none of its own.
+  // An act within the course of another subject has no course of its own.
   const isPartOfCourse = root['of'] !== undefined || (drawing.root !== undefined && drawing.root.id !== root.id);
   if (isPartOfCourse || (root.act !== 'pay' && root.act !== 'order')) return [];
   return courseOf(drawing, root.act)?.goesOn(drawing.dice.named('course goes on'), root) ?? [];

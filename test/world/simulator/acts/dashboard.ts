@@ -4,7 +4,7 @@ import { type Act, type Arguments, act, type Draft, type Drawing, hasHold, hasMo
 import { type Amount, hasLeft, type OfCharge, ordinal, SOURCES_OF_STRAYS, share, slowBank, which } from './charges.ts';
 import { chainOf, chargeOf, deedAt, leftOf, onCharge, onHold, paymentOf } from './objects.ts';
 
-/** What other users of the processor’s account do. Payonce learns of it by callbacks, or not at all. */
+/** Acts of other users of the processor’s account. Payonce learns of them by callbacks, or not at all. */
 
 interface ForeignRefund extends Amount {
   readonly begins: 'pending' | 'succeeded';
@@ -87,12 +87,15 @@ const foreignVoid = act<OfCharge>({
 
 interface Stray extends Arguments {
   readonly amount: number;
-  /** Whether its metadata name the payment’s own operation too. */
+  /** Whether its metadata also name the payment’s own operation. */
   readonly named: boolean;
   readonly source: string;
-  /** At the other processor, in the books of the other mode, or without the payment’s id: no payment takes it. */
+  /**
+   * The charge is at the other processor, in the books of the other mode, or without the payment’s id, so that no
+   * payment records it.
+   */
   readonly lost?: 'elsewhere' | 'nameless' | 'other_mode';
-  /** @default EUR */
+  /** Currency of the charge. @default EUR */
   readonly currency?: string;
 }
 
@@ -105,7 +108,7 @@ const stray = act<Stray>({
   pace: ['instant', 'seconds', 'minutes', 'hours', 'days'],
   draw: (drawing) => {
     const { dice, has } = drawing;
-    // Of a payment without a charge, one that names its operation may be taken for its own.
+    // If the payment has no charge, a charge that names its operation may count as its own.
     const isUncharged = /rate_limited|not_charged/.test(sourceOf(drawing));
     const lost = has('modes')
       ? dice.pick(['other_mode', 'other_mode', 'nameless'] as const)
@@ -134,22 +137,22 @@ const stray = act<Stray>({
     `${lost === 'nameless' ? 'and names no payment' : `for ${name(of)}`}${lost === 'elsewhere' ? ' at the other processor' : lost === 'other_mode' ? ' in the other mode' : ''}`,
 });
 
-/** Other books than a payment's own. @default those of the second processor */
+/** Books other than those of the payment's own processor. @default those of the second processor */
 const OTHERS: Readonly<Record<'elsewhere' | 'other_mode', Readonly<Record<string, string>>>> = {
   elsewhere: { second: 'sandbox' },
   other_mode: { sandbox: 'live', second: 'live' },
 };
 
 interface Edit extends OfCharge {
-  /** An entry of the charge's metadata, or all metadata of its refunds, which are removed. */
+  /** Changed part: an entry of the charge's metadata, or all metadata of its refunds, which are removed. */
   readonly what: 'payment' | 'operation' | 'refunds';
-  /** The step whose payment the metadata name then. @default no payment */
+  /** Step whose payment the metadata name afterwards. @default no payment */
   readonly to?: number;
-  /** Whether a callback tells of it. */
+  /** Whether a callback reports the edit. */
   readonly hasCallback: boolean;
 }
 
-/** Every user of the account can write metadata. */
+/** Edits metadata, as every user of the account can. */
 const editMetadata = act<Edit>({
   name: 'edit_metadata',
   actor: 'dashboard',
@@ -164,7 +167,7 @@ const editMetadata = act<Edit>({
     const named = other === undefined ? 'by-hand' : paymentOf(scene, other);
     if (found === undefined || own === undefined || named === undefined) return 'nothing';
     const { chargeId } = found.charge;
-    // Before Payonce knows the charge by its id, it knows it by this metadata alone.
+    // Until Payonce knows the charge's id, it finds the charge only by this metadata.
     if (!chainOf(scene, own).some(({ payment }) => payment.chargeId === chargeId)) return 'nothing';
     return deedAt(scene, found.processor, async (inside) => {
       const { metadata, refunds } = await inside.read(chargeId);
@@ -178,14 +181,14 @@ const editMetadata = act<Edit>({
   describe: ({ of, what, to }, { name }) =>
     what === 'refunds'
       ? `another user removes the metadata of the refunds of ${name(of)}`
-      : `another user edits the metadata of ${name(of)}: its ${what} is ${to === undefined ? 'none of Payonce' : name(to)}`,
+      : `another user edits the metadata of ${name(of)}: its ${what} is ${to === undefined ? 'unknown to Payonce' : name(to)}`,
 });
 
 interface Flood extends Arguments {
   readonly count: number;
 }
 
-/** The sandbox writes a row for each new refund, in one transaction. */
+/** Largest number of refunds at once, because the sandbox writes a row for each new refund in one transaction. */
 const MAX_AT_ONCE = 80;
 
 const canFlood = ({ capturedMinor, refunds }: ProcessorCharge): boolean => capturedMinor > 1 && refunds.length === 0;
@@ -240,14 +243,14 @@ const flood = act<Flood>({
         const shown = made.slice(0, known + MAX_AT_ONCE);
         await inside.correct(chargeId, { refunds: shown, amount_refunded: shown.length });
       }
-      // One callback tells of all of them.
+      // A single callback reports all of these refunds.
       return inside.refund(chargeId, 1);
     }),
   describe: ({ of, count }, { name, money }) =>
     `another user makes ${count} refunds of ${money(1, of)} of ${name(of)} at the processor`,
 });
 
-/** Charges of another program at the same account, each with its callback. */
+/** Charges of another program at the same account, each with a callback. */
 const foreignCharges = act<Flood>({
   name: 'foreign_charges',
   actor: 'dashboard',
@@ -262,7 +265,7 @@ const foreignCharges = act<Flood>({
       for (let number = 0; number < step.count; number += 1) await inside.charge({ amountMinor: 1 });
     });
   },
-  describe: ({ of, count }, { name }) => `another program makes ${count} charges where ${name(of)} is`,
+  describe: ({ of, count }, { name }) => `another program makes ${count} charges at the processor of ${name(of)}`,
 });
 
 export const DASHBOARD_ACTS: readonly Act[] = [

@@ -16,21 +16,21 @@ import { slowBank } from './charges.ts';
 import { drawTenant, TENANTS } from './clients.ts';
 import { ask, chainOf, changeOf, endOf, keyOf, paymentOf, rootOf, stepsFrom } from './objects.ts';
 
-/** What merchants do with their payments, and with their webhook endpoints. */
+/** Acts of merchants on their payments and on their webhook endpoints. */
 
 interface Change extends Readonly<Record<string, unknown>> {
-  /** Minor units. @default all that is left */
+  /** Minor units. @default the remaining amount */
   readonly amount?: number;
 }
 
-/** A part of the payment’s amount, or all of it, or more than it. */
+/** Draws a part of the payment’s amount, the whole amount, or more. */
 function part(drawing: Drawing): number {
   const { dice } = drawing;
   const amount = amountOf(drawing);
   return Math.max(1, Math.round(amount * dice.pick([1, 1, 1, 0.7, 0.5, 0.3, 0.001, 1.5])));
 }
 
-/** Merchants also request what is not possible. */
+/** Share of the requests that merchants send although they are impossible. */
 const INVALID_SHARE = 0.2;
 
 const CAN = {
@@ -40,7 +40,10 @@ const CAN = {
     status === 'succeeded' && amountCapturedMinor > amountRefundedMinor,
 } as const satisfies Readonly<Record<string, (payment: Payment) => boolean>>;
 
-/** Applies to the named payment if that is possible, or if the merchant errs; otherwise to another payment for which it is possible. */
+/**
+ * Sends the change for the named payment if it is possible there, or if the merchant errs; otherwise for another
+ * payment that allows it.
+ */
 async function change(scene: Scene, step: Step & Change, can: (payment: Payment) => boolean): Promise<string> {
   const isInvalid = scene.system.decide(`step ${step.id} is foolish`) < INVALID_SHARE;
   const payments = (each: Step): readonly Payment[] => {
@@ -123,7 +126,7 @@ const refund = act<Change>({
   ],
   play: (scene, step) => change(scene, step, CAN.refund),
   describe: ({ of, amount }, { name, money }) =>
-    `the merchant refunds ${amount === undefined ? 'what is left' : money(amount, of)} of ${name(of)}`,
+    `the merchant refunds ${amount === undefined ? 'the remaining amount' : money(amount, of)} of ${name(of)}`,
 });
 
 function afterRefund({ dice, has }: Drawing, id: number): readonly Draft[] {
@@ -143,18 +146,19 @@ function afterRefund({ dice, has }: Drawing, id: number): readonly Draft[] {
   ];
 }
 
-/** The outcome of a change stays open for so long that an operator may decide about it. */
+/** Keeps the outcome of a change unknown until an operator may decide about it. */
 function undecided(drawing: Drawing, { id, act: name, atMs }: Step): readonly Draft[] {
   const { dice } = drawing;
   const isRefund = name === 'refund';
   if (!dice.chance(0.4)) return [];
-  // A capture and a cancellation end at once, unless nobody can ask for them any more.
+  // A capture or a cancellation ends as soon as its outcome can be read, so it stays open only if the processor never
+  // received it.
   const source = isRefund && dice.chance(0.5) ? 'tok_async' : 'tok_timeout_not_charged';
   const processor = 'its';
   return [
     slowBank(drawing, atMs),
     { act: 'trouble', pace: ['instant'], given: { processor, calls: 'changes', count: 2, source }, fromMs: atMs - 500 },
-    // What the processor shows as pending is decided only while it is away.
+    // A change that the processor shows as pending can be decided only while the processor is down.
     ...(source === 'tok_async' && dice.chance(0.5)
       ? []
       : [
@@ -199,7 +203,7 @@ const endpoint = act<Endpoint>({
     const body = { url: urlOf(step.id), events: [step.event] };
     const request = { method: 'POST', path: '/v1/webhook_endpoints', key: keyOf(step), body };
     let made = await ask(scene, step, request);
-    // A merchant whose request fails sends it again.
+    // A merchant retries a failed request.
     for (let again = 0; again < 3 && (made.answer?.status ?? 500) >= 500; again += 1) {
       await scene.system.sleep(MINUTE_MS);
       made = await ask(scene, step, request);
@@ -207,10 +211,10 @@ const endpoint = act<Endpoint>({
     return endOf(made);
   },
   describe: ({ id, tenant, event }, { name }) =>
-    `${tenant} makes ${name(id)} for ${event === '*' ? 'all events' : event}`,
+    `${tenant} creates ${name(id)} for ${event === '*' ? 'all events' : event}`,
 });
 
-/** The id that the endpoint’s creation was answered with. */
+/** Returns the id of the endpoint from the answer to its creation. */
 export function endpointId(scene: Scene, step: Step): string | undefined {
   const root = rootOf(scene, step);
   const made = scene.system.calls.find((call: ClientCall) => call.step === root?.id && call.answer?.status === 201);
@@ -279,13 +283,13 @@ const resend = act<Readonly<Record<string, never>>>({
       const request = { method: 'POST', path: `${path}/${delivery.id}/resend`, key: keyOf(step) };
       const asked = await ask(scene, step, request, of);
       if (asked.answer?.status !== 409) return endOf(asked);
-      // A merchant who is told that the endpoint is disabled enables it first.
+      // A merchant whose endpoint is disabled enables it first.
       await ask(scene, step, { method: 'PATCH', path: `/v1/webhook_endpoints/${id}`, body: { enabled: true } }, of);
       return endOf(await ask(scene, step, request, of));
     }
     return 'nothing';
   },
-  describe: ({ of }, { name }) => `the merchant has the newest delivery to ${name(of)} sent again`,
+  describe: ({ of }, { name }) => `the merchant resends the newest delivery to ${name(of)}`,
 });
 
 function hasDeliveries({ system }: Scene, id: string): boolean {

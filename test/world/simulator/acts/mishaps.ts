@@ -4,7 +4,7 @@ import { type Act, type Arguments, act, type Draft } from './act.ts';
 import { orderOf, paymentOf } from './objects.ts';
 import { duration } from './world.ts';
 
-/** What goes wrong in the account for minutes or days, or by hand, and what operators do about it. */
+/** Problems of the account that last minutes or days, changes by hand, and the operators' reactions. */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -18,11 +18,11 @@ const DESCRIPTIONS: Readonly<Record<Mishap, string>> = {
   'all dynamodb': 'DynamoDB answers 5xx',
   'all bus': 'EventBridge answers 5xx',
   'all sqs': 'SQS answers 5xx',
-  'all tables': 'there are no tables',
+  'all tables': 'the tables are unavailable',
   'all answers of sqs': 'answers of SQS are lost',
   'secret of test': 'the secret of the processors in test mode is wrong',
   'secret of live': 'the secret of the processor in live mode is wrong',
-  relay: 'the relay does not run',
+  relay: 'the relay is stopped',
 };
 
 const lasting = (
@@ -45,7 +45,7 @@ const lasting = (
     describe: ({ what, forMs: lastsMs }) => `for ${duration(lastsMs)} ${DESCRIPTIONS[what]}`,
   });
 
-/** Longer than a Stream keeps its records, in some histories. */
+/** Sometimes longer than the time for which a Stream keeps its records. */
 const relayOutage = lasting(
   'relay_outage',
   { whats: () => ['relay'], forMs: [2 * HOUR_MS, 26 * HOUR_MS, 50 * HOUR_MS] },
@@ -84,7 +84,7 @@ const lostTables = act<LostTables>({
     return 'done';
   },
   describe: ({ nth }) =>
-    `the tables are lost within ${nth === 1 ? 'the next transaction' : `transaction ${nth} from here`}, only the younger of the restored copies have it, and an operator recovers them`,
+    `the tables are lost within ${nth === 1 ? 'the next transaction' : `transaction ${nth} from here`}, only the younger of the restored copies contain the transaction, and an operator recovers them`,
 });
 
 interface WaitingRun extends Arguments {
@@ -92,7 +92,10 @@ interface WaitingRun extends Arguments {
   readonly forMs: number;
 }
 
-/** A run waits for an earlier one of its job, and sends its message again and again, while it does not learn which were taken. */
+/**
+ * A run waits for an earlier run of its job. Because answers of SQS are lost, it sends its message repeatedly without
+ * knowing which sends succeeded.
+ */
 const waitingRun = act<WaitingRun>({
   name: 'waiting_run',
   actor: 'operator',
@@ -100,7 +103,7 @@ const waitingRun = act<WaitingRun>({
   about: 'nothing',
   weight: 20,
   pace: ['instant', 'minutes', 'hours'],
-  // Nothing is urgent for these jobs.
+  // These jobs have no deadline that the wait could miss.
   draw: ({ dice }) => ({
     job: dice.pick(['expire-authorizations', 'release-commissions'] as const),
     forMs: dice.pick([8 * MINUTE_MS, 15 * MINUTE_MS]),
@@ -113,7 +116,7 @@ const waitingRun = act<WaitingRun>({
     return 'done';
   },
   describe: ({ job, forMs }) =>
-    `for ${duration(forMs)} ${DESCRIPTIONS['all answers of sqs']}; an operator starts the job ${job}, of which a run is under way as long`,
+    `for ${duration(forMs)} ${DESCRIPTIONS['all answers of sqs']}; an operator starts the job ${job} while another run of it is in progress for the whole time`,
 });
 
 interface Poison extends Arguments {
@@ -123,7 +126,10 @@ interface Poison extends Arguments {
 
 const EARLY_MS = 5 * MINUTE_MS;
 
-/** A bug: the events of a payment are refused for good. After its fix, an operator redrives what was parked. */
+/**
+ * A bug makes a function reject the events of a payment permanently. After the fix, an operator redrives the parked
+ * events.
+ */
 const poison = act<Poison>({
   name: 'poison',
   actor: 'machine',
@@ -137,7 +143,7 @@ const poison = act<Poison>({
   }),
   leadsTo: ({ dice }, { by, forMs, atMs }): readonly Draft[] => [
     { act: 'refund', pace: ['seconds', 'minutes'], given: { amount: 1 } },
-    // An operator redrives too early: the bug is still there.
+    // An operator redrives before the bug is fixed.
     ...(by === 'bus' && dice.named('too early').chance(0.5)
       ? [{ act: 'redrive', pace: ['instant'], given: { what: 'queues' }, fromMs: atMs + forMs - EARLY_MS } as const]
       : []),
@@ -161,14 +167,14 @@ const poison = act<Poison>({
     return 'done';
   },
   describe: ({ of, by, forMs }, { name }) =>
-    `for ${duration(forMs)} ${by === 'bus' ? 'the bus' : `the consumer ${by}`} cannot take the events of ${name(of)}`,
+    `for ${duration(forMs)} ${by === 'bus' ? 'the bus' : `the consumer ${by}`} cannot accept the events of ${name(of)}`,
 });
 
 interface ByHand extends Arguments {
   readonly how: 'overwritten' | 'removed';
 }
 
-/** The archive has rows after some minutes. */
+/** Time after which the archive has the rows. Milliseconds. */
 const ARCHIVED_MS = 10 * MINUTE_MS;
 const MAX_WAITS = 10;
 
@@ -193,7 +199,7 @@ const changeByHand = act<ByHand>({
     return 'nothing';
   },
   describe: ({ of, how }, { name }) =>
-    `a row of the Ledger of ${name(of)} is ${how} by hand, and put back from the archive`,
+    `a row of the Ledger of ${name(of)} is ${how} by hand, and restored from the archive`,
 });
 
 export const MISHAP_ACTS: readonly Act[] = [

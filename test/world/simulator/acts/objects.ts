@@ -12,7 +12,7 @@ import type { InsideSandbox } from '../../sandbox-in-process.ts';
 import type { ApiRequest, ClientCall, Step } from '../contract.ts';
 import type { Scene } from './act.ts';
 
-/** The objects that steps name, found by the ids that the product derives from their requests. */
+/** Finds the objects of steps by the ids that the product derives from requests. */
 
 const CHANGES = {
   capture: { kind: 'capture', path: 'capture' },
@@ -24,32 +24,32 @@ export function keyOf(step: Step): string {
   return `step-${step.id}`;
 }
 
-/** The id of the event by which a step asks for a payment. */
+/** Returns the id of the event by which a step requests a payment. */
 export function eventIdOf({ id }: Pick<Step, 'id'>): string {
   return `0b9c2f60-7d5a-4a7e-9a53-${String(id).padStart(12, '0')}`;
 }
 
-/** The step that made the payment, the order or the endpoint which a step is about. */
+/** Returns the step that made the payment, the order or the endpoint of a step. */
 export function rootOf(scene: Scene, step: Step): Step | undefined {
   let found: Step | undefined = step;
-  // A step names an earlier one, so the chain is not longer than the history.
+  // Each step names an earlier step, so the loop ends.
   while (found !== undefined && found['of'] !== undefined)
     found = scene.others.get(found.id) ?? scene.stepOf(found['of']);
   return found;
 }
 
-/** The tenant of the step's subject; else the first. */
+/** Returns the tenant of the step's subject, or the first tenant if the subject has none. */
 function tenantOf(scene: Scene, step: Step): string {
   const named = rootOf(scene, step)?.['tenant'];
   const name = typeof named === 'string' ? named : Object.keys(scene.system.tenants)[0];
-  invariant(name !== undefined, 'there is a tenant');
+  invariant(name !== undefined, 'the system has no tenant');
   return name;
 }
 
 function scopeOf(scene: Scene, step: Step, path: string): KeyScope {
   const tenant = scene.system.tenants[tenantOf(scene, step)];
   const parsed = parseIdempotencyKey([keyOf(step)]);
-  invariant(tenant !== undefined && parsed.kind === 'key', 'a step has a tenant and a key');
+  invariant(tenant !== undefined && parsed.kind === 'key', 'the step has no tenant or no valid key');
   return { tenantId: tenantId(tenant.tenantId), mode: tenant.mode, method: 'POST', path, key: parsed.key };
 }
 
@@ -58,7 +58,7 @@ export function orderOf(scene: Scene, step: Step): OrderId | undefined {
   return root?.act === 'order' ? deriveOrderId(systemDigest, scopeOf(scene, root, '/v1/orders')) : undefined;
 }
 
-/** The payment that a step is about, or that its order takes. */
+/** Returns the payment that a step is about, or the payment of the step's order. */
 export function paymentOf(scene: Scene, step: Step): PaymentId | undefined {
   const root = rootOf(scene, step);
   if (root?.act === 'request') {
@@ -70,7 +70,7 @@ export function paymentOf(scene: Scene, step: Step): PaymentId | undefined {
   return order === undefined ? undefined : paymentOfOrder(systemDigest, order);
 }
 
-/** The capture, cancellation or refund that a step asked for. */
+/** Returns the capture, cancellation or refund that a step requested. */
 export function changeOf(scene: Scene, step: Step): { readonly id: string; readonly path: string } | undefined {
   const paymentId = paymentOf(scene, step);
   const change = Object.entries(CHANGES).find(([name]) => name === step.act)?.[1];
@@ -84,7 +84,7 @@ export interface Found {
   readonly charge: ProcessorCharge;
 }
 
-/** All charges of the payment that a step is about, at every processor, oldest first at each. */
+/** Returns all charges of the step's payment at every processor, oldest first for each processor. */
 export function chargesOf(scene: Scene, step: Step): readonly Found[] {
   const paymentId = paymentOf(scene, step);
   if (paymentId === undefined) return [];
@@ -93,18 +93,19 @@ export function chargesOf(scene: Scene, step: Step): readonly Found[] {
   );
 }
 
-/** The charge that a step names by its ordinal. @default the first */
+/** Returns the charge that a step names by its index. @default the first charge */
 export function chargeOf(scene: Scene, step: Step): Found | undefined {
   return chargesOf(scene, step)[Number(step['charge'] ?? 0)];
 }
 
-/** In a state in which something can be done with it. */
+/** Returns true if the state of the charge allows the act. */
 type Fits = (charge: ProcessorCharge) => boolean;
 
 /**
- * Acts at the processor on the step's charge if it fits. Else on another one that does: of the same payment, or the oldest of all.
+ * Acts at the processor on the step's charge if that charge fits; otherwise on another fitting charge of the same
+ * payment, or on the oldest fitting charge of all.
  *
- * @returns `nothing` when none fits
+ * @returns `nothing` when no charge fits
  */
 export async function onCharge(
   scene: Scene,
@@ -121,10 +122,14 @@ export async function onCharge(
   return end === 'done' && ofOwn === undefined ? ELSEWHERE : end;
 }
 
-/** Between the ids of two steps. */
+/** Places an inserted step between the ids of two steps. */
 const HALF = 0.5;
 
-/** The step's tenant makes a further payment, for an act that finds none in the state that it needs. @returns the step that would have made it */
+/**
+ * Makes a further payment of the step's tenant, for an act that finds no payment in the required state.
+ *
+ * @returns an artificial step that stands for the creation
+ */
 export async function furtherPayment(scene: Scene, step: Step, how: object): Promise<Step> {
   const made: Step = {
     id: step.id + HALF,
@@ -138,7 +143,7 @@ export async function furtherPayment(scene: Scene, step: Step, how: object): Pro
   return made;
 }
 
-/** As {@link onCharge}. Where there is no hold, one is made. */
+/** Acts like {@link onCharge}, but on a hold, and makes a hold if there is none. */
 export async function onHold(
   scene: Scene,
   step: Step,
@@ -151,7 +156,7 @@ export async function onHold(
   return onCharge(scene, made, isHold, deed);
 }
 
-/** The end of a step that was done to another object than it names. */
+/** End of a step that was applied to another object than the step names. */
 const ELSEWHERE = 'done elsewhere';
 
 function allCharges({ system }: Scene): readonly Found[] {
@@ -160,7 +165,10 @@ function allCharges({ system }: Scene): readonly Found[] {
   );
 }
 
-/** What could still be refunded: captured, less refunds that have not failed and disputes that are not won. Minor units. */
+/**
+ * Returns the amount that can still be refunded: captured, less refunds that have not failed and disputes that are not
+ * won. Minor units.
+ */
 export function leftOf({ capturedMinor, refunds, disputes }: ProcessorCharge): number {
   const sum = (parts: readonly { readonly amountMinor: number }[]): number =>
     parts.reduce((total, { amountMinor }) => total + amountMinor, 0);
@@ -171,17 +179,20 @@ export function leftOf({ capturedMinor, refunds, disputes }: ProcessorCharge): n
   return capturedMinor - sum(gone);
 }
 
-/** The chain of a payment, as it is in the Ledger. */
+/** Returns the chain of a payment from the Ledger. */
 export function chainOf({ system }: Scene, paymentId: PaymentId): readonly Transition[] {
   return system.database.items(system.tables.ledger, `${LedgerRow.payment}${paymentId}`).map(parseTransition);
 }
 
-/** The step itself, then the others of these acts in the order of time: where one looks for an object that fits. */
+/**
+ * Returns the step itself, then the steps of these acts in order of time, as candidates in the search for a fitting
+ * object.
+ */
 export function stepsFrom(scene: Scene, step: Step, acts: readonly string[]): readonly Step[] {
   return [step, ...scene.steps.filter(({ act }) => acts.includes(act))];
 }
 
-/** The root of the step, when its payment is as it should be; else that of another one which is. */
+/** Returns the first of the step itself and the steps that make payments or orders, whose payment fits. */
 export function fittingPayment(
   scene: Scene,
   step: Step,
@@ -193,7 +204,11 @@ export function fittingPayment(
   });
 }
 
-/** @returns `refused: …` when the sandbox’s own rules refuse the deed; `nothing` when the deed says so */
+/**
+ * Performs an act at a processor.
+ *
+ * @returns `refused: …` when the sandbox’s own rules refuse the act, or `nothing` when the act returns `nothing`
+ */
 export async function deedAt(
   scene: Scene,
   processor: string,
@@ -210,14 +225,14 @@ export async function deedAt(
   });
 }
 
-/** The status, and the problem's code. */
+/** Returns the status of the answer, with the problem's code if there is one. */
 export function endOf({ answer }: ClientCall): string {
   if (answer === undefined) return 'unanswered';
   const code = answer.status < 400 ? undefined : /"code":"(?<code>\w+)"/.exec(answer.body)?.groups?.['code'];
   return code === undefined ? String(answer.status) : `${answer.status} ${code}`;
 }
 
-/** @param about the step whose tenant asks, unless the request names one */
+/** Sends a request for a tenant. @param about step whose tenant sends the request, unless the request names a tenant */
 export function ask(
   scene: Scene,
   step: Step,
@@ -227,7 +242,9 @@ export function ask(
   return scene.system.api({ step: step.id, tenant: tenantOf(scene, about), ...request });
 }
 
-/** Whether an act had the effect that is meant by it. That a bank declines is one; a refusal, or no object, is none. */
+/**
+ * Returns true if an act had its intended effect. A bank's decline is an effect; a refusal or a missing object is not.
+ */
 export function isEffect(end: string): boolean {
   return end === 'done' || end === ELSEWHERE || /^(?:2\d\d|402|unanswered|50[24])(?: |$)/.test(end);
 }

@@ -21,23 +21,29 @@ import {
   stepsFrom,
 } from './objects.ts';
 
-/** What operators do, also what they should not do. */
+/** Acts of operators, including wrong ones. */
 
 const WHO = { reason: 'Seen on the statement' } as const;
 const HOUR_MS = 3_600_000;
 
 interface Decision extends Arguments {
   readonly outcome: 'succeeded' | 'failed';
-  /** The charge that is named, by its ordinal; `nowhere`: one that no processor has. @default none */
+  /** Charge that the decision names, by index; `nowhere` is a charge that no processor has. @default no charge */
   readonly charge?: number | 'nowhere';
-  /** The step whose payment's charge is named. @default the payment's own charges */
+  /** Step whose payment's charge is named. @default the payment's own charges */
   readonly names?: number;
-  /** `taken`: what the books show for the charge. @default none is named */
+  /** Amount in the decision; `taken` is the captured amount in the books. @default no amount */
   readonly amount?: number | 'taken';
   readonly dry: boolean;
-  /** Of the named payment, whatever its state. Else of another one when the named one is not in review. */
+  /**
+   * Decides about the named payment in any state.
+   *
+   * @default another payment is decided if the named payment is not in review
+   */
   readonly blind?: true;
-  /** Decides without the processor's books if they cannot be read. `away`: the processor is away while the operator decides. */
+  /**
+   * Decides without the processor's books if they cannot be read. `away`: the processor is down during the decision.
+   */
   readonly override?: true | 'away';
 }
 
@@ -51,7 +57,7 @@ const decide = act<Decision>({
   leadsTo: secondPerson,
   draw: ({ dice, root, earlier }) => {
     const has = (wanted: string): boolean => earlier.some(({ act: name }) => name === wanted);
-    // Before there is nothing in review, and after a decision nothing is left in review, so it is seldom asked for.
+    // A decision is rarely drawn when no payment is in review: before a wrong amount, or after another decision.
     if ((!has('wrong_amount') || has('decide')) && !dice.chance(0.03)) return undefined;
     const outcome = dice.pick(['succeeded', 'failed'] as const);
     const amount = Math.max(1, Math.round(Number(root?.['amount'] ?? 1000) * dice.pick([1, 0.999, 0.5, 1.5])));
@@ -82,7 +88,7 @@ const decide = act<Decision>({
     return askDecision(scene, step, about, paymentId, body);
   },
   describe: ({ of, outcome, charge, names, amount, dry, blind, override }, { name, money }) => {
-    const taken = amount === 'taken' ? ', with what was taken' : `, with ${money(amount, of)}`;
+    const taken = amount === 'taken' ? ', with the captured amount' : `, with ${money(amount, of)}`;
     return (
       `an operator ${dry ? 'tries to resolve' : 'resolves'} ${name(of)} as ${outcome}` +
       `${charge === undefined ? '' : `, naming charge ${charge === 'nowhere' ? charge : charge + 1}`}${names === undefined ? '' : ` of ${name(names)}`}${amount === undefined ? '' : taken}` +
@@ -92,7 +98,7 @@ const decide = act<Decision>({
   },
 });
 
-/** The processor of the payment cannot be reached while this happens. */
+/** Runs the function while the processor of the payment is down. */
 async function whileAway<Result>(scene: Scene, paymentId: PaymentId, what: () => Promise<Result>): Promise<Result> {
   const payment = chainOf(scene, paymentId).at(-1)?.payment;
   if (payment === undefined) return what();
@@ -103,7 +109,7 @@ async function whileAway<Result>(scene: Scene, paymentId: PaymentId, what: () =>
   return result;
 }
 
-/** Asks once more with an override when the books cannot be read, if the operator is so minded. */
+/** Sends the decision, and repeats it with an override if the books cannot be read and the step allows an override. */
 async function askDecision(
   scene: Scene,
   step: Step & { readonly override?: true | 'away' },
@@ -124,20 +130,24 @@ async function askDecision(
 
 function describeOverride(override: true | 'away' | undefined): string {
   if (override === undefined) return '';
-  return override === 'away' ? ' while the processor is away' : ', whether or not the books can be read';
+  return override === 'away' ? ' while the processor is down' : ', whether or not the books can be read';
 }
 
 function inReview(scene: Scene, step: Step): Step | undefined {
   return fittingPayment(scene, step, (chain) => chain.at(-1)?.payment.status === 'needs_review');
 }
 
-/** The processor takes another amount than was asked for of a charge that is not finished, and tells of it. @returns the payment in review, if any */
+/**
+ * Makes the processor capture another amount than requested for an unfinished charge, with a callback.
+ *
+ * @returns the payment in review, if any
+ */
 async function bringIntoReview(scene: Scene, step: Step): Promise<Step | undefined> {
   const take = (about: Step): Promise<string> =>
     onCharge(scene, about, isIn('pending', 'requires_action', 'authorized'), (inside, charge) =>
       inside.correct(
         charge.chargeId,
-        // Less than the whole of a hold is as ordered.
+        // A hold may be captured for less, so only a higher amount is wrong there.
         { status: 'succeeded', amount_captured: charge.amountMinor + (charge.status === 'authorized' ? 1 : -1) },
         'charge.succeeded',
       ),
@@ -150,10 +160,12 @@ async function bringIntoReview(scene: Scene, step: Step): Promise<Step | undefin
 }
 
 interface ChangeDecision extends Arguments {
-  /** The step that asked for the change. */
+  /** Step that requested the change. */
   readonly of: number;
   readonly outcome: 'succeeded' | 'failed';
-  /** Decides without the processor's books if they cannot be read. `away`: the processor is away while the operator decides. */
+  /**
+   * Decides without the processor's books if they cannot be read. `away`: the processor is down during the decision.
+   */
   readonly override?: true | 'away';
 }
 
@@ -182,7 +194,7 @@ const decideChange = act<ChangeDecision>({
 
 const CHANGES = ['refund', 'capture', 'cancel'];
 
-/** Whether the change of a step is under way for so long that an operator may decide about it. */
+/** Returns true if the change of a step has been pending long enough for an operator to decide about it. */
 function isOpen(scene: Scene, step: Step): boolean {
   const change = changeOf(scene, step);
   const paymentId = paymentOf(scene, step);
@@ -204,11 +216,11 @@ function isOpen(scene: Scene, step: Step): boolean {
 }
 
 interface Correction extends Arguments {
-  /** The accounts of the two legs: never the processor’s, whose balance must stay what the processor holds. */
+  /** Debited account. Neither leg uses the processor’s account, whose balance must equal the money at the processor. */
   readonly debit: string;
   readonly credit: string;
   readonly amount: number;
-  /** Only shown. Then it reverses the transition of this sequence. */
+  /** Sequence of the transition whose reversal is only shown, as a dry run. */
   readonly dryReverses?: number;
 }
 
@@ -247,7 +259,7 @@ const correct = act<Correction>({
   describe: ({ of, debit, credit, amount, dryReverses }, { name, money }) =>
     dryReverses === undefined
       ? `an operator posts ${money(amount, of)} of ${name(of)} from ${credit} to ${debit}`
-      : `an operator looks at what reversing transition ${dryReverses} of ${name(of)} would do`,
+      : `an operator previews a reversal of transition ${dryReverses} of ${name(of)}`,
 });
 
 interface Job extends Arguments {
@@ -286,18 +298,18 @@ const redrive = act<Redrive>({
   play: async ({ system }, { what }) => {
     const dead = () => Object.entries(system.queues).filter(([name, count]) => count > 0 && /dead|parked/.test(name));
     const deadLetters = () => (system.queues['letters'] ?? 0) > 0;
-    // Messages are tried for hours before they are dead.
+    // A message becomes a dead letter only after hours of retries.
     for (let hour = 0; hour < MAX_HOURS && dead().length === 0 && !deadLetters(); hour += 1)
       await system.sleep(HOUR_MS);
     const left = dead();
     const hasDeadLetters = deadLetters();
-    // An operator redrives what there is.
+    // Redrive whichever kind of dead letters exists.
     if (hasDeadLetters && (what === 'letters' || left.length === 0)) await system.redriveDeadLetters();
     else for (const [name] of left) system.redrive(name);
     return left.length === 0 && !hasDeadLetters ? 'nothing' : 'done';
   },
   describe: ({ what }) =>
-    `an operator redrives the dead ${what === 'letters' ? 'letters of shop and mail' : 'letters of the queues'}`,
+    `an operator redrives the ${what === 'letters' ? 'dead letters of shop and mail' : 'dead-letter queues'}`,
 });
 
 interface Republish extends Arguments {
@@ -316,7 +328,7 @@ const republish = act<Republish>({
     await system.republish(system.nowMs - lastHours * HOUR_MS, system.nowMs);
     return 'done';
   },
-  describe: ({ lastHours }) => `an operator publishes the events of the last ${lastHours} h again`,
+  describe: ({ lastHours }) => `an operator republishes the events of the last ${lastHours} h`,
 });
 
 const rebuild = act<Arguments>({

@@ -3,10 +3,10 @@ import { after, before, type Course, draft, HOUR_MS, SECOND_MS, slowly, wrongAmo
 const MINUTE_MS = 60 * SECOND_MS;
 
 const STOCK_IS_AWAY_MS = HOUR_MS / 3;
-/** Longer than an order tries to send its e-mail. */
+/** Longer than the time for which an order tries to send its e-mail. */
 const MAIL_IS_AWAY_MS = 96 * HOUR_MS;
 
-/** An order waits for the stock, and its money goes meanwhile. */
+/** The money of an order is refunded or disputed while the order waits for the stock. */
 const moneyGoes: Course = {
   of: 'order',
   begins: { tenant: 'shop', source: 'tok_ok', sku: 'sku_tea', email: 'ada@example.com', referrer: 'ref_friend' },
@@ -22,14 +22,17 @@ const moneyGoes: Course = {
   },
 };
 
-/** A canceled order's refund fails days later. */
+/** The refund of a canceled order fails days later. */
 const refundFails: Course = {
   of: 'order',
   begins: { tenant: 'shop', source: 'tok_ok', sku: 'sku_none', email: 'ada@example.com' },
   goesOn: () => [draft('fail_refund', ['hours', 'days'], { which: 'newest' })],
 };
 
-/** The mail server refuses because of the account, is away until the order gives up, and the dead letter is redriven. */
+/**
+ * The mail account is rejected, and then the mail server is down until the order gives up. An operator redrives the
+ * dead letter.
+ */
 const deadLetterRedriven: Course = {
   of: 'order',
   begins: { tenant: 'shop', source: 'tok_ok', sku: 'sku_tea', email: 'account@example.com' },
@@ -46,14 +49,17 @@ const orderReview: Course = {
   goesOn: (dice, root) => [slowly(root), wrongAmount(dice, root)],
 };
 
-/** The credit is given, and the process dies before it is written down. The money goes before the order goes on. */
+/**
+ * The credit is given, and the process dies before it stores the result. The money is refunded or disputed before the
+ * order continues.
+ */
 const creditWithoutAnswer: Course = {
   of: 'order',
   begins: { tenant: 'shop', source: 'tok_ok', sku: 'sku_tea', email: 'ada@example.com', referrer: 'ref_friend' },
   goesOn: (dice, root) => {
     return [
       draft('party_outage', 'instant', { party: 'referrals', forMs: MINUTE_MS, losesAnswers: true }, before(root)),
-      // The calls of the credit begin about a second after the request.
+      // The calls that give the credit begin about a second after the request.
       draft(
         'storm',
         'instant',

@@ -15,16 +15,22 @@ import {
 } from './course.ts';
 
 const PROCESSOR_IS_AWAY_MS = 30 * HOUR_MS;
-/** As long as a charge may be sent after its claim. */
+/** Longest time after the claim at which a charge may be sent. Milliseconds. */
 const SEND_WINDOW_MS = HOUR_MS / 4;
 const BUS_IS_AWAY_MS = 60 * HOUR_MS;
-/** Longer than a request waits for a second person, in some histories and in all of them. */
+/**
+ * Longer than the time for which a request waits for a second person: `EXPIRED_SOON_MS` in some histories, `EXPIRED_MS`
+ * in all.
+ */
 const EXPIRED_SOON_MS = 2 * HOUR_MS;
 const EXPIRED_MS = 73 * HOUR_MS;
 
 const busAway = (root: Root): Draft => draft('bus_outage', 'instant', { forMs: BUS_IS_AWAY_MS }, before(root));
 
-/** The processor takes another amount, and an operator decides. A further charge is on its way back, or the bus takes no events. */
+/**
+ * The processor takes another amount, and an operator decides. In the meantime a further charge is being returned, or
+ * the bus accepts no events.
+ */
 const review: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_async' },
@@ -46,7 +52,7 @@ const review: Course = {
   },
 };
 
-/** Payments in euros open the breaker of their processor, while those in dollars are asked for at the other. */
+/** Payments in euros open the breaker of their processor, while payments in dollars use the other processor. */
 const defaultIsAway: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_async' },
@@ -60,7 +66,7 @@ const defaultIsAway: Course = {
       noFaults(root),
       slowly(root, 1),
       ...Array.from({ length: 6 }, () => draft('pay', 'seconds', { ...EURO, source: 'tok_async' }, after(root, 0))),
-      // Within the hour in which each run looks at the payments.
+      // All within the hour in which each run of the resolver reads the payments.
       draft(
         'processor_outage',
         'seconds',
@@ -71,7 +77,7 @@ const defaultIsAway: Course = {
   },
 };
 
-/** The routes change under a payment, which is changed at its former processor. */
+/** The routes change during a payment, which is then changed at its former processor. */
 const formerProcessor: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -96,7 +102,7 @@ const rebuiltConcurrently: Course = {
   ],
 };
 
-/** A late charge is returned, less a lost dispute. While the return is pending, the dispute turns out to be won. */
+/** A late charge is returned, less a lost dispute. While the return is pending, the dispute becomes won. */
 const concurrentReturns: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_declined' },
@@ -123,7 +129,7 @@ const concurrentReturns: Course = {
   },
 };
 
-/** An operator names a charge that the payment's processor does not have, and it is refunded. */
+/** An operator names a charge that the payment's processor does not have, and the payment is refunded. */
 const unknownCharge: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_action' },
@@ -162,7 +168,7 @@ const correctedInParts: Course = {
   },
 };
 
-/** The tenant's key of the other mode asks for the change too, while there is something left to change. */
+/** The tenant's key of the other mode also requests the change, while part of the payment can still be changed. */
 const otherMode: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -178,10 +184,13 @@ const otherMode: Course = {
   ],
 };
 
-/** A process dies between the parts of the facts of a charge that waited for its payer, and no callback tells of them. */
+/**
+ * A process dies between the transactions that record the facts of a charge that waited for its payer, and no callback
+ * reports the facts.
+ */
 const partsOfFacts: Course = {
   of: 'pay',
-  // A look-up by key would show the success only.
+  // A look-up by key would show only the success.
   begins: { ...EURO, source: 'tok_action' },
   goesOn: (dice, root) => {
     const rates = { crash_before: dice.pick([0.05, 0.07]), crash_after: dice.pick([0.05, 0.07]) };
@@ -191,7 +200,7 @@ const partsOfFacts: Course = {
   },
 };
 
-/** The processor takes another amount of a hold that has a fee, and an operator decides that nothing was taken. */
+/** The processor takes another amount for a hold with a fee, and an operator decides that nothing was taken. */
 export const reviewOfHold: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_fee', capture: 'manual' },
@@ -201,7 +210,9 @@ export const reviewOfHold: Course = {
   ],
 };
 
-/** An operator decides that a pending refund has failed while the processor is away, and the bank ends it afterwards. */
+/**
+ * While the processor is down, an operator decides that a pending refund failed. The bank ends the refund afterwards.
+ */
 export const decidedRefundEnds: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -233,7 +244,7 @@ export const decidedRefundEnds: Course = {
   },
 };
 
-/** Nothing is charged, and while the processor is away a pending charge appears that names the payment's operation. */
+/** Nothing is charged. While the processor is down, a pending charge appears that names the payment's operation. */
 export const chargeAfterTheWindow: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_timeout_not_charged' },
@@ -255,8 +266,8 @@ export const chargeAfterTheWindow: Course = {
 };
 
 /**
- * The processor charges, and the process dies before it hears of it. Another charge that names the operation is reported first: it is
- * the payment's own from then on, and its end is not heard.
+ * The processor charges, but the process dies before it reads the answer. Then another charge that names the operation
+ * is reported and becomes the payment's own charge, and no callback reports its end.
  */
 const ownIsPending: Course = {
   of: 'pay',
@@ -272,7 +283,7 @@ const ownIsPending: Course = {
   },
 };
 
-/** A refund and another charge, of which nothing is heard, cancel each other out in the sums of a payment. */
+/** A refund and another charge, neither reported by a callback, cancel each other out in the sums of a payment. */
 const equalSums: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -284,7 +295,7 @@ const equalSums: Course = {
       draft('foreign_refund', 'seconds', { amount, begins: 'succeeded' }),
       draft('stray', 'seconds', { amount, named: dice.chance(0.5), source: 'tok_ok' }),
       draft('run_job', 'minutes', { job: 'reconcile-recent' }, after(root, 2 * HOUR_MS)),
-      // It does not touch the processor's money.
+      // This act does not change the processor's money.
       ...(dice.chance(0.5)
         ? [draft('correct', 'minutes', { debit: 'merchant_payable', credit: 'fees', amount: 7 })]
         : []),
@@ -292,7 +303,9 @@ const equalSums: Course = {
   },
 };
 
-/** A hold is captured and canceled while the outcome of the first of both is unknown, or at the same time. */
+/**
+ * A hold is captured and canceled at the same time, or one after the other while the outcome of the first is unknown.
+ */
 const holdChanges: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok', capture: 'manual' },

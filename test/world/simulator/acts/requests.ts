@@ -4,25 +4,28 @@ import { type Money, paymentMoney } from './clients.ts';
 import { eventIdOf } from './objects.ts';
 import { stormAfter } from './world.ts';
 
-/** What the merchants' systems ask for by events. Every transport delivers them at least once, late, and in any order. */
+/**
+ * Events by which merchants' systems request payments. Every transport delivers them at least once, late, and in any
+ * order.
+ */
 
 interface Delivery {
   readonly via: RequestTransport;
-  /** After the first. Milliseconds. */
+  /** Time after the first delivery. Milliseconds. */
   readonly afterMs: number;
-  /** The sender has another amount under the same id. */
+  /** The sender uses another amount under the same event id. */
   readonly changed?: true;
 }
 
 interface Requested extends Money, Arguments {
   readonly deliveries: readonly Delivery[];
-  /** The sender took so long to send it that nobody may be charged any more. */
+  /** The event is sent too late to be charged. */
   readonly old?: true;
 }
 
 const TRANSPORTS = ['bus', 'queue', 'subject', 'topic'] as const;
 const HOUR_MS = 3_600_000;
-/** More than an event may be old. */
+/** Older than the maximum age of an event. Milliseconds. */
 const OLD_MS = 25 * HOUR_MS;
 
 const request = act<Requested>({
@@ -47,7 +50,7 @@ const request = act<Requested>({
       ...(dice.chance(0.1) ? { old: true } : {}),
     };
   },
-  // Its first deliveries meet a storm.
+  // The first deliveries happen during a storm of faults.
   leadsTo: (drawing, { atMs }) => stormAfter(drawing, { fromMs: atMs - 1_000 }),
   play: async (scene, step) => {
     const { amount, currency, source, deliveries, old } = step;
@@ -61,14 +64,14 @@ const request = act<Requested>({
     return 'done';
   },
   describe: ({ id, amount, source, deliveries, old }, { name, money }) =>
-    `an event asks for ${name(id)}: ${money(amount, id)} from ${source}, by ` +
+    `an event requests ${name(id)}: ${money(amount, id)} from ${source}, by` +
     deliveries
       .map(({ via, afterMs, changed }) => `${via} after ${afterMs / 1000} s${changed ? ' with another amount' : ''}`)
       .join(', ') +
-    (old ? '; it is older than a day' : ''),
+    (old ? '; the event is older than a day' : ''),
 });
 
-/** A sender whose event the bus does not take sends it again. */
+/** Time after which a sender repeats an event that the bus did not accept. Milliseconds. */
 const AGAIN_MS = 20 * 60_000;
 
 function send(

@@ -4,7 +4,7 @@ import { drawTenant } from './clients.ts';
 import { endpointId } from './merchants.ts';
 import { ask, endOf, keyOf, paymentOf } from './objects.ts';
 
-/** What merchants and operators do with the tools that change no money. */
+/** Acts of merchants and operators with tools that move no money. */
 
 const HOUR_MS = 3_600_000;
 
@@ -27,7 +27,7 @@ const testEvent = act<Arguments>({
 });
 
 interface Annotation extends Arguments {
-  /** The sequence of the transition that it is about. @default the payment */
+  /** Sequence of the annotated transition. @default the payment */
   readonly annotates?: number;
 }
 
@@ -51,10 +51,10 @@ const annotate = act<Annotation>({
     `an operator annotates ${annotates === undefined ? '' : `transition ${annotates} of `}${name(of)}`,
 });
 
-/** Messages are tried for hours before they are dead. */
+/** Longest wait until a message becomes a dead letter. Hours. */
 const MAX_HOURS = 24;
 
-/** By the API, which puts each message back once. */
+/** Redrives the dead-letter queues by the API. */
 const redriveQueue = act<Arguments>({
   name: 'redrive_queue',
   actor: 'operator',
@@ -85,7 +85,7 @@ interface Export extends Arguments {
 
 const MINUTE_MS = 60_000;
 const MAX_LOOKS = 60;
-/** Before every history. */
+/** Date before the beginning of every history. */
 const FIRST_DAY = '2026-03-01';
 
 const exportRows = act<Export>({
@@ -107,7 +107,7 @@ const exportRows = act<Export>({
     const made = await ask(scene, step, { method: 'POST', path: '/v1/exports', key: keyOf(step), body, tenant });
     if (made.answer?.status !== 202) return endOf(made);
     const { id } = JSON.parse(made.answer.body) as { readonly id: string };
-    // Reading it starts a writer in the place of one that did not start.
+    // Reading the export starts another writer if the first one did not start.
     for (let look = 0; look < MAX_LOOKS; look += 1) {
       await system.sleep(MINUTE_MS);
       const { answer } = await ask(scene, step, { method: 'GET', path: `/v1/exports/${id}`, tenant });

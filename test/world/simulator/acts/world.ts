@@ -4,7 +4,7 @@ import { type Act, type Arguments, act, type CallbackHabits, type Draft, type Dr
 import { type AtProcessor, processorOf } from './charges.ts';
 import { deedAt } from './objects.ts';
 
-/** What surrounds a deployment: its faults, the habits and the outages of other systems, and new deployments. */
+/** Environment of a deployment: faults, behavior and outages of other systems, and new deployments. */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -26,7 +26,7 @@ interface Faults extends Arguments {
   readonly clockSkewMs: number;
 }
 
-/** At the beginning of a history. */
+/** Sets the rates of faults at the beginning of a history. */
 const faults = act<Faults>({
   name: 'faults',
   actor: 'machine',
@@ -66,7 +66,7 @@ const STORMS: readonly FaultRates[] = [
   { ambiguous_applied: 0.4 },
 ];
 
-/** For some time nearly nothing works: messages become dead letters. */
+/** For some time nearly every call fails, so that messages become dead letters. */
 const storm = act<Storm>({
   name: 'storm',
   actor: 'machine',
@@ -95,7 +95,7 @@ interface Habits extends Arguments, CallbackHabits {
   readonly processor: AtProcessor;
 }
 
-/** At the beginning of a history, and sometimes later. */
+/** Sets the delivery of callbacks at the beginning of a history, and sometimes later. */
 const habits = act<Habits>({
   name: 'habits',
   actor: 'bank',
@@ -116,8 +116,8 @@ const habits = act<Habits>({
     return 'done';
   },
   describe: ({ processor, lost, doubled, late, lateMs, slow }) =>
-    `from here on, of the callbacks of ${at(processor)}, ${percent(lost)} are lost, ${percent(doubled)} doubled, ` +
-    `${percent(late)} late by up to ${duration(lateMs)}; ${percent(slow)} of what it ends by itself is late too`,
+    `from here on, ${percent(lost)} of the callbacks of ${at(processor)} are lost, ${percent(doubled)} doubled,` +
+    `${percent(late)} late by up to ${duration(lateMs)}; ${percent(slow)} of its own actions are also late`,
 });
 
 interface ProcessorOutage extends Arguments {
@@ -152,7 +152,7 @@ const processorOutage = act<ProcessorOutage>({
 interface PartyOutage extends Arguments {
   readonly party: 'stock' | 'referrals' | 'mail';
   readonly forMs: number;
-  /** It does what it is asked, and its answers are lost. @default it cannot be reached */
+  /** The party performs the requested actions, but its answers are lost. @default the party cannot be reached */
   readonly losesAnswers?: true;
 }
 
@@ -190,7 +190,7 @@ interface BusOutage extends Arguments {
   readonly forMs: number;
 }
 
-/** Events come late: after their days are closed, too. */
+/** Delays events beyond the close of their days. */
 const busOutage = act<BusOutage>({
   name: 'bus_outage',
   actor: 'world',
@@ -204,7 +204,7 @@ const busOutage = act<BusOutage>({
     system.at(system.nowMs + forMs, `step ${id} ends`, () => system.partyUp('bus', true));
     return 'done';
   },
-  describe: ({ forMs }) => `the bus takes no events for ${duration(forMs)}`,
+  describe: ({ forMs }) => `the bus accepts no events for ${duration(forMs)}`,
 });
 
 interface Trouble extends Arguments {
@@ -245,12 +245,13 @@ const trouble = act<Trouble>({
       calls === 'charges' ? inside.failNext(count, source) : inside.failNextChange(count, source),
     );
   },
-  describe: ({ processor, calls, count, source }) => `the next ${count} ${calls} at ${at(processor)} go as ${source}`,
+  describe: ({ processor, calls, count, source }) =>
+    `the next ${count} ${calls} at ${at(processor)} behave like ${source}`,
 });
 
 interface Deploy extends Arguments {
   readonly defaultProcessor: ProcessorName;
-  /** Which processor takes payments in USD. @default the default one */
+  /** Processor of payments in USD. @default the default processor */
   readonly dollars?: ProcessorName;
   readonly cron: boolean;
 }
@@ -274,7 +275,7 @@ const deploy = act<Deploy>({
   },
   describe: ({ defaultProcessor, dollars, cron }) =>
     `an operator deploys: payments go to ${defaultProcessor}${dollars === undefined ? '' : `, in USD to ${dollars}`}` +
-    (cron ? '; jobs run by the schedule' : ''),
+    (cron ? '; jobs run by schedule' : ''),
 });
 
 function at(processor: AtProcessor): string {
@@ -290,7 +291,11 @@ export function duration(ms: number): string {
   return ms < 2 * HOUR_MS ? `${ms / MINUTE_MS} min` : `${ms / HOUR_MS} h`;
 }
 
-/** A storm that catches what follows a request. @param more when it begins, if not soon after the request */
+/**
+ * Returns a storm around the effects of a request.
+ *
+ * @param more beginning of the storm, if not soon after the request
+ */
 export function stormAfter(drawing: Drawing, more: Pick<Draft, 'fromMs'> = {}): readonly Draft[] {
   if (!drawing.has('storms') || !drawing.dice.chance(0.5)) return [];
   return [{ act: storm.name, pace: ['instant', 'instant', 'seconds'], given: drawStorm(drawing), ...more }];
