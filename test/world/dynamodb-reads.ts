@@ -111,6 +111,7 @@ function newPage(maxBytes: number, limit = Number.POSITIVE_INFINITY): Page {
 
 /**
  * Adds a row to the page. As in DynamoDB, a page that ends at a limit has a last key even if no row follows.
+ *
  * @returns false when the page is full
  */
 function addTo(page: Page, placed: Placed): boolean {

@@ -13,6 +13,7 @@ export type Item = Readonly<Record<string, Value>>;
 
 /**
  * Returns a frozen copy of the value as the document client sends it with its default options.
+ *
  * @throws Error in the same cases as the document client: undefined, special numbers, empty sets and instances of
  * classes
  */
@@ -137,6 +138,7 @@ function ranked(unit: number): number {
 
 /**
  * Adds a number to a number, or a set to a set. A missing target counts as zero or as an empty set.
+ *
  * @throws TypeError for other types
  */
 export function add(to: Value | undefined, value: Value): Value {

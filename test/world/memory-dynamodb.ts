@@ -110,6 +110,7 @@ export class MemoryDynamoDb {
   /**
    * Simulates a restore within a transaction: only the chosen rows of the transaction are kept. Later calls get no
    * answer until {@link resume}.
+   *
    * @param choose returns the indexes of the rows to keep if this transaction is cut; undefined to apply the whole
    * transaction
    */
@@ -287,6 +288,7 @@ export class MemoryDynamoDb {
 
   /**
    * Returns true if a transaction with this token was applied within ten minutes.
+   *
    * @throws IdempotentParameterMismatchException for another request
    */
   #isRepeated(input: TransactWriteCommandInput): boolean {

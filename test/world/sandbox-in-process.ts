@@ -63,10 +63,7 @@ interface SentRequest {
   readonly by: string | undefined;
   /** Whether the request was applied before, so that this send has no further effect. */
   readonly isRepeated: boolean;
-  /**
-   * Highest remaining amount in the books since 30 seconds before the send: captured, less refunds and open or lost
-   * disputes. Minor units.
-   */
+  /** Highest remaining amount that the books have shown since 30 seconds before the send. Minor units. */
   readonly leftBeforeMinor: number;
   /** Whether the books have shown the end of the hold since 30 seconds before the send. */
   readonly wasOverBefore: boolean;
@@ -101,10 +98,7 @@ interface ForeignOrder {
   readonly source?: string;
 }
 
-/**
- * Actions of payers, banks, other users of the account and the processor itself. Each throws if the sandbox refuses the
- * action.
- */
+/** Actions of payers, banks, other account users and the processor. Each throws if the sandbox refuses it. */
 export interface InsideSandbox {
   /** Every charge, oldest first. */
   readonly all: readonly ProcessorCharge[];
@@ -115,6 +109,7 @@ export interface InsideSandbox {
   read(chargeId: string): Promise<Charge>;
   /**
    * Returns true if a function has read the newest state of the charge, or if a request with a key produced that state.
+   *
    * @param hasCallback whether a callback was delivered. A function that receives a callback reads the charge but may
    * fail afterwards, and a redelivery is not guaranteed
    * @default true
@@ -122,10 +117,7 @@ export interface InsideSandbox {
    * @default false
    */
   isShown(chargeId: string, hasCallback?: boolean, isCompared?: boolean): boolean;
-  /**
-   * Returns the time when a request with an idempotency key made the charge. Unix milliseconds; undefined for a charge
-   * made by another user of the account.
-   */
+  /** Time when a request with a key made the charge. Unix milliseconds; undefined for a charge of another user. */
   madeByKeyAtMs(chargeId: string): number | undefined;
   /** Returns the last contradiction within the books of the charge; undefined when there was none. */
   contradicted(chargeId: string): Contradicted | undefined;
@@ -133,9 +125,7 @@ export interface InsideSandbox {
   changedAtMs(chargeId: string): number | undefined;
   /** Returns the number of states of the charge that the books have shown. */
   statesOf(chargeId: string): number;
-  /**
-   * Returns the fees of the charge and of its disputes, by currency, in minor units; undefined before a fee is booked.
-   */
+  /** Fees of the charge and its disputes, by currency, in minor units; undefined before a fee is booked. */
   feesOf(chargeId: string): Readonly<Record<string, number>> | undefined;
   charge(order: ForeignOrder): Promise<ProcessorCharge>;
   /** Confirms a charge that is pending, waits for its payer, or was declined. */
@@ -147,19 +137,12 @@ export interface InsideSandbox {
   expire(chargeId: string): Promise<void>;
   /** Refunds a charge. @param begins @default 'succeeded' @returns the refund's id */
   refund(chargeId: string, amountMinor: number, begins?: 'pending' | 'succeeded'): Promise<string>;
-  /**
-   * Ends a pending refund, or fails a refund that had succeeded.
-   * @param refundId the sandbox's id, or the operation of a refund that Payonce made
-   */
+  /** Ends a pending refund, or fails one that succeeded. `refundId` may also be Payonce's operation. */
   endRefund(refundId: string, status: 'succeeded' | 'failed'): Promise<void>;
   /** Opens a dispute. @returns the dispute's id */
   dispute(chargeId: string, amountMinor: number): Promise<string>;
   closeDispute(disputeId: string, outcome: 'won' | 'lost'): Promise<void>;
-  /**
-   * Changes the processor's books, even against its own rules.
-   * @param callback event that reports the change
-   * @default no callback
-   */
+  /** Changes the processor's books, even against its own rules. @param callback @default no callback reports it */
   correct(chargeId: string, changes: Partial<Charge>, callback?: EventType): Promise<void>;
   /** Makes the next `count` charges behave like the first send of `source`. */
   failNext(count: number, source: string): Promise<void>;
@@ -176,17 +159,11 @@ export interface InsideSandbox {
   recover(): Promise<void>;
 }
 
-/**
- * Sandbox processor in this process: its own rules and books, called by the real client, without a network and without
- * timers. Waits and timeouts use the clock.
- */
+/** Sandbox processor in this process, called by the real client. Waits and timeouts use the clock. */
 export interface SandboxInProcess extends Processor, ProcessorBooks {
   readonly mode: Mode;
   readonly inside: InsideSandbox;
-  /**
-   * HTTP function for other clients of the same processor. If the look-ups lag, they show the earlier state of the
-   * books.
-   */
+  /** HTTP function for other clients of this processor. Lagging look-ups show the earlier state of the books. */
   readonly send: SendRequest;
   /** Returns every charge of a payment, including declined ones, oldest first. */
   charges(paymentId: string): readonly ProcessorCharge[];
@@ -198,18 +175,13 @@ export interface SandboxInProcessOptions {
   /** @default test */
   readonly mode?: Mode;
   readonly clock: Clock;
-  /**
-   * @default strong look-up, keys honored for 24 hours. With a lag, look-ups show the books as they were that long ago
-   */
+  /** @default strong look-up, keys honored for 24 hours. With a lag, look-ups show the earlier books */
   readonly abilities?: Partial<ProcessorAbilities>;
   /** @default the prefix and a number */
   readonly newId?: (prefix: string, count: number) => string;
   /** Called with each event that the processor reports by a callback. @default tests deliver callbacks themselves */
   readonly onEvent?: (event: SandboxEvent) => void;
-  /**
-   * Schedules an action of the processor itself, for example the end of a pending charge.
-   * @default the action does not happen
-   */
+  /** Schedules a later action of the processor itself. @default the action does not happen */
   readonly later?: (afterMs: number, what: () => Promise<void>) => void;
 }
 
@@ -311,9 +283,7 @@ interface History {
   newest(partId: string): Charge;
   /** @returns undefined for a call without an idempotency key */
   requestOf(call: TimedCall): SentRequest | undefined;
-  /**
-   * Changes the answer of a look-up to the state before the lag of the books. A read by the charge's id does not lag.
-   */
+  /** Returns the answer with the state before the lag. A read by the charge's id does not lag. */
   asOf(answer: HttpAnswer, call: HttpCall, abilities: ProcessorAbilities): HttpAnswer;
   readonly applied: readonly AppliedChange[];
   noteRead(call: TimedCall, answer: HttpAnswer): void;
@@ -337,10 +307,7 @@ interface Version {
 /** Creates the history of the sandbox's books from their confirmed writes. */
 function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent'] = () => {}): History {
   const versions = new Map<string, Version[]>();
-  /**
-   * Time when the books first showed each state, by digest. A charge with a thousand refunds has a thousand states.
-   * Unix milliseconds.
-   */
+  /** Time when the books first showed a state, by digest: a charge can have a thousand states. Unix milliseconds. */
   const firstShown = new Map<string, number>();
   const shown = new Map<string, ProcessorCharge>();
   const applied: AppliedChange[] = [];
@@ -473,10 +440,7 @@ function isOfOneCharge(url: string): boolean {
 
 const LONG_BEFORE_MS = 30_000;
 
-/**
- * Returns the versions that the books have shown since that time, oldest first.
- * @returns undefined when the charge is newer
- */
+/** Returns the versions shown since that time, oldest first; undefined when the charge is newer. */
 function since(versions: readonly Version[], sinceMs: number): readonly Charge[] | undefined {
   const first = versions.findLastIndex(({ atMs }) => atMs <= sinceMs);
   return first === -1 ? undefined : versions.slice(first).map(({ charge }) => charge);

@@ -94,6 +94,7 @@ export interface WorldOptions extends Omit<SandboxInProcessOptions, 'clock'>, Pi
   readonly store?: Stores;
   /**
    * Creates the stores of one process, with faults at the calls of the SDK.
+   *
    * @default `store`, with faults at the calls of its ports
    */
   readonly storeFor?: (actor: Actor, clock: Clock) => Stores;

@@ -27,7 +27,7 @@ import { type QueueShape, Queues, queueUrl } from './queues.ts';
 import type { Ended, Process, Simulation } from './simulation.ts';
 import { Stream } from './stream.ts';
 
-/** What new processes begin with. */
+/** Settings and code with which new processes start. */
 export interface Deployment {
   readonly variables: Variables;
   readonly processors: readonly ProcessorDescriptor[];
@@ -61,7 +61,7 @@ const requests = (name: string): Readonly<Record<string, QueueShape>> => ({
   },
 });
 
-/** As the stacks make them (lib/constructs/task-queue.ts, event-consumer.ts, job-worker.ts). */
+/** Queues as the stacks create them (lib/constructs/task-queue.ts, event-consumer.ts, job-worker.ts). */
 const QUEUES: Readonly<Record<string, QueueShape>> = {
   ...consumer('views-projector'),
   ...consumer('webhook-fan-out'),
@@ -100,11 +100,11 @@ const QUEUES: Readonly<Record<string, QueueShape>> = {
 
 interface Rule {
   readonly events: readonly EventName[];
-  /** The name that the payment must have among its metadata, or the order as a field. */
+  /** Metadata name that a payment must have, or field that an order must have. */
   readonly metadata?: string;
 }
 
-/** The rules of the bus (lib/constructs/event-consumer.ts, lib/follow-ups.ts). */
+/** Rules of the bus (lib/constructs/event-consumer.ts, lib/follow-ups.ts). */
 const RULES: Readonly<Record<string, Rule>> = {
   'views-projector': { events: ALL_EVENTS },
   'webhook-fan-out': { events: PUBLIC_EVENTS },
@@ -112,7 +112,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'commission-consumer': { events: COMMISSION_EVENTS, metadata: MetadataName.affiliate },
 };
 
-/** The routes of the gateway; the longest that fits counts. */
+/** Routes of the gateway. The first matching prefix counts. */
 const ROUTES: readonly (readonly [string, FunctionName])[] = [
   ['/v1/admin/jobs', 'jobs'],
   ['/v1/admin', 'ledger'],
@@ -126,13 +126,13 @@ const ROUTES: readonly (readonly [string, FunctionName])[] = [
   ['/v1/payments', 'payments'],
 ];
 
-/** AWS: "Amazon API Gateway quotas", integration timeout of a REST API. */
+/** Integration timeout of a REST API. Milliseconds (AWS: "Amazon API Gateway quotas"). */
 const GATEWAY_MS = 29_000;
-/** Lambda keeps an idle process for some time. */
+/** Time for which Lambda keeps an idle process. Milliseconds. */
 const IDLE_MS = 6 * 3_600_000;
-/** The share of calls that start a process although another one is idle. */
+/** Share of calls that start a new process although an idle one exists. */
 const COLD_SHARE = 0.05;
-/** Functions that work through batches and pages, and the share of their processes that meet no fault. */
+/** Functions that process batches and pages. A share of their processes meets no faults. */
 const MANY_CALLS: ReadonlySet<FunctionName> = new Set<FunctionName>([
   'upkeep-jobs',
   'export-writer',
@@ -143,7 +143,7 @@ const MANY_CALLS: ReadonlySet<FunctionName> = new Set<FunctionName>([
 ]);
 const SPARED_SHARE = 0.6;
 
-/** The waits before the attempts of an asynchronous invocation. */
+/** Waits before the attempts of an asynchronous invocation. Milliseconds. */
 const START_MS = [100, 60_000, 120_000] as const;
 
 interface Container {
@@ -159,7 +159,7 @@ export type AccountSurroundings = Omit<
   'simulation' | 'database' | 'queues' | 'archive' | 'exports' | 'start' | 'publish'
 >;
 
-/** An account of AWS in memory, with one deployment of the stacks. */
+/** AWS account in memory, with one deployment of the stacks. */
 export class Account {
   readonly simulation: Simulation;
   readonly database: MemoryDynamoDb;
@@ -167,12 +167,15 @@ export class Account {
   readonly archive = new ArchiveBucket();
   readonly exports = new ExportsBucket();
   readonly published: Published[] = [];
-  /** Handler calls, by function. */
+  /** Number of handler calls, by function. */
   readonly invocations: Record<string, number> = {};
-  /** The functions that Lambda does not start now. SQS counts each delivery to one of them as a try, a Stream does not. */
+  /**
+   * Functions that Lambda throttles. For SQS each delivery to a throttled function counts as a try; for a Stream it
+   * does not.
+   */
   readonly throttled = new Set<FunctionName>();
   deployment: Deployment;
-  /** Called when a record or a message has reached a queue that an operator reads. */
+  /** Called after a record or a message was put into a queue that an operator reads. */
   onParked: () => void = () => {};
   readonly #surroundings: Surroundings;
   readonly #idle = new Map<FunctionName, Container[]>();
@@ -200,7 +203,11 @@ export class Account {
     };
   }
 
-  /** Runs a function once. @param name identifies the call; it stays the same when other steps of the history are removed */
+  /**
+   * Runs a function once.
+   *
+   * @param about part of the process name; it must not change when other steps of the history are removed
+   */
   invoke(name: FunctionName, about: string, event: unknown): Promise<Ended<unknown>> {
     const { simulation } = this;
     if (this.throttled.has(name)) return Promise.resolve({ kind: 'killed' });
@@ -231,7 +238,8 @@ export class Account {
     );
     return ended.then((end) => {
       if (end.kind === 'threw') this.#surroundings.report(name, end.error);
-      // The next process must not wait for a call of one that is over, for example for a secret that both need.
+      // Keep the process only if no call is pending, so that the next invocation does not wait for a call of an ended
+      // one, for example for a shared secret.
       if (end.kind !== 'killed' && running?.handler !== undefined && !running.process.isWaiting) {
         running.usedAtMs = simulation.nowMs;
         this.#pool(name).push(running);
@@ -240,7 +248,7 @@ export class Account {
     });
   }
 
-  /** A client's request. @returns undefined when the connection to the client is gone */
+  /** Sends a client's request. @returns the answer, also 502 or 504 of the gateway */
   async request(about: string, event: GatewayEvent, by: Process): Promise<ClientAnswer> {
     const { simulation } = this;
     const route = ROUTES.find(([prefix]) => event.path === prefix || event.path.startsWith(`${prefix}/`));
@@ -265,7 +273,7 @@ export class Account {
     );
   }
 
-  /** Lambda tries an asynchronous invocation that fails twice more. */
+  /** Starts an asynchronous invocation. Lambda retries a failed one twice. */
   #start(name: FunctionName, about: string, payload: unknown, attempt = 1): void {
     const { simulation } = this;
     const named = `${about} attempt ${attempt}`;
@@ -294,13 +302,16 @@ export class Account {
     for (const [queue, rule] of Object.entries(RULES)) {
       if (!selects(rule, event)) continue;
       this.queues.put(queue, body, `${id} ${queue}`);
-      // The bus delivers at least once.
+      // The bus delivers at least once, so an event can arrive twice.
       if (this.simulation.strikes('ambiguous_applied', `${id} ${queue} twice`, 'bus delivery'))
         this.queues.put(queue, body, `${id} ${queue} again`);
     }
   }
 
-  /** With a fault at each tenth call, a function that makes tens of calls would hardly ever reach its end. */
+  /**
+   * Returns true if the process meets no faults. At the usual fault rates, a function with tens of calls would rarely
+   * finish.
+   */
   #isSpared(name: FunctionName, processName: string): boolean {
     return MANY_CALLS.has(name) && this.simulation.decide(`${processName} spared`) < SPARED_SHARE;
   }
@@ -329,7 +340,7 @@ export class Account {
     const named = { ...variables, ...own, AWS_LAMBDA_FUNCTION_NAME: name };
     const platform = platformOf(this.#surroundings, named, () => container.process, name);
     const handle = (await wire(platform, idempotentRunner, processors)) as (event: unknown) => Promise<unknown>;
-    // As `idempotently` does.
+    // Same behavior as `idempotently` of the product.
     return async (event) => {
       countLongWaits(platform, event);
       return handle(event);

@@ -24,13 +24,13 @@ const BEHAVIOR: ServiceBehavior = {
   timeoutMs: 30_000,
 };
 
-/** The bucket of the archive, with what its policy and S3 itself demand of a write. */
+/** Bucket of the archive, with the rules of its policy and of S3 for a write. */
 export class ArchiveBucket {
   readonly #archive = new MemoryArchive();
-  /** Its rows, chain by chain, read without a process. */
+  /** Rows of the archive, chain by chain, for reads outside of a process. */
   readonly rows: Pick<LedgerRows, 'chain'> = archivedRows(this.#archive, NO_BOUNDS);
 
-  /** The client of a process, which reaches the bucket of exports too. */
+  /** Returns the S3 client of a process. The client also serves the bucket of exports. */
   client(process: () => Process, exports: ExportsBucket): S3Client {
     return exports.client((command) =>
       process().call(`s3 ${command.constructor.name}`, BEHAVIOR, () =>

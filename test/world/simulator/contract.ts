@@ -1,4 +1,4 @@
-/** What the parts of the simulator know of each other: the running system, the acts upon it, and the oracles. Types only. */
+/** Types that the parts of the simulator share: the running system, its acts, and the oracles. */
 import type { LinePage } from '../../../lambdas/archive/use/verify-rows.ts';
 import type { SandboxEvent } from '../../../lambdas/processors/sandbox/sandbox-api.ts';
 import type { LostOperation } from '../../../lambdas/resolving/use/close-remnants.ts';
@@ -6,11 +6,11 @@ import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
 import type { SandboxInProcess } from '../sandbox-in-process.ts';
 import type { TABLES } from '../tables.ts';
 
-/** One thing that an actor does. It names objects by the id of the step that made them, so it is plain JSON. */
+/** Action of one actor, as plain JSON. A step names objects by the id of the step that made them. */
 export interface Step {
-  /** Stable when other steps are taken away: processes are named after it. */
+  /** Stable when other steps are removed, because processes are named after the id. */
   readonly id: number;
-  /** Since the history began. */
+  /** Time since the history began. Milliseconds. */
   readonly atMs: number;
   readonly actor: string;
   readonly act: string;
@@ -21,13 +21,13 @@ export interface History {
   readonly seed: number;
   readonly profile: string;
   readonly steps: readonly Step[];
-  /** Names of faults that do not happen: `<process>/<ordinal of the gate>`, as in `Fault.name`. */
+  /** Names of suppressed faults, as in `Fault.name`. */
   readonly muted: readonly string[];
 }
 
-/** One request of a client, answered or not. */
+/** Request of a client, answered or not. */
 export interface ClientCall {
-  /** The id of the step. */
+  /** Id of the step. */
   readonly step: number;
   readonly tenant: string;
   readonly method: string;
@@ -35,28 +35,28 @@ export interface ClientCall {
   readonly key?: string;
   readonly body?: unknown;
   readonly sentAtMs: number;
-  /** Undefined when the client got no answer, or none yet. The gateway's own 504 and 502 are answers. */
+  /** Answer to the client; undefined without one. The gateway's own 504 and 502 also count as answers. */
   answer?: ClientAnswer;
 }
 
 export interface ClientAnswer {
   readonly status: number;
-  /** Names in lower case. */
+  /** Header names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly atMs: number;
-  /** The processors that no fault and no outage has kept from answering for an hour. @default none */
+  /** Processors without a fault or an outage during the last hour. @default none */
   readonly well?: readonly string[];
 }
 
-/** A metric that a function published. */
+/** Metric that a function published. */
 export interface Alarm {
   readonly metric: string;
   readonly atMs: number;
   readonly count: number;
-  /** The payment or the order, if the log names it. */
+  /** Payment or order that the log line names, if any. */
   readonly about?: string;
-  /** For example the job, or the vendor. */
+  /** Dimensions of the metric, for example the job or the vendor. */
   readonly dimensions: Readonly<Record<string, string>>;
 }
 
@@ -74,26 +74,26 @@ export interface Published {
   readonly atMs: number;
 }
 
-/** An event of a processor that was posted to the callbacks function, however often. */
+/** Event of a processor that was posted to the callbacks function once or several times. */
 export interface CallbackPosted {
   readonly processor: string;
   readonly chargeId: string;
   readonly firstAtMs: number;
-  /** When it was answered with 2xx first. Unix milliseconds. @default never */
+  /** Time of the first 2xx answer. Unix milliseconds. @default no 2xx answer yet */
   readonly takenAtMs?: number;
 }
 
-/** What the shop did. */
+/** Action of the shop. */
 export interface ShopAction {
   readonly kind: 'reserved' | 'committed' | 'released' | 'credited' | 'refused';
-  /** Payonce's key of the call. */
+  /** Idempotency key of Payonce's call. */
   readonly key: string;
-  /** The call's body. */
+  /** Body of the call. */
   readonly order: unknown;
   readonly atMs: number;
 }
 
-/** An e-mail that the mail server accepted. */
+/** E-mail that the mail server accepted. */
 export interface Mail {
   readonly to: string;
   readonly subject: string;
@@ -101,14 +101,14 @@ export interface Mail {
   readonly atMs: number;
 }
 
-/** A fault that happened at a gate. */
+/** Fault that happened at a gate. */
 export interface Fault {
-  /** Stable when other steps or faults are taken away. */
+  /** Stable when other steps or faults are removed. */
   readonly name: string;
   readonly kind: FaultKind;
-  /** What the process was calling, for example `dynamodb TransactWriteCommand`. */
+  /** Call of the process, for example `dynamodb TransactWriteCommand`. */
   readonly label: string;
-  /** The function, or the actor, whose call it was. */
+  /** Function or actor that made the call. */
   readonly of: string;
   readonly atMs: number;
 }
@@ -122,39 +122,46 @@ export type FaultKind =
   | 'ambiguous_lost'
   | 'slow';
 
-/** A time of faults everywhere, or of an outage of one processor. */
+/** Time span of faults, or of an outage. */
 export interface Trouble {
-  /** The name of a processor or of another system; `all`, or `all` and the name of a service; or whose secret is wrong. */
+  /** Name of the affected system: a processor, another party, `all`, `all` with the name of a service, or a secret. */
   readonly of: string;
   readonly fromMs: number;
-  /** @default it has not ended */
+  /** End of the span. @default still in progress */
   untilMs?: number;
 }
 
-/** How often each kind of fault happens at a gate, from 0 to 1. */
+/** Probability of each kind of fault at a gate, from 0 to 1. */
 export type FaultRates = Readonly<Partial<Record<FaultKind, number>>>;
 
-/** What a deployment is configured with. */
+/** Configuration of a deployment. */
 export interface Settings {
-  /** The processor of payments that no rule matches: `sandbox` or `second`. */
+  /** Processor of payments that no route matches: `sandbox` or `second`. */
   readonly defaultProcessor: string;
   readonly routes: readonly { readonly tenant?: string; readonly currency?: string; readonly processor: string }[];
-  /** Whether runs of jobs come by the schedule, the executor and the signed route; else the worker gets their messages. */
+  /**
+   * Whether jobs run through the schedule, the executor and the signed route. Otherwise the worker receives their
+   * messages directly.
+   */
   readonly cron: boolean;
-  /** Each rate is multiplied by this while the fault can happen. 0 ends all faults. */
+  /** Fault rates of the calls. Empty when no fault can happen. */
   readonly faults: FaultRates;
-  /** Requests of operators about more than this wait for a second person, for so long. @default all take effect at once */
+  /**
+   * Limit above which requests of operators wait for a second person, and the maximum wait.
+   *
+   * @default all requests take effect immediately
+   */
   readonly approvals?: { readonly aboveMinor: number; readonly lifetimeMs: number };
-  /** E-mails to one recipient on one day, of one tenant and mode. */
+  /** Maximum number of e-mails to one recipient on one day, for each tenant and mode. */
   readonly emailsADay: number;
-  /** The processes' clocks differ from the world's by at most this. */
+  /** Largest difference between a process's clock and the simulated time. Milliseconds. */
   readonly clockSkewMs: number;
 }
 
-/** How an event reaches the function that takes it. */
+/** Transport of an event to the function that handles it. */
 export type RequestTransport = 'bus' | 'queue' | 'subject' | 'topic';
 
-/** An event that asks for a payment, as its transport took it. */
+/** Event that requests a payment, as accepted by its transport. */
 export interface PaymentRequest {
   readonly via: RequestTransport;
   /** JSON. */
@@ -166,8 +173,8 @@ export interface PaymentRequest {
 export type Archived = Omit<LinePage, 'next'>;
 
 /**
- * What lasts for some time in the account: a service of AWS answers 5xx, or some of its answers are lost; a secret of processors is
- * wrong; the relay does not run.
+ * Problem of the account that lasts some time: a service of AWS answers 5xx or loses some answers, a processor secret
+ * is wrong, or the relay is stopped.
  */
 export type Mishap =
   | 'all dynamodb'
@@ -179,35 +186,35 @@ export type Mishap =
   | 'secret of live'
   | 'relay';
 
-/** What cannot take the events of a payment. */
+/** Consumer that rejects the events of a payment. */
 export type Poisoned = 'bus' | 'views-projector' | 'webhook-fan-out';
 
-/** A row of the Ledger that was changed by hand, and what came of it. */
+/** Manual change of a row of the Ledger, with its detection and repair. */
 export interface ChangeByHand {
-  /** The payment or the order. */
+  /** Payment or order. */
   readonly id: string;
   readonly sort: string;
   readonly how: 'overwritten' | 'removed';
-  /** The findings of the verification, each with the row that it names. */
+  /** Findings of the verification after the change, each with the row that it names. */
   readonly found: readonly string[];
-  /** How the putting back ended. */
+  /** Result of restoring the row. */
   readonly putBack: string;
-  /** The findings after it. */
+  /** Findings of the verification after the repair. */
   readonly left: readonly string[];
   readonly atMs: number;
 }
 
-/** Tables that were restored to a moment within a transaction. */
+/** Recovery of tables that were restored to a moment within a transaction. */
 export interface RestoreSeen {
-  /** When they were recovered. Unix milliseconds. */
+  /** Time of the recovery. Unix milliseconds. */
   readonly atMs: number;
-  /** The keys whose records the recovery removed. */
+  /** Operations whose idempotency records the recovery removed. */
   readonly lost: readonly LostOperation[];
-  /** The payments and orders that it could not read, or of which transitions are missing. */
+  /** Payments and orders that the recovery could not read, or that lack transitions. */
   readonly named: readonly string[];
 }
 
-/** An execution that handled messages of a queue. */
+/** Execution that handled messages of a queue after a long wait. */
 export interface LongWait {
   readonly queue: string;
   readonly fromMs: number;
@@ -215,40 +222,46 @@ export interface LongWait {
 }
 
 export interface MishapsSeen {
-  /** Records of the Stream that were gone before their reader came. */
+  /** Number of Stream records that expired before their reader read them. */
   readonly trimmed: number;
-  /** Executions that handled messages which had waited for more than forty minutes. */
+  /** Executions that handled messages after a wait of more than forty minutes. */
   readonly waits: readonly LongWait[];
-  /** Calls that a processor refused because of their credential. */
+  /** Number of calls that a processor rejected because of their credential. */
   readonly refusedCredentials: number;
   readonly changesByHand: readonly ChangeByHand[];
-  /** Whether events were refused for good. */
+  /** Whether a consumer has rejected events permanently. */
   readonly wasPoisoned: boolean;
   /** Whether rows are being changed by hand at this moment. */
   readonly isByHand: boolean;
-  /** The bodies of the records that the relay has parked. */
+  /** Bodies of the records that the relay has parked. */
   readonly parked: readonly string[];
-  /** Those of records that were parked again by a redrive, after every fix. */
+  /** Bodies of records that a redrive parked a second time, after every fix. */
   readonly parkedAgain: readonly string[];
-  /** Times whose outcomes were not published until they were too old for a redrive, after every fix. Unix milliseconds, the end exclusive. */
+  /**
+   * Time ranges whose outcomes were published too late for a redrive, after every fix. Unix milliseconds, the end
+   * exclusive.
+   */
   readonly forgotten: readonly { readonly sinceMs: number; readonly untilMs: number }[];
 }
 
-/** What oracles read. */
+/** State of the simulated system that oracles read. */
 export interface Observed {
   readonly settings: Pick<Settings, 'approvals' | 'emailsADay'>;
   readonly nowMs: number;
-  /** All faults have ended, and forty days have passed. */
+  /** Whether all faults have ended and forty days have passed. */
   readonly quiet: boolean;
-  /** Undefined while there may be faults and outages. */
+  /** Time when all faults and outages ended. Undefined before that. */
   readonly faultsEndedAtMs?: number;
   readonly database: MemoryDynamoDb;
-  /** What the archive has at the end. Undefined before it, and without an archive. */
+  /** Lines of the archive at the end of the history. Undefined earlier, and without an archive. */
   readonly archived?: Archived;
   readonly tables: typeof TABLES;
-  /** By name of the books: `sandbox`, `second`, and `live`, the second processor’s books of live mode. */
+  /**
+   * Processors by name of the books: `sandbox`, `second`, and `live`, which are the second processor’s books of live
+   * mode.
+   */
   readonly processors: Readonly<Record<string, SandboxInProcess>>;
-  /** By name of the tenant, as in `Step.tenant` and `ClientCall.tenant`; `shop_live` is `shop` in live mode. */
+  /** Tenants by name, as in `Step.tenant` and `ClientCall.tenant`; `shop_live` is `shop` in live mode. */
   readonly tenants: Readonly<Record<string, SimulatedTenant>>;
   readonly calls: readonly ClientCall[];
   readonly alarms: readonly Alarm[];
@@ -259,30 +272,32 @@ export interface Observed {
   readonly mails: readonly Mail[];
   readonly faults: readonly Fault[];
   readonly troubles: readonly Trouble[];
-  /** Errors that a handler threw to its caller, and lines logged as faults. */
+  /** Errors that handlers threw, and log lines about faults. */
   readonly reported: readonly { readonly of: string; readonly error: unknown; readonly atMs: number }[];
   readonly mishaps: MishapsSeen;
   readonly restores: readonly RestoreSeen[];
   /** Whether tables are lost, or restored and not yet recovered. */
   readonly isRestoring: boolean;
-  /** The files of exports, by name. */
+  /** Texts of the export files, by name. */
   readonly exports: ReadonlyMap<string, string>;
-  /** Messages that are left, by name of the queue: task queues, consumers' queues, their dead letters and parking queues. */
+  /**
+   * Number of remaining messages, by queue: task queues, queues of consumers, dead-letter queues and parking queues.
+   */
   readonly queues: Readonly<Record<string, number>>;
   readonly requests: {
-    /** What transports have taken, oldest first. */
+    /** Requests that transports have accepted, oldest first. */
     readonly taken: readonly PaymentRequest[];
-    /** The bodies of those that wait for an operator. */
+    /** Bodies of the requests that wait for an operator. */
     readonly parked: readonly string[];
   };
-  /** The most messages that were in a queue at a time, by name of the queue. */
+  /** Largest number of messages that a queue has had at a time, by queue. */
   readonly crowds: Readonly<Record<string, number>>;
 }
 
 export interface SimulatedTenant {
   readonly tenantId: string;
   readonly mode: 'test' | 'live';
-  /** Has every scope of a merchant. */
+  /** API key with every merchant scope. */
   readonly apiKey: string;
 }
 
@@ -294,36 +309,52 @@ export interface ApiRequest {
   readonly key?: string;
   readonly body?: unknown;
   readonly prefer?: string;
-  /** An operator with another key, of the same person, or another operator. @default merchant */
+  /** Caller: the merchant or an operator. @default merchant */
   readonly as?: 'merchant' | OperatorName;
-  /** The client closes the connection; the call goes on. @default the gateway's 29 s */
+  /**
+   * Time after which the client closes the connection. The call continues. Milliseconds.
+   *
+   * @default the gateway's 29 s
+   */
   readonly patienceMs?: number;
 }
 
 /** Ada, Ada with another key, and Ben. */
 export type OperatorName = 'operator' | 'operator_again' | 'approver';
 
-/** What acts use. Nothing else is a source of time, chance or order. */
+/** System that acts use. It is the only source of time, randomness and order. */
 export interface RunningSystem extends Observed {
-  /** Sends a request through the gateway. The promise ends with the answer, or when the client's patience ends. */
+  /** Sends a request through the gateway. Resolves with the answer, or when the client closes the connection. */
   api(request: ApiRequest): Promise<ClientCall>;
   readonly requests: Observed['requests'] & {
-    /** Sends an event that asks for a payment. @returns false when the transport does not take it */
+    /** Sends an event that requests a payment. @returns false when the transport does not accept the event */
     take(via: RequestTransport, detail: string, name: string): boolean;
   };
-  /** Called with each event that a processor has to tell. @default it is delivered at once, once */
+  /** Sets the receiver of the events that processors report. @default each event is delivered once, immediately */
   onCallback(take: (processor: string, event: SandboxEvent) => void): void;
-  /** Called with what a processor does by itself later, for example the end of a pending charge. @default it is done then */
+  /**
+   * Sets the scheduler of actions that a processor takes later, for example the end of a pending charge.
+   *
+   * @default each action happens at its time
+   */
   onLater(take: (processor: string, afterMs: number, what: () => Promise<void>) => void): void;
-  /** Signs the event with the processor's secret, now, and posts it to the callbacks function. @returns the status */
+  /**
+   * Signs the event with the processor's secret at the current time, and posts it to the callbacks function.
+   *
+   * @returns the status
+   */
   callback(processor: string, event: SandboxEvent): Promise<number>;
-  /** Work under way goes on in the old processes; new processes have the new settings. */
+  /** Deploys new settings for new processes. Work in progress continues in the old processes. */
   deploy(settings: Partial<Settings>): void;
   readonly settings: Settings;
   runJob(id: string): Promise<void>;
-  /** An earlier run of the job is under way for so long, and others wait for it. @returns whether none was under way yet */
+  /**
+   * Occupies the job with an earlier run for this time, so that other runs wait.
+   *
+   * @returns false when a run is already in progress
+   */
   occupyJob(id: string, forMs: number): Promise<boolean>;
-  /** Moves what is in a dead-letter or parking queue back to its queue. */
+  /** Moves the messages of a dead-letter or parking queue back to their queue. */
   redrive(queue: string): void;
   /** Redrives the dead letters of shop and mail, as `payonce dead-letters` does. */
   redriveDeadLetters(): Promise<void>;
@@ -331,40 +362,43 @@ export interface RunningSystem extends Observed {
   rebuildViews(): Promise<void>;
   /** Deletes the personal data of a payment or an order, as `payonce erase` does. */
   erase(id: string): Promise<void>;
-  /** The processor is unreachable, or reachable again. */
+  /** Makes the processor unreachable or reachable. */
   processorUp(processor: string, isUp: boolean): void;
-  /** The shop, the mail server or the bus is unreachable, or reachable again. */
+  /** Makes the shop, the mail server or the bus unreachable or reachable. */
   partyUp(party: 'stock' | 'referrals' | 'mail' | 'bus', isUp: boolean): void;
   mishap(what: Mishap, isOver: boolean): void;
   /**
-   * The tables are lost within one of the next transactions, and recovered ten minutes later.
+   * Loses the tables within one of the next transactions, and recovers them ten minutes later.
    *
-   * @param nth which of those that write to several tables, from 1 on
-   * @param name unique, and stable when other steps are taken away
+   * @param nth number of the transaction among those that write to several tables, from 1 on
+   * @param name unique, and stable when other steps are removed
    */
   loseTables(nth: number, name: string): void;
-  /** Nothing that names the payment is taken there, until it is fixed. */
+  /** Makes a consumer reject everything that names the payment, until the fix. */
   poison(paymentId: string, by: Poisoned, isFixed: boolean): void;
-  /** Somebody changes a row of the Ledger, and an operator puts it back. @param share which of the rows, from 0 up to, not including, 1 */
+  /**
+   * Changes a row of the Ledger by hand and lets an operator restore the row.
+   *
+   * @param share selects the row, from 0 up to, not including, 1
+   */
   changeByHand(id: string, how: ChangeByHand['how'], share: number): Promise<string>;
-  /** The shop does what it is asked, and its answers are lost; or they arrive again. */
+  /** Makes the answers of the shop get lost or arrive. The shop acts in both cases. */
   setPartyAnswers(party: 'stock' | 'referrals', areAnswersReceived: boolean): void;
-  /** How an endpoint's receiver answers from now on. @default 200 */
-  /** @param afterMs how long the receiver takes @default up to two seconds */
+  /** Sets how a receiver answers from now on. @param afterMs duration. Milliseconds @default up to two seconds */
   endpointAnswers(url: string, status: number | 'timeout', afterMs?: number): void;
-  /** Makes the bank, the payer or a user of the processor's dashboard act, as one process with the name of the step. */
+  /** Acts at a processor as its bank, a payer or a dashboard user, in one process with the name of the step. */
   inside<Result>(processor: string, act: (inside: SandboxInProcess['inside']) => Promise<Result>): Promise<Result>;
-  /** Does it at that time. @param name stable when other steps are taken away, for example `step 3` */
+  /** Schedules an action. @param name stable when other steps are removed, for example `step 3` */
   at(atMs: number, name: string, what: () => void | Promise<void>): void;
   sleep(ms: number): Promise<void>;
-  /** From 0 up to, not including, 1: `fractionOf` the seed and the label. */
+  /** Returns a number from 0 up to, not including, 1: `fractionOf` the seed and the label. */
   decide(label: string): number;
 }
 
 export interface Violation {
-  /** The oracle's name, for example `I9 processor and books`. */
+  /** Name of the oracle, for example `I9 processor and books`. */
   readonly oracle: string;
   readonly what: string;
-  /** A payment, order, endpoint or key. */
+  /** Payment, order, endpoint or key. */
   readonly about?: string;
 }

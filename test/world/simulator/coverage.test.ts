@@ -6,7 +6,7 @@ import { World } from '../world.ts';
 import { addReached, countCells, impossible, nothingReached, reachedBy, reportReached } from './coverage.ts';
 import { watched } from './oracles/watched.ts';
 
-test('cells, faults and pairs that histories reach are counted, and the others are named', async () => {
+test('counts the cells, faults and pairs that histories reach, and names the rest', async () => {
   const before = CHARGE_TABLE.succeeded.processing;
   const cells = countCells();
   const harness = new World();

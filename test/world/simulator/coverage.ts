@@ -1,4 +1,4 @@
-/** What histories have reached: cells of the state tables, faults of docs/, and pairs of what was done and what failed. */
+/** Counts the coverage of histories: cells of the state tables, faults of docs/, and pairs of act and fault. */
 import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { parseOrderTransition } from '../../../lambdas/orders/store/order-items.ts';
 import { PAYMENT_STATUSES, type PaymentStatus } from '../../../lambdas/payments/domain/payment.ts';
@@ -35,7 +35,7 @@ const CAN_BE_LOOKED_UP =
 const FEE_AFTER_MONEY = 'the fee is reported after the money of the charge, which ends this state';
 const GIVEN_UP_WHILE_PENDING = 'only a pending refund is given up';
 
-/** Cells that no history reaches, and why. A history that reaches one violates an oracle. */
+/** Cells that no history can reach, with the reason. A history that reaches such a cell violates an oracle. */
 const UNREACHABLE_CELLS: Readonly<Record<string, string>> = {
   ...noneOf('charge pending', ['requires_action', 'requires_capture', 'canceled'], NEVER_OLDER),
   ...noneOf('charge action_required', ['requires_capture', 'needs_review'], NEVER_OLDER),
@@ -62,7 +62,7 @@ function isNotProcessing(status: PaymentStatus): boolean {
   return status !== 'processing';
 }
 
-/** Faults that no history reaches, and why. */
+/** Faults that no history can reach, with the reason. */
 const UNREACHABLE_FAULTS: Readonly<Record<string, string>> = {
   F40: 'the variable is read when a function starts; a unit test sets it',
 };
@@ -70,7 +70,11 @@ const UNREACHABLE_FAULTS: Readonly<Record<string, string>> = {
 const lookedUp = new Set<string>();
 let isCounting = false;
 
-/** Counts each cell that `decide` looks up from now on, in this process. @returns the cells, growing, until the next call */
+/**
+ * Starts counting the cells that `decide` looks up in this process.
+ *
+ * @returns the set of cells, which grows until the next call
+ */
 export function countCells(): Set<string> {
   lookedUp.clear();
   if (isCounting) return lookedUp;
@@ -93,7 +97,10 @@ const ALL_CELLS = Object.entries(TABLES).flatMap(([table, rows]) =>
   Object.entries(rows).flatMap(([row, cells]) => Object.keys(cells).map((column) => `${table} ${row} × ${column}`)),
 );
 
-/** How many histories reached each thing, and how many steps of each act were drawn and took effect. Plain JSON. */
+/**
+ * Number of histories that reached each item, and number of steps of each act that were drawn and took effect. Plain
+ * JSON.
+ */
 export interface Reached {
   histories: number;
   readonly counts: Record<string, number>;
@@ -108,7 +115,7 @@ export function addReached(into: Reached, { histories, counts }: Reached): void 
   for (const [name, count] of Object.entries(counts)) into.counts[name] = (into.counts[name] ?? 0) + count;
 }
 
-/** @param cells what {@link countCells} returned; it is emptied */
+/** Returns the coverage of one history. @param cells set from {@link countCells}, which is emptied */
 export function reachedBy(
   world: Observed,
   { steps }: History,
@@ -131,7 +138,7 @@ export function reachedBy(
   return { histories: 1, counts };
 }
 
-/** The cells of {@link UNREACHABLE_CELLS} that were reached all the same: the reason is wrong, or the product is. */
+/** Returns violations for reached cells of {@link UNREACHABLE_CELLS}. Either the reason or the product is wrong. */
 export function impossible({ counts }: Reached): readonly Violation[] {
   return Object.entries(UNREACHABLE_CELLS).flatMap(([cell, why]) => {
     if (counts[`cell ${cell}`] === undefined) return [];
@@ -150,11 +157,11 @@ interface Evidence {
   readonly orderTypes: ReadonlySet<string>;
   readonly codes: ReadonlySet<string>;
   readonly metrics: ReadonlySet<string>;
-  /** The kind and what was called, of each fault at a gate. */
+  /** Kind and called operation of each fault at a gate. */
   readonly gates: readonly string[];
 }
 
-/** By the numbers of docs/faults.md: what shows that a history had the fault. */
+/** Evidence that a history contained each fault, by number in docs/faults.md. */
 const SIGNS: Readonly<Record<string, (evidence: Evidence) => boolean>> = {
   F01: ({ gates }) => gates.some((gate) => gate.startsWith('crash_before')),
   F02: ({ gates }) => gates.some((gate) => gate.startsWith('crash_after')),
@@ -224,7 +231,7 @@ function keyed({ calls }: Observed): ReadonlySet<string> {
   return new Set(calls.map(({ tenant, method, path, key }) => JSON.stringify([tenant, method, path, key])));
 }
 
-/** Whether two requests with one key were under way at the same time. */
+/** Returns true if two requests with one key were in progress at the same time. */
 function overlapping({ calls }: Observed): boolean {
   const untilMs = new Map<string, number>();
   return calls.some(({ tenant, method, path, key, sentAtMs, answer }) => {
@@ -240,7 +247,7 @@ function overlapping({ calls }: Observed): boolean {
 
 type Kind = 'cell' | 'fault' | 'act' | 'pair';
 
-/** All that can be reached, by kind. */
+/** Returns all items of a kind that can be reached. */
 function allOf(kind: Kind): readonly string[] {
   const acts = ACTS.map(({ name }) => name);
   switch (kind) {
@@ -260,7 +267,7 @@ const REASONS: Readonly<Partial<Record<Kind, Readonly<Record<string, string>>>>>
   fault: UNREACHABLE_FAULTS,
 };
 
-/** What was reached of one kind, what was not although it can be, and what cannot be. */
+/** Sorts the items of one kind into reached, missed and unreachable. */
 export function sorted(kind: Kind, { counts }: Reached) {
   const all = allOf(kind);
   const reasons = REASONS[kind] ?? {};
@@ -275,7 +282,7 @@ export function sorted(kind: Kind, { counts }: Reached) {
   };
 }
 
-/** The report, as lines. */
+/** Returns the lines of the report. */
 export function reportReached(reached: Reached): readonly string[] {
   const kinds: readonly Kind[] = ['cell', 'fault', 'act', 'pair'];
   return [
@@ -293,7 +300,7 @@ export function reportReached(reached: Reached): readonly string[] {
   ];
 }
 
-/** The share of an act's steps that took effect, and how the others ended. */
+/** Describes the share of an act's steps that took effect, and the ends of the other steps. */
 export function effectOf(act: string, { counts }: Reached): string {
   const drawn = counts[`drawn ${act}`] ?? 0;
   const effect = counts[`effect ${act}`] ?? 0;

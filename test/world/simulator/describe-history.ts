@@ -4,15 +4,15 @@ import type { History, Step } from './contract.ts';
 
 const DAY_MS = 86_400_000;
 
-/** The history as sentences, one a step, oldest first. Times are since its beginning. */
+/** Describes the history, one sentence for each step, oldest first. Times count from the beginning of the history. */
 export function describeHistory({ seed, profile, steps, muted }: History): string {
   const tools = describeToolsOf(steps);
   const lines = steps.map((step) => `  ${timeOf(step.atMs)}: ${actNamed(step.act).describe(step, tools)}`);
-  const faults = muted.length === 0 ? [] : [`  (${muted.length} faults do not happen)`];
+  const faults = muted.length === 0 ? [] : [`  (${muted.length} faults suppressed)`];
   return [`seed ${seed} of profile ${profile}, ${steps.length} steps:`, ...lines, ...faults].join('\n');
 }
 
-/** `day 3, 14:05:00`: the first day is day 1. A time below the second is shown when there is one. */
+/** Formats a time as `day 3, 14:05:00`, with milliseconds if there are any. The first day is day 1. */
 function timeOf(atMs: number): string {
   const time = new Date(atMs % DAY_MS)
     .toISOString()
@@ -38,7 +38,7 @@ function describeToolsOf(steps: readonly Step[]): DescribeTools {
     return typeof currency === 'string' ? currency : 'EUR';
   };
   return {
-    name: (id) => names.get(id) ?? 'what was not made',
+    name: (id) => names.get(id) ?? 'an object that was not made',
     money: (amountMinor, id) => `${(Number(amountMinor) / 100).toFixed(2)} ${currencyOf(id)}`,
   };
 }

@@ -13,22 +13,22 @@ import {
 import { refused } from '../../archive/memory-s3.ts';
 import { MemoryExportFiles } from '../../exports/memory-export-files.ts';
 
-/** Signs links, without a call. */
+/** Signs links locally, without a call. */
 const SIGNER = new S3Client({
   region: 'eu-west-1',
   credentials: { accessKeyId: 'simulated', secretAccessKey: 'simulated' },
 });
 
-/** The bucket of exports. */
+/** Bucket of the export files. */
 export class ExportsBucket {
   readonly #files = new MemoryExportFiles();
 
-  /** The texts of the files, by name. */
+  /** Texts of the export files, by name. */
   get texts(): ReadonlyMap<string, string> {
     return this.#files.files;
   }
 
-  /** A client that signs, and whose calls pass `call`. */
+  /** Returns a client that signs links and sends its commands through `call`. */
   client(call: (command: object) => Promise<unknown>): S3Client {
     return Object.create(SIGNER, { send: { value: call } }) as S3Client;
   }
@@ -64,6 +64,6 @@ export class ExportsBucket {
       await files.abort(command.input.Key ?? '', command.input.UploadId ?? '');
       return {};
     }
-    throw new Error(`the bucket of exports does not know ${command.constructor.name}`);
+    throw new Error(`the bucket of exports does not support ${command.constructor.name}`);
   }
 }

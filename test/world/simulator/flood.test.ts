@@ -3,23 +3,23 @@ import { SLOW_MS } from '../../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { sliceOf } from '../../support/slice.ts';
 import { SimulatedSystem } from './system.ts';
 
-/** Payments of the tenant that is watched, one each second. */
+/** Number of payments of the observed tenant, one each second. */
 const WATCHED = 20;
-/** Requests of the other tenant, within the same seconds: three times its limit. */
+/** Number of requests of the other tenant in these seconds: three times its limit. */
 const FLOOD = 600;
 const FLOOD_MS = 2_000;
 
 interface Seen {
   readonly statuses: readonly (number | undefined)[];
-  /** From each request to its answer, to its event on the bus, and to its webhook. Milliseconds. */
+  /** Time from each request to its answer, to its event on the bus, and to its webhook. Milliseconds. */
   readonly answeredMs: readonly number[];
   readonly publishedMs: readonly number[];
   readonly deliveredMs: readonly number[];
-  /** Requests of `shop` beyond its limit. */
+  /** Number of requests of `shop` that exceeded its limit. */
   readonly refused: number;
 }
 
-/** The endpoints of `shop`. */
+/** Endpoints of `shop`. */
 interface Endpoints {
   readonly count: number;
   readonly status: number | 'timeout';
@@ -28,7 +28,7 @@ interface Endpoints {
 
 const NEVER: Endpoints = { count: 1, status: 'timeout' };
 
-/** What `studio` sees in five minutes. @param flood requests of `shop` */
+/** Measures the requests of `studio` for five minutes. @param flood number of requests of `shop` */
 async function studioDuringFlood(flood: number, { count, status, afterMs }: Endpoints): Promise<Seen> {
   const system = await SimulatedSystem.begin(1);
   const startMs = system.nowMs;
@@ -82,7 +82,10 @@ async function studioDuringFlood(flood: number, { count, status, afterMs }: Endp
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Means and greatest values that are more than twice as high beside a flood. Each event is published and delivered once. */
+/**
+ * Returns the measures that are more than twice as high during a flood. Expects that each event is published and
+ * delivered once.
+ */
 function farFrom(alone: Seen, flooded: Seen): readonly string[] {
   for (const seen of [alone, flooded]) {
     expect(seen.statuses).toEqual(Array.from({ length: WATCHED }, () => 201));
@@ -91,24 +94,24 @@ function farFrom(alone: Seen, flooded: Seen): readonly string[] {
   const means = (['answeredMs', 'publishedMs', 'deliveredMs'] as const).filter(
     (what) => mean(flooded[what]) > 2 * mean(alone[what]),
   );
-  // The relay takes the flood's events in lanes, so that the oldest of those that follow is no older either.
+  // The relay processes the flood's events in lanes, so the oldest of the other events is not much older either.
   const oldest = (['publishedMs', 'deliveredMs'] as const).filter(
     (what) => Math.max(...flooded[what]) > 2 * Math.max(...alone[what]),
   );
   return [...means, ...oldest];
 }
 
-describe('a flood by one tenant leaves the calls of another, and the average and the oldest ages, within a factor of two', () => {
+describe('during a flood of one tenant, the answers and events of another tenant take at most twice as long', () => {
   const floods = [
     {
-      when: 'its endpoint never answers, and most of its requests are refused',
+      when: 'the flooding tenant’s endpoint never answers, and most of its requests are rejected',
       requests: FLOOD,
       endpoints: NEVER,
       refused: [FLOOD / 4, FLOOD],
     },
-    // Their 960 calls would hold all 200 places of the senders for half a minute.
+    // Without isolation, the 960 calls of these endpoints would occupy all 200 concurrent senders for half a minute.
     {
-      when: 'its endpoints answer just before they count as slow, and it stays within its limit',
+      when: 'the flooding tenant’s endpoints answer just before they count as slow, and the tenant stays within its limit',
       requests: 240,
       endpoints: { count: 4, status: 200, afterMs: SLOW_MS - 100 },
       refused: [0, 0],

@@ -39,7 +39,7 @@ import { EXPORTS_BUCKET } from './archive-bucket.ts';
 import { BOOKS } from './processors.ts';
 import { queueArn, queueUrl } from './queues.ts';
 
-/** Everything that any function needs from outside. */
+/** Everything that the functions need from outside. */
 export interface WholePlatform extends Platform, PartiesTools, Bus, Buckets, Functions {
   readonly resolve: Resolve;
   readonly webhookTransport: (rules: AddressRulesOptions) => WebhookTransport;
@@ -52,14 +52,14 @@ export interface SimulatedFunction {
     processors: readonly ProcessorDescriptor[],
   ) => unknown;
   readonly timeoutMs: number;
-  /** The queue for what it cannot read. */
+  /** Queue for messages that the function cannot read. */
   readonly parking?: string;
 }
 
-/** The topic and the subject of payment requests. */
+/** Name of the topic and of the subject of payment requests. */
 export const REQUESTS = 'payments';
 
-/** Base addresses. Nothing listens there. */
+/** Base URLs. No server listens there. */
 export const Address = {
   api: 'https://api.payonce.example',
   sandbox: 'https://sandbox.example',
@@ -78,14 +78,14 @@ export const Secret = {
   live: 'live-access',
 } as const;
 
-/** The secret that processors of a mode are called with. */
+/** Returns the id of the secret for calls of the processors in a mode. */
 export function secretOf(mode: Mode): string {
   return mode === 'live' ? Secret.live : Secret.sandbox;
 }
 
 const SHOP = { tenant: 'ten_shop', mode: 'test' } as const;
 
-/** The senders of payment requests: one for each transport. */
+/** Senders of payment requests, one for each transport. */
 const INTAKE: IntakeSettings = {
   oldestHours: 24,
   senders: [
@@ -97,7 +97,7 @@ const INTAKE: IntakeSettings = {
   queues: [{ arn: queueArn('requests-of-shop'), sender: senderName.queue('shop') }],
 };
 
-/** The queues whose dead letters are put back by the API. */
+/** Queues whose dead letters the API redrives. */
 const REDRIVEN = [
   'views-projector',
   'webhook-fan-out',
@@ -108,7 +108,7 @@ const REDRIVEN = [
   'webhooks',
 ] as const;
 
-/** The variables of every function, without those of one deployment. */
+/** Environment variables of every function, without the variables of a single deployment. */
 export const VARIABLES: Readonly<Record<string, string>> = {
   AWS_REGION: 'eu-west-1',
   [Environment.idempotencyTable]: TABLES.idempotency,
@@ -159,13 +159,16 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [PartiesEnvironment.postmarkUrl]: Address.parties,
   [PartiesEnvironment.postmarkLagSeconds]: '60',
   [PartiesEnvironment.emailSender]: 'shop@payonce.example',
-  // Every order of a history has its e-mail, unless an operator sets a bound.
+  // No limit of e-mails, unless an operator sets one in the history.
   [PartiesEnvironment.emailsPerRecipient]: '999',
   [PartiesEnvironment.deadLettersQueueUrl]: queueUrl('letters'),
   [PartiesEnvironment.delayedCallsQueueUrl]: queueUrl('delayed-calls'),
 };
 
-/** Modules of functions read their environment once, when they are loaded, for the handlers that are not used here. */
+/**
+ * Loads the functions' modules, which read their environment at load time for the handlers that this simulator does not
+ * use.
+ */
 async function load() {
   const before: Variables = { ...process.env };
   Object.assign(process.env, VARIABLES, { AWS_LAMBDA_FUNCTION_NAME: 'one' });
@@ -221,7 +224,7 @@ const worker = (name: FunctionName): SimulatedFunction => ({
   parking: `${name}-dead`,
 });
 
-/** The functions with their own wiring, as the stacks deploy them. */
+/** Functions, wired as the stacks deploy them. */
 export const FUNCTIONS: Readonly<Record<FunctionName, SimulatedFunction>> = {
   payments: answering('payments'),
   orders: answering('orders'),

@@ -22,7 +22,7 @@ function firstOf(profile: string): readonly History[] {
 }
 
 describe('random decisions', () => {
-  test('are evenly spread, and depend on the seed and the whole label', () => {
+  test('are evenly distributed, and depend on the seed and the whole label', () => {
     const tenths = Array.from({ length: 10 }, () => 0);
     for (let draw = 0; draw < 20_000; draw += 1) {
       const tenth = Math.floor(fractionOf(draw % 7, `label ${draw}`) * 10);
@@ -34,7 +34,7 @@ describe('random decisions', () => {
     expect(fractionOf(1, 'a b')).toBe(fractionOf(1, 'a b'));
   });
 
-  test('of dice do not depend on the draws of other dice', () => {
+  test('of named dice do not depend on the draws of other dice', () => {
     const drawn = new Dice(5, 'one');
     drawn.fraction();
     expect(drawn.named('two').whole(1, 1_000_000)).toBe(new Dice(5, 'one').named('two').whole(1, 1_000_000));
@@ -44,46 +44,49 @@ describe('random decisions', () => {
 });
 
 describe('the generator', () => {
-  test.each(NAMES)('writes a history of %s: in order, each step about an earlier one, always the same', (profile) => {
-    for (const { seed, steps } of firstOf(profile)) {
-      expect(JSON.stringify(generate(seed, profile).steps)).toBe(JSON.stringify(steps));
-      expect(steps.some(({ act }) => /^(?:pay|order|request)$/.test(act))).toBe(true);
-      expect(steps.map(({ atMs }) => atMs)).toEqual(steps.map(({ atMs }) => atMs).toSorted((a, b) => a - b));
-      expect(new Set(steps.map(({ id }) => id)).size).toBe(steps.length);
-      const isEarly = ({ of, atMs }: Step): boolean =>
-        of !== undefined && !steps.some((step) => step.id === of && step.atMs < atMs);
-      expect(steps.filter(isEarly)).toEqual([]);
-    }
-  });
+  test.each(NAMES)(
+    'writes a deterministic history of %s, ordered by time, in which each step follows the step that it is about',
+    (profile) => {
+      for (const { seed, steps } of firstOf(profile)) {
+        expect(JSON.stringify(generate(seed, profile).steps)).toBe(JSON.stringify(steps));
+        expect(steps.some(({ act }) => /^(?:pay|order|request)$/.test(act))).toBe(true);
+        expect(steps.map(({ atMs }) => atMs)).toEqual(steps.map(({ atMs }) => atMs).toSorted((a, b) => a - b));
+        expect(new Set(steps.map(({ id }) => id)).size).toBe(steps.length);
+        const isEarly = ({ of, atMs }: Step): boolean =>
+          of !== undefined && !steps.some((step) => step.id === of && step.atMs < atMs);
+        expect(steps.filter(isEarly)).toEqual([]);
+      }
+    },
+  );
 
-  test('draws each act in some profile, and each feature switches something on', () => {
+  test('draws each act in some profile, and each feature appears in some profile', () => {
     const drawn = new Set(NAMES.flatMap(firstOf).flatMap(({ steps }) => steps.map(({ act }) => act)));
     expect([...drawn].toSorted()).toEqual(ACTS.map(({ name }) => name).toSorted());
     expect(FEATURES.filter((feature) => !NAMES.some((name) => feature in profileNamed(name).features))).toEqual([]);
   });
 
-  test('names the profiles when one is not there', () => {
+  test('lists the known profiles in the error for an unknown one', () => {
     expect(() => generate(1, 'quiet')).toThrow('There is no profile quiet. Use one of calm, clients, ');
   });
 
-  test('says each act in a sentence', () => {
+  test('describes each act in one sentence', () => {
     for (const history of NAMES.flatMap(firstOf)) {
       const described = describeHistory(history);
       expect(described.split('\n')).toHaveLength(history.steps.length + 1);
-      expect(described).not.toMatch(/undefined|NaN|\[object|what was not made/);
+      expect(described).not.toMatch(/undefined|NaN|\[object|an object that was not made/);
     }
   });
 });
 
-/** Acts about one payment, in this order, each with what it must be like. */
+/** Acts about one payment in this order, each with a condition on the step. */
 type Needed = readonly (readonly [act: string, isLike?: (step: Step, root: Step) => boolean])[];
 
 const isHeld = ({ capture }: Step): boolean => capture === 'manual';
 const failsFirst = ({ source }: Step): boolean => /declined|late/.test(String(source));
 
 /**
- * What each finding needs: acts about one payment in this order, and acts of the world. The crash, the lost callback and the
- * run of the resolver between them are decided while the history is played.
+ * Acts that reveal each earlier finding: acts about one payment in this order, and acts of the environment. Crashes,
+ * lost callbacks and runs of the resolver between them are decided while the history is played.
  */
 const FINDINGS: Readonly<
   Record<string, { readonly in: ProfileName; readonly acts: Needed; readonly world?: readonly string[] }>

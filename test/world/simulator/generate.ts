@@ -9,7 +9,7 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Milliseconds. The longest wait is beyond the retention of a payment’s key. */
+/** Shortest and longest wait of each pace. Milliseconds. The longest wait exceeds the retention of a payment’s key. */
 const PACES: Readonly<Record<Pace, readonly [number, number]>> = {
   instant: [1, 500],
   seconds: [SECOND_MS, 90 * SECOND_MS],
@@ -18,14 +18,14 @@ const PACES: Readonly<Record<Pace, readonly [number, number]>> = {
   days: [DAY_MS, 9 * DAY_MS],
 };
 
-/** Acts about nothing, for example outages. They happen around an act of a subject. */
+/** Maximum number of acts without a subject, for example outages. They are placed around an act with a subject. */
 const MAX_SURROUNDINGS = 4;
-/** Acts that follow one another, for example refund, failure of the refund, and so on. */
+/** Maximum number of acts that follow from one another, for example a refund, then the failure of the refund. */
 const MAX_FOLLOWERS = 12;
-/** Draws of an act, until one fits the subject. */
+/** Maximum number of attempts to draw an act that fits the subject. */
 const MAX_DRAWS = 6;
 
-/** The history of a seed: always the same one. @throws Error when there is no such profile */
+/** Generates the history of a seed, always the same one. @throws Error when there is no such profile */
 export function generate(seed: number, profileName: string): History {
   const profile = profileNamed(profileName);
   const dice = new Dice(seed, profileName);
@@ -39,7 +39,7 @@ export function generate(seed: number, profileName: string): History {
   return { seed, profile: profileName, steps: writer.steps(), muted: [] };
 }
 
-/** Writes the steps of one history. Ids are given in the order of writing. */
+/** Writes the steps of one history. Ids follow the order of writing. */
 class Writer {
   readonly #dice: Dice;
   readonly #on: ReadonlySet<Feature>;
@@ -50,12 +50,12 @@ class Writer {
     this.#on = on;
   }
 
-  /** In the order of time. */
+  /** Returns the steps in order of time. */
   steps(): readonly Step[] {
     return this.#steps.toSorted((one, other) => one.atMs - other.atMs || one.id - other.id);
   }
 
-  /** What holds for the whole history. */
+  /** Draws the acts that apply to the whole history. */
   begin(): void {
     this.#draw(actNamed('faults'), this.#drawing(this.#dice.named('faults'), undefined, []), 0);
     this.#draw(actNamed('habits'), this.#drawing(this.#dice.named('habits'), undefined, []), 0);
@@ -65,10 +65,10 @@ class Writer {
     this.#draw(actNamed('deploy'), this.#drawing(this.#dice.named('deploy'), undefined, []), 0);
   }
 
-  /** A payment, an order or an endpoint, and what happens to it. */
+  /** Draws a payment, an order or an endpoint, and the acts about it. */
   subject(dice: Dice, [least, most]: readonly [number, number], number: number): void {
     const makers = ACTS.filter((act) => act.makes !== undefined && this.#isOn(act));
-    // The first is no endpoint, because without a payment nothing happens to an endpoint.
+    // The first subject is not an endpoint, because an endpoint needs payments.
     const maker = dice.weighted(makers, ({ makes }) => (makes !== 'endpoint' ? 2 : number === 1 ? 0 : 1));
     const root = this.#draw(maker, this.#drawing(dice, undefined, []), MINUTE_MS + wait(dice, maker.pace));
     if (root === undefined || maker.makes === undefined) return;
@@ -82,7 +82,7 @@ class Writer {
     }
   }
 
-  /** Acts that are about nothing, each at about the time of another act. */
+  /** Draws acts without a subject, each around the time of another act. */
   surround(dice: Dice): void {
     const acts = this.#actsAbout('nothing').filter(({ makes }) => makes === undefined);
     const all = this.#steps.filter(({ atMs }) => atMs > 0);
@@ -97,7 +97,7 @@ class Writer {
       const drawing = this.#drawing(ofAct, undefined, all);
       const given = act.draw(drawing);
       if (given === undefined) continue;
-      // What lasts has begun before the other act, most of the time.
+      // A lasting act usually begins before the act that it surrounds.
       const lasts = Number(given['forMs'] ?? 0);
       const beginsMs = lasts > 1 && ofAct.chance(0.6) ? -ofAct.magnitude(1, lasts) : waitMs;
       const draft = { act: act.name, pace: act.pace, given };
@@ -136,7 +136,7 @@ class Writer {
   #write({ act, given, isBefore }: Draft, { root }: Drawing, atMs: number): Step {
     const about: Arguments = root === undefined || isBefore ? {} : { of: root.id };
     const { of = about['of'] } = given;
-    // What it is about was drawn earlier, but can happen later.
+    // The step that this one is about was drawn earlier, but can happen later.
     const afterMs = this.#steps.find(({ id }) => id === of)?.atMs ?? -1;
     const step: Step = {
       id: this.#steps.length + 1,

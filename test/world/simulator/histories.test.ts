@@ -5,10 +5,10 @@ import { generate } from './generate.ts';
 import { play } from './play.ts';
 import { PROFILES } from './profiles.ts';
 
-/** The seeds of each profile. `npm run prove` plays fresh ones for minutes beside them. */
+/** Seeds of each profile. In addition, `npm run prove` plays new seeds for minutes. */
 const SEEDS = Array.from({ length: 40 }, (_, index) => index + 1);
 
-/** Three has no factor in common with the number of seeds, so that each profile meets each seed. */
+/** Three slices: 3 has no common factor with the number of seeds, so each profile meets each seed. */
 test.each(sliceOf(Object.keys(PROFILES), 3))(
   'random histories of the profile %s violate no oracle',
   async (profile) => {

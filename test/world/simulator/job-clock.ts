@@ -13,20 +13,27 @@ import type { Simulation } from './simulation.ts';
 import { nameOfRow } from './stream.ts';
 
 /**
- * When jobs fire. Of all the times of their schedules, only those are simulated at which there may be something to do: soon after
- * something changed, then at growing distances. A run that is left out needs no replacement, which is a promise of the jobs.
+ * Rule for the runs of a job. Of all scheduled times, only the useful ones are simulated: soon after a change, then at
+ * growing intervals. Leaving out a run is safe, because jobs promise that a missed run needs no replacement.
  */
 interface Trigger {
-  /** The time between two runs while nothing changes grows from the first to the second. */
+  /** First and longest interval between two runs while nothing changes. Milliseconds. */
   readonly fromMs: number;
   readonly toMs: number;
-  /** A run may be useful from then on; undefined when the row does not concern the job. */
+  /** Returns the time from which a run may be useful; undefined when the row does not concern the job. */
   readonly dueMs: (change: RowChange, nowMs: number) => number | undefined;
-  /** Whether rows that concern it are left. Else it ends with the longest distance. */
+  /**
+   * Whether the job has a queue of rows, so that runs continue until no row is left. Otherwise runs stop after the
+   * longest interval.
+   */
   readonly isQueue: boolean;
-  /** Whether a row that concerned it still does after a change. @default until it is deleted */
+  /** Returns true if a row still concerns the job after a change. @default true until the row is deleted */
   readonly isLeft?: (row: Item, table: string) => boolean;
-  /** It looks at everything of a time, in many pages: it fires by the clock in this share of the histories. */
+  /**
+   * Share of the histories in which the job runs by schedule, because it reads everything of a time span in many pages.
+   *
+   * @default every history
+   */
   readonly share?: number;
 }
 
@@ -45,7 +52,10 @@ const inQueue =
     return prefixes.some((prefix) => partition.startsWith(prefix)) ? nowMs : undefined;
   };
 
-/** Rows of queues by time begin with it (lambdas/kernel/due-sort.ts). They are due so long after it. */
+/**
+ * Returns due times of rows in queues ordered by time (lambdas/kernel/due-sort.ts). A row is due this long after the
+ * time in its sort key.
+ */
 const byTime =
   (prefix: string, afterMs = 0) =>
   (change: RowChange, nowMs: number) =>
@@ -53,14 +63,14 @@ const byTime =
       ? undefined
       : Number(textOf(change, KeyAttribute.sort).slice(0, 13)) + afterMs;
 
-/** No hold is looked at earlier: the shortest validity, and the margin of the job. */
+/** Earliest age at which a hold is processed: the shortest validity, and the margin of the job. Milliseconds. */
 const HOLD_MS = Math.min(...REGISTRY.map(({ abilities }) => abilities.holdValidityMs)) + 2 * HOUR_MS;
 
 const CLAIM_DUE = IdempotencyTable.openClaimsIndex.sortKey;
 const isOpenClaim = (item: RowChange['after']): boolean =>
   item?.[IdempotencyTable.openClaimsIndex.partitionKey] !== undefined;
 const dueAtOf = (item: RowChange['after']): unknown => item?.[RegistryTable.dueIndex.sortKey];
-/** A suspected mismatch is confirmed by a later run. */
+/** Returns true for a suspected mismatch, which a later run must confirm. */
 const isSuspected = ({ table, after }: RowChange): boolean =>
   table === TABLES.views &&
   after?.[KeyAttribute.partition] === ViewsRow.allMismatches &&
@@ -74,7 +84,7 @@ const afterOutcome =
 
 const { partitionKey: QUEUE, sortKey: LOOK } = RegistryTable.queuesIndex;
 
-/** Entries that a queue lists by the times of their looks. */
+/** Returns due times of queue entries that are listed by the time of their next check. */
 const listed =
   (...prefixes: readonly string[]) =>
   (change: RowChange, nowMs: number): number | undefined => {
@@ -85,7 +95,7 @@ const ofClaim = ({ before, after }: RowChange): number | undefined =>
   isOpenClaim(before) || isOpenClaim(after) ? Number(after?.[CLAIM_DUE] ?? before?.[CLAIM_DUE]) : undefined;
 const unfinished = listed(RegistryRow.return, RegistryRow.inquiry, RegistryRow.openOrder);
 
-/** A look that changed nothing but the time of the next one: the runs go on at growing distances. */
+/** Returns true for a check that changed only the time of the next check. Then the interval between runs grows. */
 function isPostponed({ before, after }: RowChange): boolean {
   if (before === undefined || after === undefined) return false;
   const rest = ({ [QUEUE]: _queue, [LOOK]: _look, [CLAIM_DUE]: _due, ...row }: Item): string => JSON.stringify(row);
@@ -133,15 +143,15 @@ const TRIGGERS: Readonly<Record<JobId, Trigger>> = {
 };
 
 interface Wait {
-  /** Rows that concern the job, with the time from which they do. */
+  /** Rows that concern the job, with the times from which they do. Unix milliseconds. */
   readonly rows: Map<string, number>;
-  /** The next run; undefined when none is planned. */
+  /** Time of the next run; undefined when none is planned. Unix milliseconds. */
   atMs?: number;
   gapMs: number;
   isRunning: boolean;
-  /** Until then at most a run of the job is under way; 0 when none is. */
+  /** Latest end of the run in progress; 0 when no run is in progress. Unix milliseconds. */
   underWayToMs: number;
-  /** A time of the schedule was left out because a run was under way. */
+  /** Whether a scheduled time was skipped because a run was in progress. */
   isLeftOut: boolean;
 }
 
@@ -153,7 +163,9 @@ const newWait = (job: JobId): Wait => ({
   isLeftOut: false,
 });
 
-/** The share of the histories in which a job fires although its last run is under way. The second run waits for the first. */
+/**
+ * Share of the histories in which a job starts while its last run is in progress. The second run waits for the first.
+ */
 const OVERLAP_SHARE = 0.2;
 
 export class JobClock {
@@ -178,7 +190,7 @@ export class JobClock {
     });
   }
 
-  /** The schedules go on after a time of faults, in which runs may have failed. */
+  /** Restarts the schedules after a time of faults, in which runs may have failed. */
   resumeAll(): void {
     for (const [job, wait] of this.#waits) {
       if (!TRIGGERS[job].isQueue && job !== 'republish-events') continue;
@@ -187,7 +199,10 @@ export class JobClock {
     }
   }
 
-  /** Something is in the queue of a person, or the bus is back. Events that were lost come back by the job. */
+  /**
+   * Schedules a run immediately, for example when a queue needs attention or the bus is reachable and the job must
+   * publish lost events.
+   */
   runNow(job: JobId): void {
     const wait = this.#waits.get(job) ?? newWait(job);
     this.#waits.set(job, wait);
@@ -225,7 +240,7 @@ export class JobClock {
     this.#scheduleAt(entry.id as JobId, wait, this.#simulation.nowMs);
   }
 
-  /** At the next time of the schedule. */
+  /** Schedules a run at the next time of the schedule. */
   #scheduleAt(job: JobId, wait: Wait, dueMs: number): void {
     const { fromMs } = TRIGGERS[job];
     const { nowMs } = this.#simulation;

@@ -18,7 +18,7 @@ import { queueUrl } from './queues.ts';
 
 const PARKED = 'relay-parked';
 
-/** What happens to an account by hand, or because of a bug, and how an operator mends it with the commands of `payonce`. */
+/** Manual changes and bugs of an account, and the repair by an operator with the commands of `payonce`. */
 export class Mishaps implements MishapsSeen {
   readonly #account: Account;
   readonly changesByHand: ChangeByHand[] = [];
@@ -45,7 +45,7 @@ export class Mishaps implements MishapsSeen {
     return this.#account.queues.bodies(PARKED);
   }
 
-  /** Until it is fixed, nothing that names the payment is taken there. */
+  /** Makes a consumer reject everything that names the payment, until the fix. */
   poison(id: string, by: Poisoned, isFixed: boolean): void {
     this.wasPoisoned = true;
     if (isFixed) this.#poisoned.delete(id);
@@ -63,9 +63,9 @@ export class Mishaps implements MishapsSeen {
   }
 
   /**
-   * As `payonce redrive`: the work of each message that was parked is done again.
+   * Repeats the work of each parked message, as `payonce redrive` does.
    *
-   * @param rebuild what an operator does about a time whose events consumers do not recognize any more
+   * @param rebuild operator's repair for a time range whose events consumers no longer recognize
    */
   async redriveParked(rebuild: () => Promise<void>): Promise<void> {
     const { simulation, queues } = this.#account;
@@ -76,12 +76,13 @@ export class Mishaps implements MishapsSeen {
       queueUrl(PARKED),
       async ({ Body: body = '' }) => {
         const before = times(body);
-        // A fix that comes during the work is too late for it, and another bug may come meanwhile.
+        // Count the message only if there was no bug before and after the work: a fix may be too late for it, and
+        // another bug may start.
         const isFixed = (): boolean => this.#poisoned.size === 0;
         const wasFixed = isFixed();
         const request: RedriveRequest = { parked: body };
         const ended = await process.until(this.#account.invoke('republish-range', process.token(), request));
-        if (ended.kind !== 'returned') throw new Error('it could not be published');
+        if (ended.kind !== 'returned') throw new Error('the parked message could not be published');
         if (wasFixed && isFixed() && times(body) > before) this.parkedAgain.push(body);
       },
       () => {},
@@ -96,11 +97,11 @@ export class Mishaps implements MishapsSeen {
   }
 
   /**
-   * Somebody overwrites or removes a row of the Ledger. At the same moment it is verified against the archive, and put back as
-   * `payonce tables restore-row` does.
+   * Overwrites or removes a row of the Ledger, verifies the chain against the archive, and restores the row as `payonce
+   * tables restore-row` does, all at one moment.
    *
-   * @param share which of the rows that are in the archive, from 0 up to, not including, 1
-   * @returns `nothing` when none is there yet
+   * @param share selects one of the archived rows, from 0 up to, not including, 1
+   * @returns `nothing` when no row is archived yet
    */
   async changeByHand(id: string, how: ChangeByHand['how'], share: number): Promise<string> {
     const { database, archive, simulation } = this.#account;
@@ -117,7 +118,7 @@ export class Mishaps implements MishapsSeen {
     const verified = async (): Promise<readonly string[]> => {
       const now = (await wholeChain(ledger, chain)).map((each) => each.row);
       const lines = (await archive.read()).lines.filter((line) => line.chain === chain);
-      // The youngest rows are on their way to the archive.
+      // The newest rows are not archived yet.
       const found = judgeChain(chain, now, lines, NO_BOUNDS).filter(({ kind }) => kind !== 'not_archived');
       return found.map((each) => ('sort' in each ? `${each.kind} ${each.sort}` : each.kind));
     };

@@ -16,7 +16,7 @@ import { Stores } from '../stores.ts';
 import { TABLES } from '../tables.ts';
 import { noFault, type Simulation } from './simulation.ts';
 
-/** What the commands of an operator work with, in the process that is running. Their calls meet no faults. */
+/** Returns the tools of an operator's commands in the running process. Their calls meet no faults. */
 export function operatorIn(simulation: Simulation, database: MemoryDynamoDb) {
   const { process } = simulation;
   const documents = database.clientWith((command, apply) =>
@@ -56,6 +56,6 @@ export async function eraseNamed({ process, documents, pacing, views, store }: O
     return;
   }
   const order = parseOrderId(id);
-  invariant(order !== undefined, 'what is erased is a payment or an order');
+  invariant(order !== undefined, 'only a payment or an order can be erased');
   await eraseOrder({ orders: store, records: store, erase: erase('order.erased') }, order);
 }

@@ -6,11 +6,11 @@ import type { FunctionName } from './functions.ts';
 import { SimulatedSystem } from './system.ts';
 
 const MINUTE_MS = 60_000;
-/** The goal is 2,000 events a second. Of the rate, only the lengths of the queues depend here. */
+/** Payments each minute. The goal is 2,000 events a second; here the rate changes only the lengths of the queues. */
 const PAYMENTS_A_MINUTE = 2;
 const OUTAGE_MINUTES = 60;
 const PAYMENTS = OUTAGE_MINUTES * PAYMENTS_A_MINUTE;
-/** A job has run before, as in every deployment that is older than some minutes. Minutes. */
+/** Start of the outage. The job has run before, as in every deployment that is older than some minutes. Minutes. */
 const BEGINS_AT = 7;
 
 const throttled = (name: FunctionName) => (system: SimulatedSystem, isAway: boolean) => {
@@ -20,7 +20,10 @@ const throttled = (name: FunctionName) => (system: SimulatedSystem, isAway: bool
 
 const bus = (system: SimulatedSystem, isAway: boolean) => system.partyUp('bus', !isAway);
 
-/** Payments during an hour without a part of the event path, and two hours after it, with the job that publishes lost events every five minutes. */
+/**
+ * Makes payments during an outage of one part of the event path, then waits two hours. The job that publishes lost
+ * events runs every five minutes.
+ */
 async function anHourWithout(away: (system: SimulatedSystem, isAway: boolean) => void, minutes = OUTAGE_MINUTES) {
   const endsAt = BEGINS_AT + minutes;
   const system = await SimulatedSystem.begin(1);
@@ -54,27 +57,27 @@ const once = Array.from({ length: PAYMENTS }, () => 1);
 
 const OUTAGES: readonly (readonly [string, () => Promise<void>])[] = [
   [
-    'after an hour without the projector, each event of the hour was published and is projected once, and no message is dead',
+    'after an hour without the projector, each event is published and projected once, and no message is dead',
     async () => {
       const { during, times, projected, left, crowds } = await anHourWithout(throttled('views-projector'));
       expect(during).toEqual({ published: PAYMENTS, projected: 0 });
       expect({ times, projected, left }).toEqual({ times: once, projected: PAYMENTS, left: {} });
-      // Each waited in the queue, once.
+      // Each event waited in the queue once.
       expect(crowds['views-projector']).toBe(PAYMENTS);
     },
   ],
   [
-    'an hour without the relay is bridged by the job: each event is published by it and by the relay, and nothing is parked',
+    'during an hour without the relay the job publishes the events, later the relay publishes them too, and nothing is parked',
     async () => {
       const { during, times, projected, left } = await anHourWithout(throttled('outbox-relay'));
-      // All but those of the last minutes.
+      // Only the events of the last minutes are missing.
       expect(during.projected).toBeGreaterThan(PAYMENTS - 9 * PAYMENTS_A_MINUTE);
       expect({ most: Math.max(...times), events: times.length }).toEqual({ most: 2, events: PAYMENTS });
       expect({ projected, left }).toEqual({ projected: PAYMENTS, left: {} });
     },
   ],
   [
-    'after an hour without the bus, each event of the hour was published by the relay once and is projected once, and nothing is parked',
+    'after an hour without the bus, the relay publishes each event once, each is projected once, and nothing is parked',
     async () => {
       const { during, times, projected, left } = await anHourWithout(bus);
       expect(during).toEqual({ published: 0, projected: 0 });
@@ -82,7 +85,7 @@ const OUTAGES: readonly (readonly [string, () => Promise<void>])[] = [
     },
   ],
   [
-    'three hours without the bus are longer than the relay keeps events: the job publishes the old ones, the relay the others, and nothing is parked',
+    'after three hours without the bus, longer than the relay keeps events, the job publishes the old events and the relay the rest, and nothing is parked',
     async () => {
       const { during, times, projected, left } = await anHourWithout(bus, 3 * OUTAGE_MINUTES);
       expect(during).toEqual({ published: 0, projected: 0 });

@@ -13,18 +13,18 @@ interface Entry {
   readonly status?: string;
 }
 
-/** The shop and the mail server: their effects, and whether each can be reached. */
+/** Shop and mail server, with their effects and their availability. */
 export class Parties {
   readonly actions: ShopAction[] = [];
   readonly mails: Mail[] = [];
   readonly down = new Set<string>();
-  /** Whose answers are lost. */
+  /** Parties whose answers are lost. */
   readonly silentParties = new Set<string>();
   readonly #simulation: Simulation;
   readonly #send: SendRequest;
   readonly #known = new Set<string>();
 
-  /** @param send to a sandbox, which plays both */
+  /** @param send sends calls to a sandbox that acts as both parties */
   constructor(simulation: Simulation, send: SendRequest) {
     this.#simulation = simulation;
     this.#send = send;
@@ -41,7 +41,7 @@ export class Parties {
         throw new AmbiguousError(`${party}_timeout`, `The ${party} did not answer in time.`);
       return answer;
     } finally {
-      // A call without an answer may have taken effect.
+      // The call may have taken effect even if its answer was lost.
       if (party === 'mail' && call.method === 'POST') await this.#lookAtMail(call);
     }
   };
@@ -59,7 +59,7 @@ export class Parties {
             : 'credited';
     const known = `${kind} ${id}`;
     if (kind !== 'refused' && this.#known.has(known)) return;
-    // The answer to a known key shows its current state.
+    // The answer to a repeated key shows the current state, so this reservation is not new.
     if (kind === 'reserved' && state === 'released') return;
     this.#known.add(known);
     const order: unknown = { ...(JSON.parse(body ?? '{}') as object), ...(kind === 'refused' ? {} : { id }) };
@@ -89,11 +89,11 @@ export function unreachable({ party = 'processor' }: HttpCall): RetryableError {
   return new RetryableError(`${party}_unreachable`, `The ${party} cannot be reached.`);
 }
 
-/** The receivers of webhooks. */
+/** Receivers of webhooks. */
 export class Receivers {
   readonly received: WebhookReceived[] = [];
   readonly answers = new Map<string, number | 'timeout'>();
-  /** How long a receiver takes, where that is given. Milliseconds. */
+  /** Duration of a receiver's answer, if it is set. Milliseconds. */
   readonly takesMs = new Map<string, number>();
   readonly #simulation: Simulation;
   readonly #endpointOf: (url: string) => string | undefined;
@@ -107,7 +107,7 @@ export class Receivers {
     const status = this.answers.get(url) ?? 200;
     const accepted = status !== 'timeout' && status >= 200 && status < 300;
     const eventId = headers['webhook-id'];
-    invariant(eventId !== undefined, 'a webhook has an id');
+    invariant(eventId !== undefined, 'the webhook has no id');
     this.received.push({
       endpointId: this.#endpointOf(url) ?? url,
       eventId,

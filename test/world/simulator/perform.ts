@@ -3,7 +3,10 @@ import type { CallbackHabits, Scene } from './acts/act.ts';
 import { actNamed } from './acts/all-acts.ts';
 import type { History, RunningSystem, Step } from './contract.ts';
 
-/** How a step ended: `done`, `done elsewhere` on another object, `nothing` when there was none, a refusal, or the status of an answer. */
+/**
+ * End of a step: `done`, `done elsewhere` on another object, `nothing` without an object, a refusal, or the status of
+ * an answer.
+ */
 export interface StepEnd {
   readonly step: Step;
   readonly end: string;
@@ -12,18 +15,28 @@ export interface StepEnd {
 const PROMPT: CallbackHabits = { lost: 0, doubled: 0, late: 0, lateMs: 0, slow: 0 };
 
 const HOUR_MS = 3_600_000;
-/** The waits after a callback that was not taken: for three days, as Stripe does. One that is lost after that is lost. */
+/**
+ * Waits before the retries of an unaccepted callback, for three days in total, as Stripe does. Then the callback is
+ * lost. Milliseconds.
+ */
 const AGAIN_MS = [5_000, 60_000, 600_000, ...[1, 6, 12, 12, 20, 21].map((hours) => hours * HOUR_MS)] as const;
 
-/** A late callback is at least this late, so that another one can overtake it. Milliseconds. */
+/** Minimum delay of a late callback, so that another callback can overtake it. Milliseconds. */
 const MIN_LATE_MS = 100;
 
-/** The time of the last step, and of the end of what lasts, for example an outage. Since the history began. */
+/**
+ * Returns the time of the last step or of the last end of a lasting act, for example an outage. Milliseconds since the
+ * history began.
+ */
 export function lengthOf({ steps }: History): number {
   return Math.max(0, ...steps.map(({ atMs, forMs }) => atMs + (typeof forMs === 'number' ? forMs : 0)));
 }
 
-/** Plays the steps of a history at their times, and delivers the processors’ callbacks. @returns the ends so far, growing */
+/**
+ * Plays the steps of a history at their times, and delivers the processors’ callbacks.
+ *
+ * @returns the ends of the steps, a list that grows
+ */
 export function perform(system: RunningSystem, { steps }: History): readonly StepEnd[] {
   const byId = new Map<unknown, Step>(steps.map((step) => [step.id, step]));
   const scene: Scene = { system, stepOf: (id) => byId.get(id), steps, others: new Map(), habits: new Map() };
@@ -59,7 +72,7 @@ function deliverCallbacks({ system, habits }: Scene): void {
 
   system.onCallback((processor, event) => {
     const habit = habits.get(processor) ?? PROMPT;
-    // Named after the payment, because ids of the processor change when a step is taken away.
+    // Name the delivery after the payment, because the processor's ids change when a step is removed.
     const name = nameOf('callback', event.data.payment ?? processor);
     if (system.decide(`${name} lost`) < habit.lost) return;
     const copies = system.decide(`${name} doubled`) < habit.doubled ? 2 : 1;

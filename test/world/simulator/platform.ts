@@ -22,25 +22,25 @@ import { Secret, type WholePlatform } from './functions.ts';
 import type { Queues } from './queues.ts';
 import type { Process, ServiceBehavior, Simulation } from './simulation.ts';
 
-/** What surrounds the functions. */
+/** Environment of the functions. */
 export interface Surroundings {
   readonly simulation: Simulation;
   readonly database: MemoryDynamoDb;
   readonly queues: Queues;
   readonly archive: ArchiveBucket;
   readonly exports: ExportsBucket;
-  /** Invokes a function of which nobody waits for the end. */
+  /** Invokes a function asynchronously. */
   readonly start: (functionName: string, payload: string, name: string) => void;
   /** Puts an event on the bus. */
   readonly publish: (event: Published, by: Process) => void;
   readonly isBusUp: () => boolean;
-  /** Whether the function, or `bus`, can never take what it is given. */
+  /** Returns true if the function, or `bus`, rejects this input permanently. */
   readonly isPoison: (by: string, what: unknown) => boolean;
-  /** Whether the secret has another text than its processor expects. */
+  /** Returns true if the secret differs from the text that its processor expects. */
   readonly isWrong: (secretId: string) => boolean;
   readonly send: SendRequest;
   readonly post: (request: WebhookRequest) => AttemptResult;
-  /** How long a receiver takes. @default up to two seconds */
+  /** Returns the duration of a receiver's answer. Milliseconds. @default up to two seconds */
   readonly takesMs: (url: string) => number | undefined;
   readonly raise: (alarm: Alarm) => void;
   readonly report: (of: string, error: unknown) => void;
@@ -72,7 +72,7 @@ const PROMPT_RECEIVER: ServiceBehavior = { ...RECEIVER, lasts: [1, 1] };
 
 const HTTP_MS = [20, 400] as const;
 
-/** @param process the process whose code is running */
+/** @param process returns the process whose code is running */
 export function platformOf(
   around: Surroundings,
   variables: Variables,
@@ -111,7 +111,10 @@ export function platformOf(
   };
 }
 
-/** Most queries of the sweeps find nothing: the first of each process wait for their turn, and can fail. */
+/**
+ * Number of empty queries for each process that take time and can fail. Most queries of the sweeps are empty, so later
+ * ones return immediately.
+ */
 const VOID_READS = 4;
 const NOTHING = { $metadata: {}, Items: [], Count: 0, ScannedCount: 0 };
 
@@ -172,13 +175,13 @@ function busClient(
 ): EventBridgeClient {
   const send = (command: object): Promise<unknown> => {
     const sender = process();
-    if (!(command instanceof PutEventsCommand)) throw new Error(`the bus does not know ${command.constructor.name}`);
+    if (!(command instanceof PutEventsCommand)) throw new Error(`the bus does not support ${command.constructor.name}`);
     const { Entries = [] } = command.input;
     return sender.call('bus PutEventsCommand', BUS, async () => {
       if (!isBusUp()) throw BUS.throttle();
       const taken = Entries.map(({ DetailType: detailType = '', Detail = '{}' }) => {
         if (isPoison('bus', Detail)) return { ErrorCode: 'MalformedDetail' };
-        // The bus takes some entries of a call, and not the others.
+        // The bus can accept some entries of a call and reject the rest.
         if (Entries.length > 1 && simulation.strikes('throttle', `${sender.token()} refused`, 'bus entry')) {
           return { ErrorCode: 'ThrottlingException' };
         }
@@ -226,7 +229,7 @@ function secretsClient({ isWrong }: Surroundings, process: () => Process): Secre
   return { send } as unknown as SecretsManagerClient;
 }
 
-/** One HTTP call. What the called system answers after the caller's time has the caller time out. */
+/** Sends one HTTP call. An answer after the caller's timeout is lost. */
 function sendFrom({ send, simulation }: Surroundings, process: Process, call: HttpCall): Promise<HttpAnswer> {
   const { party = 'processor', timeoutMs } = call;
   const behavior: ServiceBehavior = {

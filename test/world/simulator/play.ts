@@ -3,14 +3,14 @@ import { Watch } from './oracles/watch.ts';
 import { lengthOf, perform, type StepEnd } from './perform.ts';
 import { SimulatedSystem } from './system.ts';
 
-/** Unfinished work has this long to come to its end. Days. */
+/** Time for unfinished work to end. Days. */
 const QUIET_DAYS = 40;
 const HOUR_MS = 3_600_000;
 
 export interface Played {
   readonly system: SimulatedSystem;
   readonly ends: readonly StepEnd[];
-  /** Those of the moment at which an oracle was violated first. */
+  /** Violations at the moment of the first one. */
   readonly violations: readonly Violation[];
 }
 

@@ -9,7 +9,10 @@ import { sandboxSignature } from '../../../lambdas/processors/sandbox/sandbox-si
 
 const LAG_MS = 60_000;
 
-/** The sandbox's own descriptor imports its code at each cold start of a function. A history has tens of them. */
+/**
+ * Descriptor without dynamic imports. The sandbox's own descriptor imports its code at each cold start of a function,
+ * and a history has tens of them.
+ */
 const sandbox = describeProcessor(sandboxContract, {
   client: async () => createSandboxClient,
   books: async () => createSandboxBooks,
@@ -17,7 +20,7 @@ const sandbox = describeProcessor(sandboxContract, {
   readEvent: async () => readSandboxEvent,
 });
 
-/** A further processor with the sandbox's API, whose look-ups lag. It takes live payments too, in books of their own. */
+/** Second processor with the sandbox's API, whose look-ups lag. It also takes live payments, in separate books. */
 const second: ProcessorDescriptor = {
   ...sandbox,
   name: 'second',
@@ -35,20 +38,20 @@ const second: ProcessorDescriptor = {
 
 export const REGISTRY: readonly ProcessorDescriptor[] = [sandbox, second];
 
-/** The simulated books, and the processor whose books they are, in which mode. */
+/** Simulated books, each with its processor and mode. */
 export const BOOKS = {
   sandbox: { processor: sandbox, mode: 'test' },
   second: { processor: second, mode: 'test' },
   live: { processor: second, mode: 'live' },
 } as const satisfies Readonly<Record<string, { readonly processor: ProcessorDescriptor; readonly mode: Mode }>>;
 
-/** Whether a trouble is one of these books. */
+/** Returns true if a trouble affects these books. */
 export function isAbout(of: string, books: string): boolean {
   const mode = BOOKS[books as keyof typeof BOOKS]?.mode;
   return of === books || of.startsWith('all') || of === `secret of ${mode}`;
 }
 
-/** The name of the books that have the charges of a payment. */
+/** Returns the name of the books that have the charges of a payment. */
 export function booksOf({ processorName, mode }: Pick<Payment, 'processorName' | 'mode'>): string {
   return mode === 'live' ? 'live' : processorName;
 }

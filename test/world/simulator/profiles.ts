@@ -1,4 +1,4 @@
-/** What can be switched on and off for a history. Rare pairs meet because each history has only some of them. */
+/** Features of a history. Each history has only some of them, so that rare combinations occur. */
 export const FEATURES = [
   // Clients and merchants.
   'declines',
@@ -59,37 +59,37 @@ export const FEATURES = [
   // Acts in an order that is rarely drawn.
   'courses',
   'cells',
-  // Payments that events ask for.
+  // Payment requests over events.
   'requests',
-  // What goes wrong in the account, and by hand.
+  // Problems of the account, and changes by hand.
   'relay_outages',
   'service_outages',
   'restores',
   'credentials',
   'poison',
   'changes_by_hand',
-  // Tools that change no money.
+  // Tools that move no money.
   'test_events',
   'annotations',
   'queue_redrives',
   'exports',
-  // A run waits for another, while messages are doubled.
+  // A run waits for another run while messages are doubled.
   'waiting_runs',
 ] as const;
 
 export type Feature = (typeof FEATURES)[number];
 
 export interface Profile {
-  /** The number of payments, orders and endpoints. */
+  /** Number of payments, orders and endpoints. */
   readonly subjects: readonly [least: number, most: number];
-  /** The number of acts about each of them. */
+  /** Number of acts about each subject. */
   readonly acts: readonly [least: number, most: number];
-  /** How likely each feature is switched on. @default `RARELY`, then `otherwise` */
+  /** Probability of each feature. @default `RARELY`, then `otherwise` */
   readonly features: Readonly<Partial<Record<Feature, number>>>;
   readonly otherwise: number;
 }
 
-/** Features that make a history expensive. */
+/** Probabilities of features that make a history expensive. */
 const RARELY: Readonly<Partial<Record<Feature, number>>> = {
   floods: 0.05,
   cron: 0.05,
@@ -426,12 +426,12 @@ export const PROFILES = {
 
 export type ProfileName = keyof typeof PROFILES;
 
-/** How likely a history of the profile has the feature. */
+/** Returns the probability that a history of the profile has the feature. */
 export function chanceOf({ features, otherwise }: Profile, feature: Feature): number {
   return features[feature] ?? RARELY[feature] ?? otherwise;
 }
 
-/** @throws Error naming the profiles when there is none of that name */
+/** Returns the profile with this name. @throws Error that lists the profiles when there is no such profile */
 export function profileNamed(name: string): Profile {
   const profile = Object.entries(PROFILES).find(([known]) => known === name)?.[1];
   if (profile !== undefined) return profile;

@@ -14,21 +14,21 @@ import { timedOut } from '../../support/faulty-client.ts';
 import type { LongWait } from './contract.ts';
 import type { Ended, Process, ServiceBehavior, Simulation } from './simulation.ts';
 
-/** A queue, and the function that takes its messages. */
+/** Queue with its consumer. */
 export interface QueueShape {
   readonly consumer?: string;
-  /** Messages for one execution. */
+  /** Maximum number of messages for one execution. */
   readonly batch?: number;
-  /** Executions of the consumer at once. @default any number */
+  /** Maximum number of concurrent executions of the consumer. @default no limit */
   readonly atOnce?: number;
   readonly hiddenMs?: number;
-  /** How often a message is given to the consumer before it is a dead letter. */
+  /** Number of deliveries of a message before it becomes a dead letter. */
   readonly tries?: number;
   readonly deadLetters?: string;
 }
 
 interface Message extends Grouped {
-  /** Stable when other steps are taken away. */
+  /** Stable when other steps are removed. */
   readonly name: string;
   readonly body: string;
   readonly attributes: SQSMessageAttributes;
@@ -38,12 +38,15 @@ interface Message extends Grouped {
   receives: number;
 }
 
-/** SQS brings a message within some milliseconds, and at times a message long after the one that followed it. */
+/**
+ * Longest delivery time of most messages. Some messages take up to `LATE_MS` and are overtaken by later ones.
+ * Milliseconds.
+ */
 const SOON_MS = 50;
 const LATE_MS = 5_000;
 const LATE_SHARE = 0.05;
 
-/** More than half an hour, by every clock. */
+/** Wait that counts as long: more than half an hour on every clock. Milliseconds. */
 const LONG_MS = 40 * 60_000;
 
 const failure = (name: string, httpStatusCode = 400): Error =>
@@ -59,21 +62,24 @@ const BEHAVIOR: ServiceBehavior = {
 
 interface Around {
   readonly invoke: (consumer: string, name: string, event: SQSEvent) => Promise<Ended<unknown>>;
-  /** Called when a message has come to a queue that no function reads. */
+  /** Called after a message was put into a queue without a consumer. */
   readonly onParked: () => void;
 }
 
-/** SQS in memory: delays, visibility, redelivery, other orders than sent, dead letters. A standard queue: a message may come twice. */
+/**
+ * SQS in memory: delays, visibility, redelivery, reordering and dead letters. As in a standard queue, a message can be
+ * delivered twice.
+ */
 export class Queues {
   readonly #simulation: Simulation;
   readonly #shapes: Readonly<Record<string, QueueShape>>;
   readonly #around: Around;
   readonly #messages = new Map<string, Set<Message>>();
-  /** The most messages that were in a queue at a time. */
+  /** Largest number of messages that a queue has had at a time. */
   readonly most: Record<string, number> = {};
-  /** Executions that handled messages which had waited for long. */
+  /** Executions that handled messages after a long wait. */
   readonly waits: LongWait[] = [];
-  /** The messages of each execution that works, by queue. */
+  /** Messages of each execution in progress, by queue. */
   readonly #running = new Map<string, Set<readonly Message[]>>();
 
   constructor(simulation: Simulation, shapes: Readonly<Record<string, QueueShape>>, around: Around) {
@@ -83,12 +89,12 @@ export class Queues {
     for (const name of Object.keys(shapes)) this.#messages.set(name, new Set());
   }
 
-  /** Messages that are left, by queue. */
+  /** Number of remaining messages, by queue. */
   get left(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#messages].map(([name, messages]) => [name, messages.size]));
   }
 
-  /** @returns the bodies of the messages of a queue */
+  /** Returns the bodies of the messages of a queue. */
   bodies(queue: string): readonly string[] {
     return [...this.#of(queue)].map(({ body }) => body);
   }
@@ -127,7 +133,7 @@ export class Queues {
     this.#poll(queue, message, nowMs + delayMs + this.#simulation.decide(`${name} travels`) * lateMs);
   }
 
-  /** Moves the messages of a dead-letter queue back to the queue that they came from. */
+  /** Moves the messages of a dead-letter queue back to their source queue. */
   redrive(deadLetters: string): void {
     const source = Object.entries(this.#shapes).find(([, shape]) => shape.deadLetters === deadLetters)?.[0];
     if (source === undefined) return;
@@ -148,10 +154,11 @@ export class Queues {
     const messages = this.#of(queue);
     const { nowMs } = this.#simulation;
     if (consumer === undefined || !messages.has(first) || first.visibleAtMs > nowMs) return;
-    // The end of an execution brings the next messages.
+    // The end of a running execution starts the next delivery.
     if (atOnce !== undefined && running.size >= atOnce) return;
     const taken: Message[] = [];
-    // The message that has come goes first: the others have deliveries of their own. A bounded consumer is shared among groups.
+    // An unbounded consumer receives this message first, because every message has a delivery of its own. A bounded
+    // consumer is shared fairly among message groups.
     for (const message of atOnce === undefined ? new Set([first, ...messages]) : fairly(messages, running, taken)) {
       if (taken.length === batch) break;
       if (message.visibleAtMs > nowMs) continue;
@@ -194,7 +201,7 @@ export class Queues {
         ? new Set((ended.value as SQSBatchResponse).batchItemFailures.map(({ itemIdentifier }) => itemIdentifier))
         : undefined;
     for (const message of taken) {
-      // The deletion of a message may be lost: then it comes again.
+      // The deletion of a message can be lost, and then the message is redelivered.
       const name = `${message.name} deleted ${message.receives}`;
       const isDone = failed !== undefined && !failed.has(message.name);
       if (isDone && !this.#simulation.strikes('ambiguous_lost', name, `sqs deletion from ${queue}`))
@@ -228,7 +235,7 @@ export class Queues {
       else found.visibleAtMs = this.#simulation.nowMs + (command.input.VisibilityTimeout ?? 0) * 1_000;
       return {};
     }
-    throw new Error(`SQS in memory does not know ${command.constructor.name}`);
+    throw new Error(`SQS in memory does not support ${command.constructor.name}`);
   }
 
   #receive({ input }: ReceiveMessageCommand): object {
@@ -270,7 +277,11 @@ export class Queues {
   }
 }
 
-/** Visible messages, in the order of a fair queue. @param taken grows while it is read */
+/**
+ * Returns waiting messages in the order of a fair queue.
+ *
+ * @param taken messages already taken, which grow during the iteration
+ */
 function* fairly(
   messages: ReadonlySet<Message>,
   running: ReadonlySet<readonly Message[]>,

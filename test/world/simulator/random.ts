@@ -1,9 +1,9 @@
 /**
- * Random decisions by name. A decision does not depend on the decisions before it, so a history from which a step was
- * removed decides everything else as before.
+ * Random decisions by name. A decision does not depend on earlier decisions, so removing a step from a history does not
+ * change the other decisions.
  */
 
-/** From 0 up to, not including, 1: always the same for the same seed and label. */
+/** Returns a number from 0 up to, not including, 1, always the same for the same seed and label. */
 export function fractionOf(seed: number, label: string): number {
   let high = 0xdeadbeef ^ seed;
   let low = 0x41c6ce57 ^ Math.floor(seed / 2 ** 32);
@@ -17,7 +17,7 @@ export function fractionOf(seed: number, label: string): number {
   return ((low & 0x1f_ffff) * 2 ** 32 + (high >>> 0)) / 2 ** 53;
 }
 
-/** Draws under one name: the first draw, the second, and so on. */
+/** Draws numbers under one name. Each draw depends only on the name and the number of earlier draws. */
 export class Dice {
   readonly #seed: number;
   readonly #name: string;
@@ -28,7 +28,7 @@ export class Dice {
     this.#name = name;
   }
 
-  /** Other dice, whose draws do not depend on these. */
+  /** Returns other dice, whose draws do not depend on the draws of these. */
   named(name: string): Dice {
     return new Dice(this.#seed, `${this.#name}/${name}`);
   }
@@ -42,28 +42,28 @@ export class Dice {
     return this.fraction() < probability;
   }
 
-  /** A whole number, both ends included. */
+  /** Draws an integer, both bounds included. */
   whole(from: number, to: number): number {
     return from + Math.floor(this.fraction() * (to - from + 1));
   }
 
-  /** A whole number whose order of magnitude is equally likely. `from` is at least 1; both ends are included. */
+  /** Draws an integer whose order of magnitude is uniformly distributed, both bounds included. `from` is at least 1. */
   magnitude(from: number, to: number): number {
     return Math.min(to, Math.floor(from * ((to + 1) / from) ** this.fraction()));
   }
 
-  /** @throws Error when the list is empty */
+  /** Draws an item of a list. @throws Error when the list is empty */
   pick<Item>(items: readonly Item[]): Item {
     return this.weighted(items, () => 1);
   }
 
-  /** @throws Error when no item has a weight */
+  /** Draws an item by weight. @throws Error when no item has a weight */
   weighted<Item>(items: readonly Item[], weightOf: (item: Item) => number): Item {
     let left = this.fraction() * items.reduce((sum, item) => sum + weightOf(item), 0);
     for (const item of items) {
       left -= weightOf(item);
       if (left < 0) return item;
     }
-    throw new Error('there is nothing to pick from');
+    throw new Error('no item has a positive weight');
   }
 }

@@ -4,14 +4,14 @@ import type { PaymentRequest } from './contract.ts';
 import { REQUESTS } from './functions.ts';
 import type { Simulation } from './simulation.ts';
 
-/** Lambda reads a batch of Kafka that failed again. Milliseconds. */
+/** Wait before Lambda redelivers a failed batch of Kafka. Milliseconds. */
 const TOPIC_AGAIN_MS = 30_000;
 
-/** The transports of events that ask for payments. Each delivers at least once. */
+/** Transports of events that request payments. Each delivers at least once. */
 export class RequestTransports {
   readonly #simulation: Simulation;
   readonly #account: Account;
-  /** What was taken from senders, oldest first. */
+  /** Events that were accepted from senders, oldest first. */
   readonly taken: PaymentRequest[] = [];
 
   readonly #isBusUp: () => boolean;
@@ -22,7 +22,7 @@ export class RequestTransports {
     this.#isBusUp = isBusUp;
   }
 
-  /** The bodies of the messages that wait for an operator. */
+  /** Bodies of the messages that wait for an operator. */
   get parked(): readonly string[] {
     return this.#account.queues.bodies('payment-requests-parked');
   }
@@ -52,7 +52,7 @@ export class RequestTransports {
     }
   }
 
-  /** A batch comes again until its execution has returned. */
+  /** Delivers a batch repeatedly until its execution has succeeded. */
   async #read(event: object, name: string, attempt: number): Promise<void> {
     const ended = await this.#account.invoke('payment-requests', `${name} ${attempt}`, event);
     if (ended.kind === 'returned') return;
@@ -63,7 +63,7 @@ export class RequestTransports {
   }
 }
 
-/** As EventBridge delivers it. */
+/** Builds a message with the event as EventBridge delivers it. */
 function onBus(detail: string, id: string, atMs: number): string {
   const envelope = {
     version: '0',
@@ -78,7 +78,7 @@ function onBus(detail: string, id: string, atMs: number): string {
   return JSON.stringify({ ...envelope, detail: JSON.parse(detail) as unknown });
 }
 
-/** As Lambda delivers a record of Kafka. */
+/** Builds a batch with the event as Lambda delivers a record of Kafka. */
 function inTopic(detail: string, timestamp: number): object {
   const value = Buffer.from(detail).toString('base64');
   const record = {

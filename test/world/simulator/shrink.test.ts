@@ -4,7 +4,7 @@ import type { History } from './contract.ts';
 import { generate } from './generate.ts';
 import { type Shown, shrink } from './shrink.ts';
 
-/** Violated by a refund of a payment after a dispute of it, while two of the faults happen. */
+/** Reports a violation if a payment is disputed and then refunded, and two particular faults happen. */
 async function artificial({ steps, muted }: History): Promise<Shown> {
   const faults = Array.from({ length: 40 }, (_, index) => `step 1/${index}`).filter((name) => !muted.includes(name));
   const violates = steps.some(
@@ -22,7 +22,7 @@ async function artificial({ steps, muted }: History): Promise<Shown> {
   return { violates: violates && faults.includes('step 1/3') && faults.includes('step 1/33'), faults };
 }
 
-test('a history is shrunk to the steps and the faults that matter, with simple arguments', async () => {
+test('shrinks a history to the relevant steps and faults, with simple arguments', async () => {
   const seed = Array.from({ length: 200 }, (_, each) => each).find(
     (each) => generate(each, 'disputes').steps.length > 15 && isViolated(each),
   );
@@ -43,7 +43,7 @@ function isViolated(seed: number): boolean {
   });
 }
 
-test('whatever is violated, it still is, and a run too many is not made', async () => {
+test('keeps the violation, and never exceeds the maximum number of runs', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(300), fc.nat(8), fc.integer({ min: 1, max: 60 }), async (seed, needed, most) => {
       const history = generate(seed, 'everything');
@@ -60,8 +60,8 @@ test('whatever is violated, it still is, and a run too many is not made', async 
   );
 });
 
-test('a history that violates nothing is refused', async () => {
+test('rejects a history that violates no oracle', async () => {
   await expect(shrink(generate(1, 'calm'), async () => ({ violates: false, faults: [] }))).rejects.toThrow(
-    'the history violates nothing',
+    'the history violates no oracle',
   );
 });

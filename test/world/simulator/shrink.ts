@@ -1,10 +1,10 @@
 import type { History, Step } from './contract.ts';
 
-/** What a run of a history showed. */
+/** Result of a run of a history. */
 export interface Shown {
-  /** Whether it violates the oracle that is looked for. */
+  /** Whether the run violates the wanted oracle. */
   readonly violates: boolean;
-  /** The names of the faults that happened. */
+  /** Names of the faults that happened. */
   readonly faults: readonly string[];
 }
 
@@ -14,11 +14,11 @@ export interface Shrunk {
 }
 
 /**
- * Looks for a shorter history that still violates the oracle: fewer subjects, fewer steps, fewer faults, simpler arguments,
- * until nothing can be taken away any more.
+ * Shrinks a history that violates an oracle: fewer subjects, steps and faults, and simpler arguments, until nothing
+ * more can be removed.
  *
- * @param most runs, at most
- * @throws Error when the history violates nothing
+ * @param most maximum number of runs
+ * @throws Error when the history violates no oracle
  */
 export async function shrink(
   history: History,
@@ -43,7 +43,7 @@ class Shrinker {
   }
 
   async shrink(): Promise<Shrunk> {
-    if (!(await this.#accepts(this.#best))) throw new Error('the history violates nothing');
+    if (!(await this.#accepts(this.#best))) throw new Error('the history violates no oracle');
     for (let before: History | undefined; before !== this.#best && this.#runs < this.#most; ) {
       before = this.#best;
       await this.#withoutSubjects();
@@ -54,7 +54,7 @@ class Shrinker {
     return { history: this.#best, runs: this.#runs };
   }
 
-  /** Runs the history, and keeps it when it still violates. */
+  /** Runs the history, and keeps it if it still violates the oracle. */
   async #accepts(history: History): Promise<boolean> {
     if (this.#runs >= this.#most) return false;
     this.#runs += 1;
@@ -73,7 +73,7 @@ class Shrinker {
     }
   }
 
-  /** Takes away chunks, first half of the steps, at last single ones. */
+  /** Removes chunks of steps, from half of the steps down to single ones. */
   async #withoutSteps(): Promise<void> {
     await without(
       () => this.#best.steps,
@@ -98,7 +98,7 @@ class Shrinker {
   }
 }
 
-/** Takes chunks away from a list, while what is left is accepted. */
+/** Removes chunks from a list, as long as the rest is accepted. */
 async function without<Item>(
   items: () => readonly Item[],
   accepts: (left: readonly Item[]) => Promise<boolean>,
@@ -108,7 +108,7 @@ async function without<Item>(
       const before = items();
       const left = before.toSpliced(from, size);
       const isTaken = await accepts(left);
-      // A fault that was taken away can let others happen: then the list is not shorter, and the next chunk is tried.
+      // Suppressing a fault can cause further faults. If the list is not shorter, continue with the next chunk.
       if (!isTaken || items().length >= before.length) from += size;
     }
 }
@@ -128,7 +128,7 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The step with a simpler value of one argument, the simplest first. */
+/** Returns copies of the step with a simpler value of one argument, the simplest first. */
 function simplerSteps(steps: readonly Step[], index: number, argument: string): readonly Step[] {
   const step = steps[index];
   if (step === undefined || FIXED.has(argument)) return [];
@@ -145,7 +145,7 @@ function simplerSteps(steps: readonly Step[], index: number, argument: string): 
   ];
 }
 
-/** Not before the step before: the order stays. */
+/** Returns simpler times, never before the previous step, so that the order of steps stays. */
 function simplerTimes(atMs: number, afterMs: number): readonly number[] {
   const soon = [SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS].map((unit) => (Math.floor(afterMs / unit) + 1) * unit);
   const rounded = [DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS].map((unit) => Math.round(atMs / unit) * unit);
@@ -153,7 +153,7 @@ function simplerTimes(atMs: number, afterMs: number): readonly number[] {
   return [...soon.filter((ms) => ms < atMs), ...rounded].filter(isSimpler);
 }
 
-/** How many units a time needs: one for whole days, four for milliseconds. */
+/** Returns the number of units that a time needs: one for whole days, four for whole seconds. */
 function digits(ms: number): number {
   const units = [DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS];
   const place = units.findIndex((unit) => ms % unit === 0);

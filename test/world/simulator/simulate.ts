@@ -16,11 +16,11 @@ import { play } from './play.ts';
 import { PROFILES } from './profiles.ts';
 import { type Shown, shrink } from './shrink.ts';
 
-/** Runs of one history to find a shorter one. */
+/** Maximum number of runs for shrinking one history. */
 const MAX_SHRINKING_RUNS = 150;
 const PROGRESS_MS = 10_000;
 const REACHED = new URL('../../../docs/proof/reached.json', import.meta.url);
-/** Error objects of injected faults are many; the beginning of a stack is enough. */
+/** Keep stacks short, because injected faults create many Error objects. */
 Error.stackTraceLimit = 8;
 
 const { values } = parseArgs({
@@ -29,16 +29,16 @@ const { values } = parseArgs({
     histories: { type: 'string', default: '100' },
     minutes: { type: 'string' },
     profile: { type: 'string' },
-    /** Tells findings as they were drawn. */
+    /** Reports histories without shrinking them. */
     whole: { type: 'boolean', default: false },
-    /** Tells what was reached, and what never. */
+    /** Reports the coverage, including items that were never reached. */
     reached: { type: 'boolean', default: false },
-    /** Keeps what was reached for docs/proof.md. */
+    /** Writes the coverage for docs/proof.md. */
     write: { type: 'boolean', default: false },
   },
 });
 if (values.profile !== undefined && !Object.hasOwn(PROFILES, values.profile)) {
-  process.stderr.write(`There is no profile ${values.profile}; there are ${Object.keys(PROFILES).join(', ')}.\n`);
+  process.stderr.write(`Unknown profile ${values.profile}. Known profiles: ${Object.keys(PROFILES).join(', ')}.\n`);
   process.exit(2);
 }
 const profiles = values.profile === undefined ? Object.keys(PROFILES) : [values.profile];
@@ -49,7 +49,7 @@ const untilMs =
 
 const cells = countCells();
 const reached = nothingReached();
-/** The first seed of each oracle, and how often it was violated. */
+/** First history that violates each oracle, and the number of violations. */
 const found = new Map<string, { readonly history: History; times: number }>();
 const startedMs = performance.now();
 let reportedMs = startedMs;
@@ -58,7 +58,10 @@ let gates = 0;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/** The oracles that a history violates, and the faults that happened. An error of the simulator counts as one. */
+/**
+ * Plays a history and returns the violated oracles and the faults that happened. An error of the simulator counts as a
+ * violated oracle.
+ */
 async function violated(
   history: History,
 ): Promise<{ readonly oracles: readonly string[]; readonly faults: readonly string[] }> {
@@ -111,13 +114,13 @@ while (histories < most && performance.now() < untilMs) {
 
 const cpuMs = process.cpuUsage().user / 1_000;
 say(
-  `${histories} histories; ${Math.round(cpuMs / histories)} ms of CPU and ${Math.round(gates / histories)} calls each, ` +
-    `one of ${availableParallelism()} cores`,
+  `${histories} histories; on average ${Math.round(cpuMs / histories)} ms of CPU and ${Math.round(gates / histories)} calls for each, ` +
+    `on one of ${availableParallelism()} cores`,
 );
 if (values.reached) for (const line of reportReached(reached)) say(line);
 if (values.write) writeFileSync(REACHED, `${JSON.stringify(reached, null, 2)}\n`);
 for (const [oracle, { history, times }] of found) {
-  say(`\n${times} of ${histories} histories violate this:`);
+  say(`\n${times} of ${histories} histories violate this oracle:`);
   await printShortest(oracle, history);
 }
 if (found.size > 0) process.exitCode = 1;

@@ -4,69 +4,73 @@ import type { Clock } from '../../../lambdas/kernel/world.ts';
 import type { Fault, FaultKind, FaultRates } from './contract.ts';
 import { fractionOf } from './random.ts';
 
-/** Turns of the event loop after which a process that neither waits nor ends is an error. */
+/** Maximum number of event-loop turns in which a process may neither wait nor end. */
 const MAX_TURNS = 500_000;
-/** Of the calls of a service that is out of order: those that succeed, and those that were applied although they failed. */
+/**
+ * Shares of calls during an outage of a service: calls that succeed, and calls that take effect but fail. All other
+ * calls fail without effect.
+ */
 export interface Outage {
   readonly spared: number;
   readonly applied: number;
 }
 
-/** Nearly all calls fail, or some answers are lost. */
+/** Outage in which nearly all calls fail. {@link ANSWERS_LOST} loses only some answers. */
 export const BROKEN = { spared: 0.03, applied: 0.07 } as const satisfies Outage;
 export const ANSWERS_LOST = { spared: 0.6, applied: 0.4 } as const satisfies Outage;
-/** Nothing is there. */
+/** Outage in which every call fails without effect. */
 export const GONE = { spared: 0, applied: 0 } as const satisfies Outage;
-/** For calls that never fail. */
-export const noFault = (): Error => new Error('an operator meets no faults');
+/** Throws for calls that must never fail. */
+export const noFault = (): Error => new Error('a call of an operator met a fault, although faults are off');
 
-/** What a call of the outside world looks like when it fails, and how long it takes. */
+/** Failures and durations of the calls of one external system. */
 export interface ServiceBehavior {
   readonly throttle: () => Error;
-  /** @default this call cannot meet a rival */
+  /** Error of a conflict with a rival. @default the call has no conflicts */
   readonly conflict?: () => Error;
   readonly ambiguous: () => Error;
-  /** The answer of a service that is out of order: it may have been applied. @default `ambiguous` */
+  /** Error during an outage of the service; the call may have taken effect. @default `ambiguous` */
   readonly broken?: () => Error;
-  /** The shortest and the longest usual duration. Milliseconds. */
+  /** Shortest and longest usual duration of a call. Milliseconds. */
   readonly lasts: readonly [number, number];
-  /** The caller waits no longer. Milliseconds. */
+  /** Timeout of the caller. Milliseconds. */
   readonly timeoutMs: number;
 }
 
 interface Happening {
   readonly atMs: number;
-  /** Orders what happens at the same time, by name and not by the order in which it was planned. */
+  /** Order among events of the same time. It depends on names, not on the order of planning. */
   readonly order: number;
-  /** @returns false when it was nothing, after all */
+  /** Applies the event. @returns false when the event is obsolete */
   readonly what: () => unknown;
 }
 
 /**
- * Discrete events: one clock, one queue of what happens next, and processes. Between two events every process waits: at a gate,
- * for time to pass, or for another process. Real time and the order in which promises settle decide nothing.
+ * Discrete-event simulation: one clock, one queue of events, and processes. Between two events every process waits: at
+ * a gate, for time to pass, or for another process. Neither real time nor the order in which promises settle influences
+ * the result.
  */
 export class Simulation {
   readonly seed: number;
   nowMs: number;
-  /** The rates of faults. */
+  /** Fault rates of the calls. */
   rates: FaultRates = {};
   readonly faults: Fault[] = [];
-  /** How many calls passed the gates. */
+  /** Number of calls that passed the gates. */
   gates = 0;
-  /** Services that answer 5xx, by the first word of a call's label; undefined for those that are well. */
+  /** Returns the outage of a service, by the first word of a call's label; undefined for a healthy service. */
   outageOf: (service: string) => Outage | undefined = () => undefined;
   readonly #muted: ReadonlySet<string>;
   readonly #heap: Happening[] = [];
   readonly #current = new AsyncLocalStorage<Process>();
   readonly #counts = new Map<string, number>();
-  /** Processes that wait for nothing. */
+  /** Processes that are not waiting. */
   readonly #active = new Set<Process>();
   /** Executions of functions that have not ended. */
   readonly #executions = new Set<Process>();
-  /** How often all executions were ended. */
+  /** Number of times that all executions were killed. */
   severed = 0;
-  /** Calls that are being applied. */
+  /** Number of calls that are being applied. */
   #busy = 0;
   #digest = 0;
   #failure: { readonly error: unknown } | undefined;
@@ -77,15 +81,15 @@ export class Simulation {
     this.#muted = new Set(muted);
   }
 
-  /** Two runs that have the same digest took the same calls in the same order at the same times. */
+  /** Digest of all events. Two runs with the same digest made the same calls in the same order at the same times. */
   get digest(): string {
     return (this.#digest >>> 0).toString(16).padStart(8, '0');
   }
 
-  /** The process whose code is running. */
+  /** Process whose code is running. */
   get process(): Process {
     const process = this.#current.getStore();
-    invariant(process !== undefined, 'code of the simulated world runs in a process');
+    invariant(process !== undefined, 'code of the simulated system runs outside of a process');
     return process;
   }
 
@@ -110,13 +114,13 @@ export class Simulation {
     heap[index] = happening;
   }
 
-  /** Runs code of a process. */
+  /** Runs code in a process. */
   within<Result>(process: Process, what: () => Result): Result {
     return this.#current.run(process, what);
   }
 
   /**
-   * The clock of a system that is called: while it sleeps, its call is not being applied. Its caller may wait no longer meanwhile.
+   * Clock of a called system. While it sleeps, its call does not count as being applied, and the caller may time out.
    */
   readonly calledClock: Clock = {
     nowMs: () => this.nowMs,
@@ -133,7 +137,12 @@ export class Simulation {
     },
   };
 
-  /** Begins a process. @param name unique, and the same when other steps are taken away @returns its result; undefined when it was killed */
+  /**
+   * Starts a process.
+   *
+   * @param name unique, and stable when other steps are removed
+   * @returns how the process ended
+   */
   spawn<Result>(
     name: string,
     of: string,
@@ -166,19 +175,19 @@ export class Simulation {
     return ended.promise;
   }
 
-  /** A name that was not used before in this history. */
+  /** Makes a name unique within this history. */
   named(name: string): string {
     const count = (this.#counts.get(name) ?? 0) + 1;
     this.#counts.set(name, count);
     return count === 1 ? name : `${name}~${count}`;
   }
 
-  /** Ends the run: an error of the simulator, or of a story's act. */
+  /** Fails the run because of an error in the simulator or in a story's act. */
   fail(error: unknown): void {
     this.#failure ??= { error };
   }
 
-  /** Lets everything happen that is planned until then. */
+  /** Applies all events up to this time. */
   run(untilMs: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     let turns = 0;
@@ -188,7 +197,7 @@ export class Simulation {
         turns += 1;
         if (turns < MAX_TURNS) return void setImmediate(turn);
         const names = [...this.#active].map(({ name, of }) => `${of} ${name}`).join(', ');
-        return reject(new Error(`neither waits nor ends: ${names}; calls: ${this.#busy}`));
+        return reject(new Error(`processes neither wait nor end: ${names}; calls in progress: ${this.#busy}`));
       }
       turns = 0;
       try {
@@ -203,7 +212,7 @@ export class Simulation {
     return promise;
   }
 
-  /** The time of the next event. */
+  /** Time of the next event. */
   get nextMs(): number | undefined {
     return this.#heap[0]?.atMs;
   }
@@ -216,7 +225,7 @@ export class Simulation {
     this.#active.delete(process);
   }
 
-  /** Ends all executions of functions. What they have asked of DynamoDB does not happen any more. */
+  /** Kills all executions of functions. Their calls of DynamoDB that are in transit have no effect. */
   severFunctions(): void {
     this.severed += 1;
     for (const process of this.#executions) process.kill();
@@ -232,7 +241,7 @@ export class Simulation {
     this.#busy += by;
   }
 
-  /** @returns the fault that happens at a gate */
+  /** @returns the fault at a gate, if any */
   faultAt(process: Process, gate: number, behavior: ServiceBehavior): FaultKind | undefined {
     let drawn = fractionOf32(mix(process.id, gate, 1));
     for (const kind of KINDS) {
@@ -245,26 +254,26 @@ export class Simulation {
     return undefined;
   }
 
-  /** @returns what a call comes to while its service is out of order; undefined for the few that succeed */
+  /** @returns the fault of a call during an outage; undefined for a call that succeeds */
   brokenAt(process: Process, gate: number, { spared, applied }: Outage): FaultKind | undefined {
     const drawn = fractionOf32(mix(process.id, gate, 8));
     if (drawn < spared || this.#muted.has(faultName(process, gate))) return undefined;
     return drawn < spared + applied ? 'ambiguous_applied' : 'ambiguous_lost';
   }
 
-  /** Notes a fault that {@link faultAt} has drawn. It is none when its process is gone by then. */
+  /** Records a fault that {@link faultAt} has drawn. Callers skip this when the process has already ended. */
   struck(process: Process, gate: number, label: string, kind: FaultKind): void {
     this.faults.push({ name: faultName(process, gate), kind, label, of: process.of, atMs: this.nowMs });
   }
 
-  /** Whether a fault of the account itself happens, for example that a message comes twice. */
+  /** Decides whether the account itself has a fault, for example delivers a message twice. */
   strikes(kind: FaultKind, name: string, label: string): boolean {
     if (this.decide(name) >= (this.rates[kind] ?? 0) || this.#muted.has(name)) return false;
     this.faults.push({ name, kind, label, of: 'account', atMs: this.nowMs });
     return true;
   }
 
-  /** @returns whether anything happened until then */
+  /** Applies the next event. @returns false when there is no event up to this time */
   #next(untilMs: number): boolean {
     for (;;) {
       const next = this.#heap[0];
@@ -309,10 +318,10 @@ const KINDS: readonly FaultKind[] = [
   'slow',
 ];
 
-/** One invocation of a function, one step of an actor, or what another system does by itself. */
+/** Invocation of a function, step of an actor, or action of another system. */
 export class Process {
   readonly name: string;
-  /** The function, or the actor. */
+  /** Function or actor. */
   readonly of: string;
   readonly id: number;
   readonly clock: Clock;
@@ -344,30 +353,30 @@ export class Process {
     this.clock = { nowMs: () => simulation.nowMs + skewMs, sleep: (ms) => this.sleep(ms) };
   }
 
-  /** Whether it still waits for a call. Once it is over, it waits for ever. */
+  /** Whether a call is pending. An ended process with a pending call waits forever. */
   get isWaiting(): boolean {
     return this.#pending > 0;
   }
 
-  /** From 0 up to, not including, 1; another one at each call. */
+  /** Returns a number from 0 up to, not including, 1, different at each call. */
   fraction(): number {
     this.#drawn += 1;
     return fractionOf32(mix(this.id, this.#drawn, 2));
   }
 
-  /** A text that no other call returns. */
+  /** Returns a unique text. */
   token(): string {
     this.#drawn += 1;
     return `${this.id.toString(36)}-${this.#drawn}`;
   }
 
-  /** Orders what the process plans. */
+  /** Returns an order for an event that the process plans. */
   order(): number {
     this.#drawn += 1;
     return mix(this.id, this.#drawn, 3);
   }
 
-  /** The process dies here. What it has asked for may still happen; it never learns of it. */
+  /** Kills the process. Its pending calls may still take effect, but their results are lost. */
   kill(): void {
     if (this.isOver) return;
     this.#simulation.over(this);
@@ -387,8 +396,8 @@ export class Process {
   }
 
   /**
-   * One call of the outside world. The process waits until its turn has come; then the call is applied in one step, or one of its
-   * faults happens.
+   * Makes one call of an external system. The process waits for its turn; then the call is applied in one step, or one
+   * of its faults happens.
    *
    * @param apply makes the call take effect
    */
@@ -449,7 +458,7 @@ export class Process {
     });
   }
 
-  /** The request, or its answer, is on its way for long. A caller that waits no longer knows nothing; the request arrives all the same. */
+  /** Delays the request or its answer. The caller may time out without a result, but the request still arrives. */
   #slowly<Result>(slow: {
     readonly behavior: ServiceBehavior;
     readonly order: number;
@@ -477,7 +486,7 @@ export class Process {
     });
   }
 
-  /** Counts what the process waits for. A process that is over waits for ever. */
+  /** Counts the pending waits of the process. An ended process waits forever. */
   #wait<Result>(begin: (resume: (result: Result) => void, fail: (error: unknown) => void) => void): Promise<Result> {
     this.#pending += 1;
     this.#simulation.waiting(this);
@@ -506,13 +515,13 @@ function isBefore(one: Happening, other: Happening): boolean {
   return one.atMs < other.atMs || (one.atMs === other.atMs && one.order < other.order);
 }
 
-/** Calls it once all promises that can settle without I/O have settled. A turn of the event loop costs more than most calls. */
+/** Calls `then` after all promises that can settle without I/O. This is cheaper than a turn of the event loop. */
 function afterPromises(then: () => void): void {
-  // A tick waits until no microtask is left, unless it is asked for by another tick.
+  // A tick runs when no microtask is left, unless another tick requests it.
   queueMicrotask(() => process.nextTick(then));
 }
 
-/** A hash of three numbers; 32 bits. */
+/** Hashes three numbers to 32 bits. */
 function mix(a: number, b: number, c: number): number {
   let hash = Math.imul(a ^ 0x9e3779b9, 0x85ebca6b);
   hash = Math.imul((hash ^ (hash >>> 13) ^ b) + 0x7f4a7c15, 0xc2b2ae35);

@@ -8,7 +8,7 @@ import type { FunctionName } from './functions.ts';
 import type { Queues } from './queues.ts';
 import type { Ended, Simulation } from './simulation.ts';
 
-/** What the event sources use of the account. */
+/** Parts of the account that the event sources use. */
 interface Around {
   readonly queues: Pick<Queues, 'put'>;
   readonly throttled: ReadonlySet<FunctionName>;
@@ -17,25 +17,28 @@ interface Around {
 
 type StreamRecord = DynamoDBStreamEvent['Records'][number];
 
-/** A reader of the Stream, and its event source. */
+/** Reader of the Stream, with the settings of its event source. */
 interface Reader {
   readonly name: FunctionName;
-  /** Records of one execution. */
+  /** Maximum number of records for one execution. */
   readonly batch: number;
-  /** How long the first record of a batch waits for others. */
+  /** Time for which the first record of a batch waits for more records. Milliseconds. */
   readonly windowMs: number;
-  /** How often a batch that fails is delivered again. */
+  /** Number of retries of a failed batch. */
   readonly tries: number;
-  /** The queue of records whose tries are over. */
+  /** Queue of the records that exceeded the retries. */
   readonly parking: string;
-  /** Batches that succeeded are delivered again at the rate of this fault. @default none */
+  /** Fault whose rate determines how often a successful batch is redelivered. @default never redelivered */
   readonly doubledAs?: 'ambiguous_applied';
 }
 
 /** lib/events.ts. */
 const RELAY: Reader = { name: 'outbox-relay', batch: 100, windowMs: 0, tries: RELAY_TRIES, parking: 'relay-parked' };
 
-/** lib/archive.ts, with the default of `archiveBatchSeconds`. Only the age of a batch, of which no history has enough, ends its tries. */
+/**
+ * Settings of lib/archive.ts, with the default of `archiveBatchSeconds`. Only the age of a batch ends its retries, and
+ * no history lasts long enough for that.
+ */
 const ARCHIVER: Reader = {
   name: 'archiver',
   batch: 5_000,
@@ -46,19 +49,22 @@ const ARCHIVER: Reader = {
 };
 
 const SOON_MS = 400;
-/** A Stream reads again after its function was throttled: soon at first, then rarely. */
+/** Waits before a Stream retries a throttled function: short at first, then longer. Milliseconds. */
 const THROTTLED_MS = [30_000, 600_000] as const;
-/** Older records are gone (Amazon DynamoDB developer guide, "Change data capture for DynamoDB Streams"). */
+/** Retention of records. Milliseconds (Amazon DynamoDB developer guide, "Change data capture for DynamoDB Streams"). */
 const KEPT_MS = 24 * 3_600_000;
 
-/** The Ledger's Stream. One shard: the archiver reads it as it is, and its records are assigned to the lanes of the relay by their partition key. */
+/**
+ * Stream of the Ledger with one shard. The archiver reads the shard in order; the relay has lanes, which are assigned
+ * by partition key.
+ */
 export class Stream {
   readonly #relay: readonly Lane[];
   readonly #archiver: Lane;
   readonly #simulation: Simulation;
   #sequence = 0;
 
-  /** Records that were gone before their reader came. */
+  /** Number of records that expired before their reader read them. */
   get trimmed(): number {
     return [...this.#relay, this.#archiver].reduce((sum, { trimmed }) => sum + trimmed, 0);
   }
@@ -90,7 +96,7 @@ export class Stream {
       };
       const name = nameOfRow(key);
       this.#archiver.take(name, record);
-      // The filter of the relay's event source (lib/events.ts): outcomes, and changes that must not exist.
+      // Same filter as the relay's event source (lib/events.ts): outcomes, and forbidden changes of rows.
       if (isInsert && after[LedgerTable.recentOutcomesIndex.partitionKey] === undefined) continue;
       this.#laneOf(key[KeyAttribute.partition] as string).take(name, record);
     }
@@ -103,7 +109,7 @@ export class Stream {
   }
 }
 
-/** Records come in order, and again from the first that failed. */
+/** Delivers records in order, and after a failure continues with the first failed record. */
 class Lane {
   readonly #reader: Reader;
   readonly #simulation: Simulation;
@@ -125,7 +131,7 @@ class Lane {
   take(name: string, record: StreamRecord): void {
     this.#records.push({ name, record, takenAtMs: this.#simulation.nowMs });
     const { windowMs } = this.#reader;
-    // A record that is not the first of its batch waits with the first.
+    // A later record of the batch is delivered together with the first one.
     if (!this.#isRunning && (windowMs === 0 || this.#records.length === 1)) this.#readSoon(name, windowMs);
   }
 
@@ -180,7 +186,7 @@ class Lane {
       return;
     }
     this.#retries += 1;
-    // A batch that fails is halved until the failing record is alone.
+    // A failed batch is halved until it has only the failing record.
     if (ended.kind !== 'returned' && this.#batch > 1) this.#batch = Math.ceil(Math.min(length, this.#batch) / 2);
     if (this.#retries <= this.#reader.tries) return;
     const [parked] = this.#records.splice(0, 1);
@@ -195,7 +201,7 @@ class Lane {
     this.#batch = this.#reader.batch;
   }
 
-  /** How many records of a batch are not delivered again. */
+  /** Returns the number of records that are not redelivered. */
   #doneOf(name: string, length: number, ended: Ended<unknown>): number {
     if (ended.kind !== 'returned') return 0;
     const { doubledAs } = this.#reader;

@@ -51,11 +51,14 @@ import { TableRestores } from './table-restore.ts';
 
 const START_MS = Date.UTC(2026, 2, 2, 9);
 const DAY_MS = 86_400_000;
-/** Credentials of scheduled jobs are refused if the clocks of two processes differ by more. */
+/** Largest clock difference of two processes at which the credential of a scheduled job is accepted. Milliseconds. */
 const CREDENTIAL_TOLERANCE_MS = 30_000;
-/** Breakers have closed by then. */
+/** Time after which every breaker has closed. Milliseconds. */
 const WELL_MS = 3_600_000;
-/** Of the days. Expired rows are deleted within a few days (Amazon DynamoDB developer guide, "Time to live"). */
+/**
+ * Share of the days on which expired rows are deleted. DynamoDB deletes them within a few days (Amazon DynamoDB
+ * developer guide, "Time to live").
+ */
 const EXPIRY_SHARE = 0.5;
 const FIRST_SETTINGS: Settings = {
   defaultProcessor: 'sandbox',
@@ -65,9 +68,9 @@ const FIRST_SETTINGS: Settings = {
   clockSkewMs: 0,
   emailsADay: Number(VARIABLES[PartiesEnvironment.emailsPerRecipient]),
 };
-/** What a recovery takes at most. */
+/** Longest duration of a recovery. Milliseconds. */
 const RECOVERY_MS = 60_000;
-/** Pages of one republishing; letters of one redrive. */
+/** Maximum number of pages in one republishing. */
 const MAX_PAGES = 50;
 const MAX_DEAD_LETTERS = 100;
 const UNAUTHORIZED = JSON.stringify({ error: { code: 'unauthorized', message: 'The secret is another one.' } });
@@ -80,7 +83,7 @@ interface Call extends ClientCall {
   answer?: NonNullable<ClientCall['answer']>;
 }
 
-/** The whole system: the deployed functions, the processors, shop, mail and receivers, in one simulated time. */
+/** Whole system in one simulated time: the deployed functions, the processors, shop, mail and receivers. */
 export class SimulatedSystem implements RunningSystem {
   readonly simulation: Simulation;
   readonly account: Account;
@@ -99,9 +102,9 @@ export class SimulatedSystem implements RunningSystem {
   #jobs: JobClock | undefined;
   settings: Settings = FIRST_SETTINGS;
   readonly #callbacks = new Map<string, { -readonly [Name in keyof CallbackPosted]: CallbackPosted[Name] }>();
-  /** By processor, and for all of them: when a fault or an outage began or ended. */
+  /** Beginning and end of faults and outages, by processor or for all. */
   readonly troubles: Trouble[] = [];
-  /** How many outages of a processor or a party last now. It is up again when the last one ends. */
+  /** Number of current outages of a processor or a party. It becomes reachable when the last outage ends. */
   readonly #outages = new Map<string, number>();
   readonly #parties: Parties;
   readonly #receivers: Receivers;
@@ -156,7 +159,7 @@ export class SimulatedSystem implements RunningSystem {
     };
     const system = new SimulatedSystem(new Simulation(seed, START_MS, muted), tenants);
     for (const tenant of Object.values(tenants)) await system.#register(tenant);
-    // From here on, what changes rows wakes the jobs.
+    // From here on, changes of rows schedule runs of the jobs.
     const jobs = new JobClock(system.simulation, system.database, (job, atMs) => system.#fire(job, atMs));
     system.account.onParked = () => jobs.runNow('republish-events');
     system.#jobs = jobs;
@@ -210,7 +213,7 @@ export class SimulatedSystem implements RunningSystem {
   }
 
   /**
-   * Ends all faults and outages, and lets the time pass in which everything must come to its end. After a day an operator redrives
+   * Ends all faults and outages, and lets the time pass in which all work must end. After a day an operator redrives
    * the dead letters, because they raise alarms.
    */
   async becomeQuiet(days: number): Promise<void> {
@@ -238,7 +241,7 @@ export class SimulatedSystem implements RunningSystem {
       this.at(this.nowMs, 'the letters are redriven', () => this.redriveDeadLetters());
   }
 
-  /** DynamoDB deletes expired rows once in a while, within some days. */
+  /** Deletes expired rows on random days, as DynamoDB does within a few days. */
   #expire(day: number): void {
     const name = `expiry of day ${day}`;
     this.simulation.plan(START_MS + day * DAY_MS, Math.floor(this.decide(name) * 2 ** 32), () => {
@@ -297,7 +300,7 @@ export class SimulatedSystem implements RunningSystem {
     };
     this.#callbacks.set(name, posted);
     const { status } = await this.account.request(`${by.name} ${by.token()}`, request, by);
-    // The product need not read the charge again for a repeated delivery.
+    // A repeated delivery does not oblige the product to read the charge a second time.
     if (status < 300) posted.takenAtMs ??= this.nowMs;
     return status;
   }
@@ -331,7 +334,7 @@ export class SimulatedSystem implements RunningSystem {
   async occupyJob(id: string, forMs: number): Promise<boolean> {
     const { pacing, documents } = this.#operator();
     const runs = new DynamoDbJobRuns(documents, TABLES, pacing);
-    // Runs are told apart by the second.
+    // Run ids have a resolution of one second, so the earlier run needs an earlier second.
     const earlier = runIdOf(id, this.nowMs - 1_000);
     const lock = await runs.lock(id, earlier, { nowMs: this.nowMs, leaseExpiresAtMs: this.nowMs + forMs });
     return lock !== undefined;
@@ -378,17 +381,17 @@ export class SimulatedSystem implements RunningSystem {
 
   partyUp(party: Parameters<RunningSystem['partyUp']>[0], isUp: boolean): void {
     this.#upOrDown(party, isUp);
-    // The schedule goes on after an outage: events that were not published meanwhile are published.
+    // After an outage, the job publishes the events that were not published during the outage.
     if (party === 'bus' && isUp) this.#jobs?.runNow('republish-events');
   }
 
   mishap(what: Mishap, isOver: boolean): void {
     this.#upOrDown(what, isOver);
-    // The job has its mark before, and goes on afterwards.
+    // The job starts from its mark and publishes the missing events.
     if (what === 'relay') this.#jobs?.runNow('republish-events');
   }
 
-  /** The functions begin again with the restored tables, and the schedule goes on. */
+  /** Makes the tables unavailable, or restarts the functions with the restored tables and resumes the schedules. */
   #tablesReachable(isReachable: boolean): void {
     this.#upOrDown('all tables', isReachable);
     if (!isReachable) return;
@@ -416,7 +419,7 @@ export class SimulatedSystem implements RunningSystem {
 
   inside<Result>(processor: string, act: (inside: SandboxInProcess['inside']) => Promise<Result>): Promise<Result> {
     const found = this.processors[processor];
-    invariant(found !== undefined, `there is a processor ${processor}`);
+    invariant(found !== undefined, `there is no processor ${processor}`);
     return this.#outside(() => act(found.inside));
   }
 
@@ -438,7 +441,7 @@ export class SimulatedSystem implements RunningSystem {
     return this.simulation.decide(label);
   }
 
-  /** Runs code of another system, which takes part in no schedule. */
+  /** Runs code of another system, outside of the simulated schedule. */
   #outside<Result>(what: () => Promise<Result>): Promise<Result> {
     const { simulation } = this;
     simulation.busy(1);
@@ -487,7 +490,7 @@ export class SimulatedSystem implements RunningSystem {
     return processor.send(call);
   };
 
-  /** The executor calls the route of a job. */
+  /** Sends the executor's call to the route of a job. */
   async #sendToApi(call: Parameters<SendRequest>[0], path: string): ReturnType<SendRequest> {
     const { simulation } = this;
     const by = simulation.process;
@@ -512,22 +515,23 @@ export class SimulatedSystem implements RunningSystem {
 
   async #fire(job: string, scheduledForMs: number): Promise<void> {
     const entry = jobEntry(job);
-    invariant(entry !== undefined, 'only jobs fire');
+    invariant(entry !== undefined, 'the scheduled job is unknown');
     const runId = runIdOf(job, scheduledForMs);
     if (this.settings.cron) {
       const scheduledTime = new Date(scheduledForMs).toISOString();
-      // EventBridge Scheduler and Lambda invoke the executor again when it fails.
+      // EventBridge Scheduler and Lambda retry a failed executor.
       for (let attempt = 1; attempt <= 3; attempt += 1) {
         const ended = await this.account.invoke('cron-executor', `${runId} ${attempt}`, { job, scheduledTime });
         if (ended.kind === 'returned') return;
       }
       return;
     }
-    // The run is there as its route accepts it. Executor and route are called where the clock is part of the history.
+    // Write the run as the route does when it accepts a run. The executor and the route run only in histories with
+    // `cron`.
     const run = acceptedRun(job, scheduledForMs, this.nowMs);
     const put = new PutCommand({ TableName: TABLES.registry, Item: runRow(run), ConditionExpression: ROW_IS_NEW });
     await this.database.client.send(put).catch((error: unknown) => {
-      // An operator has asked for the same run.
+      // An operator has already requested this run.
       if (!(error instanceof ConditionalCheckFailedException)) throw error;
     });
     const queue = entry.worker === 'payments' ? 'payment-jobs' : 'upkeep-jobs';
@@ -547,7 +551,7 @@ export class SimulatedSystem implements RunningSystem {
 
   #eventOf({ method, path, key, body, prefer, tenant, as = 'merchant' }: ApiRequest, client: Process): GatewayEvent {
     const found = this.tenants[tenant];
-    invariant(found !== undefined, `there is a tenant ${tenant}`);
+    invariant(found !== undefined, `there is no tenant ${tenant}`);
     const headers = {
       authorization: `Bearer ${as === 'merchant' ? found.apiKey : OPERATORS[as].key}`,
       'content-type': 'application/json',

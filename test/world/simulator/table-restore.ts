@@ -14,38 +14,41 @@ import type { Simulation } from './simulation.ts';
 interface Deployed {
   readonly simulation: Simulation;
   readonly database: MemoryDynamoDb;
-  /** The tables are not reachable for the functions, or new processes begin with the restored tables. */
+  /** Makes the tables unavailable to functions, or starts new processes with the restored tables. */
   readonly reachable: (isReachable: boolean) => void;
   readonly at: (atMs: number, name: string, what: () => Promise<void>) => void;
 }
 
-/** The order of the moments to which an operator restores the tables (docs/runbook.md). */
+/** Tables in the order of the moments to which an operator restores them, the youngest first (docs/runbook.md). */
 const YOUNGEST_FIRST = [TABLES.registry, TABLES.ledger, TABLES.idempotency] as const;
-/** Until an operator has restored the tables and recovered them. Milliseconds. */
+/** Time until an operator has restored and recovered the tables. Milliseconds. */
 const AWAY_MS = 10 * 60_000;
 
 /**
- * The tables are lost within a transaction. The older copies do not have it and the younger ones do, every process ends, and an operator
- * recovers what belongs together. Every other choice of rows: test/resolving/restored-halves.test.ts.
+ * Loses the tables within a transaction: the younger copies contain the transaction and the older ones do not. Every
+ * process ends, and an operator makes the tables consistent. test/resolving/restored-halves.test.ts covers every other
+ * choice of rows.
  */
 export class TableRestores {
   readonly #deployed: Deployed;
   readonly seen: RestoreSeen[] = [];
-  /** When the recovery under way is over. Unix milliseconds. */
+  /** End of the recovery in progress. Unix milliseconds. */
   #recoveredAtMs = 0;
 
   constructor(deployed: Deployed) {
     this.#deployed = deployed;
   }
 
-  /** When all tables are reachable again. Unix milliseconds. */
+  /** Time when all tables are available. Unix milliseconds. */
   get recoveredAtMs(): number {
     return this.#recoveredAtMs;
   }
 
   /**
-   * @param nth which of the next transactions that write to several tables is cut
-   * @param name of the step
+   * Loses the tables within a transaction.
+   *
+   * @param nth number of the transaction among those that write to several tables
+   * @param name name of the step
    */
   loseWithin(nth: number, name: string): void {
     const { simulation, database } = this.#deployed;
@@ -62,7 +65,7 @@ export class TableRestores {
     });
   }
 
-  /** No transaction is cut from now on. */
+  /** Stops cutting transactions. */
   end(): void {
     this.#deployed.database.resume();
   }
@@ -71,7 +74,7 @@ export class TableRestores {
     const { simulation, database, reachable, at } = this.#deployed;
     simulation.severFunctions();
     reachable(false);
-    // The caller of the transaction is gone. What the operator's commands read is the restored copy.
+    // The caller of the transaction has been killed, and the operator's commands must read the restored copy.
     queueMicrotask(() => database.resume());
     this.#recoveredAtMs = simulation.nowMs + AWAY_MS;
     at(this.#recoveredAtMs, `${name} is recovered`, async () => {

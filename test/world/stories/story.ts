@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { History, Step } from '../simulator/contract.ts';
 
 /**
- * A history that once violated an oracle, or that shows how the system must behave. The ends of its steps show that the story
- * still happens.
+ * History that once violated an oracle, or that shows required behavior. The recorded ends of its steps prove that the
+ * story still happens.
  */
 interface StoryFile extends Omit<History, 'steps'> {
   readonly why: string;
@@ -13,13 +13,13 @@ interface StoryFile extends Omit<History, 'steps'> {
 export interface Story {
   readonly why: string;
   readonly history: History;
-  /** `<step> <act>: <end>`, sorted. */
+  /** Lines `<step> <act>: <end>`, sorted. */
   readonly ends: readonly string[];
 }
 
 const ENDING = '.json';
 
-/** The names of the stories, without their ending. */
+/** Names of the stories, without the file extension. */
 export const STORIES: readonly string[] = readdirSync(import.meta.dirname)
   .filter((name) => name.endsWith(ENDING))
   .map((name) => name.slice(0, -ENDING.length))
