@@ -100,7 +100,7 @@ export function describeDynamoDb(
 
   describe(`DynamoDB: ${name}`, () => {
     describe('items', () => {
-      test('stores copies of binary values, sets, lists, maps and null', async () => {
+      test('are stored as copies, including binary values, sets, lists, maps and null', async () => {
         const { put, get } = await prepare();
         const item = {
           sk: 'all',
@@ -254,7 +254,7 @@ export function describeDynamoDb(
           'a name that no expression uses',
           { ConditionExpression: 'attribute_exists(pk)', ExpressionAttributeNames: { '#unused': 'x' } },
         ],
-        ['words that mean nothing', { ConditionExpression: 'an unknown trailing word' }],
+        ['an unknown trailing word', { ConditionExpression: 'attribute_exists(pk) PLEASE' }],
       ])('with %s are refused', async (_, more) => {
         const { put } = await prepare();
         expect(await outcomeOf(put({ sk: 'a' }, more))).toEqual({ error: 'ValidationException' });

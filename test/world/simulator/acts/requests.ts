@@ -64,7 +64,7 @@ const request = act<Requested>({
     return 'done';
   },
   describe: ({ id, amount, source, deliveries, old }, { name, money }) =>
-    `an event requests ${name(id)}: ${money(amount, id)} from ${source}, by` +
+    `an event requests ${name(id)}: ${money(amount, id)} from ${source}, by ` +
     deliveries
       .map(({ via, afterMs, changed }) => `${via} after ${afterMs / 1000} s${changed ? ' with another amount' : ''}`)
       .join(', ') +

@@ -116,7 +116,7 @@ const habits = act<Habits>({
     return 'done';
   },
   describe: ({ processor, lost, doubled, late, lateMs, slow }) =>
-    `from here on, ${percent(lost)} of the callbacks of ${at(processor)} are lost, ${percent(doubled)} doubled,` +
+    `from here on, ${percent(lost)} of the callbacks of ${at(processor)} are lost, ${percent(doubled)} doubled, ` +
     `${percent(late)} late by up to ${duration(lateMs)}; ${percent(slow)} of its own actions are also late`,
 });
 

@@ -12,7 +12,7 @@ import { appendTo, refundOf } from './written.ts';
 const MINUTE_MS = 60_000;
 const NEEDED = 'what needs an operator raises an alarm';
 
-test('a contradiction raises its alarm once for each state of the books and of the chain', async () => {
+test('a contradiction may raise one alarm for each state of the books and of the chain', async () => {
   const harness = new World();
   const world = watched(harness);
   const request = paymentRequest('contradicted');
@@ -26,7 +26,8 @@ test('a contradiction raises its alarm once for each state of the books and of t
       count: 1,
       dimensions: {},
     });
-  // Two processes find it at the same time. The charge and its correction are two states, and the chain has two transitions.
+  // Two processes may raise it at the same time. The charge and its correction are two states, and the chain has two
+  // transitions.
   for (const minutes of [0, 0.1, 5, 10, 15]) again(minutes);
   expect(world.atTheEnd()).not.toContain('an alarm is raised once for each event');
   again(20);
@@ -34,9 +35,9 @@ test('a contradiction raises its alarm once for each state of the books and of t
 });
 
 test.each([
-  ['a callback that is taken', true, ['I9 processor and books']],
+  ['a delivered callback', true, ['I9 processor and books']],
   ['a look only', false, []],
-])('a contradiction that comes back raises its alarm again if it is found by %s', async (_by, isTaken, violated) => {
+])('a recurring contradiction must raise another alarm if it is found by %s', async (_by, isTaken, violated) => {
   const harness = new World();
   const world = watched(harness);
   const request = paymentRequest('again');
@@ -54,7 +55,7 @@ test.each([
   await harness.deliver(callback('again', chargeId));
   const nowMs = harness.clock.nowMs();
   world.callbacks.push({ processor: 'sandbox', chargeId, firstAtMs: nowMs, ...(isTaken ? { takenAtMs: nowMs } : {}) });
-  // A look reads the charge, whatever became of the callback.
+  // An inquiry reads the charge, with or without a callback.
   await harness.processor.readCharge(chargeId, { timeoutMs: 5_000 });
   expect(world.atTheEnd()).toEqual(violated);
   raised();
@@ -62,13 +63,13 @@ test.each([
 });
 
 test.each([
-  ['a day after it', 24 * 60, false, []],
-  ['two days after it', 48 * 60, false, [NEEDED]],
-  ['an hour before it', -60, false, [NEEDED]],
-  ['an hour before it, by a process that died', -60, true, []],
-  ['before it was given up, by a process that died', -180, true, [NEEDED]],
+  ['a day later', 24 * 60, false, []],
+  ['two days later', 48 * 60, false, [NEEDED]],
+  ['an hour earlier', -60, false, [NEEDED]],
+  ['an hour earlier, by a process that died', -60, true, []],
+  ['before the refund was given up, by a process that died', -180, true, [NEEDED]],
 ] as const)(
-  'a refund that was given up and succeeded has raised a contradiction: the alarm %s',
+  'a refund that was given up and then succeeded must have raised a contradiction: alarm %s',
   async (_when, minutes, isDead, violated) => {
     const harness = new World();
     const world = watched(harness);
@@ -95,7 +96,7 @@ test.each([
   },
 );
 
-describe('what stays until an operator has acted', () => {
+describe('work that waits for an operator', () => {
   let harness: World;
   let world: ReturnType<typeof watched>;
   beforeEach(() => {
@@ -108,7 +109,7 @@ describe('what stays until an operator has acted', () => {
   const put = (table: string, item: object) =>
     harness.store.database.client.send(new PutCommand({ TableName: table, Item: { ...item } }));
 
-  test('is a confirmed mismatch that the newest comparison counts', async () => {
+  test('includes each confirmed mismatch, which the newest comparison must count', async () => {
     const body = JSON.stringify({ status: 'confirmed' });
     await put(TABLES.views, { pk: ViewsRow.allMismatches, sk: 'a', chain: 'a', sequence: 1, body });
     expect(world.atTheEnd()).toEqual([NEEDED]);
@@ -118,7 +119,7 @@ describe('what stays until an operator has acted', () => {
     expect(world.atTheEnd()).toEqual([NEEDED]);
   });
 
-  test('is a callback of an unknown charge or payment when it is given up, and not one of another program', async () => {
+  test('includes a callback that was given up without its charge or payment, but not one of another program', async () => {
     const { chargeId } = await harness.processor.inside.charge({ amountMinor: 100 });
     await harness.deliver(callback('of_another', chargeId));
     await harness.deliver(callback('orphaned', 'ch_none'));
@@ -132,7 +133,7 @@ describe('what stays until an operator has acted', () => {
     expect(world.atTheEnd()).toEqual([]);
   });
 
-  test('is a callback that was given up within a day', async () => {
+  test('must not include a callback that was given up within a day', async () => {
     await harness.deliver(callback('orphaned', 'ch_none'));
     harness.clock.advance(60 * MINUTE_MS);
     const early = { metric: 'orphan_given_up', count: 1, atMs: harness.clock.nowMs(), dimensions: {} };
@@ -145,7 +146,7 @@ describe('what stays until an operator has acted', () => {
     expect(world.atTheEnd()).toEqual([NEEDED]);
   });
 
-  test('is an outcome that cannot be determined, whose age is reported', async () => {
+  test('includes an outcome that cannot be determined, whose age must be reported', async () => {
     const request = paymentRequest('undecidable');
     await harness.pay(request);
     const { paymentId } = request;
@@ -164,7 +165,7 @@ describe('what stays until an operator has acted', () => {
     expect(world.atTheEnd()).toEqual([NEEDED]);
   });
 
-  test('is told by messages that have waited for long, whenever they are handled', () => {
+  test('includes messages that were handled after a long wait, which a metric must report', () => {
     const waits = [{ queue: 'webhooks', fromMs: harness.clock.nowMs() - MINUTE_MS, untilMs: harness.clock.nowMs() }];
     Object.assign(world.world.mishaps, { waits });
     expect(world.atTheEnd()).toEqual([NEEDED]);
@@ -177,7 +178,7 @@ describe('what stays until an operator has acted', () => {
   test.each([
     [0, [NEEDED]],
     [1, []],
-  ])('has an age in one of three reports: %i ms', async (ageMs, violated) => {
+  ])('must be reported with an age at least once in three reports: %i ms', async (ageMs, violated) => {
     for (const age of [0, 0, ageMs]) {
       expect(world.atTheEnd()).toEqual([]);
       harness.clock.advance(11 * MINUTE_MS);

@@ -1,4 +1,4 @@
-/** Each event that requires an operator raised its alarm, once. */
+/** Oracle: each event that requires an operator raises its alarm exactly once. */
 import { EventMetric } from '../../../../lambdas/kernel/contract/events.ts';
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { Payment } from '../../../../lambdas/payments/domain/payment.ts';
@@ -11,10 +11,10 @@ import type { Observed, Violation } from '../contract.ts';
 import { mismatches } from './processors.ts';
 import { MAX_SKEW_MS, type Seen, type Written } from './seen.ts';
 
-/** A later alarm belongs to another event. Milliseconds. */
+/** Longest delay of an alarm after its event. A later alarm belongs to another event. Milliseconds. */
 const SOON_MS = 24 * 60 * 60_000;
 const MINUTE_MS = 60_000;
-/** Once quiet. */
+/** Checks once the system is quiet that required alarms were raised, and not more often than necessary. */
 export function checkAlarms({ world, payments, orders }: Seen): readonly Violation[] {
   const found: Violation[] = [];
   const expect = (metric: string, [soonestMs, atMs]: readonly [number, number], what: string, about: string): void => {
@@ -31,11 +31,12 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
   for (const [id, chain] of payments) {
     for (const { row, atMs } of chain) {
       const about = [atMs - MINUTE_MS, atMs] as const;
-      if (row.subject?.kind === 'stray_charge') expect('late_success', about, 'money came too late', id);
-      if (row.type === 'payment.review_required') expect(EventMetric.toReview, about, 'it is in review', id);
+      if (row.subject?.kind === 'stray_charge') expect('late_success', about, 'money arrived too late', id);
+      if (row.type === 'payment.review_required')
+        expect(EventMetric.toReview, about, 'the payment or order is in review', id);
     }
     for (const { givenUpAtMs, atMs } of contradictions(chain)) {
-      // The alarm and its record come before the write. A process that dies in between leaves the write to a later look.
+      // The alarm and its record precede the write. If the process dies in between, a later inquiry makes the write.
       const soonest = world.faults.length > 0 ? givenUpAtMs : atMs - MINUTE_MS;
       expect('contradiction', [soonest, atMs], 'a refund that Payonce had recorded as failed succeeded', id);
     }
@@ -43,14 +44,14 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
   for (const [id, chain] of orders) {
     for (const { row, atMs } of chain) {
       if (row.type === 'order.review_required')
-        expect('order_needs_review', [atMs - MINUTE_MS, atMs], 'it is in review', id);
+        expect('order_needs_review', [atMs - MINUTE_MS, atMs], 'the payment or order is in review', id);
     }
   }
   found.push(...unreportedOnceQuiet(world));
   return [...found, ...raisedOnce(world, [...payments.values()].flat()), ...contradictedOnce(world, payments)];
 }
 
-/** What stays until an operator has acted is in the newest report about it. */
+/** Checks that the newest report includes everything that waits for an operator. */
 function unreportedOnceQuiet(world: Observed): readonly Violation[] {
   const { alarms, database, tables } = world;
   const found: Violation[] = [];
@@ -60,27 +61,29 @@ function unreportedOnceQuiet(world: Observed): readonly Violation[] {
   const confirmed = mismatches(world).length;
   const counted = newestOf(BooksMetric.mismatches)?.count ?? 0;
   if (confirmed > 0 && counted < confirmed)
-    unreported(`${confirmed} mismatches are confirmed, and the newest comparison counted ${counted}`);
+    unreported(`${confirmed} mismatches are confirmed, but the newest comparison counted ${counted}`);
   const rung = new Set(alarms.flatMap(({ metric, about }) => (metric === 'undecidable' ? [about] : [])));
   for (const { event } of database.items(tables.registry, RegistryRow.keptOrphan).map(parseOrphan)) {
     if (!rung.has(event.chargeId) && !isOfAnotherProgram(world, event.chargeId))
-      unreported(`a callback about ${event.chargeId} was given up`);
+      unreported(`a callback about ${event.chargeId} was given up without an alarm`);
   }
   for (const atMs of givenUpEarly(world)) unreported(`at ${atMs}, a callback was given up within a day`);
   const oldest = newestOf(BacklogMetric.oldestUnknown);
   for (const { operationId, claimedAtMs } of unknownOutcomes(world)) {
     const ageMs = (oldest?.atMs ?? world.nowMs) - claimedAtMs;
     if (ageMs <= (oldest?.count ?? 0) + MAX_SKEW_MS) continue;
-    unreported(`${operationId} is unknown for ${ageMs} ms, and the oldest one was reported for ${oldest?.count} ms`);
+    unreported(
+      `${operationId} has been unknown for ${ageMs} ms, but the oldest one was reported with ${oldest?.count} ms`,
+    );
   }
   for (const { queue, fromMs, untilMs } of world.mishaps.waits) {
     const isCounted = alarms.some(
       ({ metric, atMs }) => metric === 'messages_wait' && atMs >= fromMs && atMs <= untilMs,
     );
-    if (!isCounted) unreported(`messages of ${queue} had waited for long at ${fromMs}, and were not counted`);
+    if (!isCounted) unreported(`messages of ${queue} handled at ${fromMs} had waited for long, but were not counted`);
   }
   for (const atMs of withoutAge(world))
-    unreported(`at ${atMs}, outcomes were unknown for long, and reported without an age`);
+    unreported(`at ${atMs}, outcomes had been unknown for long, but were reported without an age`);
   return found;
 }
 
@@ -90,7 +93,7 @@ function isOfAnotherProgram({ processors }: Observed, chargeId: string): boolean
   return charge !== undefined && charge.paymentId === undefined;
 }
 
-/** When callbacks were given up, and of none that was kept a day had passed. */
+/** Returns the times at which callbacks were given up although no kept callback was a day old. */
 function givenUpEarly({ alarms, database, tables }: Observed): readonly number[] {
   const kept = database.items(tables.registry, RegistryRow.keptOrphan).map(parseOrphan);
   if (kept.length === 0) return [];
@@ -101,8 +104,8 @@ function givenUpEarly({ alarms, database, tables }: Observed): readonly number[]
 }
 
 /**
- * When a third report in a row, over some time, said that outcomes were unknown and that the oldest one was new. After a longer pause it
- * is another outcome.
+ * Returns the time of the third consecutive report over some time that had unknown outcomes but no age. After a longer
+ * pause, the report counts as being about another outcome.
  */
 function withoutAge({ alarms }: Observed): readonly number[] {
   const unknown = new Map(
@@ -118,13 +121,16 @@ function withoutAge({ alarms }: Observed): readonly number[] {
   return [];
 }
 
-/** What waits for an operator, and not for a payer or a bank. */
+/** Returns the inquiries that wait for an operator, not for a payer or a bank. */
 function unknownOutcomes({ database, tables }: Observed): readonly Inquiry[] {
   const inquiries = database.items(tables.registry, RegistryRow.inquiry).map(parseInquiry);
   return inquiries.filter(({ undecidable }) => undecidable === true);
 }
 
-/** The relay reports what it reads: once, unless a fault or a mishap has it read again, or has the job publish it too. */
+/**
+ * Checks that the relay reports each record once. Faults and mishaps may cause a second report, because the relay reads
+ * the record again or a job publishes it too.
+ */
 function raisedOnce(world: Observed, written: readonly Written<Transition>[]): readonly Violation[] {
   const { alarms, faults, troubles, mishaps } = world;
   const isReadAgain = troubles.some(({ of }) => of === 'bus' || of === 'relay') || mishaps.changesByHand.length > 0;
@@ -139,14 +145,18 @@ function raisedOnce(world: Observed, written: readonly Written<Transition>[]): r
     const count = ofRelay.reduce((total, each) => total + each.count, 0);
     if (count <= times) return [];
     return [
-      { oracle: 'an alarm is raised once for each event', what: `${metric} was raised ${count} times for ${times}` },
+      {
+        oracle: 'an alarm is raised once for each event',
+        what: `${metric} was raised ${count} times for ${times} events`,
+      },
     ];
   });
 }
 
 /**
- * A contradiction raises its alarm once for each state of the books and of the chain that shows it, and once more for an operator's decision, which may
- * name a charge that is not there: looks that find the same again raise none. Two processes can find it at the same time.
+ * Checks that a contradiction raises one alarm for each state of the books and of the chain, and one for each
+ * operator's decision, which may name a missing charge. Later inquiries that find the same contradiction raise none.
+ * Two processes may raise one alarm at the same time.
  */
 function contradictedOnce(world: Observed, payments: Seen['payments']): readonly Violation[] {
   if (world.faults.length > 0) return [];
@@ -174,7 +184,7 @@ function chargesNamed({ chargeId }: Payment, subject: object | undefined): reado
   return chargeId === undefined ? named : [chargeId, ...named];
 }
 
-/** When a refund was given up by Payonce or an operator, and when it succeeded all the same. */
+/** Returns the refunds that were given up by Payonce or an operator and succeeded later, with both times. */
 function contradictions(
   chain: readonly Written<Transition>[],
 ): readonly { readonly givenUpAtMs: number; readonly atMs: number }[] {

@@ -1,11 +1,11 @@
-/** What clients were told: one answer per key, and each says what the chain says. */
+/** Oracle: clients get one answer per key, and each answer agrees with the chain. */
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { ClientCall, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import { isKnownThere } from './processors.ts';
 import { MAX_SKEW_MS, type Seen, type StoredAnswer, type Written } from './seen.ts';
 
-/** Final answers that are not 2xx. They are stored. */
+/** Codes of final answers that are not 2xx. They are stored. */
 const FINAL_CODES = new Set([
   'payment_failed',
   'payment_canceled',
@@ -20,7 +20,7 @@ const FINAL_CODES = new Set([
   'order_canceled',
   'out_of_stock',
 ]);
-/** Answers to a key that has a stored answer, besides that answer. */
+/** Codes that a key with a stored answer may also return. */
 const EXPIRED = 'idempotency_key_expired';
 const MISMATCH = 'idempotency_key_payload_mismatch';
 
@@ -33,7 +33,7 @@ interface Answered {
   readonly operation: string | undefined;
 }
 
-/** Checks the calls under one key. @param stored by operation */
+/** Checks the calls under one key. @param stored stored answers by operation */
 export function checkKey(calls: readonly ClientCall[], stored: Seen['answers']): readonly Violation[] {
   const answered = calls.flatMap(answerOf);
   const first = answered.filter(isStored).sort((left, right) => left.atMs - right.atMs)[0];
@@ -58,7 +58,8 @@ export function checkKey(calls: readonly ClientCall[], stored: Seen['answers']):
     }
   }
   const isExpiredEarly = answered.some(({ code, atMs }) => code === EXPIRED && atMs < expiresAtMs - MAX_SKEW_MS);
-  if (isExpiredEarly && stored.has(first.operation ?? '')) wrong('F15 expired key', 'expired before its retention');
+  if (isExpiredEarly && stored.has(first.operation ?? ''))
+    wrong('F15 expired key', 'was reported as expired during its retention');
   return found;
 }
 
@@ -67,7 +68,7 @@ function answerOf(call: ClientCall): readonly Answered[] {
   if (answer === undefined || call.method === 'GET') return [];
   const { status, body, atMs } = answer;
   const { code, id, payment, order } = parsed(body);
-  // A capture and a cancellation are answered with the payment.
+  // The answer to a capture or a cancellation is the payment.
   const isNamed = !/\/(?:capture|cancel)$/.test(call.path);
   const named = [id, idIn(payment), idIn(order)].find((each) => isNamed && typeof each === 'string');
   return [
@@ -90,7 +91,7 @@ function isStored({ status, code }: Answered): boolean {
   return (status >= 200 && status < 300) || (code !== undefined && FINAL_CODES.has(code));
 }
 
-/** Personal data is in no stored answer once it is erased. */
+/** Fields with personal data, which are missing from stored answers after an erasure. */
 const PERSONAL = new Set([
   'description',
   'metadata',
@@ -131,7 +132,7 @@ function parsed(body: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** F32, B09, B10: a request about a payment is not refused because of a processor, while the payment's own one is well. */
+/** F32, B09, B10: checks that no request about a payment is rejected while its own processor is well. */
 export function checkWell({ world, payments }: Seen): readonly Violation[] {
   return world.calls.flatMap(({ path, answer }) => {
     if (answer?.status !== 503 || !answer.body.includes('"processor_')) return [];
@@ -146,7 +147,7 @@ export function checkWell({ world, payments }: Seen): readonly Violation[] {
   });
 }
 
-/** No fault of the machines and no request makes a handler fail in a way that it does not know. */
+/** Checks that no request and no fault of the infrastructure causes an unexpected error in a handler. */
 export function checkErrors({ world }: Seen): readonly Violation[] {
   return world.calls.flatMap(({ method, path, answer }) => {
     if (answer?.status !== 500) return [];
@@ -156,7 +157,7 @@ export function checkErrors({ world }: Seen): readonly Violation[] {
   });
 }
 
-/** I4: a stored answer says what the chain has said by then. */
+/** I4: checks that a stored answer agrees with the chain at the time of the answer. */
 export function checkStored(
   operation: string,
   { answer, atMs }: StoredAnswer,
@@ -173,35 +174,35 @@ export function checkStored(
   );
   const statuses = new Set(then.map(({ row }) => row.payment.status));
   if (refund?.kind === 'refund') {
-    if (answer.status === 201 && refund.status !== 'succeeded') return wrong(`201, and the refund is ${refund.status}`);
-    if (answer.status >= 400 && refund.status !== 'failed') return wrong(`failed, and the refund is ${refund.status}`);
+    if (answer.status === 201 && refund.status !== 'succeeded') return wrong(`201, but the refund is ${refund.status}`);
+    if (answer.status >= 400 && refund.status !== 'failed') return wrong(`failed, but the refund is ${refund.status}`);
     return [];
   }
   if (change?.kind === 'capture' || change?.kind === 'void') {
     const reached = change.kind === 'capture' ? 'succeeded' : 'canceled';
-    if (answer.status === 200 && !statuses.has(reached)) return wrong(`200, and the payment was never ${reached}`);
+    if (answer.status === 200 && !statuses.has(reached)) return wrong(`200, but the payment was never ${reached}`);
     if (answer.status < 400 || change.status === 'failed') return [];
-    // A cancellation fails because the money was taken.
-    if (change.kind === 'capture' && isTaken(then)) return wrong('failed, and money was taken');
+    // A cancellation may fail because the money was taken.
+    if (change.kind === 'capture' && isTaken(then)) return wrong('failed, but money was taken');
     const isCanceled = then.at(-1)?.row.payment.status === 'canceled';
-    if (change.kind === 'void' && isCanceled) return wrong('failed, and the payment is canceled');
+    if (change.kind === 'void' && isCanceled) return wrong('failed, but the payment is canceled');
     return [];
   }
   if (operation !== chain[0]?.row.payment.id) return [];
   if (answer.status === 201 && statuses.size === 1 && statuses.has('processing'))
-    return wrong('201, and it is processing');
+    return wrong('201, but the payment is processing');
   const isEnded = statuses.has('failed') || statuses.has('canceled');
-  if (answer.status >= 400 && !isEnded) return wrong(`${answer.status}, and the payment has not ended`);
+  if (answer.status >= 400 && !isEnded) return wrong(`${answer.status}, but the payment has not ended`);
   return [];
 }
 
-/** Whether the payment succeeded, or is in review because of the amount that was taken. */
+/** Returns true if the payment succeeded, or is in review because of the amount that was taken. */
 function isTaken(chain: readonly Written<Transition>[]): boolean {
   const newest = chain.at(-1)?.row.payment;
   return newest?.status === 'succeeded' || newest?.failure?.code === 'wrong_amount';
 }
 
-/** The calls under each key of each tenant. */
+/** Groups the calls by tenant and key. */
 export function byKey(calls: readonly ClientCall[]): ReadonlyMap<string, readonly ClientCall[]> {
   const found = new Map<string, ClientCall[]>();
   for (const call of calls) {

@@ -4,7 +4,7 @@ import type { Archived } from '../contract.ts';
 import { SimulatedSystem } from '../system.ts';
 import { checkArchive } from './archive.ts';
 
-/** Forty payments while one of four calls fails, and their archive. */
+/** System with forty payments and their archive, in which one of four calls fails. */
 const system = await SimulatedSystem.begin(2);
 
 beforeAll(async () => {
@@ -28,13 +28,13 @@ beforeAll(async () => {
 
 const found = (change: (archived: Archived) => Partial<Archived>): readonly unknown[] => {
   const { archived, database, tables } = system;
-  invariant(archived !== undefined, 'the archive is read at the end');
+  invariant(archived !== undefined, 'the archive was not read');
   return checkArchive({ archived: { ...archived, ...change(archived) }, database, tables }).map(
     ({ what }) => JSON.parse(what) as unknown,
   );
 };
 
-/** The longest chain, and its rows, each once. */
+/** Returns the longest chain, with its sort keys without duplicates. */
 function linesOfOne({ lines }: Archived) {
   const chains = [...Map.groupBy(lines, ({ chain }) => chain)].map(([chain, own]) => ({
     chain,
@@ -58,7 +58,7 @@ describe('I8 archive', () => {
   test.each([
     ['at the beginning', 0, ['chain_broken', 'not_archived']],
     ['at the end', -1, ['not_archived']],
-  ])('names a row that is not there %s', (_where, at, kinds) => {
+  ])('reports a missing row %s', (_where, at, kinds) => {
     const kept = found((archived) => {
       const { chain, sorts } = linesOfOne(archived);
       return { lines: archived.lines.filter((line) => line.chain !== chain || line.sort !== sorts.at(at)) };
@@ -66,7 +66,7 @@ describe('I8 archive', () => {
     expect(kept).toEqual(kinds.map((kind) => expect.objectContaining({ kind })));
   });
 
-  test('names lines of one row that differ, and one that is not that of the Ledger', () => {
+  test('reports different lines of one row, and a line that differs from the Ledger', () => {
     const [line] = system.archived?.lines ?? [];
     invariant(line !== undefined, 'there are lines');
     const other = { ...line, digest: 'another content' };
@@ -79,8 +79,8 @@ describe('I8 archive', () => {
     );
   });
 
-  test('names a line that cannot be read, and a row that somebody changed', () => {
-    const unreadable = { kind: 'line_unreadable', object: 'x', line: 0, because: 'it is no line' } as const;
+  test('reports an unreadable line, and a row that was changed', () => {
+    const unreadable = { kind: 'line_unreadable', object: 'x', line: 0, because: 'it is not a line' } as const;
     expect(found(() => ({ unreadable: [unreadable] }))).toEqual([unreadable]);
     const [line] = system.archived?.lines ?? [];
     invariant(line !== undefined, 'there are lines');

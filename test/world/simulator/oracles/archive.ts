@@ -1,4 +1,7 @@
-/** I8 from the archive: once quiet, it has each row of the Ledger with equal bytes, and its chains are complete without the Ledger. */
+/**
+ * Oracle I8: once quiet, the archive has each row of the Ledger with equal bytes, and its chains are complete without
+ * the Ledger.
+ */
 import { judgeChain, NO_BOUNDS } from '../../../../lambdas/archive/domain/judge-chain.ts';
 import { readChainRow } from '../../../../lambdas/archive/store/read-chain-row.ts';
 import type { Observed, Violation } from '../contract.ts';

@@ -33,24 +33,24 @@ function called(path: string, key: string, body: object, id: string = '', status
   world.calls.push({ step: 1, tenant: 'fixture', method: 'POST', path, key, body, sentAtMs: 1, answer });
 }
 
-describe('a payment that was asked for', () => {
-  test('has the amount of its request', async () => {
+describe('a requested payment', () => {
+  test('must have the amount of its request', async () => {
     const request = paymentRequest('asked');
     await harness.pay(request);
     called('/v1/payments', 'asked', { amount: 1000 }, request.paymentId);
     expect(wrong()).toEqual([]);
     called('/v1/payments', 'asked', { amount: 999 }, request.paymentId);
-    expect(wrong()).toEqual(['999 was asked for, and the chain says 1000', '999 was asked for, and 1000 was sent']);
+    expect(wrong()).toEqual(['999 was requested, but the chain has 1000', '999 was requested, but 1000 was sent']);
   });
 
-  test('is in the chain, and a refused one need not be', () => {
+  test('must be in the chain unless it was rejected', () => {
     called('/v1/payments', 'refused', { amount: 1000 }, '', 422);
     expect(wrong()).toEqual([]);
     called('/v1/payments', 'lost', { amount: 1000 }, 'pay_nowhere');
-    expect(wrong()).toEqual(['1000 was asked for, and the chain says nothing']);
+    expect(wrong()).toEqual(['1000 was requested, but the chain has nothing']);
   });
 
-  test('is sent with its amount', async () => {
+  test('must be sent with its amount', async () => {
     const request = paymentRequest('sent');
     await harness.pay(request);
     called('/v1/payments', 'sent', { amount: 1000 }, request.paymentId);
@@ -58,11 +58,11 @@ describe('a payment that was asked for', () => {
     const sent = inside.sent.map((each) => ({ ...each, amountMinor: 1 }));
     const processors = { sandbox: { ...harness.processor, inside: { ...inside, sent } } };
     Object.assign(world.world, { processors });
-    expect(wrong()).toEqual(['1000 was asked for, and 1 was sent']);
+    expect(wrong()).toEqual(['1000 was requested, but 1 was sent']);
   });
 });
 
-describe('a change that was asked for', () => {
+describe('a requested change', () => {
   test.each([
     ['capture', 700, { amount: 700 }, 700],
     ['capture', 699, { amount: 700 }, 700],
@@ -71,20 +71,20 @@ describe('a change that was asked for', () => {
     ['refund', 299, { amount: 300 }, 300],
     ['refund', 450, {}, 900],
     ['refund', 900, {}, 900],
-  ] as const)('is a %s of %i for %j', async (kind, amountMinor, body, askedMinor) => {
+  ] as const)('%s with the amount %i must agree with the request %j', async (kind, amountMinor, body, askedMinor) => {
     const request = paymentRequest('changed', { capture: kind === 'capture' ? 'manual' : 'automatic' });
     await harness.pay(request);
-    // What is left is less than what was taken.
+    // Less than the captured amount remains.
     if (kind === 'refund') await harness.change(change(request, 'first', { kind, amountMinor: 100 }));
     await harness.change(change(request, 'second', { kind, amountMinor }));
     called(`/v1/payments/${request.paymentId}/${kind === 'refund' ? 'refunds' : kind}`, 'second', body);
-    const found = [`the chain says ${amountMinor}`, `${amountMinor} was sent`];
-    const expected = amountMinor === askedMinor ? [] : found.map((what) => `${askedMinor} was asked for, and ${what}`);
+    const found = [`the chain has ${amountMinor}`, `${amountMinor} was sent`];
+    const expected = amountMinor === askedMinor ? [] : found.map((what) => `${askedMinor} was requested, but ${what}`);
     expect(wrong()).toEqual(expected);
   });
 });
 
-test('an order has the amount of its request, and so has its payment', async () => {
+test('an order and its payment must have the amount of the request', async () => {
   const { orderId, ...request } = orderRequest('asked');
   await harness.order({ orderId, ...request });
   called('/v1/orders', 'asked', { amount: 2_000 }, orderId);
@@ -93,11 +93,11 @@ test('an order has the amount of its request, and so has its payment', async () 
   expect(processor.charges(paymentOfOrder(systemDigest, orderId))).toHaveLength(1);
   called('/v1/orders', 'asked', { amount: 1_999 }, orderId);
   const [ofOrder, ...ofPayment] = wrong();
-  expect(ofOrder).toBe('1999 was asked for, and the chain says 2000');
-  expect(ofPayment).toEqual([ofOrder, '1999 was asked for, and 2000 was sent']);
+  expect(ofOrder).toBe('1999 was requested, but the chain has 2000');
+  expect(ofPayment).toEqual([ofOrder, '1999 was requested, but 2000 was sent']);
 });
 
-describe('a correction that was asked for', () => {
+describe('a requested correction', () => {
   const legsOf = (amount: number): readonly (Omit<Posting, 'currency'> & { readonly amount: number })[] => [
     { account: 'merchant_payable', direction: 'debit', amountMinor: amount, amount },
     { account: 'corrections', direction: 'credit', amountMinor: amount, amount },
@@ -105,8 +105,8 @@ describe('a correction that was asked for', () => {
 
   test.each([
     [500, []],
-    [250, ['the correction debit 250 merchant_payable, credit 250 corrections was asked for, and ']],
-  ])('posts its amounts, also after a verdict: %i', async (asked, found) => {
+    [250, ['the correction debit 250 merchant_payable, credit 250 corrections was requested, but ']],
+  ])('must post its amounts, also after an approval: %i', async (asked, found) => {
     const request = paymentRequest('corrected');
     await harness.pay(request);
     await correctLedger(

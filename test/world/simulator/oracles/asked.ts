@@ -1,4 +1,4 @@
-/** What a client asked for and was answered with 2xx is what was done: in the chain, and in what was sent to the processor. */
+/** Oracle: requests that were answered with 2xx took effect as requested, in the chain and at the processor. */
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { IdempotencyKey } from '../../../../lambdas/kernel/idempotency-key.ts';
 import { tenantId } from '../../../../lambdas/kernel/ids.ts';
@@ -21,24 +21,24 @@ interface Leg {
   readonly amount: number;
 }
 
-/** Of the bodies of requests. */
+/** Fields of request bodies. */
 interface Asked {
-  /** Minor units. @default all that is left */
+  /** Minor units. @default the remaining amount */
   readonly amount?: number;
   readonly payment?: string;
   readonly postings?: readonly Leg[];
 }
 
-/** The same amount in minor units, in the request, in the chain and in what was sent. */
+/** Amounts of one request that must be equal: requested, recorded and sent. Minor units. */
 interface Done {
   readonly about: string;
   readonly askedMinor: number | undefined;
   readonly bookedMinor: number | undefined;
-  /** What was sent under this key. */
+  /** Key of the requests to the processor. */
   readonly operationId: string;
 }
 
-/** Once quiet. */
+/** Checks the amounts once the system is quiet. */
 export function checkAsked(seen: Seen): readonly Violation[] {
   const { calls } = seen.world;
   const sent = sentAmounts(seen.world);
@@ -47,8 +47,8 @@ export function checkAsked(seen: Seen): readonly Violation[] {
     if (call.path === '/v1/admin/corrections') found.push(...checkCorrection(call, seen));
     for (const { about, askedMinor, bookedMinor, operationId } of doneBy(call, seen)) {
       const wrong = (what: string): void =>
-        void found.push({ oracle: ORACLE, what: `${askedMinor} was asked for, and ${what}`, about });
-      if (bookedMinor !== askedMinor) wrong(`the chain says ${bookedMinor ?? 'nothing'}`);
+        void found.push({ oracle: ORACLE, what: `${askedMinor} was requested, but ${what}`, about });
+      if (bookedMinor !== askedMinor) wrong(`the chain has ${bookedMinor ?? 'nothing'}`);
       for (const amountMinor of sent.get(operationId) ?? [])
         if (amountMinor !== askedMinor) wrong(`${amountMinor} was sent`);
     }
@@ -60,7 +60,7 @@ function isDone({ method, answer }: ClientCall): boolean {
   return method === 'POST' && answer !== undefined && answer.status >= 200 && answer.status < 300;
 }
 
-/** The amounts of charges, captures and refunds that reached a processor, by operation. Minor units. */
+/** Returns the amounts of charges, captures and refunds that reached a processor, by operation. Minor units. */
 function sentAmounts({ processors }: Observed): ReadonlyMap<string, readonly number[]> {
   const found = new Map<string, number[]>();
   for (const { kind, operationId, amountMinor } of Object.values(processors).flatMap(({ inside }) => inside.sent)) {
@@ -95,7 +95,10 @@ function charged(id: string, askedMinor: number | undefined, chain: Chain = []):
   return { about: id, askedMinor, bookedMinor: chain[0]?.row.payment.amountMinor, operationId: id };
 }
 
-/** Without an amount, a capture takes what is held, and a refund gives what is left when it begins. */
+/**
+ * Returns the amounts of a change. Without a requested amount, a capture takes the whole hold, and a refund returns the
+ * remaining amount.
+ */
 function changed(operationId: string, askedMinor: number | undefined, chain: Chain): Done {
   const place = chain.findIndex(({ row: { subject } }) => {
     if (subject?.kind === 'refund') return subject.refundId === operationId;
@@ -109,7 +112,7 @@ function changed(operationId: string, askedMinor: number | undefined, chain: Cha
   return { about: operationId, askedMinor: askedMinor ?? wholeMinor, bookedMinor, operationId };
 }
 
-/** A correction posts what was asked for, at once or after the verdict of a second person. */
+/** Checks that a correction posts the requested amounts, immediately or after an approval. */
 function checkCorrection(call: ClientCall, { world, payments }: Seen): readonly Violation[] {
   const { payment = '', postings } = askedBy(call);
   const id = idIn(call);
@@ -122,7 +125,7 @@ function checkCorrection(call: ClientCall, { world, payments }: Seen): readonly 
   const asked = postings.map(({ account, direction, amount }) => `${direction} ${amount} ${account}`).join(', ');
   const posted = made.row.postings.map((each) => `${each.direction} ${each.amountMinor} ${each.account}`).join(', ');
   if (posted === asked) return [];
-  return [{ oracle: ORACLE, what: `the correction ${asked} was asked for, and ${posted} was posted`, about: payment }];
+  return [{ oracle: ORACLE, what: `the correction ${asked} was requested, but ${posted} was posted`, about: payment }];
 }
 
 function askedBy({ body }: ClientCall): Asked {

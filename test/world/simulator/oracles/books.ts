@@ -1,4 +1,7 @@
-/** What holds for a payment after every write: its chain, its states, its postings, and what the processor did under our keys. */
+/**
+ * Oracles after every write of a payment: its chain, its states, its postings, and the processor's operations under its
+ * keys.
+ */
 
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import type { PaymentStatus } from '../../../../lambdas/payments/domain/payment.ts';
@@ -10,7 +13,7 @@ import type { Written } from './seen.ts';
 
 type Chain = readonly Written<Transition>[];
 
-/** The states that may follow each state. */
+/** Allowed next states of each state. */
 const NEXT: Readonly<Record<PaymentStatus, readonly PaymentStatus[]>> = {
   processing: ['requires_action', 'requires_capture', 'succeeded', 'failed', 'canceled', 'needs_review'],
   requires_action: ['requires_capture', 'succeeded', 'failed', 'canceled', 'needs_review'],
@@ -56,7 +59,7 @@ function states(chain: Chain): readonly Violation[] {
   return found;
 }
 
-/** I2: what was posted is what happened, once each. */
+/** I2: checks that the postings reflect the events, each exactly once. */
 function postings(chain: Chain): readonly Violation[] {
   const posted = postedOn(chain);
   const due = dueOn(chain);
@@ -64,22 +67,22 @@ function postings(chain: Chain): readonly Violation[] {
   for (const name of new Set([...Object.keys(posted), ...Object.keys(due)])) {
     const is = posted[name] ?? 0;
     const must = due[name] ?? 0;
-    if (is !== must) found.push({ oracle: 'I2 one set of postings', what: `${name} is ${is} and must be ${must}` });
+    if (is !== must) found.push({ oracle: 'I2 one set of postings', what: `${name} is ${is} but must be ${must}` });
   }
   const newest = chain.at(-1)?.row.payment;
   if (newest === undefined) return found;
   const own = newest.chargeId === undefined ? undefined : chargesOf(chain).get(newest.chargeId);
   const refundedMinor = own?.isOwn === true ? leftOf(own).refundedMinor : 0;
   if (newest.amountRefundedMinor !== refundedMinor) {
-    const what = `shows ${newest.amountRefundedMinor} refunded and has ${refundedMinor}`;
+    const what = `shows ${newest.amountRefundedMinor} refunded but has refunds of ${refundedMinor}`;
     found.push({ oracle: 'I2 one set of postings', what });
   }
   return found;
 }
 
 /**
- * No refund of our own reserves its amount when the sum of what our own refunds reserve and have given back exceeds what was captured.
- * A success of a refund that had failed may exceed it: it is the processor's fact, and facts are recorded (I6).
+ * Checks that Payonce's own refunds never reserve or return more than was captured. The late success of a failed refund
+ * may exceed that amount, because it is the processor's fact, and facts are recorded (I6).
  */
 function reservations(chain: Chain): readonly Violation[] {
   const charges = chargesOf(chain);
@@ -98,12 +101,12 @@ function reservations(chain: Chain): readonly Violation[] {
     promisedMinor.set(chargeId, sumMinor);
     const { capturedMinor = Number.POSITIVE_INFINITY } = charges.get(chargeId) ?? {};
     if (!reservesMore || sumMinor <= capturedMinor) return [];
-    const what = `refunds of ${sumMinor} were under way or done for ${chargeId}, which took ${capturedMinor}`;
+    const what = `refunds of ${sumMinor} were pending or completed for ${chargeId}, which took ${capturedMinor}`;
     return [{ oracle: 'F31 refunds are reserved', what }];
   });
 }
 
-/** A capture and a cancellation exclude each other. */
+/** Checks that a capture and a cancellation exclude each other. */
 function holdChanges(chain: Chain): readonly Violation[] {
   const pending = new Set<string>();
   for (const { row } of chain) {
@@ -113,13 +116,18 @@ function holdChanges(chain: Chain): readonly Violation[] {
     if (subject.status === 'pending') pending.add(subject.operationId);
     else pending.delete(subject.operationId);
     if (pending.size > 1) {
-      return [{ oracle: 'F31 one change of a hold', what: `${[...pending].join(' and ')} are under way together` }];
+      return [
+        {
+          oracle: 'F31 one change of a hold',
+          what: `${[...pending].join(' and ')} are in progress together`,
+        },
+      ];
     }
   }
   return [];
 }
 
-/** I8. The notes are in a row of their own; the hash covers their commitment. */
+/** I8: checks the hash chain. The notes are in a separate row; the hash covers their commitment. */
 function links(chain: Chain): readonly Violation[] {
   const broken = firstBrokenLink(
     systemDigest,

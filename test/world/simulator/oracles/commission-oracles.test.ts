@@ -57,7 +57,7 @@ async function write(
 const wrong = () => world.all().flatMap(({ oracle, what }) => (oracle === ORACLE ? [what] : []));
 
 describe('a commission', () => {
-  test('is a tenth of what is kept, decided once', async () => {
+  test('must be a tenth of the kept amount, decided once', async () => {
     await refund(205);
     await write('locked', 79);
     expect(wrong()).toEqual([]);
@@ -65,13 +65,13 @@ describe('a commission', () => {
     expect(wrong()).toEqual([]);
   });
 
-  test('is no tenth of what was given back', async () => {
+  test('must not include a tenth of the refunded amount', async () => {
     await refund(205);
     await write('released', 100);
-    expect(wrong()).toEqual(['100 was released, and 79 was due']);
+    expect(wrong()).toEqual(['100 was released, but 79 was due']);
   });
 
-  test('is not changed after its release', async () => {
+  test('must not change after its release', async () => {
     await write('released', 100);
     await refund(500);
     expect(wrong()).toEqual([]);
@@ -79,31 +79,31 @@ describe('a commission', () => {
     expect(wrong()).toEqual(['it was changed after its release']);
   });
 
-  test('is not released while a dispute is open', async () => {
+  test('must not be released while a dispute is open', async () => {
     const charge = harness.chargeOf(request);
     await harness.processor.inside.dispute(charge, 400);
     await harness.deliver(callback('opened', charge));
     await write('released', 100);
-    expect(wrong()).toEqual(['it was released while money was on its way']);
+    expect(wrong()).toEqual(['it was released during a pending refund or an open dispute']);
   });
 
-  test('is not canceled while money is kept', async () => {
+  test('must not be canceled while money is kept', async () => {
     await write('canceled', 0);
-    expect(wrong()).toEqual(['it is canceled, and 100 is due']);
+    expect(wrong()).toEqual(['it is canceled, but 100 is due']);
   });
 
-  test('is decided when its lock period is over', async () => {
+  test('must be decided after its lock period', async () => {
     await write('locked', 100);
     harness.clock.advance(33 * DAY_MS);
-    expect(wrong()).toEqual(['it is locked after its lock period']);
+    expect(wrong()).toEqual(['it is still locked after its lock period']);
   });
 
-  test('is there when the payment named an affiliate', () => {
+  test('must exist when the payment named an affiliate', () => {
     const { paymentId } = request;
     const body = { amount: 1000, metadata: { affiliate: 'aff_friend' } };
     const answer = { status: 201, headers: {}, body: JSON.stringify({ id: paymentId }), atMs: 2 };
     world.calls.push({ step: 1, tenant: 'acme', method: 'POST', path: '/v1/payments', body, sentAtMs: 1, answer });
-    expect(wrong()).toEqual(['it named an affiliate and has no commission']);
+    expect(wrong()).toEqual(['the request named an affiliate, but there is no commission']);
   });
 });
 
@@ -112,7 +112,7 @@ describe('the commission of an order', () => {
   const paymentId = paymentOfOrder(systemDigest, order.orderId);
   const about = { sk: order.orderId, payment: paymentId };
 
-  /** Appends a step that no driver has made. */
+  /** Appends a step that the order driver did not make. */
   async function become(type: OrderTransitionType, status: Order['status']): Promise<void> {
     const newest = (await harness.transitions(order.orderId)).at(-1);
     if (newest === undefined) throw new Error('there is no such order');
@@ -126,31 +126,31 @@ describe('the commission of an order', () => {
     await harness.order(order);
   });
 
-  test('is not canceled while money is kept, unless the order is erased and an operator must decide it', async () => {
+  test('must not be canceled while money is kept, unless the order was erased and needs an operator’s decision', async () => {
     await write('canceled', 0, about);
     await become('order.review_required', 'needs_review');
-    expect(wrong()).toEqual(['it is canceled, and 200 is due']);
+    expect(wrong()).toEqual(['it is canceled, but 200 is due']);
     const { client } = harness.store.database;
     await client.send(new DeleteCommand({ TableName: TABLES.registry, Key: detailsKey(paymentId) }));
     expect(wrong()).toEqual([]);
   });
 
-  test('waits with an order that an operator must decide', async () => {
+  test('must wait while its order needs an operator’s decision', async () => {
     await write('pending', 200, about);
     await become('order.review_required', 'needs_review');
     harness.clock.advance(33 * DAY_MS);
-    expect(wrong()).toEqual(['it is pending, and 200 is due']);
+    expect(wrong()).toEqual(['it is pending, but 200 is due']);
     await harness.change(
       change({ ...request, tenantId: order.tenantId, paymentId }, 'back', { kind: 'refund', amountMinor: 2_000 }),
     );
     expect(wrong()).toEqual([]);
     await become('order.canceled', 'canceled');
-    expect(wrong()).toEqual(['it is pending after its lock period']);
+    expect(wrong()).toEqual(['it is still pending after its lock period']);
   });
 
-  test('is not released while the order is in review', async () => {
+  test('must not be released while the order is in review', async () => {
     await become('order.review_required', 'needs_review');
     await write('released', 200, about);
-    expect(wrong()).toEqual(['it was released, and its order was needs_review']);
+    expect(wrong()).toEqual(['it was released, but its order was needs_review']);
   });
 });

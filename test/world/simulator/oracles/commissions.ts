@@ -1,4 +1,4 @@
-/** Commissions follow the money: an affiliate gets a tenth of what the merchant keeps, decided once when the lock period is over. */
+/** Oracle: an affiliate gets a tenth of the money that the merchant keeps, decided once after the lock period. */
 import { KeyAttribute } from '../../../../lambdas/kernel/contract/tables.ts';
 import { detailsKey } from '../../../../lambdas/once/store/details-rows.ts';
 import type { OrderTransition } from '../../../../lambdas/orders/domain/order-transition.ts';
@@ -11,12 +11,12 @@ import type { Seen, Written } from './seen.ts';
 
 const ORACLE = 'commissions follow the money';
 const DAY_MS = 24 * 60 * 60_000;
-/** The longest time between the look at the chain and the write that decides. Milliseconds. */
+/** Longest time between the read of the chain and the write that decides. Milliseconds. */
 const LOOK_MS = 20_000;
 
 type Chain = readonly Written<Transition>[];
 
-/** Once quiet. */
+/** Checks all commissions once the system is quiet. */
 export function checkCommissions(seen: Seen): readonly Violation[] {
   const found = [...seen.commissions.values()].flatMap((versions) => {
     const payment = versions[0]?.row['payment'] as string;
@@ -37,9 +37,9 @@ interface Chains {
   readonly chain: Chain;
   /** Empty when the payment belongs to no order of Payonce. */
   readonly ofOrder: readonly Written<OrderTransition>[];
-  /** Whether the processor's books do not show what an operator has decided. */
+  /** Whether the processor's books differ from an operator's decision. */
   readonly isOtherwise: boolean;
-  /** Later events of the payment name no affiliate. */
+  /** Whether the details were erased, so that later events of the payment name no affiliate. */
   readonly isErased: boolean;
 }
 
@@ -60,34 +60,34 @@ function wrongIn(
   if (decided !== -1) {
     if (decided < versions.length - 1) return ['it was changed after its release'];
     const open = ofOrder.findLast(({ atMs }) => atMs <= newest.atMs)?.row.order.status ?? 'completed';
-    if (open !== 'completed') return [`it was released, and its order was ${open}`];
+    if (open !== 'completed') return [`it was released, but its order was ${open}`];
     const then = during(chain, newest.atMs);
-    if (then.every(({ isOpen }) => isOpen)) return ['it was released while money was on its way'];
+    if (then.every(({ isOpen }) => isOpen)) return ['it was released during a pending refund or an open dispute'];
     const dues = then.map(({ dueMinor }) => dueMinor);
     const amountMinor = Number(newest.row['amountMinor']);
-    return dues.includes(amountMinor) ? [] : [`${amountMinor} was released, and ${dues.join(' or ')} was due`];
+    return dues.includes(amountMinor) ? [] : [`${amountMinor} was released, but ${dues.join(' or ')} was due`];
   }
   const { dueMinor, isOpen } = stateOf(chain);
   if (isOpen) return [];
   const status = newest.row['status'] as string;
   const order = ofOrder.at(-1)?.row.order;
   const isCanceled = order?.status === 'canceled';
-  // The Ledger decides it once an operator has decided the order.
+  // The Ledger decides the commission after an operator has decided the order.
   if (order?.status === 'needs_review' && isErased) return [];
-  if (status !== 'locked' && dueMinor > 0 && !isCanceled) return [`it is ${status}, and ${dueMinor} is due`];
-  // The commission of an order that an operator must decide waits with it.
+  if (status !== 'locked' && dueMinor > 0 && !isCanceled) return [`it is ${status}, but ${dueMinor} is due`];
+  // The commission waits while its order needs an operator's decision.
   if (order?.status === 'needs_review' || (order?.status === 'processing' && isOtherwise)) return [];
   const isOver = status !== 'canceled' && nowMs > Number(newest.row['releasesAtMs']) + 2 * DAY_MS;
-  return isOver ? [`it is ${status} after its lock period`] : [];
+  return isOver ? [`it is still ${status} after its lock period`] : [];
 }
 
-/** What the chain said from the look until the write. */
+/** Returns the states of the chain between the read and the write. */
 function during(chain: Chain, atMs: number): readonly ReturnType<typeof stateOf>[] {
   const times = chain.flatMap((each) => (each.atMs < atMs && each.atMs > atMs - LOOK_MS ? [each.atMs] : []));
   return [atMs - LOOK_MS, ...times].map((untilMs) => stateOf(chain.filter((each) => each.atMs <= untilMs)));
 }
 
-/** A commission is due of what is kept; nothing is due once a dispute was lost. */
+/** Returns the commission that is due: a share of the kept amount, or nothing after a lost dispute. */
 function stateOf(chain: Chain): { readonly dueMinor: number; readonly isOpen: boolean } {
   const charge = chargesOf(chain).get(chain.at(-1)?.row.payment.chargeId ?? '');
   if (charge === undefined) return { dueMinor: 0, isOpen: false };
@@ -102,8 +102,8 @@ function stateOf(chain: Chain): { readonly dueMinor: number; readonly isOpen: bo
 }
 
 /**
- * An order that named an affiliate and has no commission; a payment that named one, succeeded and has none, nor has another payment
- * of its order.
+ * Reports a missing commission: of an order that named an affiliate, or of a successful payment that named one and
+ * whose order has no commission through another payment.
  */
 function missing(
   { tenant, path, body, answer }: ClientCall,
@@ -120,11 +120,11 @@ function missing(
     orders.has(id ?? '') &&
     !commissions.has(`${owner}${affiliate} ${id}`)
   )
-    return [{ oracle: ORACLE, what: 'it named an affiliate and has no commission', about: String(id) }];
+    return [{ oracle: ORACLE, what: 'the request named an affiliate, but there is no commission', about: String(id) }];
   const chain = payments.get(id ?? '');
   const newest = chain?.at(-1)?.row.payment;
   if (metadata?.affiliate === undefined || path !== '/v1/payments' || newest?.status !== 'succeeded') return [];
   const name = `${owner}${metadata.affiliate} ${reference ?? id}`;
   if (commissions.has(name) || newest.amountCapturedMinor < 10) return [];
-  return [{ oracle: ORACLE, what: 'it named an affiliate and has no commission', about: newest.id }];
+  return [{ oracle: ORACLE, what: 'the request named an affiliate, but there is no commission', about: newest.id }];
 }

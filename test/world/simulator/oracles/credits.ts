@@ -1,14 +1,14 @@
-/** A referrer's credit is the share of the order's amount that the rule gives. */
+/** Oracle: a referrer's credit is the share of the order's amount that the rule sets. */
 
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import { orderStepOperation, parseOrderId } from '../../../../lambdas/orders/ids.ts';
 import type { Violation } from '../contract.ts';
 import type { Seen } from './seen.ts';
 
-/** One credit of so many minor units: the referrer gets five percent, rounded down. */
+/** Divisor of the credit: the referrer gets five percent, rounded down. */
 const SHARE_OF = 20;
 
-/** Once quiet. */
+/** Checks the credits once the system is quiet. */
 export function checkCredits({ world, orders }: Seen): readonly Violation[] {
   return [...orders].flatMap(([id, chain]) => {
     const orderId = parseOrderId(id);
@@ -20,7 +20,7 @@ export function checkCredits({ world, orders }: Seen): readonly Violation[] {
     return credits.flatMap(({ order: asked }) => {
       const { amount, currency } = asked as { readonly amount?: number; readonly currency?: string };
       if (amount === dueMinor && currency === order.currency) return [];
-      const what = `${amount} ${currency} was credited, and ${dueMinor} ${order.currency} was due`;
+      const what = `${amount} ${currency} was credited, but ${dueMinor} ${order.currency} was due`;
       return [{ oracle: 'a credit is the share of its order', what, about: id }];
     });
   });

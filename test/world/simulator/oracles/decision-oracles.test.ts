@@ -22,7 +22,7 @@ beforeEach(async () => {
   harness.clock.advance(3_600_000);
 });
 
-/** The books of the product show what the operator says, and those of the processor may not. */
+/** Makes a decision. The product's own reads agree with the operator, but the processor's books may differ. */
 async function decide(said: { readonly chargeId?: string; readonly takenMinor: number }, override?: true) {
   const asked = { kind: 'decision', outcome: 'succeeded', ...said, ...(override ? { override } : {}) } as const;
   const { tools } = harness;
@@ -63,12 +63,12 @@ test.each([
     { takenMinor: 999, chargeId: 'ch_nowhere' },
     ['payment.completed: the processor has no charge ch_nowhere'],
   ],
-])('a decision names %s', async (_what, said, found) => {
+])('a decision must agree with the books when it names %s', async (_what, said, found) => {
   await decide(said);
   expect(wrong()).toEqual(found);
 });
 
-test('a decision without the books may say anything', async () => {
+test('a decision without readable books may name any amount', async () => {
   await decide({ takenMinor: 6 }, true);
   expect(wrong()).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** What operators decide is what the processor shows, unless its books could not be read. */
+/** Oracle: an operator's decision agrees with the processor's books, unless the books could not be read. */
 
 import type { TransitionType } from '../../../../lambdas/payments/domain/payment.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
@@ -7,10 +7,12 @@ import type { Observed, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import type { Written } from './seen.ts';
 
-/** The longest time between the look at the books and the write of the decision, with calls that are repeated. Milliseconds. */
+/** Longest time between the read of the books and the write of the decision, including retries. Milliseconds. */
 const LOOK_MS = 30_000;
 
-/** A payment that is decided as failed says nothing of its charges: their money is returned. */
+/**
+ * Checks the decisions of a payment. Decisions that a payment failed are not checked, because its charges are returned.
+ */
 export function checkDecisions(
   { processors }: Pick<Observed, 'processors'>,
   id: string,
@@ -23,7 +25,7 @@ export function checkDecisions(
     const inside = processors[booksOf(row.payment)]?.inside;
     const charge = inside?.all.find((each) => each.chargeId === chargeId);
     const changedAtMs = inside?.changedAtMs(chargeId ?? '') ?? 0;
-    // What the books showed before a change is not known any more.
+    // The books from before a later change are no longer available.
     if (charge !== undefined && changedAtMs >= atMs - LOOK_MS) return [];
     const what = charge === undefined ? missing(row, chargeId) : otherwise(row, charge);
     return what === undefined
@@ -36,7 +38,7 @@ function missing({ type }: Transition, chargeId: string | undefined): string | u
   return type.endsWith('.failed') ? undefined : `the processor has no charge ${chargeId}`;
 }
 
-/** What the charge shows, if it is something else. */
+/** Describes how the charge differs from the decision; undefined if they agree. */
 function otherwise({ type, payment, subject }: Transition, charge: ProcessorCharge): string | undefined {
   const { status, capturedMinor, currency, paymentId, refunds } = charge;
   const refund = subject?.kind === 'refund' ? subject : undefined;

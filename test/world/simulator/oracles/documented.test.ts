@@ -5,10 +5,10 @@ import { expect, test } from '@jest/globals';
 const PROJECT = resolve(import.meta.dirname, '..', '..', '..', '..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 
-/** How an oracle is named in the code. */
+/** Patterns that name an oracle in the code. */
 const NAMED = /(?:oracle: |const (?:ORACLE|BOOKS) = |wrong\((?='[IF]\d))'([^']+)'/g;
 
-test('docs/simulator.md lists each oracle with its file, and no other', () => {
+test('docs/simulator.md lists exactly the oracles in the code, each with its file', () => {
   const files = globSync(['test/world/simulator/oracles/*.ts', 'test/world/simulator/coverage.ts'], { cwd: PROJECT })
     .filter((file) => !file.endsWith('.test.ts'))
     .map((file) => [/(\w+)\.ts$/.exec(file)?.[1] ?? file, read(file)] as const);

@@ -35,7 +35,7 @@ beforeEach(async () => {
   await harness.change(change(request, 'part', { kind: 'refund', amountMinor: 300 }));
 });
 
-/** What relay and projector do. */
+/** Publishes and projects the events, as the relay and the projector do. */
 async function publish(): Promise<void> {
   const { transitions, first } = await harness.chain(request);
   for (const transition of transitions.filter(({ type }) => isOutcome(type))) {
@@ -60,7 +60,7 @@ const putView = (item: Item) =>
 const remove = ({ pk, sk }: Item) =>
   harness.store.database.client.send(new DeleteCommand({ TableName: TABLES.views, Key: { pk, sk } }));
 
-test('a world whose events were published and projected violates no oracle', async () => {
+test('a world with all events published and projected violates no oracle', async () => {
   await publish();
   harness.clock.advance(3 * DAY_MS);
   const { tenantId, mode } = request;
@@ -68,18 +68,18 @@ test('a world whose events were published and projected violates no oracle', asy
   expect(world.all()).toEqual([]);
 });
 
-test('an event that was never published is a violation', () => {
+test('an event that was never published violates oracles', () => {
   const folds = ['lists', 'balances', 'volumes'].map((what) => `${what} are a fold of the Ledger`);
   expect(named()).toEqual(['I4 events', ...folds]);
 });
 
-test('an event that was too old to be published is none, and the lists must have its payment all the same', () => {
+test('an event that was too old to be published is no violation, but its payment must still be in the Views', () => {
   const all = { sinceMs: 0, untilMs: Number.POSITIVE_INFINITY };
   Object.assign(world.world, { mishaps: { ...world.world.mishaps, forgotten: [all] } });
   expect(named()).toEqual(['lists', 'balances', 'volumes'].map((what) => `${what} are a fold of the Ledger`));
 });
 
-test('an event that is not in the Ledger is a violation', async () => {
+test('an event that is not in the Ledger violates an oracle', async () => {
   await publish();
   const { detail, ...rest } = world.published[0] ?? { detail: {} };
   const { event, ...owned } = detail as { event: object };
@@ -95,13 +95,13 @@ describe('the lists', () => {
     expect(named()).toEqual(['lists are a fold of the Ledger']);
   });
 
-  test('have the newest state of a payment', async () => {
+  test('must have the newest state of a payment', async () => {
     const row = rowOf(ViewsRow.payment);
     await putView({ ...row, body: '{"status":"processing"}' });
     expect(named()).toEqual(['lists are a fold of the Ledger']);
   });
 
-  test('have the newest event of a payment', async () => {
+  test('must have the newest event of a payment', async () => {
     const row = rowOf(ViewsRow.payment);
     await putView({ ...row, sequence: 2 });
     expect(named()).toEqual(['lists are a fold of the Ledger']);
@@ -117,7 +117,7 @@ describe('the lists', () => {
     expect(named()).toEqual(['balances are a fold of the Ledger']);
   });
 
-  test('have the total of each closed day', async () => {
+  test('must have the total of each closed day', async () => {
     harness.clock.advance(3 * DAY_MS);
     const { tenantId, mode } = request;
     await closeDays({ views, clock: harness.clock, entropy }, { tenantId, mode }, 9);
@@ -128,13 +128,13 @@ describe('the lists', () => {
     expect(named()).toEqual(['balances are a fold of the Ledger']);
   });
 
-  test('have the amount of every event', async () => {
+  test('must have the amount of every event', async () => {
     const row = rowOf(ViewsRow.event);
     await putView({ ...row, body: String(row['body']).replace(/"amountMinor":\d+/, '"amountMinor":7') });
     expect(named()).toEqual(['volumes are a fold of the Ledger']);
   });
 
-  test('have the volumes of each closed day', async () => {
+  test('must have the volumes of each closed day', async () => {
     harness.clock.advance(3 * DAY_MS);
     const { tenantId, mode } = request;
     await closeDays({ views, clock: harness.clock, entropy }, { tenantId, mode }, 9);
@@ -163,24 +163,24 @@ describe('an endpoint', () => {
     }
   });
 
-  test('is told of everything', () => {
+  test('receives every event', () => {
     expect(world.all()).toEqual([]);
   });
 
-  test('is told of an event that has no delivery', async () => {
+  test('must have a delivery for each event', async () => {
     const [row] = harness.store.database.items(TABLES.registry, RegistryRow.webhookDelivery);
     const Key = { pk: row?.['pk'], sk: row?.['sk'] };
     await harness.store.database.client.send(new DeleteCommand({ TableName: TABLES.registry, Key }));
     expect(named()).toEqual(['webhooks tell how it ended']);
   });
 
-  test('is told of no event of the time in which it was disabled, and of every other', async () => {
+  test('need not receive events from while it was disabled, but must receive all others', async () => {
     const HOUR_MS = 60 * 60_000;
     const { tenantId, mode } = request;
     const disabled = { atMs: harness.clock.nowMs(), reason: 'requested' as const };
     const write = (revision: number, isDisabled: boolean) =>
       put(bookRow({ tenantId, mode, revision, endpoints: [{ ...endpoint, ...(isDisabled ? { disabled } : {}) }] }));
-    /** An event that makes no delivery. */
+    /** Publishes an event without a delivery. */
     const happen = async (key: string) => {
       harness.clock.advance(HOUR_MS);
       request = paymentRequest(key);
@@ -198,13 +198,13 @@ describe('an endpoint', () => {
     expect(world.all()).toEqual([
       {
         oracle: 'webhooks tell how it ended',
-        what: `was never told of payment.completed of ${request.paymentId}`,
+        what: `never received payment.completed of ${request.paymentId}`,
         about: endpoint.id,
       },
     ]);
   });
 
-  test('has accepted what counts as delivered', () => {
+  test('must have accepted each delivery that counts as delivered', () => {
     world.webhooks.pop();
     expect(named()).toEqual(['webhooks tell how it ended']);
   });
@@ -212,13 +212,13 @@ describe('an endpoint', () => {
   test.each([
     [500, ['webhooks tell how it ended']],
     [410, []],
-  ])('has no delivery that was given up after one answer of %d: %j', async (status, wrong) => {
+  ])('may end a delivery after one answer only if it is gone: %d, %j', async (status, wrong) => {
     const [row] = harness.store.database.items(TABLES.registry, RegistryRow.webhookDelivery);
     await put({ ...row, status: 'failed', attempts: [{ startedAtMs: 1, durationMs: 1, status }] });
     expect(named()).toEqual(wrong);
   });
 
-  test('has no delivery pending once all is quiet', async () => {
+  test('must have no pending delivery once quiet', async () => {
     const [row] = harness.store.database.items(TABLES.registry, RegistryRow.webhookDelivery);
     await put({ ...row, status: 'pending', dueAtMs: 1 });
     expect(named()).toEqual(['webhooks tell how it ended']);

@@ -1,4 +1,4 @@
-/** Once quiet, events, lists, balances, volumes and webhooks equal a fold of the Ledger. */
+/** Oracle: once quiet, events, lists, balances, volumes and webhooks equal a fold of the Ledger. */
 import { PUBLIC_EVENT_TYPES } from '../../../../lambdas/events/domain/event.ts';
 import { RegistryRow, ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { isOrderOutcome } from '../../../../lambdas/orders/domain/order.ts';
@@ -11,23 +11,23 @@ import type { Observed, Violation } from '../contract.ts';
 import type { Seen } from './seen.ts';
 import { checkVolumes } from './volumes.ts';
 
-/** The time within which a published event makes its deliveries, the retries of the queue included. */
+/** Time for a published event to create its deliveries, including retries of the queue. Milliseconds. */
 const FAN_OUT_MS = 10 * 60_000;
 
-/** Rows of older deliveries may have expired. */
+/** Age after which rows of deliveries may have expired. Milliseconds. */
 const DELIVERIES_KEPT_MS = 90 * 86_400_000;
 
-/** An outcome of the Ledger: it is one event. */
+/** Outcome in the Ledger, which is one event. */
 interface Outcome {
   readonly chainId: string;
   readonly sequence: number;
   readonly type: string;
   readonly owner: string;
   readonly isPublic: boolean;
-  /** In the time of the world. Unix milliseconds. */
+  /** Simulated time of the write. Unix milliseconds. */
   readonly atMs: number;
   readonly postings: readonly Posting[];
-  /** It was too old to be published. An alarm told of it while there was time, and nobody heeded it. */
+  /** Whether the event became too old to be published, because operators did not react to its alarm in time. */
   readonly isForgotten: boolean;
 }
 
@@ -70,7 +70,7 @@ function isPublic(type: string): boolean {
   return PUBLIC_EVENT_TYPES.some((each) => each === type);
 }
 
-/** The chain and the sequence that an event is about: I4. */
+/** Chain and sequence that an event is about (I4). */
 interface Named {
   readonly event: { readonly id: string; readonly sequence: number; readonly type: string };
   readonly payment?: { readonly id: string };
@@ -112,7 +112,7 @@ interface Newest {
   readonly sequence: number;
 }
 
-/** The newest outcome of each payment and order; undefined when it has none. */
+/** Returns the newest outcome of each payment and order; undefined without an outcome. */
 function newestOutcomes({ payments, orders }: Seen): ReadonlyMap<string, Newest | undefined> {
   const found = new Map<string, Newest | undefined>();
   for (const [id, chain] of payments) {
@@ -143,10 +143,10 @@ function lists(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[] {
     const { status, sequence } = newest;
     if (head === undefined) wrong('is in no list', id);
     else if (!head.body.includes(`"${status}"`) || head.list?.includes(`#${status}#`) !== true)
-      wrong(`is ${status} and listed as ${head.list} ${head.body}`, id);
-    else if (head.sequence !== sequence) wrong(`is at ${sequence} and listed as of ${head.sequence}`, id);
+      wrong(`is ${status}, but listed as ${head.list} ${head.body}`, id);
+    else if (head.sequence !== sequence) wrong(`is at ${sequence}, but listed as of ${head.sequence}`, id);
   }
-  for (const id of heads.keys()) wrong('is listed and not in the Ledger', id);
+  for (const id of heads.keys()) wrong('is listed, but not in the Ledger', id);
   const listed = new Map(of(ViewsRow.event).map((row) => [`${row.chainId} ${row.sequence}`, row.body]));
   for (const { chainId, sequence, type, isPublic: isListed } of outcomes) {
     const body = listed.get(`${chainId} ${sequence}`);
@@ -157,7 +157,7 @@ function lists(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[] {
 
 type Row = ReturnType<typeof parseViewRow>;
 
-/** The book of all, and the totals of closed days. */
+/** Checks the entries of the whole account and the totals of closed days. */
 function balances(rows: readonly Row[], outcomes: readonly Outcome[]): readonly Violation[] {
   const due = new Map<string, number>();
   for (const { owner, postings } of outcomes) post(due, owner, postings);
@@ -205,19 +205,23 @@ function differences(
     const [must = 0, is = 0] = [due.get(name), found.get(name)];
     if (must === is) return [];
     return [
-      { oracle: 'balances are a fold of the Ledger', what: `${what} say ${is}, and the Ledger ${must}`, about: name },
+      {
+        oracle: 'balances are a fold of the Ledger',
+        what: `${what} say ${is}, but the Ledger ${must}`,
+        about: name,
+      },
     ];
   });
 }
 
-/** Places begin with fifteen digits of milliseconds. */
+/** Returns the day of a sort key, which begins with fifteen digits of milliseconds. */
 function dayOf(sort: string): number {
   return Math.floor(Number(sort.slice(0, 15)) / 86_400_000);
 }
 
 // ------------------------------------------------------------------------------------------------------------ webhooks
 
-/** What an endpoint was told, and that it was told of everything since it was there, while it was enabled. */
+/** Checks that each endpoint received every event from its creation on, except while it was disabled. */
 function webhooks(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[] {
   const { world } = seen;
   const { database, tables } = world;
@@ -235,7 +239,8 @@ function webhooks(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[
     if (status === 'pending') wrong(`the delivery of ${eventId} is pending`, endpointId);
     if (status === 'delivered' && !accepted.has(`${endpointId} ${eventId}`))
       wrong(`${eventId} was not accepted`, endpointId);
-    // An endpoint that is gone ends the delivery and is disabled. Its merchant may have enabled it and asked for a resend since.
+    // An endpoint that is gone ends the delivery and is disabled. Since then its merchant may have enabled the endpoint
+    // and requested a resend.
     const isGone = attempts.some((attempt) => attempt.status === 410);
     const isScheduled = type !== ENDPOINT_TEST && !isGone;
     if (status === 'failed' && tries < 10 && isScheduled && isEnabled(world, endpointId))
@@ -250,19 +255,19 @@ function webhooks(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[
         const isWanted = isWebhookEvent && !isForgotten && events.some((each) => each === '*' || each === type);
         const isLater = atMs > createdAtMs + FAN_OUT_MS;
         if (owner !== `${tenantId}#${mode}` || !isWanted || !isLater) continue;
-        // Events of the time in which it is disabled make no deliveries. The merchant can have them replayed.
+        // Events from while the endpoint was disabled have no deliveries. The merchant can have them replayed.
         const deliveredByMs = (publishedAtMs.get(`${chainId} ${sequence}`) ?? atMs) + FAN_OUT_MS;
         const spans = seen.disabled.get(id) ?? [];
         if (spans.some(({ fromMs, untilMs = deliveredByMs }) => fromMs <= deliveredByMs && untilMs >= atMs)) continue;
         const delivered = atMs < world.nowMs - DELIVERIES_KEPT_MS ? posted : made;
-        if (!delivered.has(`${id} ${chainId} ${sequence}`)) wrong(`was never told of ${type} of ${chainId}`, id);
+        if (!delivered.has(`${id} ${chainId} ${sequence}`)) wrong(`never received ${type} of ${chainId}`, id);
       }
     }
   }
   return found;
 }
 
-/** By chain and sequence: when the event was published first. Unix milliseconds. */
+/** Returns the time when each event was first published, by chain and sequence. Unix milliseconds. */
 function firstPublished(world: Observed): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   for (const { detail, atMs } of world.published) {
@@ -279,7 +284,7 @@ function isEnabled({ database, tables }: Observed, endpointId: string): boolean 
   );
 }
 
-/** The chain and the sequence in an event's id. */
+/** Returns the chain and the sequence in an event's id. */
 function placeIn(eventId: string): string {
   const [, order = '', letters = '', digits = ''] = /^evt_((?:ord_)?)([a-z2-7]{32})(\d{6})/.exec(eventId) ?? [];
   return `${order === '' ? 'pay_' : order}${letters} ${Number(digits)}`;

@@ -8,7 +8,7 @@ test.each<[string, (charge: Charge) => Partial<Charge>]>([
   ['of a payment’s own charge', () => ({ fee: 60 })],
   ['of a dispute', ({ disputes }) => ({ disputes: disputes.map((dispute) => ({ ...dispute, fee: 1_500 })) })],
   ['in another currency', () => ({ fee_currency: 'USD' })],
-])('the fee %s is posted once the charge was read', async (_what, changed) => {
+])('the fee %s must be posted after a read of the charge', async (_what, changed) => {
   const harness = new World();
   const world = watched(harness);
   const request = paymentRequest('fee', { source: 'tok_fee' });
@@ -20,7 +20,7 @@ test.each<[string, (charge: Charge) => Partial<Charge>]>([
   expect(world.atTheEnd()).toEqual([]);
   await inside.correct(chargeId, changed(await inside.read(chargeId)));
   expect(world.atTheEnd()).toEqual([]);
-  // A look reads the charge, and nothing is posted.
+  // Simulate an inquiry that reads the charge but posts nothing.
   await harness.processor.readCharge(chargeId, { timeoutMs: 5_000 });
   expect(world.atTheEnd()).toEqual(['the fee of a charge is posted']);
   await harness.deliver(callback('fee', chargeId));

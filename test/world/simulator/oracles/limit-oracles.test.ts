@@ -47,7 +47,7 @@ const rewrite = (changes: object) =>
 const wrong = () => world.all().flatMap(({ oracle, what }) => (oracle.startsWith('a second person') ? [what] : []));
 
 describe('a correction above the limit', () => {
-  test('takes effect once another person has approved it', async () => {
+  test('takes effect after another person has approved it', async () => {
     await correct('waits', true);
     expect(wrong()).toEqual([]);
     const { id } = row() as { readonly id: string };
@@ -55,14 +55,14 @@ describe('a correction above the limit', () => {
     expect(wrong()).toEqual([]);
     const { end } = row() as { readonly end: object };
     await rewrite({ end: { ...end, by: { ...BEN, name: OPERATOR.name } } });
-    expect(wrong()).toEqual(['was decided by the person who asked']);
+    expect(wrong()).toEqual(['was decided by the person who requested it']);
     await rewrite({ end, expiresAtMs: 0 });
-    expect(wrong()).toEqual(['was decided after it had expired']);
+    expect(wrong()).toEqual(['was decided after its expiry']);
     await rewrite({ end: { ...end, verdict: 'rejected' }, expiresAtMs: Number.MAX_SAFE_INTEGER });
-    expect(wrong()).toEqual(['is rejected, and has 1 effects']);
+    expect(wrong()).toEqual(['is rejected, but has 1 effects']);
   });
 
-  test('is not made by one person', async () => {
+  test('must not be made by one person', async () => {
     await correct('alone', false);
     expect(wrong()).toEqual(['cor_alone over 1000 took effect without a second person']);
   });

@@ -1,4 +1,6 @@
-/** What is above a limit needs a second person, and a recipient gets no more e-mails than are allowed. */
+/**
+ * Oracles: changes above the limit need a second person, and a recipient gets at most the allowed number of e-mails.
+ */
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { parseApproval } from '../../../../lambdas/operators/store/dynamodb-approvals.ts';
 import type { Posting } from '../../../../lambdas/payments/domain/posting.ts';
@@ -11,25 +13,26 @@ const DAY_MS = 24 * 60 * 60_000;
 
 type Approval = ReturnType<typeof parseApproval>;
 
-/** Once quiet. */
+/** Checks the approvals once the system is quiet. */
 export function checkApprovals({ world, payments }: Seen): readonly Violation[] {
   const approvals = world.database.items(world.tables.registry, RegistryRow.approvals).map(parseApproval);
   const found: Violation[] = [];
   const wrong = (what: string, about: string): void => void found.push({ oracle: ORACLE, what, about });
   for (const approval of approvals) {
     const { id, operationId, paymentId, end, askedBy, expiresAtMs } = approval;
-    // A later report of the processor about a decided refund carries the decision too.
+    // A later report of the processor about a decided refund also has the decision.
     const made = (payments.get(paymentId) ?? []).filter(
       ({ row }) => operatorsId(row) === operationId && row.cause.by === 'operator',
     );
     if (made.length !== (end?.verdict === 'approved' ? 1 : 0))
-      wrong(`is ${end?.verdict}, and has ${made.length} effects`, id);
-    if (end !== undefined && end.by.name === askedBy.name) wrong('was decided by the person who asked', id);
-    if (end !== undefined && end.atMs >= expiresAtMs) wrong('was decided after it had expired', id);
-    for (const { row } of made) if (effectOf(row) !== shownIn(approval)) wrong('has another effect than was shown', id);
+      wrong(`is ${end?.verdict}, but has ${made.length} effects`, id);
+    if (end !== undefined && end.by.name === askedBy.name) wrong('was decided by the person who requested it', id);
+    if (end !== undefined && end.atMs >= expiresAtMs) wrong('was decided after its expiry', id);
+    for (const { row } of made)
+      if (effectOf(row) !== shownIn(approval)) wrong('has a different effect from the one that was shown', id);
     const reported = new Set(verdictsOn(id, world));
     if ([...reported].some((status) => status !== end?.verdict))
-      wrong(`is ${end?.verdict}, and was told as ${[...reported].join(', ')}`, id);
+      wrong(`is ${end?.verdict}, but was reported as ${[...reported].join(', ')}`, id);
   }
   const approved = new Set(approvals.map(({ operationId }) => operationId as string));
   const { aboveMinor = Number.POSITIVE_INFINITY } = world.settings.approvals ?? {};
@@ -43,12 +46,15 @@ export function checkApprovals({ world, payments }: Seen): readonly Violation[] 
   return found;
 }
 
-/** The id of the correction or the decision that a transition is. */
+/** Returns the id of the correction or decision of a transition, if it is one. */
 function operatorsId(row: Transition): string | undefined {
   return row.subject?.kind === 'correction' ? row.subject.correctionId : decisionOf(row)?.decisionId;
 }
 
-/** All corrections of the payment so far, in the currency of this one; or what is decided about. Minor units. */
+/**
+ * Returns the amount that counts towards the limit: all corrections of the payment so far in this currency, or the
+ * amount of a decision. Minor units.
+ */
 function stakeOf(row: Transition, chain: readonly Written<Transition>[]): number {
   const { subject, sequence, payment } = row;
   if (subject?.kind === 'correction') {
@@ -76,7 +82,7 @@ function shownIn({ effect }: Approval): string {
 
 const legOf = ({ account, direction, amountMinor, currency }: Posting) => [account, direction, amountMinor, currency];
 
-/** What verdicts were answered with 200. */
+/** Returns the verdicts on a request that were answered with 200. */
 function verdictsOn(id: string, { calls }: Observed): readonly string[] {
   return calls.flatMap(({ path, method, answer }) => {
     if (method !== 'POST' || !path.startsWith(`/v1/admin/approvals/${id}/`) || answer?.status !== 200) return [];
@@ -84,7 +90,10 @@ function verdictsOn(id: string, { calls }: Observed): readonly string[] {
   });
 }
 
-/** Once quiet. Addresses that differ in case, or in a tag after `+`, are one recipient. */
+/**
+ * Checks the number of e-mails once the system is quiet. Addresses that differ only in case, or in a tag after `+`, are
+ * one recipient.
+ */
 export function checkEmails({ world, orders }: Seen): readonly Violation[] {
   const mailed = new Map<string, number>();
   for (const { to, subject } of world.mails) {
@@ -102,7 +111,7 @@ export function checkEmails({ world, orders }: Seen): readonly Violation[] {
     return [
       {
         oracle: 'a recipient gets few e-mails a day',
-        what: `${count} were sent, and ${most} are allowed`,
+        what: `${count} were sent, but ${most} are allowed`,
         about: group,
       },
     ];

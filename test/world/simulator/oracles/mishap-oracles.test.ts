@@ -11,7 +11,7 @@ const system = await SimulatedSystem.begin(1);
 const seen = new Seen(system);
 const startMs = system.nowMs;
 
-/** A payment, one that was declined, a row that was removed by hand and put back, a test event, and an export. */
+/** Creates a payment, a declined payment, a row that was removed by hand and restored, a test event, and an export. */
 beforeAll(async () => {
   let steps = 0;
   const post = (atMs: number, path: string, body: object): void => {
@@ -44,13 +44,13 @@ const found = (changes: Partial<Observed> = {}, entered = seen.entered): readonl
   return checkMishaps({ world, payments: seen.payments, entered }).map(({ oracle }) => oracle);
 };
 
-test('nothing is found where all was noticed and mended', () => {
+test('reports nothing if every mishap was noticed and repaired', () => {
   expect(found()).toEqual([]);
   expect(system.mishaps.changesByHand).toHaveLength(1);
   expect([...system.exports.values()][0]?.split('\r\n').length).toBeGreaterThan(2);
 });
 
-test('a change by hand is found that the verification did not name, that was not put back, or that raised no alarm', () => {
+test('reports a manual change that the verification did not name, that was not repaired, or that raised no alarm', () => {
   const oracle = 'F39 a changed row is named and put back';
   const withChange = (change: Partial<ChangeByHand>): Partial<Observed> => {
     const changesByHand = system.mishaps.changesByHand.map((each) => ({ ...each, ...change }));
@@ -65,13 +65,13 @@ test('a change by hand is found that the verification did not name, that was not
   expect(found({ alarms: [] })).toEqual([oracle]);
 });
 
-test('a record is found that stays parked, and what tells of a change by hand is none', () => {
+test('reports a record that stays parked, unless the record is about a manual change', () => {
   const parked = (eventName: string) => found({ mishaps: { ...mishaps(), parked: [JSON.stringify({ eventName })] } });
   expect(parked('INSERT')).toEqual(['F25 nothing stays parked after its fix']);
   expect(parked('REMOVE')).toEqual([]);
 });
 
-test('a range is found that stays parked, unless consumers did not recognize its events any more', () => {
+test('reports a range that stays parked, unless consumers no longer recognized its events', () => {
   const faultsEndedAtMs = Date.UTC(2026, 2, 20);
   const parked = (day: string) => {
     const range = { DDBStreamBatchInfo: { approximateArrivalOfFirstRecord: `2026-03-${day}T00:00:00.000Z` } };
@@ -81,11 +81,11 @@ test('a range is found that stays parked, unless consumers did not recognize its
   expect(parked('03')).toEqual([]);
 });
 
-test('a failure is found of which the processor knows nothing', () => {
+test('reports a failure that the processor does not know', () => {
   expect(found({ processors: {} })).toEqual(['F36 a failure is the processor’s word']);
 });
 
-test('a failure is none of which the processor knows the charge, whatever its metadata name since', () => {
+test('accepts a failure whose charge the processor knows, whatever payment its metadata name now', () => {
   const others = ([name, { inside, ...rest }]: [string, Observed['processors'][string]]) => {
     const all = inside.all.map(({ paymentId: _paymentId, ...charge }) => charge);
     return [name, { ...rest, inside: Object.create(inside, { all: { value: all } }) as typeof inside }] as const;
@@ -93,7 +93,7 @@ test('a failure is none of which the processor knows the charge, whatever its me
   expect(found({ processors: Object.fromEntries(Object.entries(system.processors).map(others)) })).toEqual([]);
 });
 
-test('an export is found that lacks an entry, has one twice, or has one that is not there', () => {
+test('reports an export that lacks an entry, has a duplicate, or has an unknown entry', () => {
   const withFile = (change: (lines: readonly string[]) => readonly string[]) =>
     found({
       exports: new Map([...system.exports].map(([name, text]) => [name, change(text.split('\r\n')).join('\r\n')])),
@@ -105,7 +105,7 @@ test('an export is found that lacks an entry, has one twice, or has one that is 
   expect(found({ exports: new Map() })).toEqual([oracle]);
 });
 
-test('an export may lack an entry that was projected while its clock and the request’s could differ', () => {
+test('accepts an export without an entry that was projected within the clock skew of the request', () => {
   const text = [...system.exports.values()][0] ?? '';
   const [columns = ''] = text.split('\r\n');
   const exports = new Map([...system.exports.keys()].map((name) => [name, `${columns}\r\n`]));
@@ -115,7 +115,7 @@ test('an export may lack an entry that was projected while its clock and the req
   expect(found({ exports }, enteredAgo(11 * 60_000))).not.toEqual([]);
 });
 
-test('a test event is found that was attempted twice', async () => {
+test('reports a test event that was attempted twice', async () => {
   const { database, tables } = system;
   const row = database.items(tables.registry, RegistryRow.webhookDelivery).find(({ type }) => type === ENDPOINT_TEST);
   const attempts = row?.['attempts'] as readonly unknown[];

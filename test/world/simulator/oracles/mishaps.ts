@@ -1,4 +1,4 @@
-/** What went wrong in the account or by hand was noticed, and was mended with the operators' commands. */
+/** Oracles: problems of the account and manual changes are noticed, and repaired with the operators' commands. */
 
 import { fileOf, hasEnded } from '../../../../lambdas/exports/domain/data-export.ts';
 import { parseExport } from '../../../../lambdas/exports/store/export-items.ts';
@@ -15,7 +15,7 @@ import { MAX_SKEW_MS, type Seen } from './seen.ts';
 
 type Noticed = Pick<Seen, 'world' | 'payments' | 'entered'>;
 
-/** Once quiet. */
+/** Checks the mishaps once the system is quiet. */
 export function checkMishaps(seen: Noticed): readonly Violation[] {
   return [
     ...changedByHand(seen.world),
@@ -26,7 +26,10 @@ export function checkMishaps(seen: Noticed): readonly Violation[] {
   ];
 }
 
-/** F39: the verification names exactly the row that was changed, it is put back from the archive, and the Stream raises the alarm. */
+/**
+ * F39: checks that the verification named exactly the changed row, that the row was restored from the archive, and that
+ * the Stream raised the alarm.
+ */
 function changedByHand({ mishaps, alarms }: Observed): readonly Violation[] {
   const { changesByHand, trimmed } = mishaps;
   const found: Violation[] = [];
@@ -34,20 +37,20 @@ function changedByHand({ mishaps, alarms }: Observed): readonly Violation[] {
     void found.push({ oracle: 'F39 a changed row is named and put back', what, about });
   for (const { id, sort, how, found: named, putBack, left } of changesByHand) {
     const finding = `${how === 'removed' ? 'row_missing' : 'row_differs'} ${sort}`;
-    if (!named.includes(finding)) wrong(`${sort} was ${how}, and the verification found ${named.join(', ')}`, id);
+    if (!named.includes(finding)) wrong(`${sort} was ${how}, but the verification found ${named.join(', ')}`, id);
     if (named.some((each) => each.includes(' ') && each !== finding)) wrong(`besides ${sort}, ${named.join(', ')}`, id);
-    if (putBack !== 'put' || left.length > 0) wrong(`${sort} was not put back: ${putBack} ${left.join(', ')}`, id);
+    if (putBack !== 'put' || left.length > 0) wrong(`${sort} was not restored: ${putBack} ${left.join(', ')}`, id);
   }
   const rung = alarms.reduce((sum, { metric, count }) => sum + (metric === EventMetric.tampered ? count : 0), 0);
-  // Records that were gone before the relay came tell nothing. The verification does.
+  // If records expired before the relay read them, only the verification can notice the change.
   if (trimmed === 0 && rung < changesByHand.length)
-    wrong(`${changesByHand.length} rows were changed, and the alarm was raised ${rung} times`, 'the Ledger');
+    wrong(`${changesByHand.length} rows were changed, but the alarm was raised ${rung} times`, 'the Ledger');
   return found;
 }
 
 /**
- * F25: after the fix, a redrive publishes what was parked. What tells of a change by hand is parked again, for an operator, and so is a
- * range that is older than consumers recognize.
+ * F25: checks that a redrive after the fix publishes all parked records. Records about manual changes stay parked for
+ * an operator, and so do ranges that consumers no longer recognize.
  */
 function parked({ mishaps, faultsEndedAtMs = 0 }: Observed): readonly Violation[] {
   return [...mishaps.parked, ...mishaps.parkedAgain].flatMap((body) => {
@@ -66,10 +69,13 @@ interface ParkedBody {
 
 const DAY_MS = 86_400_000;
 const HORIZON_MS = REPLAY_HORIZON_DAYS * DAY_MS;
-/** An operator redrives a day after the faults, and a range has a margin. */
+/** Delay of the redrive: an operator redrives a day after the faults, plus the margin of a range. Milliseconds. */
 const REDRIVEN_AFTER_MS = 2 * DAY_MS;
 
-/** F36: neither a wrong credential nor an outage makes a payment fail. Its failure is the processor's word, or nothing was sent. */
+/**
+ * F36: checks that neither a wrong credential nor an outage makes a payment fail. A payment fails only if the processor
+ * reports it, or if nothing was sent.
+ */
 function failures({ world, payments }: Noticed): readonly Violation[] {
   const charges = byPayment(world);
   return [...payments].flatMap(([id, chain]) => {
@@ -85,7 +91,7 @@ function failures({ world, payments }: Noticed): readonly Violation[] {
 
 const NOT_SENT: ReadonlySet<string> = new Set(['not_attempted']);
 
-/** A test event is attempted once, and disables its endpoint only if the receiver says that it is gone. */
+/** Checks that a test event is attempted once, and disables its endpoint only if the receiver is gone. */
 function tests({ database, tables }: Observed): readonly Violation[] {
   const deliveries = database.items(tables.registry, RegistryRow.webhookDelivery).map(parseDelivery);
   const found: Violation[] = [];
@@ -99,15 +105,16 @@ function tests({ database, tables }: Observed): readonly Violation[] {
     for (const { id, disabled } of endpoints) {
       if (disabled?.reason !== 'failing') continue;
       const own = deliveries.filter((each) => each.endpointId === id && !isTest(each));
-      if (!own.some(({ tries }) => tries >= 10)) wrong('it was disabled as failing without a whole schedule', id);
+      if (!own.some(({ tries }) => tries >= 10))
+        wrong('it was disabled as failing before the end of a whole schedule', id);
     }
   }
   return found;
 }
 
 /**
- * The file of an export of entries has each posting of the Ledger at most once and nothing else, and all entries that were there when
- * it was requested. While Views are rebuilt, entries are away.
+ * Checks the file of an export of entries: each posting of the Ledger at most once, nothing else, and all entries that
+ * existed at the time of the request. During a rebuild of the Views, entries may be missing.
  */
 function exported(seen: Noticed): readonly Violation[] {
   const { world, payments, entered } = seen;
@@ -126,16 +133,16 @@ function exported(seen: Noticed): readonly Violation[] {
       return [payment, sequence, account, direction, minor, currency].join(' ');
     });
     const left = new Set(inFile);
-    if (left.size < inFile.length) wrong(`${inFile.length - left.size} lines are there twice`);
+    if (left.size < inFile.length) wrong(`${inFile.length - left.size} lines are duplicates`);
     for (const each of entered.values()) {
       const { paymentId, sequence, occurredAtMs, legs } = bookEntryOf(parseViewRow(each.row));
       const { tenantId, mode } = payments.get(paymentId)?.[0]?.row.payment ?? {};
       if (tenantId !== made.tenantId || mode !== made.mode) continue;
-      // `createdAtMs` is a time of the clock of the process that took the request.
+      // `createdAtMs` comes from the clock of the process that accepted the request.
       const isDue = each.atMs < made.createdAtMs - MAX_SKEW_MS && occurredAtMs < made.untilMs;
       for (const { account, direction, amountMinor, currency } of legs) {
         const line = [paymentId, sequence, account, direction, amountMinor, currency].join(' ');
-        if (!left.delete(line) && isDue) wrong(`${line} is not in it`);
+        if (!left.delete(line) && isDue) wrong(`${line} is missing`);
       }
     }
     for (const line of left) wrong(`${line} is not in the Ledger`);

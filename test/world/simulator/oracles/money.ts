@@ -1,6 +1,6 @@
 /**
- * A fold of a payment's chain that shares no code with the product's: per charge what was captured, refunded, reserved and
- * disputed, and per account what was posted.
+ * Folds a payment's chain without code of the product: captured, refunded, reserved and disputed amounts per charge,
+ * and postings per account.
  */
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { Written } from './seen.ts';
@@ -9,7 +9,7 @@ interface RefundSeen {
   readonly amountMinor: number;
   readonly status: 'pending' | 'succeeded' | 'failed';
   readonly failureCode?: string;
-  /** When its first transition was written, in the time of the world. Unix milliseconds. */
+  /** Time when its first transition was written, in simulated time. Unix milliseconds. */
   readonly begunAtMs: number;
 }
 
@@ -23,7 +23,7 @@ export interface ChargeSeen {
   readonly disputes: Map<string, { readonly amountMinor: number; readonly status: 'open' | 'won' | 'lost' }>;
 }
 
-/** Minor units. */
+/** Amounts of a charge. Minor units. */
 export interface Left {
   readonly refundedMinor: number;
   readonly pendingMinor: number;
@@ -33,7 +33,7 @@ export interface Left {
 
 export type Accounts = Readonly<Record<string, number>>;
 
-/** The charges of a payment that took or hold money, by id, as the chain tells of them. */
+/** Returns the charges of a payment that captured money or are holds, by id, according to the chain. */
 export function chargesOf(chain: readonly Written<Transition>[]): ReadonlyMap<string, ChargeSeen> {
   const charges = new Map<string, ChargeSeen>();
   const newest = chain.at(-1)?.row.payment;
@@ -93,7 +93,9 @@ export function leftOf({ capturedMinor, refunds, disputes }: ChargeSeen): Left {
   };
 }
 
-/** What was posted, debits less credits, by `account currency`. Operators' corrections are left out. Minor units. */
+/**
+ * Returns the posted amounts, debits less credits, by `account currency`, without operators' corrections. Minor units.
+ */
 export function postedOn(chain: readonly Written<Transition>[]): Accounts {
   const sums: Record<string, number> = {};
   for (const { row } of chain) {
@@ -106,7 +108,7 @@ export function postedOn(chain: readonly Written<Transition>[]): Accounts {
   return sums;
 }
 
-/** What must have been posted, given what happened to the charges. Minor units. */
+/** Returns the amounts that must have been posted for the events of the charges. Minor units. */
 export function dueOn(chain: readonly Written<Transition>[]): Accounts {
   const sums: Record<string, number> = {};
   const add = (account: string, currency: string, amountMinor: number): void => {

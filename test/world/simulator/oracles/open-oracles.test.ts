@@ -11,10 +11,10 @@ beforeEach(() => {
   world = watched(harness);
 });
 
-describe('what the processor has shown as open', () => {
+describe('an object that the processor has shown as open', () => {
   const ORACLE = 'what the processor has shown as open is in a queue';
 
-  test('is in a queue', async () => {
+  test('must be in a queue', async () => {
     const request = paymentRequest('open');
     await harness.pay(request);
     const charge = harness.chargeOf(request);

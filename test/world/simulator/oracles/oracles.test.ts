@@ -17,11 +17,11 @@ import { World } from '../../world.ts';
 import { watched } from './watched.ts';
 import { appendTo, type Draft, refundOf } from './written.ts';
 
-/** Each oracle with a world that violates it. */
+/** Tests of the oracles, each with a world that violates the oracle. */
 
 const MINUTE_MS = 60_000;
 const LIMIT = { timeoutMs: 8_000 };
-/** What a claim has and an answer has not. */
+/** Fields of an unanswered claim. */
 const OPEN = { status: 'INPROGRESS', leaseExpiresAtMs: 0, released: false };
 
 let harness: World;
@@ -44,7 +44,7 @@ async function sendCallback(charge: string): Promise<void> {
   await harness.deliver(callback(`oracle_${events}`, charge));
 }
 
-/** A failed payment whose charge succeeded later. */
+/** Makes a failed payment whose charge succeeds later. */
 async function stray(key: string) {
   const request = paymentRequest(key, { source: 'tok_async' });
   await harness.pay(request);
@@ -58,7 +58,7 @@ async function stray(key: string) {
 
 const append = (request: CreatePayment, draft: Draft) => appendTo(harness, request, draft);
 
-/** Writes a failure that says that nothing was sent. */
+/** Writes a failure that claims that nothing was sent. */
 async function callNotAttempted(request: CreatePayment): Promise<void> {
   harness.clock.advance(MINUTE_MS);
   const { payment } = (await harness.chain(request)).newest;
@@ -92,14 +92,14 @@ test('a healthy world violates no oracle', async () => {
 });
 
 describe('the chain of a payment', () => {
-  test('may not go back from its end', async () => {
+  test('must not leave a final state', async () => {
     const { request } = await paid('back', 'tok_declined');
     const { payment } = (await harness.chain(request)).newest;
     await append(request, { payment: { ...payment, status: 'processing' } });
     expect(world.now()).toContain('I6 states');
   });
 
-  test('may not post what did not happen', async () => {
+  test('must not post events that did not happen', async () => {
     const { request } = await paid('posted');
     const leg = { amountMinor: 5, currency: 'EUR' } as const;
     await append(request, {
@@ -111,20 +111,20 @@ describe('the chain of a payment', () => {
     expect(world.now()).toEqual(['I2 one set of postings']);
   });
 
-  test('may not reserve more than was captured', async () => {
+  test('must not reserve more than was captured', async () => {
     const { request, charge } = await paid('reserved');
     for (const letter of ['a', 'b']) {
       const refundId = `ref_${letter.repeat(58)}`;
       await append(request, { type: 'refund.pending', subject: refundOf(refundId, charge) });
     }
     expect(world.now()).toContain('F31 refunds are reserved');
-    // It does not matter that one of them failed since.
+    // The later failure of one refund does not change that.
     const failed = refundOf(`ref_${'a'.repeat(58)}`, charge, { status: 'failed' });
     await append(request, { type: 'refund.failed', subject: failed });
     expect(world.now()).toContain('F31 refunds are reserved');
   });
 
-  test('may learn that a refund succeeded after all, and reserves no more then', async () => {
+  test('may record the late success of a failed refund, but must not reserve more afterwards', async () => {
     const { request, charge } = await paid('revived');
     const [early, late] = ['a', 'b'].map((letter) => `ref_${letter.repeat(58)}`) as [string, string];
     await append(request, { type: 'refund.pending', subject: refundOf(early, charge) });
@@ -136,7 +136,7 @@ describe('the chain of a payment', () => {
     expect(world.now()).toContain('F31 refunds are reserved');
   });
 
-  test('may not have two changes of its hold under way', async () => {
+  test('must not have two pending changes of a hold', async () => {
     const { request } = await paid('held', 'tok_ok', 'manual');
     for (const kind of ['capture', 'void'] as const) {
       const subject = { kind, operationId: `op_${kind}`, amountMinor: 1000, status: 'pending' } as const;
@@ -145,14 +145,14 @@ describe('the chain of a payment', () => {
     expect(world.now()).toContain('F31 one change of a hold');
   });
 
-  test('may not be changed', async () => {
+  test('must not be changed', async () => {
     const { request } = await paid('changed');
     const [row] = harness.store.database.items(TABLES.ledger, `${LedgerRow.payment}${request.paymentId}`);
     await put(TABLES.ledger, { ...row, occurredAtMs: 1 });
     expect(world.now()).toContain('I8 append only');
   });
 
-  test('may not have a broken link', async () => {
+  test('must not have a broken link', async () => {
     const { request } = await paid('linked');
     const { newest } = await harness.chain(request);
     const occasion = { occurredAtMs: 0, cause: BY_REQUEST };
@@ -162,14 +162,14 @@ describe('the chain of a payment', () => {
     expect(world.now()).toEqual(['I8 hash chain']);
   });
 
-  test('may not hold a row that its reader refuses', async () => {
+  test('must not have a row that its reader rejects', async () => {
     const { request } = await paid('unreadable');
     const [row] = harness.store.database.items(TABLES.ledger, `${LedgerRow.payment}${request.paymentId}`);
     await put(TABLES.ledger, { ...row, sk: 'T#000009', sequence: 0 }).catch(() => undefined);
     expect(world.now()).toEqual(['every row is readable']);
   });
 
-  test('may not share its reference with another', async () => {
+  test('must not share its reference with another payment', async () => {
     for (const key of ['one', 'two']) {
       const request = paymentRequest(key, { reference: `order_${key}` });
       await harness.pay(request);
@@ -189,7 +189,7 @@ describe('a processor', () => {
     change: { kind: 'refund', amountMinor },
   });
 
-  test('gets no refund of money that the chain knows to be disputed', async () => {
+  test('must not receive a refund of money that the chain knows to be disputed', async () => {
     const { request, charge } = await paid('gone');
     await harness.processor.inside.dispute(charge, 800);
     await sendCallback(charge);
@@ -198,7 +198,7 @@ describe('a processor', () => {
     expect(world.now()).toContain('money is decided on again before a send');
   });
 
-  test('gets no refund before its books are read', async () => {
+  test('must not receive a refund before its books are read', async () => {
     const { request, charge } = await paid('unheard');
     await harness.processor.inside.dispute(charge, 800);
     harness.clock.advance(5 * MINUTE_MS);
@@ -206,7 +206,7 @@ describe('a processor', () => {
     expect(world.now()).toContain('the books are read before each send');
   });
 
-  test('gets no capture before its books are read', async () => {
+  test('must not receive a capture before its books are read', async () => {
     const request = paymentRequest('taken', { capture: 'manual' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -217,7 +217,7 @@ describe('a processor', () => {
     expect(world.now()).toContain('the books are read before each send');
   });
 
-  test('gets no charge after the send window', async () => {
+  test('must not receive a charge after the send window', async () => {
     const request = paymentRequest('window', { source: 'tok_timeout_not_charged' });
     await harness.pay(request);
     harness.clock.advance(60 * MINUTE_MS);
@@ -227,7 +227,7 @@ describe('a processor', () => {
     expect(world.now()).toContain('F05 send window');
   });
 
-  test('holds what the books say', async () => {
+  test('must agree with the posted amounts', async () => {
     const { request, charge } = await paid('held');
     await harness.processor.inside.refund(charge, 100);
     expect(world.atTheEnd()).toEqual([]);
@@ -238,7 +238,7 @@ describe('a processor', () => {
     expect(world.atTheEnd()).toEqual([]);
   });
 
-  test('may contradict its own books, and that raises an alarm', async () => {
+  test('may contradict its own books if an alarm was raised', async () => {
     const { request, charge } = await paid('contradicted');
     await harness.processor.inside.correct(charge, { status: 'declined', amount_captured: 0 });
     await sendCallback(charge);
@@ -250,7 +250,7 @@ describe('a processor', () => {
     expect(world.atTheEnd()).toEqual([]);
   });
 
-  test('may not know a change that an operator has decided as done, and that raises an alarm', async () => {
+  test('may lack a change that an operator decided as done if an alarm was raised', async () => {
     const { request, charge } = await paid('decided', 'tok_ok', 'manual');
     await harness.clock.sleep(MINUTE_MS);
     const { payment } = (await harness.chain(request)).newest;
@@ -271,14 +271,14 @@ describe('a processor', () => {
     expect(world.atTheEnd()).not.toContain('I9 processor and books');
   });
 
-  test('has no charge of a payment that is called not attempted', async () => {
+  test('must not have a charge of a payment that is recorded as not attempted', async () => {
     const { request, charge } = await paid('attempted', 'tok_async');
     expect(charge).not.toBe('');
     await callNotAttempted(request);
     expect(world.atTheEnd()).toContain('F05 absence is proven');
   });
 
-  test('has no charge of a claim that was released afterwards as not sent', async () => {
+  test('must not have a charge of a claim that was later released as not sent', async () => {
     const { request } = await paid('released');
     const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
     harness.store.deleteRecord(storedOperationId(request.paymentId));
@@ -292,7 +292,7 @@ describe('a processor', () => {
   test.each([
     ['another processor refused', () => new World().processor],
     ['its processor refused', () => harness.processor],
-  ])('may have a charge of another user that names a payment that %s', async (_what, processorOf) => {
+  ])('may have another user’s charge that names a payment that %s', async (_what, processorOf) => {
     const request = paymentRequest('elsewhere', { source: 'tok_rate_limited' });
     const asked = processorOf();
     Object.assign(world.world.processors, { asked });
@@ -304,7 +304,7 @@ describe('a processor', () => {
     expect(world.atTheEnd()).not.toContain('F05 absence is proven');
   });
 
-  test('may have a charge of another user that names a payment that was not attempted', async () => {
+  test('may have another user’s charge that names a payment that was not attempted', async () => {
     const request = paymentRequest('named', { source: 'tok_ok' });
     const unreachable = new RetryableError('processor_unreachable', 'No connection is possible.');
     const away = { ...harness.processor, charge: () => Promise.reject(unreachable) };
@@ -324,7 +324,7 @@ describe('what is unfinished', () => {
     ['a hold', RegistryRow.hold, () => paid('hold', 'tok_ok', 'manual')],
     ['a stray charge', RegistryRow.return, () => stray('stray')],
     [
-      'a pending refund of the processor',
+      'a pending refund that was made at the processor',
       RegistryRow.inquiry,
       async () => {
         const { charge } = await paid('foreign');
@@ -341,14 +341,14 @@ describe('what is unfinished', () => {
         await sendCallback(charge);
       },
     ],
-  ])('is in a queue: %s', async (_what, queue, make) => {
+  ])('must be in a queue: %s', async (_what, queue, make) => {
     await make();
     expect(world.now()).toEqual([]);
     await removeAll(queue);
     expect(world.now()).toEqual([ORACLE]);
   });
 
-  test('does not stay once all is quiet', async () => {
+  test('must end once quiet', async () => {
     const { request } = await paid('left', 'tok_ok', 'manual');
     await stray('kept');
     world.queues['webhooks'] = 1;
@@ -364,7 +364,7 @@ describe('what is unfinished', () => {
     expect(left[0]?.about).toBe(request.paymentId);
   });
 
-  test('is no late money whose return waits for an operator', async () => {
+  test('does not include late money whose return waits for an operator', async () => {
     const { request, charge } = await stray('refused');
     const left = () => world.all().filter(({ oracle }) => oracle === 'nothing is left once quiet');
     world.alarms.push({ metric: 'undecidable', about: request.paymentId, atMs: 0, count: 1, dimensions: {} });
@@ -377,10 +377,10 @@ describe('what is unfinished', () => {
   test.each([
     ['a decision', true, 'contradiction', 700, []],
     ['no decision', false, 'contradiction', 700, ['is reserved']],
-    ['no alarm of a contradiction', true, 'undecidable', 700, ['is reserved']],
-    ['room in the books', true, 'contradiction', 300, ['is reserved']],
+    ['another alarm', true, 'undecidable', 700, ['is reserved']],
+    ['enough captured money', true, 'contradiction', 300, ['is reserved']],
   ] as const)(
-    'is no refund that the books have no room for: %s',
+    'does not include a refund above the captured amount: %s',
     async (_what, isDecided, metric, refundedMinor, due) => {
       const { request, charge } = await paid('beyond');
       const foreign = await harness.processor.inside.refund(charge, 700, 'succeeded');
@@ -398,20 +398,20 @@ describe('what is unfinished', () => {
     },
   );
 
-  test('is no crowd of messages for the runs of jobs', () => {
+  test('must not have too many messages for the runs of jobs', () => {
     world.crowds['upkeep-jobs'] = 100;
     expect(world.now()).toEqual([]);
     world.crowds['upkeep-jobs'] = 101;
     expect(world.now()).toEqual(['the messages of a run end']);
   });
 
-  test('is no claim without an answer', async () => {
+  test('must not include a claim without an answer', async () => {
     await harness.claimThenDie(paymentRequest('dead'), false);
     expect(world.now()).toEqual([]);
     expect(world.atTheEnd()).toContain('nothing is left once quiet');
   });
 
-  test('is no claim that waits for its answer long after the faults have ended', async () => {
+  test('must not include a claim that waits long after the end of the faults', async () => {
     const I7 = 'I7 every claim is answered in time';
     const request = paymentRequest('late');
     await harness.claimThenDie(request, false);
@@ -426,7 +426,7 @@ describe('what is unfinished', () => {
     expect(world.atTheEnd()).toContain(I7);
   });
 
-  test('is no claim that waits for hours while only another processor is away', async () => {
+  test('must not include a claim that waits for hours while only another processor is down', async () => {
     const I7 = 'I7 every claim is answered in time';
     const fromMs = harness.clock.nowMs();
     Object.assign(world.world, { faultsEndedAtMs: fromMs + 9 * 60 * MINUTE_MS });
@@ -454,20 +454,20 @@ describe('an answer', () => {
     ...changes,
   });
 
-  test('is the same for one key', () => {
+  test('must be the same for one key', () => {
     world.calls.push(call(201, { id: 'pay_1', status: 'succeeded' }), call(503, { code: 'unavailable' }));
     expect(world.atTheEnd()).toEqual([]);
     world.calls.push(call(201, { id: 'pay_1', status: 'failed' }));
     expect(world.atTheEnd()).toEqual(['I3 one answer per key']);
   });
 
-  test('is not given to another body', () => {
+  test('must not be given to another body', () => {
     const body = { id: 'pay_1' };
     world.calls.push(call(201, body), call(201, body, { body: { amount: 2 }, sentAtMs: 9 }));
     expect(world.atTheEnd()).toEqual(['F09 other body']);
   });
 
-  test('is not given after its retention', async () => {
+  test('must not be given after its retention', async () => {
     const { request } = await paid('kept');
     const atMs = harness.clock.nowMs();
     const body = { id: request.paymentId };
@@ -475,12 +475,12 @@ describe('an answer', () => {
     expect(world.atTheEnd()).toEqual(['F15 expired key']);
   });
 
-  test('is no unknown error', () => {
+  test('must not be an unexpected error', () => {
     world.calls.push(call(500, { code: 'internal_error' }));
     expect(world.atTheEnd()).toEqual(['no error is unknown']);
   });
 
-  test('does not refuse a change because of a processor that is well', async () => {
+  test('must not reject a change while its processor is well', async () => {
     const { request } = await paid('well');
     const changes = { path: `/v1/payments/${request.paymentId}/refunds` };
     const refusal = call(503, { code: 'processor_unavailable' }, changes);
@@ -500,7 +500,7 @@ describe('an answer', () => {
     expect(world.now()).toEqual(['I3 one stored answer']);
   });
 
-  test('is stored by the owner of the claim', async () => {
+  test('must be stored by the owner of the claim', async () => {
     const { request } = await paid('owned');
     const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
     harness.store.deleteRecord(storedOperationId(request.paymentId));
@@ -509,7 +509,7 @@ describe('an answer', () => {
     expect(world.now()).toEqual(['F11 one owner']);
   });
 
-  test('says what the chain says', async () => {
+  test('must agree with the chain', async () => {
     const { request } = await paid('said');
     const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
     harness.store.deleteRecord(storedOperationId(request.paymentId));
@@ -522,27 +522,24 @@ describe('an answer', () => {
     ['void', 'canceled', true],
     ['capture', 'succeeded', true],
     ['capture', 'canceled', false],
-  ] as const)(
-    'may say that a %s has failed when the payment is %s: a violation is %s',
-    async (kind, status, isWrong) => {
-      const I4 = 'I4 answers say what the chain says';
-      const { request, charge } = await paid('rivals', 'tok_ok', 'manual');
-      const { payment } = (await harness.chain(request)).newest;
-      const letters = `${request.paymentId.slice('pay_'.length)}${'a'.repeat(26)}`;
-      const operationId = `${kind === 'void' ? 'can' : 'cap'}_${letters}`;
-      const subject = { kind, operationId, amountMinor: 1000, status: 'pending' } as const;
-      await append(request, { type: `${kind}.pending`, subject });
-      const type = status === 'succeeded' ? 'payment.completed' : 'payment.canceled';
-      await append(request, { type, payment: { ...payment, chargeId: charge, status } });
-      const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
-      const answer = { status: 402, headers: {}, body: '{}' };
-      await put(TABLES.idempotency, { ...row, pk: `OP#${operationId}`, operationId, answer });
-      expect(world.atTheEnd().includes(I4)).toBe(isWrong);
-    },
-  );
+  ] as const)('that a %s failed, for a payment that is %s, is a violation: %s', async (kind, status, isWrong) => {
+    const I4 = 'I4 answers say what the chain says';
+    const { request, charge } = await paid('rivals', 'tok_ok', 'manual');
+    const { payment } = (await harness.chain(request)).newest;
+    const letters = `${request.paymentId.slice('pay_'.length)}${'a'.repeat(26)}`;
+    const operationId = `${kind === 'void' ? 'can' : 'cap'}_${letters}`;
+    const subject = { kind, operationId, amountMinor: 1000, status: 'pending' } as const;
+    await append(request, { type: `${kind}.pending`, subject });
+    const type = status === 'succeeded' ? 'payment.completed' : 'payment.canceled';
+    await append(request, { type, payment: { ...payment, chargeId: charge, status } });
+    const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
+    const answer = { status: 402, headers: {}, body: '{}' };
+    await put(TABLES.idempotency, { ...row, pk: `OP#${operationId}`, operationId, answer });
+    expect(world.atTheEnd().includes(I4)).toBe(isWrong);
+  });
 });
 
-test('late money without its alarm, or with two, is a violation', async () => {
+test('late money must raise exactly one alarm', async () => {
   const dimensions = { service: 'outbox-relay' };
   const { paymentId: about } = (await stray('silent')).request;
   const alarm = { metric: 'late_success', about, atMs: harness.clock.nowMs(), count: 1, dimensions };
@@ -556,7 +553,7 @@ test('late money without its alarm, or with two, is a violation', async () => {
   expect(world.atTheEnd()).toEqual(['an alarm is raised once for each event']);
 });
 
-test('a callback that was taken has the charge read', async () => {
+test('after a delivered callback the charge must have been read', async () => {
   const { charge } = await paid('heard');
   const posted = { processor: 'sandbox', chargeId: charge };
   const now = () => ({ firstAtMs: harness.clock.nowMs(), takenAtMs: harness.clock.nowMs() });
@@ -573,7 +570,7 @@ test('a callback that was taken has the charge read', async () => {
   expect(world.atTheEnd()).toEqual([]);
 });
 
-test('a callback that was taken and that no payment has is kept', async () => {
+test('a delivered callback without a payment must be kept', async () => {
   const { chargeId } = await harness.processor.inside.charge({ amountMinor: 500 });
   world.callbacks.push({
     processor: 'sandbox',

@@ -34,7 +34,7 @@ function deed(kind: ShopAction['kind']): ShopAction {
 
 const mail = () => ({ to: 'a@b.c', subject: `Your order ${orderId}`, metadata: {}, atMs: harness.clock.nowMs() });
 
-/** Appends a step that no driver has made. */
+/** Appends a step that the order driver did not make. */
 async function become(type: OrderTransitionType, changes: Partial<Order>): Promise<void> {
   const newest = (await harness.transitions(orderId)).at(-1);
   if (newest === undefined) throw new Error('there is no such order');
@@ -43,7 +43,7 @@ async function become(type: OrderTransitionType, changes: Partial<Order>): Promi
   await harness.store.appendToOrder({ transitions: nextOrderTransitions(systemDigest, newest, drafts, occasion) });
 }
 
-/** The payer disputes, and the callback arrives. */
+/** Disputes the payment and delivers the callback. */
 async function disputed(amountMinor = 2_000): Promise<void> {
   const [charge] = harness.processor.charges(paymentOfOrder(systemDigest, orderId));
   await harness.processor.inside.dispute(charge?.chargeId ?? '', amountMinor);
@@ -52,7 +52,7 @@ async function disputed(amountMinor = 2_000): Promise<void> {
   harness.clock.advance(5 * MINUTE_MS);
 }
 
-test('a receipt is sent only while something of its payment is left', async () => {
+test('a receipt must not be sent after all money of its payment is gone', async () => {
   const receipt = () => ({
     to: 'a@b.c',
     subject: 'Your receipt',
@@ -67,20 +67,20 @@ test('a receipt is sent only while something of its payment is left', async () =
   expect(world.atTheEnd()).toContain('I10 no goods for money that is gone');
 });
 
-test('an order that is completed with its goods, its mail and its credit violates no oracle', () => {
+test('a completed order with goods, e-mail and credit violates no oracle', () => {
   world.shop.push(deed('reserved'), deed('credited'));
   world.mails.push(mail());
   expect(world.atTheEnd()).toEqual([]);
 });
 
-test('the credit of an order is the share of its amount', () => {
+test('the credit of an order must be the correct share of its amount', () => {
   world.shop.push(deed('reserved'), { ...deed('credited'), order: { amount: 1_000, currency: 'EUR' } });
   world.mails.push(mail());
   expect(world.atTheEnd()).toEqual(['a credit is the share of its order']);
 });
 
 describe('an order', () => {
-  test.each(['reserved', 'credited'] as const)('is not %s twice', (kind) => {
+  test.each(['reserved', 'credited'] as const)('must not be %s twice', (kind) => {
     world.shop.push(deed(kind), deed(kind));
     expect(world.atTheEnd()).toContain('once for an order');
   });
@@ -90,7 +90,7 @@ describe('an order', () => {
     expect(world.atTheEnd()).toContain('once for an order');
   });
 
-  test.each([2_000, 1])('gets nothing once %i of 2000 is disputed', async (amountMinor) => {
+  test.each([2_000, 1])('must get nothing once %i of 2000 is disputed', async (amountMinor) => {
     world.shop.push(deed('credited'));
     world.mails.push(mail());
     await disputed(amountMinor);
@@ -98,20 +98,20 @@ describe('an order', () => {
     expect(world.atTheEnd()).toEqual(['I10 no goods for money that is gone']);
   });
 
-  test('shows what became of its mail and of its credit', async () => {
+  test('must show the true outcome of its e-mail and of its credit', async () => {
     world.shop.push(deed('reserved'), deed('credited'));
     world.mails.push(mail());
     await become('email.failed', { email: { status: 'failed', sinceMs: 0 } });
     expect(world.atTheEnd()).toEqual(['F30 settled or undone']);
   });
 
-  test('is not completed without goods', () => {
+  test('must not be completed without goods', () => {
     world.shop.push(deed('credited'));
     world.mails.push(mail());
     expect(world.atTheEnd()).toEqual(['F30 settled or undone']);
   });
 
-  test('keeps its goods although those of another reservation, whose id begins with its own, were released', async () => {
+  test('keeps its goods when another reservation is released whose id begins with its own', async () => {
     world.shop.push(deed('reserved'), deed('credited'));
     world.mails.push(mail());
     const { reservationId } = (await harness.transitions(orderId)).at(-1)?.order.reservation ?? {};
@@ -122,20 +122,20 @@ describe('an order', () => {
     expect(world.atTheEnd()).toEqual(['F30 settled or undone']);
   });
 
-  test('does not keep money or goods once it is canceled', async () => {
+  test('must not keep money or goods after its cancellation', async () => {
     world.shop.push(deed('reserved'), deed('credited'));
     world.mails.push(mail());
     await become('order.canceled', { status: 'canceled' });
     const found = world.all().filter(({ oracle }) => oracle === 'F30 settled or undone');
     expect(found.map(({ what }) => what)).toEqual([
-      'is canceled, and its goods are reserved',
-      'is canceled, and 2000 is kept',
+      'is canceled, but its goods are still reserved',
+      'is canceled, but 2000 was not returned',
     ]);
   });
 
-  test('may keep money whose refund failed unheard once a mismatch tells so', async () => {
+  test('may keep money after a failed refund without callback if a mismatch was reported', async () => {
     await become('order.canceled', { status: 'canceled' });
-    const kept = () => world.all().filter(({ what }) => what === 'is canceled, and 2000 is kept').length;
+    const kept = () => world.all().filter(({ what }) => what === 'is canceled, but 2000 was not returned').length;
     expect(kept()).toBe(1);
     const body = JSON.stringify({ status: 'confirmed', paymentId: paymentOfOrder(systemDigest, orderId) });
     const Item = { pk: ViewsRow.allMismatches, sk: 'a', chain: 'a', sequence: 1, body };
@@ -143,19 +143,19 @@ describe('an order', () => {
     expect(kept()).toBe(0);
   });
 
-  test('is in the queue while it is open', async () => {
+  test('must be in the queue while it is open', async () => {
     await become('order.processing', { status: 'processing' });
     expect(world.now()).toEqual(['whatever is unfinished is in a queue']);
   });
 
-  test('is not in review once its payment is decided', async () => {
+  test('must not stay in review after the decision about its payment', async () => {
     world.shop.push(deed('reserved'), deed('credited'));
     world.mails.push(mail());
     await become('order.review_required', { status: 'needs_review', charge: { status: 'review', sinceMs: 0 } });
-    expect(world.all().map(({ what }) => what)).toContain('is in review, and its payment is decided');
+    expect(world.all().map(({ what }) => what)).toContain('is in review, but its payment is decided');
   });
 
-  test('raises an alarm when it needs an operator', async () => {
+  test('must raise an alarm when it needs an operator', async () => {
     await become('order.review_required', { status: 'needs_review', failedAtMs: harness.clock.nowMs() });
     expect(world.atTheEnd()).toContain('what needs an operator raises an alarm');
   });

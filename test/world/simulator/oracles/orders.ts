@@ -1,4 +1,7 @@
-/** I10 and F30: goods, mail and credit only for money that is there; an order is settled or fully undone, never both. */
+/**
+ * Oracles I10 and F30: goods, e-mails and credits are given only for existing money; an order is either completed or
+ * fully undone.
+ */
 
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import { isSettled, OPEN_CALL } from '../../../../lambdas/orders/domain/order.ts';
@@ -11,7 +14,7 @@ import { chargesOf, leftOf } from './money.ts';
 import { byPayment, heldOf, isDecidedOtherwise, isReported, isShown, isTried, mismatches } from './processors.ts';
 import type { Seen, Written } from './seen.ts';
 
-/** The time between the last look at the payment and the deed: a call may take it. Milliseconds. */
+/** Longest time between the last read of the payment and the effect, which may need a call. Milliseconds. */
 const CALL_MS = 60_000;
 
 interface ShopEffect {
@@ -19,7 +22,7 @@ interface ShopEffect {
   readonly atMs: number;
 }
 
-/** After every step, for each order. */
+/** Checks one order after every step. */
 export function checkOrder(id: string, chain: readonly Written<OrderTransition>[], seen: Seen): readonly Violation[] {
   const deeds = effectsFor(id, seen);
   const found = deeds.flatMap((deed) => paidFor(deed, id, chain, seen));
@@ -30,7 +33,7 @@ export function checkOrder(id: string, chain: readonly Written<OrderTransition>[
   return found;
 }
 
-/** What was done for an order: reserved under its key, mailed, credited. */
+/** Returns the effects of an order: goods reserved under its key, e-mails and credits. */
 function effectsFor(id: string, { world }: Seen): readonly ShopEffect[] {
   const orderId = parseOrderId(id);
   if (orderId === undefined) return [];
@@ -47,7 +50,7 @@ function effectsFor(id: string, { world }: Seen): readonly ShopEffect[] {
   return deeds;
 }
 
-/** I10: by the time of the last look before the deed, the money was there, for all that the chain and the books had told. */
+/** I10: checks that the money was there at the last read before the effect, according to the chain and the books. */
 function paidFor(
   { what, atMs }: ShopEffect,
   id: string,
@@ -55,37 +58,40 @@ function paidFor(
   { payments, world }: Seen,
 ): readonly Violation[] {
   const order = chain.findLast((each) => each.atMs <= atMs)?.row.order;
-  // A reservation whose answer was lost is made again under its key, so that it can be released.
+  // A reservation with a lost answer is repeated under its key, so that it can be released.
   if (what === 'goods' && order?.reservation.status === 'releasing') return [];
   const paymentId = chain[0]?.row.order.paymentId;
   const payment = payments.get(paymentId ?? '') ?? [];
   const dueMinor = order?.amountMinor ?? 0;
   const wrong = (why: string) => [{ oracle: 'I10 no goods for money that is gone', what: `${what} ${why}`, about: id }];
-  // The look and the deed are two calls.
+  // The read of the payment and the effect are two calls.
   const isPaidAt = (thenMs: number) => isPaid(payment, thenMs, dueMinor);
   if (!isPaidAt(atMs) && !isPaidAt(atMs - CALL_MS)) return wrong('although money was missing');
-  return isGoneUnread(payment, atMs, world) ? wrong('although the books had shown that nothing was left') : [];
+  return isGoneUnread(payment, atMs, world) ? wrong('although the books had shown that no money remained') : [];
 }
 
-/** I10: by the last look before a receipt was sent, something of its payment was left. */
+/** I10: checks that some money of the payment remained at the last read before a receipt. */
 export function checkReceipts({ payments, world }: Seen): readonly Violation[] {
   return world.mails.flatMap(({ metadata, atMs }) => {
     const id = metadata['payment'] ?? '';
     const chain = payments.get(id) ?? [];
     const isLeft = (thenMs: number) => (chargeAt(chain, thenMs)?.leftMinor ?? 1) > 0;
     if (isLeft(atMs) || isLeft(atMs - CALL_MS)) return [];
-    return [{ oracle: 'I10 no goods for money that is gone', what: 'a receipt although nothing was left', about: id }];
+    return [{ oracle: 'I10 no goods for money that is gone', what: 'a receipt although no money remained', about: id }];
   });
 }
 
-/** Something is left, nothing is disputed, and as much was captured as the order costs. What was refunded in part is a discount. */
+/**
+ * Returns true if money remains, nothing is disputed, and the captured amount covers the price. A partial refund counts
+ * as a discount.
+ */
 function isPaid(chain: readonly Written<Transition>[], atMs: number, dueMinor: number): boolean {
   const charge = chargeAt(chain, atMs);
   if (charge === undefined) return true;
   return charge.leftMinor > 0 && charge.disputedMinor === 0 && charge.capturedMinor >= dueMinor;
 }
 
-/** The payment's own charge. Undefined when the payment had not succeeded by then. */
+/** Returns the payment's own charge at that time; undefined before the payment succeeded. */
 function chargeAt(chain: readonly Written<Transition>[], atMs: number) {
   const then = chain.filter((each) => each.atMs < atMs);
   const newest = then.at(-1)?.row.payment;
@@ -95,8 +101,8 @@ function chargeAt(chain: readonly Written<Transition>[], atMs: number) {
 }
 
 /**
- * Whether an operator decided that the payment succeeded, the money was gone in the books before, and was so at the deed. Callbacks of a
- * payment in review record nothing, so only a look at the books tells.
+ * Returns true if the money was already gone in the books when an operator decided that the payment succeeded, and was
+ * still gone at the effect. Callbacks of a payment in review record nothing, so only a read of the books can show this.
  */
 function isGoneUnread(chain: readonly Written<Transition>[], atMs: number, { processors }: Observed): boolean {
   const decided = chain.find(({ row }) => row.subject?.kind === 'decision' && row.type === 'payment.completed');
@@ -108,7 +114,7 @@ function isGoneUnread(chain: readonly Written<Transition>[], atMs: number, { pro
   return charge !== undefined && changedAtMs < decided.atMs && heldOf(charge) <= 0;
 }
 
-/** Once quiet. */
+/** Checks all orders once the system is quiet. */
 export function checkOrdersEnd(seen: Seen): readonly Violation[] {
   const { world, orders, payments } = seen;
   const charges = byPayment(world);
@@ -124,39 +130,42 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
     const payment = ofPayment.at(-1)?.row.payment;
     const own = (charges.get(order.paymentId) ?? []).filter(({ chargeId }) => chargeId === payment?.chargeId);
     const known = chargesOf(ofPayment).get(payment?.chargeId ?? '');
-    // Late money whose return the bank has refused several times has raised its alarm, and waits for an operator.
+    // Late money whose return the bank has rejected several times has raised an alarm and waits for an operator.
     const isLeft =
       known?.isOwn === false && leftOf(known).leftMinor > 0 && isTried(world, order.paymentId, payment?.chargeId ?? '');
     const keptMinor = isLeft ? 0 : own.reduce((total, charge) => total + heldOf(charge), 0);
     const isInReview = payment?.status === 'needs_review';
     const paymentProcessor = payment === undefined ? '' : booksOf(payment);
     if (order.status === 'canceled') {
-      if (reserved > 0) wrong('is canceled, and its goods are reserved');
+      if (reserved > 0) wrong('is canceled, but its goods are still reserved');
       const areShown = own.every((charge) => isShown(world, paymentProcessor, charge.chargeId));
       const isReportedCharge = payment !== undefined && isReported(world, payment, payment.chargeId);
-      // An operator said that money was refunded that is still there, and the alarm told so.
-      // A change whose callback was lost is a mismatch, which an operator ends.
+      // An operator decided that money was refunded which the processor still has, and an alarm reported it. A change
+      // with a lost callback is a mismatch, which an operator ends.
       const isMismatch = reported.some((row) => row.includes(order.paymentId));
       const isWaitedFor = isInReview || isReportedCharge || isMismatch || isDecidedOtherwise(world, ofPayment);
-      if (keptMinor > 0 && areShown && !isWaitedFor) wrong(`is canceled, and ${keptMinor} is kept`);
+      if (keptMinor > 0 && areShown && !isWaitedFor) wrong(`is canceled, but ${keptMinor} was not returned`);
     }
     const isPaymentWaiting = isInReview || isUnsure(world, ofPayment);
     if (order.status === 'needs_review' && order.charge.status === 'review' && !isPaymentWaiting)
-      wrong('is in review, and its payment is decided');
+      wrong('is in review, but its payment is decided');
     const has = (what: ShopEffect['what']): boolean => effectsFor(id, seen).some((deed) => deed.what === what);
     if (isSettled(order) && OPEN_CALL.has(order.email.status))
-      wrong(`is settled, and its mail is ${order.email.status}`);
-    if (has('mail') && order.email.status === 'failed') wrong('shows that no mail was sent, and one was');
-    if (!has('mail') && order.email.status === 'sent') wrong('shows that a mail was sent, and none was');
+      wrong(`is completed or undone, but its e-mail is ${order.email.status}`);
+    if (has('mail') && order.email.status === 'failed') wrong('shows that no e-mail was sent, but one was');
+    if (!has('mail') && order.email.status === 'sent') wrong('shows that an e-mail was sent, but none was');
     if (order.referral.status !== 'unknown' && has('credit') !== (order.referral.status === 'credited')) {
-      wrong(`shows the credit as ${order.referral.status}, and it was ${has('credit') ? '' : 'not '}given`);
+      wrong(`shows the credit as ${order.referral.status}, but it was ${has('credit') ? '' : 'not '}given`);
     }
     if (order.status === 'completed' && reserved !== 1) wrong(`is completed with ${reserved} reservations`);
     return found;
   });
 }
 
-/** The processor contradicts its own books, or what an operator decided, and an alarm or a mismatch tells so. */
+/**
+ * Returns true if the processor contradicts its own books or an operator's decision, and an alarm or a mismatch reports
+ * it.
+ */
 function isUnsure(world: Observed, chain: readonly Written<Transition>[]): boolean {
   const payment = chain.at(-1)?.row.payment;
   if (payment === undefined) return true;
@@ -170,7 +179,7 @@ function isUnsure(world: Observed, chain: readonly Written<Transition>[]): boole
 function releasedFor({ reservationId }: { readonly reservationId?: string }, { world }: Seen): number {
   if (reservationId === undefined) return 0;
   const isReleased = world.shop.some(
-    // An id can begin with another one.
+    // Compare the quoted id, because an id can begin with another id.
     ({ kind, order }) => kind === 'released' && JSON.stringify(order).includes(JSON.stringify(reservationId)),
   );
   return isReleased ? 1 : 0;

@@ -25,7 +25,7 @@ const inquiry = (key = 'overdue') => {
   const paymentId = paymentIdFor(key);
   return { operationId: chargeOperation(paymentId), paymentId, claimedAtMs: harness.clock.nowMs() };
 };
-/** A run that ends without a look at anything. */
+/** Records a run that ends without processing any entry. */
 async function run(jobId: string, changes: object = {}): Promise<void> {
   harness.clock.advance(MINUTE_MS);
   const accepted = acceptedRun(jobId, harness.clock.nowMs(), harness.clock.nowMs());
@@ -33,7 +33,7 @@ async function run(jobId: string, changes: object = {}): Promise<void> {
   await put(runRow({ ...accepted, status: 'succeeded', ...changes }));
 }
 
-test('an entry that more runs leave out than its queue is long is overdue', async () => {
+test('reports an entry as overdue after more runs have skipped it than its queue requires', async () => {
   await put(inquiryItem(TABLES, inquiry()).Put?.Item ?? {});
   for (let runs = 0; runs < 3; runs += 1) await run('resolve');
   expect(world.now()).not.toContain(ORACLE);
@@ -41,7 +41,7 @@ test('an entry that more runs leave out than its queue is long is overdue', asyn
   expect(world.now()).toContain(ORACLE);
 });
 
-test('an entry may wait for those that were before it, also when they have left since', async () => {
+test('lets an entry wait for earlier entries, even after they have left the queue', async () => {
   const others = Array.from({ length: 40 }, (_, place) => inquiry(`other-${place}`));
   for (const each of [...others, inquiry()]) await put(inquiryItem(TABLES, each).Put?.Item ?? {});
   await run('resolve');
@@ -52,7 +52,7 @@ test('an entry may wait for those that were before it, also when they have left 
   expect(world.now()).toContain(ORACLE);
 });
 
-test('runs of another job, and runs in which looks failed, say nothing', async () => {
+test('ignores runs of another job, and runs with failures', async () => {
   await put(inquiryItem(TABLES, inquiry()).Put?.Item ?? {});
   for (let runs = 0; runs < 9; runs += 1) {
     await run('retry-orphans');
@@ -61,7 +61,7 @@ test('runs of another job, and runs in which looks failed, say nothing', async (
   expect(world.now()).not.toContain(ORACLE);
 });
 
-test('an entry that is looked at, or is not due, is not overdue', async () => {
+test('accepts an entry that is processed or not due', async () => {
   const asked = inquiry();
   await put(inquiryItem(TABLES, asked).Put?.Item ?? {});
   for (let runs = 0; runs < 9; runs += 1) {
@@ -72,7 +72,7 @@ test('an entry that is looked at, or is not due, is not overdue', async () => {
   expect(world.now()).not.toContain(ORACLE);
 });
 
-test('an entry that no queue lists is found at once', async () => {
+test('reports an entry without a queue immediately', async () => {
   const { queue: _queue, ...unlisted } = inquiryItem(TABLES, inquiry()).Put?.Item ?? {};
   await put(unlisted);
   expect(world.now()).toContain(ORACLE);

@@ -1,4 +1,4 @@
-/** Every entry of a queue is listed by the time of its next look, and looked at when it is due. */
+/** Oracle: every entry of a queue is listed by the time of its next check, and checked when it is due. */
 import { parseRun } from '../../../../lambdas/jobs/store/job-items.ts';
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { KeyAttribute, RegistryTable } from '../../../../lambdas/kernel/contract/tables.ts';
@@ -11,7 +11,7 @@ const ORACLE = 'every queue entry is looked at in time';
 
 const { partitionKey: QUEUE, sortKey: DUE } = RegistryTable.queuesIndex;
 
-/** The job that looks at the rows of each kind. */
+/** Job that processes the rows of each kind. */
 const JOB_OF: Readonly<Record<string, string>> = {
   [RegistryRow.inquiry]: 'resolve',
   [RegistryRow.return]: 'resolve',
@@ -19,26 +19,29 @@ const JOB_OF: Readonly<Record<string, string>> = {
   [RegistryRow.orphan]: 'retry-orphans',
 };
 
-/** Runs that may leave out an entry that is due: besides these, one for each ten entries of the job, as a look can take seconds. */
+/**
+ * Number of runs that may skip a due entry. One more run is allowed for each ten entries of the job, because a check
+ * can take seconds.
+ */
 const RUNS_LEFT_OUT = 3;
 const ENTRIES_OF_A_RUN = 10;
 
 interface Entry {
   readonly job: string;
   readonly dueAtMs: number;
-  /** When it was written last, in the time of the world. */
+  /** Time of the last write, in simulated time. Unix milliseconds. */
   readonly writtenAtMs: number;
-  /** Runs that have ended since it is due and did not touch it. */
+  /** Number of runs that ended after the due time without touching the entry. */
   missed: number;
-  /** The longest queue of its job in these runs: the entries before it may have left since. */
+  /** Longest queue of the job in these runs. Earlier entries may have left since. */
   longest: number;
 }
 
-/** The simulated schedule leaves out runs, so the wait of an entry is counted in runs. */
+/** Counts the wait of an entry in runs, because the simulated schedule leaves out runs. */
 export class Overdue {
   readonly #world: Observed;
   readonly #entries = new Map<string, Entry>();
-  /** By run: when it was accepted, in the time of the world. */
+  /** Time when each run was accepted, in simulated time, by run. Unix milliseconds. */
   readonly #accepted = new Map<string, number>();
   readonly #found: Violation[] = [];
 
@@ -49,7 +52,7 @@ export class Overdue {
     database.listen((changes) => changes.forEach((change) => this.#take(change)));
   }
 
-  /** The violations since the last call. */
+  /** Returns the violations since the last call. */
   take(): readonly Violation[] {
     return this.#found.splice(0);
   }
@@ -75,7 +78,7 @@ export class Overdue {
     const { jobId, runId, status, scheduledForMs, failed, skipped } = parseRun(row);
     const acceptedAtMs = this.#accepted.get(runId) ?? this.#world.nowMs;
     this.#accepted.set(runId, acceptedAtMs);
-    // An entry whose look failed may have kept its time.
+    // An entry whose check failed may keep its time.
     if (status !== 'succeeded' || failed > 0 || skipped.length > 0) return;
     this.#accepted.delete(runId);
     const waiting = [...this.#entries].filter(([, { job }]) => job === jobId);
@@ -84,7 +87,7 @@ export class Overdue {
       entry.missed += 1;
       entry.longest = Math.max(entry.longest, waiting.length);
       if (entry.missed <= RUNS_LEFT_OUT + entry.longest / ENTRIES_OF_A_RUN) continue;
-      const what = `${entry.missed} runs have ended since it was due at ${entry.dueAtMs}, and none looked at it`;
+      const what = `${entry.missed} runs have ended since it was due at ${entry.dueAtMs}, but none processed it`;
       this.#found.push({ oracle: ORACLE, what, about: name });
     }
   }

@@ -25,16 +25,16 @@ function addAnswer(status: number, path: string): void {
   world.calls.push({ step: 1, tenant: 'stranger', method: 'GET', path, sentAtMs: atMs, answer });
 }
 
-describe('what belongs to another tenant or mode', () => {
-  test('is in no answer, unless a refusal repeats the request', () => {
+describe('an object of another tenant or mode', () => {
+  test('must not be in an answer, unless an error repeats the request', () => {
     addAnswer(404, `/v1/payments/${request.paymentId}`);
     expect(wrong()).toEqual([]);
     addAnswer(409, '/v1/payments');
     addAnswer(200, `/v1/payments/${request.paymentId}`);
-    expect(wrong()).toEqual(Array(2).fill('an answer of ten_stranger#test has what belongs to ten_fixture#test'));
+    expect(wrong()).toEqual(Array(2).fill('an answer of ten_stranger#test contains an object of ten_fixture#test'));
   });
 
-  test('is in no event', () => {
+  test('must not be in an event', () => {
     const { tenantId: tenant, paymentId: id } = request;
     const event = { event: { id: 'evt_1', sequence: 2, type: 'payment.completed' }, payment: { id } };
     const publish = (mode: string) =>
@@ -42,10 +42,10 @@ describe('what belongs to another tenant or mode', () => {
     publish('test');
     expect(wrong()).toEqual([]);
     publish('live');
-    expect(wrong()).toEqual(['an event of ten_fixture#live has what belongs to ten_fixture#test']);
+    expect(wrong()).toEqual(['an event of ten_fixture#live contains an object of ten_fixture#test']);
   });
 
-  test('is in no list', async () => {
+  test('must not be in a list', async () => {
     const list = (mode: string) => {
       const pk = `${ViewsRow.event}${request.tenantId}#${mode}`;
       const Item = { pk, sk: 'evt_1', chain: request.paymentId, sequence: 2, body: '{}' };
@@ -54,10 +54,10 @@ describe('what belongs to another tenant or mode', () => {
     await list('test');
     expect(wrong()).toEqual([]);
     await list('live');
-    expect(wrong()).toEqual([expect.stringMatching(/^the list .* of ten_fixture#live has what belongs to/)]);
+    expect(wrong()).toEqual([expect.stringMatching(/^the list .* of ten_fixture#live contains an object of/)]);
   });
 
-  test('is not charged at the processor of the other mode', () => {
+  test('must not be charged at the processor of the other mode', () => {
     expect(wrong()).toEqual([]);
     const { processor } = harness;
     Object.assign(world.world.processors, { live: { ...processor, mode: 'live', inside: processor.inside } });

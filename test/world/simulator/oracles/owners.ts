@@ -1,4 +1,4 @@
-/** Nothing of one tenant or of one mode appears in another. */
+/** Oracle: nothing of one tenant or mode appears in another. */
 import { RegistryRow, ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { Payment } from '../../../../lambdas/payments/domain/payment.ts';
 import { parseViewRow } from '../../../../lambdas/views/store/dynamodb-views.ts';
@@ -13,7 +13,7 @@ type Owned = Pick<SimulatedTenant, 'mode'> & { readonly tenantId: string };
 
 const nameOf = ({ tenantId, mode }: Owned): string => `${tenantId}#${mode}`;
 
-/** The owner of each payment, order and endpoint, by its id. */
+/** Returns the owner of each payment, order and endpoint, by id. */
 function ownersOf({ world, payments, orders }: Seen): ReadonlyMap<string, string> {
   const { database, tables } = world;
   const books = database.items(tables.registry, RegistryRow.webhookEndpoints).map(parseBook);
@@ -26,7 +26,7 @@ function ownersOf({ world, payments, orders }: Seen): ReadonlyMap<string, string
   ]);
 }
 
-/** Once quiet. */
+/** Checks the owners once the system is quiet. */
 export function checkOwners(seen: Seen): readonly Violation[] {
   const owners = ownersOf(seen);
   const found: Violation[] = [];
@@ -34,7 +34,7 @@ export function checkOwners(seen: Seen): readonly Violation[] {
   const mustBe = (owner: string | undefined, id: string, where: string): void => {
     const own = owners.get(id);
     if (own !== undefined && owner !== undefined && own !== owner)
-      found.push({ oracle: ORACLE, what: `${where} of ${owner} has what belongs to ${own}`, about: id });
+      found.push({ oracle: ORACLE, what: `${where} of ${owner} contains an object of ${own}`, about: id });
   };
   for (const call of world.calls) {
     // Operators belong to no tenant.
@@ -56,7 +56,7 @@ export function checkOwners(seen: Seen): readonly Violation[] {
   return [...found, ...charges(seen)];
 }
 
-/** Requests go to the processor of the payment's mode, and a payment knows only charges of that mode. */
+/** Checks that requests go to the processor of the payment's mode, and that a payment has only charges of that mode. */
 function charges({ world, payments }: Seen): readonly Violation[] {
   const found: Violation[] = [];
   const booksWith = new Map<string, string>();
@@ -72,7 +72,7 @@ function charges({ world, payments }: Seen): readonly Violation[] {
     for (const { row } of chain) {
       for (const chargeId of chargesIn(row.payment, row.subject)) {
         const where = booksWith.get(chargeId);
-        // A decision is the operator's word. The look at the books that follows it finds that the named charge is not there.
+        // An operator may name any charge. The next read of the books reports that the charge is missing there.
         const isNamed = chain.some(
           ({ row: { subject, payment } }) => subject?.kind === 'decision' && payment.chargeId === chargeId,
         );
@@ -93,7 +93,7 @@ function idsIn(text: string): readonly string[] {
   return text.match(/(?:(?:pay|ord)_[a-z2-7]{32}|we_\w+)/g) ?? [];
 }
 
-/** What an answer names, without what the request has named. */
+/** Returns the ids in an answer, without the ids of a rejected request. */
 function idsInAnswer({ path, body, answer }: ClientCall): readonly string[] {
   const asked = `${path} ${JSON.stringify(body)}`;
   const isFound = answer !== undefined && answer.status < 300;

@@ -21,7 +21,7 @@ beforeEach(() => {
 });
 
 describe('a further charge that names the payment', () => {
-  test('is recorded once a callback has told of it', async () => {
+  test('must be recorded after its callback was delivered', async () => {
     const request = paymentRequest('further');
     await harness.pay(request);
     const { chargeId } = await harness.processor.inside.charge({ paymentId: request.paymentId, amountMinor: 500 });
@@ -33,7 +33,7 @@ describe('a further charge that names the payment', () => {
     expect(world.atTheEnd()).not.toContain(BOOKS);
   });
 
-  test('is recorded once an operator has decided about the payment', async () => {
+  test('must be recorded after an operator’s decision about the payment', async () => {
     const request = paymentRequest('decided', { source: 'tok_async' });
     await harness.pay(request);
     const own = harness.chargeOf(request);
@@ -70,33 +70,30 @@ describe('a refund whose metadata were removed at the processor', () => {
   }
 
   test.each([
-    ['the alarm and the mark', 300, true, true, []],
+    ['alarm and mark', 300, true, true, []],
     ['no alarm', 300, true, false, [LEFT]],
     ['no mark', 300, false, true, [LEFT]],
-    ['no such refund there', 400, true, true, [LEFT]],
-  ] as const)(
-    'is left to an operator while it is pending: %s',
-    async (_what, foundMinor, isMarked, isAlarmed, left) => {
-      const { request, charge } = await paid();
-      const { paymentId } = request;
-      await appendTo(harness, request, {
-        type: 'refund.pending',
-        subject: refundOf(MINE, charge, { amountMinor: 300 }),
-      });
-      await harness.processor.inside.refund(charge, foundMinor, 'pending');
-      const inquiry = { operationId: storedOperationId(MINE), paymentId, claimedAtMs: harness.clock.nowMs() };
-      const marked = { ...inquiryKey(inquiry), ...inquiry, ...(isMarked ? { undecidable: true } : {}) };
-      await harness.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item: marked }));
-      if (isAlarmed) alarm('undecidable', paymentId);
-      alarm('oldest_unknown_outcome', paymentId);
-      expect(world.atTheEnd().filter((name) => name === LEFT)).toEqual(left);
-    },
-  );
+    ['no matching refund at the processor', 400, true, true, [LEFT]],
+  ] as const)('may stay pending for an operator: %s', async (_what, foundMinor, isMarked, isAlarmed, left) => {
+    const { request, charge } = await paid();
+    const { paymentId } = request;
+    await appendTo(harness, request, {
+      type: 'refund.pending',
+      subject: refundOf(MINE, charge, { amountMinor: 300 }),
+    });
+    await harness.processor.inside.refund(charge, foundMinor, 'pending');
+    const inquiry = { operationId: storedOperationId(MINE), paymentId, claimedAtMs: harness.clock.nowMs() };
+    const marked = { ...inquiryKey(inquiry), ...inquiry, ...(isMarked ? { undecidable: true } : {}) };
+    await harness.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item: marked }));
+    if (isAlarmed) alarm('undecidable', paymentId);
+    alarm('oldest_unknown_outcome', paymentId);
+    expect(world.atTheEnd().filter((name) => name === LEFT)).toEqual(left);
+  });
 
-  test('is not posted a second time', async () => {
+  test('must not be posted a second time', async () => {
     const { request, charge } = await paid();
     const nameless = await harness.processor.inside.refund(charge, 300);
-    const twice = () => world.all().filter(({ what }) => what.includes('has 1 refunds, and 2 were posted'));
+    const twice = () => world.all().filter(({ what }) => what.includes('has 1 refunds, but 2 were posted'));
     for (const refundId of [MINE, nameless]) {
       expect(twice()).toEqual([]);
       const subject = refundOf(refundId, charge, { amountMinor: 300, status: 'succeeded' });
@@ -108,21 +105,24 @@ describe('a refund whose metadata were removed at the processor', () => {
   test.each([
     [true, ['F05 absence is proven']],
     [false, []],
-  ] as const)('is not called “not attempted” once the processor has accepted it: %s', async (isAccepted, violated) => {
-    const { request, charge } = await paid();
-    const failure = { code: 'not_attempted', message: 'It was not requested.' };
-    const subject = refundOf(MINE, charge, isAccepted ? { accepted: true } : {});
-    await appendTo(harness, request, { type: 'refund.pending', subject });
-    const failed = refundOf(MINE, charge, { status: 'failed', failure });
-    await appendTo(harness, request, { type: 'refund.failed', subject: failed });
-    expect(world.atTheEnd().filter((name) => name.startsWith('F05'))).toEqual(violated);
-  });
+  ] as const)(
+    'must not be recorded as not attempted after the processor has accepted it: %s',
+    async (isAccepted, violated) => {
+      const { request, charge } = await paid();
+      const failure = { code: 'not_attempted', message: 'It was not requested.' };
+      const subject = refundOf(MINE, charge, isAccepted ? { accepted: true } : {});
+      await appendTo(harness, request, { type: 'refund.pending', subject });
+      const failed = refundOf(MINE, charge, { status: 'failed', failure });
+      await appendTo(harness, request, { type: 'refund.failed', subject: failed });
+      expect(world.atTheEnd().filter((name) => name.startsWith('F05'))).toEqual(violated);
+    },
+  );
 
   test.each([
     ['failed', true, []],
     ['failed', false, [BOOKS]],
     ['succeeded', true, [BOOKS]],
-  ] as const)('and that has %s there is told by a contradiction (alarm: %s)', async (status, isAlarmed, violated) => {
+  ] as const)('must have an alarm if it %s at the processor (alarm: %s)', async (status, isAlarmed, violated) => {
     const { request, charge } = await paid();
     const done = refundOf(MINE, charge, { amountMinor: 300, status: 'succeeded' });
     const { newest } = await harness.chain(request);
@@ -133,7 +133,7 @@ describe('a refund whose metadata were removed at the processor', () => {
     const payment = { ...newest.payment, amountRefundedMinor: 300 };
     await appendTo(harness, request, { type: 'refund.completed', subject: done, payment, postings });
     await harness.processor.inside.endRefund(await harness.processor.inside.refund(charge, 300, 'pending'), status);
-    // Without a failed refund, the difference has another cause.
+    // Without a failed refund, the difference must have another cause.
     if (status === 'succeeded') await harness.processor.inside.refund(charge, 200);
     await harness.processor.readCharge(charge, { timeoutMs: 5_000 });
     if (isAlarmed) alarm('contradiction', request.paymentId);

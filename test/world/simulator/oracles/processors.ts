@@ -1,4 +1,4 @@
-/** What the processors did, against what the Ledger says: I1, I9, and no money sent that is gone. */
+/** Oracles: the processors' effects agree with the Ledger (I1, I9), and money that is gone is never sent. */
 import { RegistryRow, ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { PaymentId } from '../../../../lambdas/kernel/ids.ts';
 import { NOT_ATTEMPTED, type Payment } from '../../../../lambdas/payments/domain/payment.ts';
@@ -11,14 +11,14 @@ import { booksOf } from '../processors.ts';
 import { type ChargeSeen, chargesOf, leftOf, postedOn, sum } from './money.ts';
 import { MAX_SKEW_MS, type Seen, type Written } from './seen.ts';
 
-/** A contradiction that comes back so soon raises no alarm of its own. */
+/** A contradiction that recurs within this time raises no further alarm. Milliseconds. */
 const ONE_CALL_MS = 10 * 60_000;
-/** No request is sent later than this after the claim. Milliseconds. */
+/** Longest time after the claim at which a request may be sent. Milliseconds. */
 const SEND_WINDOW_MS = 15 * 60_000;
-/** The longest time between a look at the chain and the send that it allows, with calls that are repeated. Milliseconds. */
+/** Longest time between a read of the chain and the send that it allows, including retries. Milliseconds. */
 const LOOK_MS = 20_000;
 
-/** After every step. */
+/** Checks the processors after every step. */
 export function checkProcessors({ world, payments, released }: Seen): readonly Violation[] {
   return Object.entries(world.processors).flatMap(([name, { inside }]) => {
     const found: Violation[] = [];
@@ -37,7 +37,7 @@ export function checkProcessors({ world, payments, released }: Seen): readonly V
       const chain = payments.get(each.paymentId);
       if (chain !== undefined) found.push(...checkSend(each, chain));
       if (each.kind === 'charge' && each.askedAtMs < (released.get(each.operationId) ?? 0) && isCharged(each, inside)) {
-        const what = `was released as not sent, and a request sent before made a charge at ${name}`;
+        const what = `was released as not sent, but an earlier request made a charge at ${name}`;
         found.push({ oracle: 'F05 absence is proven', what, about: each.paymentId });
       }
     }
@@ -45,7 +45,7 @@ export function checkProcessors({ world, payments, released }: Seen): readonly V
   });
 }
 
-/** Whether the request made a charge. */
+/** Returns true if the request made a charge. */
 function isCharged({ operationId, atMs, isRepeated }: Sent, inside: Observed['processors'][string]['inside']): boolean {
   const own = inside.all.filter((each) => each.operationId === operationId);
   return !isRepeated && own.some(({ chargeId }) => inside.madeByKeyAtMs(chargeId) === atMs);
@@ -55,7 +55,7 @@ const BOOKS = 'the books are read before each send';
 
 type Sent = Observed['processors'][string]['inside']['sent'][number];
 
-/** Money is decided on again right before each send. */
+/** Checks that the decision to send was made on the newest chain and books. */
 function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly Violation[] {
   const { kind, paymentId, askedAtMs: atMs } = sent;
   if (kind === 'charge') {
@@ -67,7 +67,7 @@ function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly 
   }
   if (sent.isRepeated || sent.chargeId === undefined) return [];
   if (sent.wasOfAnother) {
-    const what = `a ${kind} was sent although the books had shown that the charge is of another payment`;
+    const what = `a ${kind} was sent although the books had shown that the charge belongs to another payment`;
     return [{ oracle: BOOKS, what, about: paymentId }];
   }
   if (kind !== 'refund') {
@@ -78,7 +78,7 @@ function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly 
   }
   // A write and the send that it allows can have the same millisecond.
   const known = chargesOf(chain.filter((each) => each.atMs <= atMs)).get(sent.chargeId);
-  // The look and the send are two calls: what the chain learns between them counts from the next send on.
+  // The read and the send are two calls. Transitions between them count only for the next send.
   const between = chain.map((each) => each.atMs).filter((each) => each > atMs - LOOK_MS && each < atMs);
   const goneMinor = Math.min(...[atMs - LOOK_MS, ...between, atMs].map((each) => goneAt(sent, chain, each)));
   if (known !== undefined && sent.amountMinor > known.capturedMinor - goneMinor) {
@@ -90,7 +90,7 @@ function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly 
   return [{ oracle: BOOKS, what, about: paymentId }];
 }
 
-/** What the chain knew to be refunded or disputed of the charge. Minor units. */
+/** Returns the amount of the charge that the chain knew to be refunded or disputed at that time. Minor units. */
 function goneAt({ chargeId = '' }: Sent, chain: readonly Written<Transition>[], atMs: number): number {
   const charge = chargesOf(chain.filter((each) => each.atMs <= atMs)).get(chargeId);
   if (charge === undefined) return 0;
@@ -99,8 +99,8 @@ function goneAt({ chargeId = '' }: Sent, chain: readonly Written<Transition>[], 
 }
 
 /**
- * Once quiet: what the processor holds of each payment is what its books say, or reconciliation has reported the difference. Changes
- * that a processor makes by itself and without a callback are known only there.
+ * Checks once quiet that the processor's money of each payment equals the posted amounts, or that reconciliation has
+ * reported the difference. Changes that a processor makes without a callback are known only to the processor.
  */
 export function checkBooks({ world, payments }: Seen): readonly Violation[] {
   const charges = byPayment(world);
@@ -114,9 +114,9 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     const newest = chain.at(-1)?.row;
     if (newest === undefined) return [];
     const known = chargesOf(chain);
-    // A charge that another user of the account made may name the payment's operation too.
+    // A charge of another user of the account may also name the payment's operation.
     const operation: string = chargeOperation(id as PaymentId);
-    // Its own charge is the payment's, also when its metadata name another one now.
+    // The payment's own charge stays its own even if its metadata name another payment now.
     const isMoved = (charge: ProcessorCharge): boolean =>
       charge.chargeId === newest.payment.chargeId && charge.operationId === operation && charge.paymentId !== id;
     const everywhere = Object.values(world.processors).flatMap(({ inside }) => inside.all);
@@ -124,7 +124,7 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     const found = Object.values(world.processors).flatMap(({ inside }) =>
       inside.all
         .filter((charge) => charge.operationId === operation && inside.madeByKeyAtMs(charge.chargeId) !== undefined)
-        // The metadata of another payment's charge may name this one now.
+        // The metadata of another payment's charge may name this payment now.
         .filter(({ chargeId }) => namedBy.get(chargeId)?.includes(newest.payment.id) !== false)
         .flatMap((charge) => attempted(charge, chain)),
     );
@@ -141,12 +141,12 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
       ...unrecorded(world, chain),
     );
     if (newest.payment.status === 'needs_review' || !areShown) return found;
-    // What the processor itself shows both ways cannot be booked. A person is told.
+    // Contradictory books of the processor cannot be posted. An operator is notified.
     if (knownCharges.some(({ chargeId }) => isReported(world, newest.payment, chargeId))) return found;
     if (isDecidedOtherwise(world, chain)) return found;
     if (knownCharges.some(({ chargeId }) => isReportedOtherwise(world, newest.payment, chargeId))) return found;
     if (knownCharges.some(({ chargeId }) => isNameless(world, newest.payment, chargeId, known))) return found;
-    // The look for another payment, of which an operator has named the charge, tells of that one.
+    // If an operator named the charge for another payment, the inquiry for that payment reports it.
     if (knownCharges.some(({ chargeId }) => namedBy.get(chargeId)?.some(isOtherwise))) return found;
     const heldMinor: Record<string, number> = {};
     for (const charge of knownCharges) heldMinor[charge.currency] = (heldMinor[charge.currency] ?? 0) + heldOf(charge);
@@ -155,14 +155,16 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
       const booked = (posted[`processor_clearing ${currency}`] ?? 0) + (posted[`fees ${currency}`] ?? 0);
       const held = heldMinor[currency] ?? 0;
       if (held === booked || reported.some((row) => row.includes(id))) continue;
-      const what = `the processor holds ${held} ${currency}, and the books say ${booked}`;
+      const what = `the processor has ${held} ${currency}, but ${booked} is posted`;
       found.push({ oracle: 'I9 processor and books', what, about: id });
     }
     return found;
   });
 }
 
-/** The chain does not count more refunds of a charge than the processor has, unless an operator decided so. */
+/**
+ * Checks that the chain has no more successful refunds of a charge than the processor, unless an operator decided so.
+ */
 function postedTwice(world: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   const payment = chain.at(-1)?.row.payment;
   if (payment === undefined || chain.some(({ row }) => decisionOf(row) !== undefined)) return [];
@@ -170,24 +172,29 @@ function postedTwice(world: Observed, chain: readonly Written<Transition>[]): re
     const there = world.processors[booksOf(payment)]?.inside.all.find((charge) => charge.chargeId === chargeId);
     const count = [...refunds.values()].filter(({ status }) => status === 'succeeded').length;
     if (there === undefined || count <= there.refunds.length || isReported(world, payment, chargeId)) return [];
-    const what = `${chargeId} has ${there.refunds.length} refunds, and ${count} were posted`;
+    const what = `${chargeId} has ${there.refunds.length} refunds, but ${count} were posted`;
     return [{ oracle: 'I9 processor and books', what, about: payment.id }];
   });
 }
 
-/** A refund that the processor has shown is never called "not attempted", whatever becomes of its metadata. */
+/**
+ * Checks that a refund which the processor has shown is never recorded as not attempted, even if its metadata change.
+ */
 function acceptedThenDenied(chain: readonly Written<Transition>[]): readonly Violation[] {
   const accepted = new Set<string>();
   return chain.flatMap(({ row: { payment, subject } }) => {
     if (subject?.kind !== 'refund') return [];
     if (subject.accepted) accepted.add(subject.refundId);
     if (subject.failure?.code !== NOT_ATTEMPTED || !accepted.has(subject.refundId)) return [];
-    const what = `${subject.refundId} was called not attempted, and the processor had accepted it`;
+    const what = `${subject.refundId} was recorded as not attempted, but the processor had accepted it`;
     return [{ oracle: 'F05 absence is proven', what, about: payment.id }];
   });
 }
 
-/** Before a change is called not attempted, the charge is read: what has happened to it meanwhile is recorded. */
+/**
+ * Checks that the charge is read before a change is recorded as not attempted, so that changes of the charge are
+ * recorded.
+ */
 function unreadAtEnd(world: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   return chain.flatMap(({ row: { payment, subject }, atMs }) => {
     const failure = subject !== undefined && 'failure' in subject ? subject.failure : undefined;
@@ -195,12 +202,15 @@ function unreadAtEnd(world: Observed, chain: readonly Written<Transition>[]): re
     if (failure?.code !== NOT_ATTEMPTED || changedAtMs >= atMs) return [];
     if (isShown(world, booksOf(payment), payment.chargeId ?? '')) return [];
     return [
-      { oracle: BOOKS, what: 'a change was called not attempted, and the books were not read', about: payment.id },
+      { oracle: BOOKS, what: 'a change was recorded as not attempted, but the books were not read', about: payment.id },
     ];
   });
 }
 
-/** A further charge with money that names the payment is recorded, once a callback has told of it, or kept until there is the payment. */
+/**
+ * Checks that a further charge with money that names the payment is recorded after its callback, or kept until the
+ * payment exists.
+ */
 function unrecorded(world: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   const payment = chain.at(-1)?.row.payment;
   const books = payment === undefined ? '' : booksOf(payment);
@@ -217,12 +227,15 @@ function unrecorded(world: Observed, chain: readonly Written<Transition>[]): rea
       hasCallbackSince(world, books, chargeId, world.processors[books]?.inside.changedAtMs(chargeId) ?? 0),
   );
   return found.map(({ chargeId }) => {
-    const what = `a callback told of the money of ${chargeId}, and it was not recorded`;
+    const what = `a callback reported the money of ${chargeId}, but it was not recorded`;
     return { oracle: 'I9 processor and books', what, about: payment?.id ?? '' };
   });
 }
 
-/** After an operator's decision, all charges are recorded that the processor's books had of the payment, also if their search lagged. */
+/**
+ * Checks that all charges of the payment in the processor's books at an operator's decision are recorded, even if the
+ * search lagged.
+ */
 function unseenAtDecision({ processors }: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   const decided = chain.findLast(({ row }) => row.subject?.kind === 'decision');
   const inside = decided === undefined ? undefined : processors[booksOf(decided.row.payment)]?.inside;
@@ -238,12 +251,15 @@ function unseenAtDecision({ processors }: Observed, chain: readonly Written<Tran
       (inside.changedAtMs(chargeId) ?? decided.atMs) < decided.atMs,
   );
   return unseen.map(({ chargeId }) => {
-    const what = `${chargeId} was there when an operator decided, and was not recorded`;
+    const what = `${chargeId} existed when an operator decided, but was not recorded`;
     return { oracle: 'I9 processor and books', what, about: id };
   });
 }
 
-/** Once quiet: of a charge whose callback was taken, the newest state was read, unless it changed after that event. */
+/**
+ * Checks once quiet that the newest state of each charge with a delivered callback was read, unless the charge changed
+ * after that event.
+ */
 export function checkCallbacks({ world, payments }: Seen): readonly Violation[] {
   const paymentOf = new Map<string, string>();
   const kept = orphansOf(world);
@@ -252,20 +268,20 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
   return world.callbacks.flatMap(({ processor, chargeId, firstAtMs, takenAtMs }) => {
     const id = paymentOf.get(chargeId) ?? '';
     const isTaken = takenAtMs !== undefined;
-    // Its metadata may have named its payment then, and name one now that does not exist.
+    // The metadata may have named another payment at that time, and may now name a payment that does not exist.
     const isKept = kept.has(chargeId) || own.has(chargeId);
     if (isTaken && !payments.has(id)) return isKept ? [] : [orphaned(chargeId)];
     const changedAtMs = world.processors[processor]?.inside.changedAtMs(chargeId);
     const isNewest = changedAtMs !== undefined && firstAtMs >= changedAtMs;
     if (!isTaken || !isNewest || isShown(world, processor, chargeId)) return [];
-    const what = `a callback about ${chargeId} was taken, and the charge was not read`;
+    const what = `a callback about ${chargeId} was delivered, but the charge was not read`;
     return [{ oracle: 'F18 a callback that was taken is heeded', what, about: id }];
   });
 }
 
 /**
- * Once quiet: the fees that the processor's books show of a payment's own charge and of its disputes are posted, each in its currency, once
- * they were read; or reconciliation has reported the difference.
+ * Checks once quiet that the fees in the processor's books, of a payment's own charge and of its disputes, are posted
+ * in their currencies after they were read, or that reconciliation has reported the difference.
  */
 export function checkFees({ world, payments }: Seen): readonly Violation[] {
   const reported = mismatches(world);
@@ -280,13 +296,13 @@ export function checkFees({ world, payments }: Seen): readonly Violation[] {
     const isCaptured = inside?.all.some((charge) => charge.chargeId === chargeId && charge.status === 'succeeded');
     const shown = inside?.feesOf(chargeId);
     if (shown === undefined || !isCaptured || !isShown(world, books, chargeId, isWellCompared)) return [];
-    // Late money is returned, and its fee is not the merchant's.
+    // Late money is returned, and its fee is not charged to the merchant.
     if (chargesOf(chain).get(chargeId)?.isOwn !== true) return [];
     const posted = Object.entries(postedOn(chain)).filter(([name, minor]) => name.startsWith('fees ') && minor !== 0);
     const booked = Object.entries(shown).filter(([, minor]) => minor !== 0);
     const [there, here] = [booked.map(([currency, minor]) => `${minor} ${currency}`), posted.map(feeText)];
     if (there.sort().join() === here.sort().join()) return [];
-    const what = `the processor shows fees of ${there.join(', ') || 'nothing'}, and ${here.join(', ') || 'nothing'} was posted`;
+    const what = `the processor shows fees of ${there.join(', ') || 'nothing'}, but ${here.join(', ') || 'nothing'} was posted`;
     return [{ oracle: 'the fee of a charge is posted', what, about: id }];
   });
 }
@@ -296,32 +312,39 @@ function feeText([name, minor]: readonly [string, number]): string {
 }
 
 function orphaned(chargeId: string): Violation {
-  const what = `a callback about ${chargeId}, which no payment has, was taken, and it was not kept`;
+  const what = `a callback about ${chargeId}, which belongs to no payment, was delivered but not kept`;
   return { oracle: 'F18 a callback that was taken is heeded', what, about: chargeId };
 }
 
-/** The confirmed mismatches, each as text. They raise an alarm at every run of the comparison. */
+/** Returns the confirmed mismatches as text. They raise an alarm at every run of the comparison. */
 export function mismatches({ database, tables }: Observed): readonly string[] {
   return database.items(tables.views, ViewsRow.allMismatches).flatMap(({ body }) => {
     return typeof body === 'string' && body.includes('"confirmed"') ? [body] : [];
   });
 }
 
-/** A payment or a refund is called "not attempted" only if nothing was sent. */
+/** Checks that a payment or a refund is recorded as not attempted only if nothing was sent. */
 function attempted(charge: ProcessorCharge, chain: readonly Written<Transition>[]): readonly Violation[] {
   const given = chain.find(({ row }) => row.payment.failure?.code === 'not_attempted');
   if (given === undefined || charge.createdAtSeconds * 1_000 >= given.atMs) return [];
-  const what = `was called not attempted, and ${charge.chargeId} was there before`;
+  const what = `was recorded as not attempted, but ${charge.chargeId} existed before`;
   return [{ oracle: 'F05 absence is proven', what, about: chain[0]?.row.payment.id ?? '' }];
 }
 
-/** What the processor holds of a charge: captured, less refunds that succeeded and disputes that are open or lost. Minor units. */
+/**
+ * Returns the money of a charge at the processor: captured, less successful refunds and open or lost disputes. Minor
+ * units.
+ */
 export function heldOf({ capturedMinor, refunds, disputes }: ProcessorCharge): number {
   const refundedMinor = sum(refunds.filter(({ status }) => status === 'succeeded'));
   return capturedMinor - refundedMinor - sum(disputes.filter(({ status }) => status !== 'won'));
 }
 
-/** Whether the product has read the newest state of the charge, or has made it itself. @param isCompared whether a list of the comparison counts */
+/**
+ * Returns true if the product has read the newest state of the charge, or caused that state itself.
+ *
+ * @param isCompared whether a list read by the comparison also counts
+ */
 export function isShown(
   { processors, callbacks }: Observed,
   processor: string,
@@ -346,8 +369,9 @@ function hasCallbackSince(
 }
 
 /**
- * Whether the processor contradicted its own books of the charge, and the payment raised an alarm since, or late money cannot be
- * returned. A contradiction that comes back raises one more if a callback tells of it, and ten minutes after the first or later.
+ * Returns true if the processor contradicted its own books of the charge and the payment has raised an alarm since, or
+ * if late money cannot be returned. A recurring contradiction needs another alarm only if a callback reports it and ten
+ * minutes have passed.
  */
 export function isReported(
   world: Observed,
@@ -367,8 +391,8 @@ export function isReported(
 }
 
 /**
- * Whether the metadata of a payment's charge name another payment or none, and an alarm tells of it: that of a look for the payment
- * itself, of callbacks, which are about the one that is named, if any, or of the payment that made the charge.
+ * Returns true if the metadata of a payment's charge name another payment or none, and an alarm reports it: about the
+ * payment itself, the payment that the metadata name, or the payment that made the charge.
  */
 export function isReportedOtherwise(
   world: Observed,
@@ -386,7 +410,8 @@ export function isReportedOtherwise(
 }
 
 /**
- * Whether the metadata of a recorded refund of the charge were removed at the processor, where it failed later, and an alarm tells of that.
+ * Returns true if the metadata of a recorded refund were removed at the processor, the refund failed there later, and
+ * an alarm reports it.
  */
 export function isNameless(
   world: Observed,
@@ -408,7 +433,7 @@ export function isNameless(
   return isMissing && isRaised(world, 'contradiction', payment.id, (inside?.changedAtMs(chargeId) ?? 0) - MAX_SKEW_MS);
 }
 
-/** The charges of callbacks that found no payment. An alarm tells of those that were given up. */
+/** Returns the charges of callbacks that found no payment. Callbacks that were given up have raised an alarm. */
 function orphansOf({ database, tables }: Observed): ReadonlySet<string> {
   return new Set(
     [RegistryRow.orphan, RegistryRow.keptOrphan].flatMap((prefix) =>
@@ -417,20 +442,28 @@ function orphansOf({ database, tables }: Observed): ReadonlySet<string> {
   );
 }
 
-/** Whether an operator decided about the payment, and a contradiction raised an alarm afterwards: the processor's books do not show what was decided. */
+/**
+ * Returns true if an operator decided about the payment and a contradiction raised an alarm afterwards, because the
+ * processor's books differ from the decision.
+ */
 export function isDecidedOtherwise(world: Observed, chain: readonly Written<Transition>[]): boolean {
   const decided = chain.find(({ row }) => decisionOf(row) !== undefined);
   return decided !== undefined && isRaised(world, 'contradiction', decided.row.payment.id, decided.atMs);
 }
 
-/** The processor has refused the return several times, or a refund there is not known: the entry is marked, and raised its alarm before. */
+/**
+ * Returns true if the processor has rejected the return several times, or does not know its refund: the entry is marked
+ * and has raised its alarm.
+ */
 export function isTried(world: Observed, id: string, chargeId: string): boolean {
   const entries = world.database.items(world.tables.registry, RegistryRow.return);
   const isMarked = entries.some((each) => each['chargeId'] === chargeId && each['undecidable'] === true);
   return isMarked && isRaised(world, 'undecidable', id, 0);
 }
 
-/** The processor has refused to void the hold many times: the entry is marked, and raised its alarm before. */
+/**
+ * Returns true if the processor has refused to void the hold many times: the entry is marked and has raised its alarm.
+ */
 export function isStuck(world: Observed, id: string): boolean {
   const entries = world.database.items(world.tables.registry, RegistryRow.hold);
   const isMarked = entries.some((each) => each['paymentId'] === id && each['undecidable'] === true);
@@ -438,8 +471,8 @@ export function isStuck(world: Observed, id: string): boolean {
 }
 
 /**
- * The processor does not have the charge, which an operator has named, or the metadata of the refund were removed there: the refund's
- * entry is marked, and raised its alarm before.
+ * Returns true if the refund waits for an operator, because the processor does not have the charge or the refund's
+ * metadata were removed: the refund's entry is marked and has raised its alarm.
  */
 export function isLeftToOperator(
   world: Observed,
@@ -456,7 +489,7 @@ export function isLeftToOperator(
   return there.refunds.some((refund) => !isOwnRefund(refund.refundId) && refund.amountMinor === amountMinor);
 }
 
-/** Whether the payment's processor has the charge. */
+/** Returns true if the payment's processor has the charge. */
 export function isKnownThere(
   { processors }: Observed,
   payment: Pick<Payment, 'processorName' | 'mode'>,
@@ -465,7 +498,10 @@ export function isKnownThere(
   return processors[booksOf(payment)]?.inside.all.some((charge) => charge.chargeId === chargeId) === true;
 }
 
-/** Whether the callbacks of a charge were given up, because there was no payment of its name, and an alarm names the charge. */
+/**
+ * Returns true if callbacks of a charge were given up because its payment does not exist, and an alarm names the
+ * charge.
+ */
 export function isOrphanGivenUp(world: Observed, chargeId: string): boolean {
   return isRaised(world, 'undecidable', chargeId, 0);
 }

@@ -25,7 +25,7 @@ function ask(amount: number, oldMs = 0): string {
   return detail;
 }
 
-/** @param by what the payment's id is derived from, besides its tenant */
+/** @param by key from which the payment's id is derived, in addition to its tenant */
 async function pay(by = EVENT): Promise<number> {
   const request = paymentRequest('by-event');
   const paymentId = paymentOfEvent(systemDigest, request, by);
@@ -33,34 +33,34 @@ async function pay(by = EVENT): Promise<number> {
   return request.amountMinor;
 }
 
-describe('an event that asks for a payment', () => {
-  test('is one payment, however often it comes', async () => {
+describe('an event that requests a payment', () => {
+  test('creates one payment, however often the event is delivered', async () => {
     const amount = await pay();
     ask(amount);
     ask(amount);
     expect(wrong()).toEqual([]);
   });
 
-  test('must not be two payments', async () => {
+  test('must not create two payments', async () => {
     ask(await pay());
     await pay('another key');
-    expect(wrong()).toEqual(['it is 2 payments']);
+    expect(wrong()).toEqual(['it created 2 payments']);
   });
 
   test('must not be lost', () => {
     ask(700);
-    expect(wrong()).toEqual(['the request over 700 is neither a payment nor parked']);
+    expect(wrong()).toEqual(['the request for 700 is neither paid nor parked']);
   });
 
-  test('is parked, with another amount under the id of a payment', async () => {
+  test('must be parked if a payment with its id has another amount', async () => {
     await pay();
     const detail = ask(1);
-    expect(wrong()).toEqual(['the request over 1 is neither a payment nor parked']);
+    expect(wrong()).toEqual(['the request for 1 is neither paid nor parked']);
     world.requests.parked.push(detail);
     expect(wrong()).toEqual([]);
   });
 
-  test('is not charged when it is older than a day', async () => {
+  test('must not be charged when it is older than a day', async () => {
     ask(await pay(), DAY_MS + 1);
     expect(wrong()).toEqual(['it was charged although it was too old']);
   });

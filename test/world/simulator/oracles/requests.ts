@@ -1,10 +1,10 @@
-/** Events that ask for payments: each is one payment, or an operator has it. */
+/** Oracle: each event that requests a payment creates one payment, or waits for an operator. */
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { PaymentRequest, Violation } from '../contract.ts';
 import type { Seen, Written } from './seen.ts';
 
 const ORACLE = 'an event that asks for a payment is taken once';
-/** More than an event may be old. Milliseconds. */
+/** Maximum age of an event. Milliseconds. */
 const OLDEST_MS = 24 * 3_600_000;
 
 interface Asked {
@@ -15,7 +15,7 @@ interface Asked {
 
 const read = ({ detail }: Pick<PaymentRequest, 'detail'>): Asked => JSON.parse(detail) as Asked;
 
-/** Once quiet. */
+/** Checks the requests once the system is quiet. */
 export function checkRequests({ world, payments }: Seen): readonly Violation[] {
   const found: Violation[] = [];
   const wrong = (what: string, about: string): void => void found.push({ oracle: ORACLE, what, about });
@@ -27,15 +27,15 @@ export function checkRequests({ world, payments }: Seen): readonly Violation[] {
   for (const each of world.requests.taken) {
     const { event_id: eventId, amount, timestamp } = read(each);
     const own = taken.get(eventId) ?? [];
-    if (own.length > 1) wrong(`it is ${own.length} payments`, eventId);
+    if (own.length > 1) wrong(`it created ${own.length} payments`, eventId);
     const isPaid = own[0]?.[0]?.row.payment.amountMinor === amount;
     const isParked = world.requests.parked.some(
       (body) => body.includes(eventId) && body.includes(`"amount":${amount},`),
     );
-    if (!isPaid && !isParked) wrong(`the request over ${amount} is neither a payment nor parked`, eventId);
+    if (!isPaid && !isParked) wrong(`the request for ${amount} is neither paid nor parked`, eventId);
     const isOld = each.sentAtMs - Date.parse(timestamp) > OLDEST_MS;
     const madeAtMs = own[0]?.[0]?.atMs ?? 0;
-    // The first delivery that was in time has made it.
+    // An earlier delivery may have created the payment in time.
     if (isOld && madeAtMs - Date.parse(timestamp) > OLDEST_MS) wrong('it was charged although it was too old', eventId);
   }
   return found;

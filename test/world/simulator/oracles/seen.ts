@@ -12,46 +12,46 @@ import { nameOfRow } from '../stream.ts';
 
 const BOOK_OF_ALL = new RegExp(`^${ViewsRow.book}.*#all#\\d+$`);
 
-/** Two clocks differ by at most this. Milliseconds. */
+/** Largest difference between two clocks. Milliseconds. */
 export const MAX_SKEW_MS = 10 * 60_000;
 
-/** A row, and when it was written in the time of the world. Unix milliseconds. */
+/** Row with the simulated time of its write. Unix milliseconds. */
 export interface Written<Row> {
   readonly row: Row;
   readonly atMs: number;
 }
 
-/** An answer that was stored for a key. */
+/** Answer that was stored for a key. */
 export interface StoredAnswer {
   readonly answer: Answer;
   readonly atMs: number;
   readonly expiresAtSeconds?: number;
 }
 
-/** What the world's tables have held, collected write by write, so that no check reads everything again. */
+/** Collects the rows of the tables write by write, so that no check has to read everything. */
 export class Seen {
   readonly world: Observed;
-  /** By payment, oldest first. */
+  /** Transitions by payment, oldest first. */
   readonly payments = new Map<string, Written<Transition>[]>();
-  /** By order, oldest first. */
+  /** Transitions by order, oldest first. */
   readonly orders = new Map<string, Written<OrderTransition>[]>();
-  /** By operation: every answer that was stored for it, those of deleted records too. */
+  /** Stored answers by operation, including those of deleted records. */
   readonly answers = new Map<string, StoredAnswer[]>();
-  /** Operations that are claimed and not answered. */
+  /** Operations with a claim but without an answer. */
   readonly claims = new Set<string>();
-  /** By operation: when its newest claim was made, and when it was answered. */
+  /** Times of the newest claim and of its answer, by operation. Unix milliseconds. */
   readonly claimed = new Map<string, { readonly fromMs: number; readonly untilMs?: number }>();
-  /** By operation: when its claim was released last, because nothing was sent. */
+  /** Time of the last release because nothing was sent, by operation. Unix milliseconds. */
   readonly released = new Map<string, number>();
-  /** By key: every version of an affiliate's commission, oldest first. */
+  /** Versions of an affiliate's commission by key, oldest first. */
   readonly commissions = new Map<string, Written<Item>[]>();
-  /** By webhook endpoint: the spans of time in which it was disabled. Unix milliseconds. */
+  /** Time spans in which a webhook endpoint was disabled, by endpoint. Unix milliseconds. */
   readonly disabled = new Map<string, { readonly fromMs: number; readonly untilMs?: number }[]>();
-  /** Entries of the book of all, by partition and sort: when each was there first. Unix milliseconds. */
+  /** First version of each entry of the whole account, by partition and sort key. */
   readonly entered = new Map<string, Written<Item>>();
-  /** Payments and orders that were written since the last look. */
+  /** Payments and orders with writes since the last check. */
   readonly changed = new Set<string>();
-  /** What is wrong whenever it happens. */
+  /** Violations that a single write shows. */
   readonly #wrong: Violation[] = [];
 
   constructor(world: Observed) {
@@ -63,7 +63,7 @@ export class Seen {
     database.listen((changes) => changes.forEach((change) => this.#take(change)));
   }
 
-  /** The violations of writes since the last call. */
+  /** Returns the violations of writes since the last call. */
   takeWrong(): readonly Violation[] {
     return this.#wrong.splice(0);
   }
@@ -115,7 +115,7 @@ export class Seen {
     const isOvertaken =
       before?.['status'] === 'INPROGRESS' && after !== undefined && before['owner'] !== after['owner'];
     if (isOvertaken && !isOpen) {
-      const what = 'an owner answered whose claim another one had taken over';
+      const what = 'an owner stored an answer after a takeover of its claim';
       this.#wrong.push({ oracle: 'F11 one owner', what, about: operation });
     }
     if (isOpen && after['released'] === true) this.released.set(operation, atMs);
@@ -125,14 +125,14 @@ export class Seen {
     if (isOpen) this.claimed.set(operation, { fromMs: untilMs === undefined ? fromMs : atMs });
     else if (untilMs === undefined) this.claimed.set(operation, { fromMs, untilMs: atMs });
     if (before?.['status'] === 'COMPLETED' && after !== undefined) {
-      const what = 'the record of a completed operation was written again';
+      const what = 'the record of a completed operation was overwritten';
       this.#wrong.push({ oracle: 'I3 one stored answer', what, about: operation });
     }
     const answer = after?.['status'] === 'COMPLETED' ? answerIn(after) : undefined;
     if (answer === undefined) return;
     const known = this.answers.get(operation) ?? [];
     if (known.length > 0 && !known.some((each) => isSame(each.answer, answer))) {
-      const what = 'a second answer was stored that differs from the first';
+      const what = 'a second stored answer differs from the first';
       this.#wrong.push({ oracle: 'I3 one stored answer', what, about: operation });
     }
     const expires = after?.['expiresAt'];
@@ -152,7 +152,7 @@ function append<Row>(chains: Map<string, Row[]>, id: string, row: Row): void {
   else chain.push(row);
 }
 
-/** The answer of a payment's, change's or order's record, or of an effect that a caller requested. */
+/** Returns the answer in the record of a payment, change or order, or of an effect that a caller requested. */
 function answerIn(item: Item): Answer | undefined {
   const request = item['request'] as { readonly answer?: Answer } | undefined;
   return (item['answer'] as Answer | undefined) ?? request?.answer;

@@ -1,4 +1,7 @@
-/** Whatever is unfinished is in a queue that a job reads, at every moment; once quiet, what is left waits for an operator, a payer or a processor. */
+/**
+ * Oracles: unfinished work is always in a queue that a job reads. Once quiet, remaining work waits for an operator, a
+ * payer or a processor.
+ */
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { PaymentId } from '../../../../lambdas/kernel/ids.ts';
 import { isSettled } from '../../../../lambdas/orders/domain/order.ts';
@@ -31,10 +34,10 @@ import type { Seen, Written } from './seen.ts';
 
 const ORACLE = 'whatever is unfinished is in a queue';
 const DAY_MS = 24 * 60 * 60_000;
-/** So many returns of one charge fail before an operator returns the money. */
+/** Number of failed returns of one charge before an operator must return the money. */
 const FAILED_RETURNS = 3;
 
-/** The entries of the queues, as text. */
+/** Entries of the queues, as text. */
 export interface Queued {
   readonly inquiries: ReadonlySet<string>;
   readonly returns: ReadonlySet<string>;
@@ -53,7 +56,7 @@ export function queuedIn({ database, tables }: Observed): Queued {
   };
 }
 
-/** What a payment waits for, and whether something goes on with it. */
+/** Checks that everything that a payment waits for is in a queue or has a claim. */
 export function checkQueued(
   id: string,
   chain: readonly Written<Transition>[],
@@ -87,7 +90,10 @@ export function checkQueued(
   return found;
 }
 
-/** Once quiet: every object that a processor has shown to be open is in a queue, whatever has become of its payment. */
+/**
+ * Checks once quiet that every object that a processor has shown as open is in a queue, whatever the state of its
+ * payment.
+ */
 export function checkOpenObjects({ world, payments, claims }: Seen): readonly Violation[] {
   const queued = queuedIn(world);
   return [...payments].flatMap(([id, chain]) => {
@@ -158,27 +164,35 @@ export function checkOrderQueued(
   return [{ oracle: ORACLE, what: `the order, ${status}, is in no queue`, about: id }];
 }
 
-/** A run needs one message, and a duplicate ends soon. More than this are never under way. */
+/** Maximum number of messages in a queue of runs. A run needs one message, and duplicates end soon. */
 const MAX_MESSAGES = 100;
 
-/** After every step: duplicates of the messages of runs do not add up. */
+/** Checks after every step that duplicate messages of runs do not accumulate. */
 export function checkMessages({ crowds }: Observed): readonly Violation[] {
   return Object.entries(crowds).flatMap(([queue, messages]) => {
     if (!queue.endsWith('-jobs') || messages <= MAX_MESSAGES) return [];
-    return [{ oracle: 'the messages of a run end', what: `${messages} messages were in ${queue} at a time` }];
+    return [
+      {
+        oracle: 'the messages of a run end',
+        what: `${messages} messages were in ${queue} at a time`,
+      },
+    ];
   });
 }
 
 /**
- * The longest time after the end of the faults until a claim has its answer: the send window of a claim that was released, then two
+ * Longest time between the end of the faults and the answer to a claim: the send window of a released claim, then two
  * runs of the resolver. Milliseconds.
  */
 const ANSWER_MS = 45 * 60_000;
 
-/** The simulated runs of the resolver come at growing distances while nothing changes: at most as long as a claim has waited. */
+/**
+ * Longest wait for an answer while the processor is well. The simulated resolver runs at growing intervals, which never
+ * exceed the age of a claim. Milliseconds.
+ */
 const WELL_ANSWER_MS = 60 * 60_000;
 
-/** I7, B09: that another processor is away holds up no claim at one that is well. */
+/** I7, B09: checks that an outage of another processor does not delay claims at a processor that is well. */
 function checkAnsweredWhileWell({ claimed, payments, world }: Seen): readonly Violation[] {
   return [...claimed].flatMap(([operation, { fromMs, untilMs = world.nowMs }]) => {
     const letters = /^(?:pay|cap|can|ref)_([a-z2-7]{32})/.exec(operation)?.[1];
@@ -194,7 +208,7 @@ function checkAnsweredWhileWell({ claimed, payments, world }: Seen): readonly Vi
   });
 }
 
-/** I7. Once quiet. The claims of effects and runs have no caller who waits. */
+/** I7: checks once quiet that claims were answered in time. Claims of effects and runs have no waiting caller. */
 export function checkAnswered(seen: Seen): readonly Violation[] {
   return [...checkAnsweredAfterFaults(seen), ...checkAnsweredWhileWell(seen)];
 }
@@ -203,12 +217,12 @@ function checkAnsweredAfterFaults({ claimed, world: { faultsEndedAtMs = 0 } }: S
   return [...claimed].flatMap(([operation, { fromMs, untilMs = Number.POSITIVE_INFINITY }]) => {
     const waitedMs = untilMs - Math.max(fromMs, faultsEndedAtMs);
     if (!/^(?:pay|ord|cap|can|ref)_/.test(operation) || waitedMs <= ANSWER_MS) return [];
-    const what = `it waited ${Math.round(waitedMs / 60_000)} minutes for its answer after the faults had ended`;
+    const what = `it waited ${Math.round(waitedMs / 60_000)} minutes for its answer after the end of the faults`;
     return [{ oracle: 'I7 every claim is answered in time', what, about: operation }];
   });
 }
 
-/** Once quiet. */
+/** Checks once quiet that no unexpected work remains. */
 export function checkNothingLeft({ world, payments, orders, claims }: Seen): readonly Violation[] {
   const found: Violation[] = [];
   const left = (what: string, about?: string): void =>
@@ -229,8 +243,8 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
       for (const [refundId, { status, amountMinor }] of charge.refunds) {
         const there = own.flatMap(({ refunds }) => refunds).find((refund) => refund.refundId === refundId);
         if (status !== 'pending' || there?.status === 'pending') continue;
-        // After a wrong decision of an operator, or when the processor takes more than it had shown, the books may have no room for
-        // the success. It has raised an alarm and waits for an operator (I9).
+        // After a wrong decision, or if the processor took more than it had shown, the captured amount may be too small
+        // for the successful refund. Then an alarm was raised, and the refund waits for an operator (I9).
         const isBeyond = there?.status === 'succeeded' && amountMinor > roomMinor;
         const isAlarmed =
           isDecidedOtherwise(world, chain) ||
@@ -255,14 +269,15 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
       const failed = [...charge.refunds].filter(([refundId, { status }]) => isReturn(refundId) && status === 'failed');
       const isExcused = isReported(world, newest, chargeId) || isReportedOtherwise(world, newest, chargeId);
       if (!charge.isOwn && leftMinor > 0 && failed.length > 0 && failed.length < FAILED_RETURNS && !isExcused) {
-        left(`${failed.length} returns of ${chargeId} have failed, and no other was tried`, id);
+        left(`${failed.length} returns of ${chargeId} have failed, but no further one was tried`, id);
       }
     }
   }
   for (const [id, chain] of orders) {
     const newest = chain.at(-1)?.row.order;
     if (newest === undefined || newest.status === 'needs_review' || isSettled(newest)) continue;
-    // It waits until the processor's books show the money that an operator decided about. An alarm tells that they do not.
+    // The order waits until the processor's books show the money of an operator's decision. An alarm reports that they
+    // do not.
     if (!isDecidedOtherwise(world, payments.get(newest.paymentId) ?? [])) left('the order is open', id);
   }
   for (const [queue, messages] of Object.entries(world.queues)) {

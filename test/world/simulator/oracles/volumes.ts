@@ -1,4 +1,6 @@
-/** Once quiet, the volumes of days equal a fold of the Ledger: per tenant, mode, day, currency and type of event. */
+/**
+ * Oracle: once quiet, the volumes of days equal a fold of the Ledger, per tenant, mode, day, currency and event type.
+ */
 import { PUBLIC_EVENT_TYPES } from '../../../../lambdas/events/domain/event.ts';
 import { ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
@@ -12,7 +14,7 @@ interface VolumeEntry {
   readonly amountMinor: number;
 }
 
-/** By owner, day, currency and type: how many, and how much. */
+/** Counts and amounts by owner, day, currency and event type. */
 class Volumes {
   readonly found = new Map<string, { count: number; amountMinor: number }>();
 
@@ -70,12 +72,12 @@ function differences(what: string, due: Found, found: Found): readonly Violation
     const must = JSON.stringify(due.get(name));
     const is = JSON.stringify(found.get(name));
     if (must === is) return [];
-    const said = `${what} say ${is}, and the Ledger ${must}`;
+    const said = `${what} say ${is}, but the Ledger ${must}`;
     return [{ oracle: 'volumes are a fold of the Ledger', what: said, about: name }];
   });
 }
 
-/** Read from the transition, not from its event. */
+/** Returns the volume of a transition, independently of its event. */
 function volumeOf({ type, payment, subject }: Transition): VolumeEntry {
   if (subject?.kind === 'refund' || subject?.kind === 'dispute') {
     return { type, amountMinor: subject.amountMinor, currency: subject.currency ?? payment.currency };
@@ -96,7 +98,7 @@ function ownerIn(partition: string): string {
   return partition.split('#').slice(1, 3).join('#');
 }
 
-/** Places begin with fifteen digits of milliseconds. */
+/** Returns the time of a sort key, which begins with fifteen digits of milliseconds. */
 function timeIn(sort: string): number {
   return Number(sort.slice(0, 15));
 }

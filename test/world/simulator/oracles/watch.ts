@@ -26,7 +26,7 @@ import {
   queuedIn,
 } from './unfinished.ts';
 
-/** The oracles of one history. It is made before the history begins, and looks at the world after each step. */
+/** Runs the oracles of one history. Create it before the history begins, and call it after each step. */
 export class Watch {
   readonly #seen: Seen;
   readonly #overdue: Overdue;
@@ -37,7 +37,7 @@ export class Watch {
     this.#overdue = new Overdue(world);
   }
 
-  /** What holds at every moment. */
+  /** Returns the violations of oracles that hold at every moment. */
   afterStep(): readonly Violation[] {
     const { payments, orders, changed, claims, world } = this.#seen;
     const found: Violation[] = [...this.#seen.takeWrong(), ...this.#overdue.take(), ...this.#readable()];
@@ -49,7 +49,7 @@ export class Watch {
       if (order !== undefined) found.push(...checkOrder(id, order, this.#seen));
     }
     changed.clear();
-    // A restored copy has parts of transactions until it is recovered.
+    // A restored copy has parts of transactions until its recovery.
     if (!world.isRestoring) {
       for (const [id, chain] of payments) found.push(...checkQueued(id, chain, queued, claims));
       for (const [id, chain] of orders) found.push(...checkOrderQueued(id, chain, queued, this.#seen));
@@ -58,7 +58,7 @@ export class Watch {
     return found;
   }
 
-  /** What holds once all faults have ended and nothing is due any more. */
+  /** Returns the violations once all faults have ended and all work is done. */
   onceQuiet(): readonly Violation[] {
     const seen = this.#seen;
     const found: Violation[] = [...this.afterStep()];
@@ -94,7 +94,7 @@ export class Watch {
     return found;
   }
 
-  /** Rows that their own reader refused: nothing is written that cannot be read back. */
+  /** Reports rows that their own reader rejected, because every written row must be readable. */
   #readable(): readonly Violation[] {
     const { unreadable } = this.#seen.world.database;
     const found = unreadable.slice(this.#unreadable);
@@ -103,13 +103,13 @@ export class Watch {
   }
 }
 
-/** The chain of the payment that a change's id names. */
+/** Returns the chain of the payment in a change's id. */
 function chainOfChange(operation: string, { payments }: Seen): ReturnType<Seen['payments']['get']> {
   const letters = /^(?:ref|cap|can)_([a-z2-7]{32})/.exec(operation)?.[1];
   return letters === undefined ? undefined : payments.get(`pay_${letters}`);
 }
 
-/** One reference names at most one payment that has not failed. */
+/** Checks that one reference belongs to at most one payment that has not failed. */
 function checkReferences({ payments }: Seen): readonly Violation[] {
   const holders = new Map<string, string>();
   const found: Violation[] = [];

@@ -6,7 +6,7 @@ import { Watch } from './watch.ts';
 type Lists = 'calls' | 'alarms' | 'published' | 'callbacks' | 'webhooks' | 'shop' | 'mails' | 'troubles' | 'faults';
 type Writable = { -readonly [Name in Lists]: Observed[Name][number][] };
 
-/** The stores and the processor of a world as oracles see them. What else they read is written by the test. */
+/** Lets the oracles observe the stores and the processor of a world. The test writes everything else that they read. */
 export function watched({ clock, store, processor }: World) {
   const lists: Writable = {
     calls: [],
@@ -60,9 +60,9 @@ export function watched({ clock, store, processor }: World) {
     requests,
     crowds,
     world,
-    /** The oracles that are violated now. */
+    /** Names of the currently violated oracles. */
     now: () => names(watch.afterStep()),
-    /** The oracles that are violated once all is quiet. No test here projects or publishes, unless it is about that. */
+    /** Names of the oracles that are violated once quiet, without those about projection and publishing. */
     atTheEnd: () =>
       names(watch.onceQuiet()).filter((name) => !name.includes('fold of the Ledger') && name !== 'I4 events'),
     all: () => watch.onceQuiet(),
