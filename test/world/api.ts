@@ -192,7 +192,7 @@ export class Api<Of extends World = World> {
   #tools: ApiWorldTools | undefined;
   #requests = 0;
 
-  /** @param changes tools that these processes use instead of the world's tools */
+  /** @param changes tools that these processes use instead of the tools of `world` */
   constructor(changes: Partial<ApiWorldTools> = {}, world: Of = new World() as Of) {
     this.world = world;
     this.#changes = changes;

@@ -25,13 +25,13 @@ const FAULT_KINDS: readonly FaultKind[] = [
 ];
 
 const NEVER_OLDER =
-  'the chain is read before the charge, and no processor’s books go back to this state, so the fact is never older than the chain';
+  'the chain is read before the charge, and a processor’s books never return to this state, so the fact is never older than the chain';
 const HAS_CHARGE =
-  'a payment in this state has a charge, so that a refusal of that charge is `revoked` and one of another charge is `stray_nothing`';
+  'a payment in this state has a charge: a refusal of that charge is `revoked`, and a refusal of another charge is `stray_nothing`';
 const ASKED_WHILE_PROCESSING =
-  'it is the result of asking about a payment that is processing, and decided on that state';
+  'it is the result of an inquiry about a processing payment, and is decided in that state';
 const CAN_BE_LOOKED_UP =
-  'each simulated processor can be asked for a charge by its operation; the table’s own tests cover it';
+  'every simulated processor can look up a charge by its operation; unit tests of the table cover the cell';
 const FEE_AFTER_MONEY = 'the fee is reported after the money of the charge, which ends this state';
 const GIVEN_UP_WHILE_PENDING = 'only a pending refund is given up';
 
@@ -64,7 +64,7 @@ function isNotProcessing(status: PaymentStatus): boolean {
 
 /** Faults that no history can reach, with the reason. */
 const UNREACHABLE_FAULTS: Readonly<Record<string, string>> = {
-  F40: 'the variable is read when a function starts; a unit test sets it',
+  F40: 'the variable is read when a function starts; a unit test covers the fault',
 };
 
 const lookedUp = new Set<string>();

@@ -100,11 +100,11 @@ const FINDINGS: Readonly<
     in: 'operators',
     acts: [['pay'], ['wrong_amount'], ['decide', ({ outcome }) => outcome === 'failed']],
   },
-  'B06 refunded meanwhile': {
+  'B06 refunded before the decision': {
     in: 'operators',
     acts: [['pay'], ['wrong_amount'], ['foreign_refund'], ['decide', ({ outcome }) => outcome === 'succeeded']],
   },
-  'B06 names a stray': {
+  'B06 names a stray charge': {
     in: 'operators',
     acts: [['pay'], ['stray'], ['decide', ({ outcome, charge }) => outcome === 'succeeded' && charge === 1]],
   },

@@ -1,5 +1,5 @@
 /**
- * Plays random histories, and tells each violation as a story:
+ * Plays random histories, and reports each violation as a list of sentences:
  *
  *     node test/world/simulator/simulate.ts --profile everything --seed 1 --histories 100
  *

@@ -73,7 +73,7 @@ const RECOVERY_MS = 60_000;
 /** Maximum number of pages in one republishing. */
 const MAX_PAGES = 50;
 const MAX_DEAD_LETTERS = 100;
-const UNAUTHORIZED = JSON.stringify({ error: { code: 'unauthorized', message: 'The secret is another one.' } });
+const UNAUTHORIZED = JSON.stringify({ error: { code: 'unauthorized', message: 'The secret is wrong.' } });
 const WRONG = [
   ['secret of test', secretOf('test')],
   ['secret of live', secretOf('live')],

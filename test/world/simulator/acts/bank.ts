@@ -363,7 +363,7 @@ const bookFee = act<LateFee>({
     }),
   describe: ({ of, fee, currency, ofDispute, hasCallback, charge }, { name, money }) =>
     `the processor books a fee of ${currency === undefined ? money(fee, of) : `${(fee / 100).toFixed(2)} ${currency}`} for ` +
-    `${ofDispute ? 'the disputes of ' : ''}${name(of)}${ordinal(charge)}${hasCallback ? '' : '; no callback tells'}`,
+    `${ofDispute ? 'the disputes of ' : ''}${name(of)}${ordinal(charge)}${hasCallback ? '' : '; no callback reports it'}`,
 });
 
 const CONTRADICTIONS = [
@@ -415,7 +415,7 @@ const contradict = act<Contradiction>({
     ),
   describe: ({ of, what, hasCallback, charge }, { name }) =>
     `the processor’s books of ${name(of)}${ordinal(charge)} contradict themselves: ${what.replaceAll('_', ' ')}, or in another way that is possible` +
-    (hasCallback ? '' : '; no callback tells'),
+    (hasCallback ? '' : '; no callback reports it'),
 });
 
 const isUntouched = ({ refunds, disputes }: ProcessorCharge): boolean => refunds.length === 0 && disputes.length === 0;

@@ -30,7 +30,7 @@ beforeEach(async () => {
   world = watched(harness);
   const { client } = harness.store.database;
   views = new DynamoDbViews(client, TABLES.views, { clock: harness.clock, entropy });
-  request = paymentRequest('told');
+  request = paymentRequest('published');
   await harness.pay(request);
   await harness.change(change(request, 'part', { kind: 'refund', amountMinor: 300 }));
 });
@@ -189,7 +189,7 @@ describe('an endpoint', () => {
       harness.clock.advance(HOUR_MS);
     };
     await write(2, true);
-    await happen('meanwhile');
+    await happen('while_disabled');
     await write(3, false);
     expect(named()).toEqual([]);
     await happen('later');

@@ -25,7 +25,7 @@ describe('an object that the processor has shown as open', () => {
       amountMinor: 1000,
       source: 'tok_async',
     });
-    for (const each of [charge, chargeId]) await harness.deliver(callback(`told_${each}`, each));
+    for (const each of [charge, chargeId]) await harness.deliver(callback(`open_${each}`, each));
     expect(world.atTheEnd()).not.toContain(ORACLE);
     for (const entry of await harness.store.inquiries()) await harness.store.closeInquiry(entry);
     const found = world.all().filter(({ oracle }) => oracle === ORACLE);

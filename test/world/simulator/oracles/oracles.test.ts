@@ -199,7 +199,7 @@ describe('a processor', () => {
   });
 
   test('must not receive a refund before its books are read', async () => {
-    const { request, charge } = await paid('unheard');
+    const { request, charge } = await paid('unread');
     await harness.processor.inside.dispute(charge, 800);
     harness.clock.advance(5 * MINUTE_MS);
     await harness.processor.change(refund(request, charge, 300), LIMIT);
@@ -262,7 +262,7 @@ describe('a processor', () => {
         { account: 'processor_clearing', direction: 'debit', ...leg },
         { account: 'merchant_payable', direction: 'credit', ...leg },
       ],
-      subject: { kind: 'decision', decisionId: 'dec_a', reason: 'The receipt says so.', operator: 'Ada Example' },
+      subject: { kind: 'decision', decisionId: 'dec_a', reason: 'Shown on the receipt', operator: 'Ada Example' },
     });
     const alarm = { metric: 'contradiction', about: request.paymentId, count: 1, dimensions: {} };
     world.alarms.push({ ...alarm, atMs: harness.clock.nowMs() - 1 });
@@ -384,7 +384,12 @@ describe('what is unfinished', () => {
     async (_what, isDecided, metric, refundedMinor, due) => {
       const { request, charge } = await paid('beyond');
       const foreign = await harness.processor.inside.refund(charge, 700, 'succeeded');
-      const decision = { kind: 'decision', decisionId: 'dec_a', reason: 'It is said so.', operator: 'Ada' } as const;
+      const decision = {
+        kind: 'decision',
+        decisionId: 'dec_a',
+        reason: 'Shown on the statement',
+        operator: 'Ada',
+      } as const;
       const own = refundOf(`ref_${'a'.repeat(58)}`, charge, {
         amountMinor: refundedMinor,
         status: 'succeeded',
@@ -554,7 +559,7 @@ test('late money must raise exactly one alarm', async () => {
 });
 
 test('after a delivered callback the charge must have been read', async () => {
-  const { charge } = await paid('heard');
+  const { charge } = await paid('delivered');
   const posted = { processor: 'sandbox', chargeId: charge };
   const now = () => ({ firstAtMs: harness.clock.nowMs(), takenAtMs: harness.clock.nowMs() });
   world.callbacks.push({ ...posted, ...now() });
