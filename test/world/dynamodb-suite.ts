@@ -133,7 +133,7 @@ export function describeDynamoDb(
         expect(await outcomeOf(put({ sk: 'a', ...item }))).toEqual({ thrown: true });
       });
 
-      test('are stored with the names of any properties', async () => {
+      test('are stored with any attribute names', async () => {
         const { put, get } = await prepare();
         const names = Object.getOwnPropertyNames(Object.prototype).filter((each) => each !== '__proto__');
         const value = Object.fromEntries(names.map((each) => [each, 'x']));
@@ -172,7 +172,7 @@ export function describeDynamoDb(
         expect(await get('a')).toBeUndefined();
       });
 
-      test('are read by the hundred, without missing ones', async () => {
+      test('are read in batches of a hundred, without missing items', async () => {
         const { client, table, key, put } = await prepare();
         await put({ sk: 'a' });
         await put({ sk: 'b' });
@@ -245,7 +245,7 @@ export function describeDynamoDb(
       });
 
       test.each([
-        ['a placeholder that is not given', { ConditionExpression: 'pk = :missing' }],
+        ['an undefined placeholder', { ConditionExpression: 'pk = :missing' }],
         [
           'a value that no expression uses',
           { ConditionExpression: 'attribute_exists(pk)', ExpressionAttributeValues: { ':unused': 1 } },
@@ -302,7 +302,7 @@ export function describeDynamoDb(
 
       test.each([
         ['change the key', 'SET sk = :value'],
-        ['copy an attribute that is missing', 'SET one = absent, two = :value'],
+        ['copy a missing attribute', 'SET one = absent, two = :value'],
         ['add to text', 'SET one = :value ADD word :value'],
       ])('that %s are refused', async (_, expression) => {
         const { put, update } = await prepare();
@@ -374,7 +374,7 @@ export function describeDynamoDb(
         expect(await outcomeOf(found)).toEqual({ error: 'ValidationException' });
       });
 
-      test('of a hundred items are applied, and of a hundred and one refused', async () => {
+      test('with a hundred items are applied, and with a hundred and one rejected', async () => {
         const { transact, table, pk, query } = await prepare();
         const some = (count: number): TransactItems =>
           Array.from({ length: count }, (_, index) => ({ Put: { TableName: table, Item: { pk, sk: `${index}` } } }));
@@ -383,7 +383,7 @@ export function describeDynamoDb(
         expect((await query()).keys).toHaveLength(100);
       });
 
-      test('with the token of an earlier one are not applied again', async () => {
+      test('with the token of an applied transaction are not applied a second time', async () => {
         const { transact, table, key, get } = await prepare();
         const items: TransactItems = [
           {
@@ -436,7 +436,7 @@ export function describeDynamoDb(
         expect((await query({ ...asked, ScanIndexForward: false })).keys).toEqual(expected.toReversed());
       });
 
-      test('are paged in both directions, also from a deleted row', async () => {
+      test('are paged in both directions, even from the key of a deleted row', async () => {
         const { client, table, key, put, query } = await prepare();
         for (const sk of SORTS) await put({ sk });
         for (const ScanIndexForward of [true, false]) {
@@ -459,7 +459,7 @@ export function describeDynamoDb(
         expect((await query({ ExclusiveStartKey: key('b'), ScanIndexForward: false })).keys).toEqual(['ab', 'a']);
       });
 
-      test('return the last key also when a limit ends a page at the last row', async () => {
+      test('return a last key even if a limit ends the page at the last row', async () => {
         const { put, query, key } = await prepare();
         await put({ sk: 'a' });
         await put({ sk: 'b' });
@@ -577,7 +577,7 @@ export function describeDynamoDb(
       });
     });
 
-    test('a missing table is reported as missing', async () => {
+    test('a missing table is an error', async () => {
       const { client, key } = await prepare();
       const found = client.send(new GetCommand({ TableName: 'no-such-table', Key: key('a') }));
       expect(await outcomeOf(found)).toEqual({ error: 'ResourceNotFoundException' });

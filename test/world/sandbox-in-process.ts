@@ -117,7 +117,7 @@ export interface InsideSandbox {
    * @default false
    */
   isShown(chargeId: string, hasCallback?: boolean, isCompared?: boolean): boolean;
-  /** Time when a request with a key made the charge. Unix milliseconds; undefined for a charge of another user. */
+  /** Returns when a request with a key made the charge. Unix milliseconds; undefined for another user's charge. */
   madeByKeyAtMs(chargeId: string): number | undefined;
   /** Returns the last contradiction within the books of the charge; undefined when there was none. */
   contradicted(chargeId: string): Contradicted | undefined;
@@ -125,7 +125,7 @@ export interface InsideSandbox {
   changedAtMs(chargeId: string): number | undefined;
   /** Returns the number of states of the charge that the books have shown. */
   statesOf(chargeId: string): number;
-  /** Fees of the charge and its disputes, by currency, in minor units; undefined before a fee is booked. */
+  /** Returns the fees of the charge and its disputes, by currency, in minor units; undefined before the first fee. */
   feesOf(chargeId: string): Readonly<Record<string, number>> | undefined;
   charge(order: ForeignOrder): Promise<ProcessorCharge>;
   /** Confirms a charge that is pending, waits for its payer, or was declined. */

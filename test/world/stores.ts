@@ -217,7 +217,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     return this.#orders.closeOrder(open);
   }
 
-  // ------------------------------------------------------------------------------------------------- what a test looks at
+  // ------------------------------------------------------------------------------------------------------- reads of tests
 
   /** Returns all transitions, payment by payment, in chain order. */
   allTransitions(): readonly Transition[] {

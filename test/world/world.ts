@@ -116,7 +116,7 @@ export class World {
   readonly clock: SimulatedClock;
   readonly store: Stores;
   readonly entropy: Entropy = countingEntropy();
-  /** Views without projected events; {@link Api} has the projections. */
+  /** Views without projected events; `Api` has the projections. */
   readonly views: MemoryViews;
   readonly mailer = new MemoryMailer();
   readonly stock: StockKeeper = {

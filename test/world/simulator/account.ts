@@ -27,7 +27,7 @@ import { type QueueShape, Queues, queueUrl } from './queues.ts';
 import type { Ended, Process, Simulation } from './simulation.ts';
 import { Stream } from './stream.ts';
 
-/** Settings and code with which new processes start. */
+/** Configuration with which new processes start. */
 export interface Deployment {
   readonly variables: Variables;
   readonly processors: readonly ProcessorDescriptor[];

@@ -98,7 +98,7 @@ class Shrinker {
   }
 }
 
-/** Removes chunks from a list, as long as the rest is accepted. */
+/** Removes chunks from a list if the rest is accepted. */
 async function without<Item>(
   items: () => readonly Item[],
   accepts: (left: readonly Item[]) => Promise<boolean>,

@@ -20,7 +20,7 @@ export const BROKEN = { spared: 0.03, applied: 0.07 } as const satisfies Outage;
 export const ANSWERS_LOST = { spared: 0.6, applied: 0.4 } as const satisfies Outage;
 /** Outage in which every call fails without effect. */
 export const GONE = { spared: 0, applied: 0 } as const satisfies Outage;
-/** Throws for calls that must never fail. */
+/** Returns the error for a call that must never meet a fault. */
 export const noFault = (): Error => new Error('a call of an operator met a fault, although faults are off');
 
 /** Failures and durations of the calls of one external system. */

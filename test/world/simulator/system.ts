@@ -387,7 +387,7 @@ export class SimulatedSystem implements RunningSystem {
 
   mishap(what: Mishap, isOver: boolean): void {
     this.#upOrDown(what, isOver);
-    // The job starts from its mark and publishes the missing events.
+    // Run the job when the outage begins, so that its mark is recent, and when it ends, to publish the missing events.
     if (what === 'relay') this.#jobs?.runNow('republish-events');
   }
 

@@ -48,7 +48,7 @@ export function processorOf(scene: Scene, step: Step & { readonly processor: AtP
 /** Milliseconds. */
 const SLOW_MS = 72 * 3_600_000;
 
-/** From shortly before that time on, pending objects at the bank take long. */
+/** Makes pending objects at the bank take long, from shortly before that time on. */
 export function slowBank({ dice, has }: Drawing, beforeMs: number): Draft {
   const given = {
     processor: 'its',

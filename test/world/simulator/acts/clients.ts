@@ -174,7 +174,7 @@ const pay = act<Pay>({
   },
   describe: ({ id, amount, capture, source, copies, reference, receipt, affiliate, tenant }, { name, money }) =>
     `${tenant} ${capture === 'manual' ? 'authorizes' : 'charges'} ${money(amount, id)} from ${source} as ${name(id)}` +
-    `${copies > 1 ? `, with ${copies} requests at once` : ''}${reference === undefined ? '' : `, named ${reference}`}` +
+    `${copies > 1 ? `, with ${copies} concurrent requests` : ''}${reference === undefined ? '' : `, named ${reference}`}` +
     `${receipt === undefined ? '' : ', with a receipt'}${affiliate === undefined ? '' : `, by ${affiliate}`}`,
 });
 

@@ -41,7 +41,7 @@ export const before = ({ atMs }: Root): Partial<Draft> => ({ fromMs: atMs - 2 * 
 /** Places a step this long after the subject is made. Milliseconds. */
 export const after = ({ atMs }: Root, ms: number): Partial<Draft> => ({ fromMs: atMs + ms });
 
-/** From then on, loses this share of the callbacks and ends pending objects of the processor hours or days late. */
+/** Loses this share of the callbacks from then on, and ends pending objects of the processor hours or days late. */
 export const callbackLoss = (lost: number, from: Partial<Draft>, hours = 72): Draft =>
   draft('habits', 'instant', { processor: 'its', lost, doubled: 0, late: 0, lateMs: hours * HOUR_MS, slow: 1 }, from);
 

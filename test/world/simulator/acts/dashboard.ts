@@ -87,7 +87,7 @@ const foreignVoid = act<OfCharge>({
 
 interface Stray extends Arguments {
   readonly amount: number;
-  /** Whether its metadata also name the payment’s own operation. */
+  /** Whether the charge's metadata also name the payment’s own operation. */
   readonly named: boolean;
   readonly source: string;
   /**
@@ -188,7 +188,7 @@ interface Flood extends Arguments {
   readonly count: number;
 }
 
-/** Largest number of refunds at once, because the sandbox writes a row for each new refund in one transaction. */
+/** Largest number of refunds in one change, because the sandbox writes a row for each of them in one transaction. */
 const MAX_AT_ONCE = 80;
 
 const canFlood = ({ capturedMinor, refunds }: ProcessorCharge): boolean => capturedMinor > 1 && refunds.length === 0;

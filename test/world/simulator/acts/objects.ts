@@ -98,7 +98,7 @@ export function chargeOf(scene: Scene, step: Step): Found | undefined {
   return chargesOf(scene, step)[Number(step['charge'] ?? 0)];
 }
 
-/** Returns true if the state of the charge allows the act. */
+/** Condition on a charge, so that an act can apply to it. */
 type Fits = (charge: ProcessorCharge) => boolean;
 
 /**

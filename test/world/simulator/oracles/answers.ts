@@ -132,7 +132,7 @@ function parsed(body: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** F32, B09, B10: checks that no request about a payment is rejected while its own processor is well. */
+/** F32, B09, B10: checks that no request about a payment is rejected for lack of a processor while its own is well. */
 export function checkWell({ world, payments }: Seen): readonly Violation[] {
   return world.calls.flatMap(({ path, answer }) => {
     if (answer?.status !== 503 || !answer.body.includes('"processor_')) return [];

@@ -87,10 +87,10 @@ test('an event that is not in the Ledger violates an oracle', async () => {
   expect(named()).toEqual(['I4 events']);
 });
 
-describe('the lists', () => {
+describe('the Views', () => {
   beforeEach(publish);
 
-  test('have every payment', async () => {
+  test('must have every payment', async () => {
     await remove(rowOf(ViewsRow.payment));
     expect(named()).toEqual(['lists are a fold of the Ledger']);
   });
@@ -107,12 +107,12 @@ describe('the lists', () => {
     expect(named()).toEqual(['lists are a fold of the Ledger']);
   });
 
-  test('have every event', async () => {
+  test('must have every event', async () => {
     await remove(rowOf(ViewsRow.event));
     expect(named()).toEqual(['lists are a fold of the Ledger', 'volumes are a fold of the Ledger']);
   });
 
-  test('have every entry', async () => {
+  test('must have every entry', async () => {
     await remove(rowOf(`${ViewsRow.book}${request.tenantId}#${request.mode}#all`));
     expect(named()).toEqual(['balances are a fold of the Ledger']);
   });

@@ -316,7 +316,7 @@ describe('a processor', () => {
   });
 });
 
-describe('what is unfinished', () => {
+describe('unfinished work', () => {
   const ORACLE = 'whatever is unfinished is in a queue';
 
   test.each([
@@ -498,7 +498,7 @@ describe('an answer', () => {
     expect(world.atTheEnd()).not.toContain('F32 a processor that is well is called');
   });
 
-  test('is stored once', async () => {
+  test('must be stored once', async () => {
     const { request } = await paid('stored');
     const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
     await put(TABLES.idempotency, { ...row, answer: { status: 402, headers: {}, body: '{}' } });

@@ -85,7 +85,7 @@ describe('an order', () => {
     expect(world.atTheEnd()).toContain('once for an order');
   });
 
-  test('is mailed once', () => {
+  test('must be mailed once', () => {
     world.mails.push(mail(), mail());
     expect(world.atTheEnd()).toContain('once for an order');
   });
