@@ -159,7 +159,7 @@ const TEA = {
 export const UNKNOWN_TENANT = 'ten_nobody';
 export const isAnyTenant: IsTenant = async (id) => id !== UNKNOWN_TENANT;
 
-/** Returns rate limits that only a test about limits can reach. */
+/** Returns rate limits that are too high for a test to reach. */
 export function limitsIn({ client }: Pick<MemoryDynamoDb, 'client'>, clock: Clock): TenantLimits {
   return new TenantLimits(new DynamoDbLimits(client, TABLES.registry, { rate: 1_000_000, burst: 1_000_000 }), clock);
 }

@@ -171,7 +171,7 @@ function isSame(placed: Placed | undefined, probe: Placed): boolean {
   return placed !== undefined && placed.row.partition === probe.row.partition && placed.row.sort === probe.row.sort;
 }
 
-/** Returns the position after the last key of the previous page, even if that row was deleted. */
+/** Returns the position of the last key of the previous page, even if that row was deleted. */
 function startOf(table: MemoryTable, index: string | undefined, start: Readonly<Record<string, unknown>>): Placed {
   const { shape } = table;
   const expected = keyNames(table, index);

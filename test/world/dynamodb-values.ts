@@ -40,7 +40,7 @@ export function keptItem(value: object): Item {
   return Object.freeze(keptValues(value));
 }
 
-/** Copies values like `keptItem`, but does not check their total size. */
+/** Copies separate values, for example placeholders, in the same way as `keptItem`. The result is not frozen. */
 export function keptValues(value: object): Item {
   const item: Record<string, Value> = {};
   const given = value as Readonly<Record<string, unknown>>;

@@ -26,7 +26,7 @@ import { emptyBooks } from './sandbox-books.ts';
 /** Base URL of the sandbox. No server listens there. */
 const SANDBOX_URL = 'http://sandbox.example';
 
-/** Failures that open the breaker of the sandbox client (lambdas/processors/sandbox/sandbox-client.ts). */
+/** Number of failures that open the breaker of the sandbox client (lambdas/processors/sandbox/sandbox-client.ts). */
 const BREAKER_FAILURES = 5;
 const BREAKER_PAUSE_MS = 10_000;
 
