@@ -156,7 +156,7 @@ const TEA = {
 };
 
 /** Tenant that does not exist. Every other tenant id counts as existing, so tests need not create tenants. */
-export const UNKNOWN_TENANT = 'ten_nobody';
+export const UNKNOWN_TENANT = 'ten_unknown';
 export const isAnyTenant: IsTenant = async (id) => id !== UNKNOWN_TENANT;
 
 /** Returns rate limits that are too high for a test to reach. */
