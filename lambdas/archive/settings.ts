@@ -9,7 +9,10 @@ const archiverEnvironment = z.object({
   [Environment.parkingQueueUrl]: queueUrl,
 });
 
-/** @throws Error naming the variable that is missing or wrong */
+/**
+ * Reads the settings of the archiver.
+ * @throws Error naming the variable that is missing or wrong
+ */
 export function readArchiverConfig(environment: Variables): {
   readonly bucket: string;
   readonly parkingQueueUrl: string;
@@ -25,7 +28,10 @@ const auditorEnvironment = z.object({
   [Environment.archiveSigningKey]: z.string().startsWith('arn:', 'must be the ARN of a KMS key').optional(),
 });
 
-/** @throws Error naming the variable that is missing or wrong */
+/**
+ * Reads the settings of the auditor.
+ * @throws Error naming the variable that is missing or wrong
+ */
 export function readAuditorConfig(environment: Variables): {
   readonly bucket: string;
   /** @default manifests are not signed */
@@ -45,10 +51,13 @@ const auditEnvironment = z.object({
   [Environment.archiveBucket]: bucket.optional(),
 });
 
-/** @throws Error naming the variable that is missing or wrong */
+/**
+ * Reads the settings of the audit API.
+ * @throws Error naming the variable that is missing or wrong
+ */
 export function readAuditConfig(environment: Variables): {
   readonly registryTable: string;
-  /** @default there is no archive */
+  /** @default no archive is configured */
   readonly bucket: string | undefined;
 } {
   const data = readVariables(auditEnvironment, environment);

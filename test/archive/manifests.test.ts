@@ -280,7 +280,7 @@ describe('verification', () => {
       {
         kind: 'manifest_broken',
         object: manifestName(2),
-        because: 'the signature is not of this key and this content',
+        because: 'the signature does not match this key and content',
       },
       { kind: 'manifest_broken', object: manifestName(3), because: 'it has no signature' },
     ]);

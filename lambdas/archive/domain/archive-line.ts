@@ -1,22 +1,22 @@
 import type { Digest } from '../../kernel/digest.ts';
 
-/** The version of the format. A reader refuses lines of other versions. */
+/** The version of the line format. A reader rejects lines of other versions. */
 export const LINE_VERSION = 1;
 
-/** A row as delivered by the Stream: DynamoDB's JSON, with bytes as base64 text. */
+/** A row in the form that the Stream delivers: DynamoDB JSON, with bytes as base64 text. */
 type RowImage = Readonly<Record<string, unknown>>;
 
 /**
- * One record of the Ledger's Stream. Only an `INSERT` is the line of a row. The Ledger is append-only, so a `MODIFY` or
- * a `REMOVE` reports an overwritten or removed row, and is never read as the row.
+ * One record of the Ledger's Stream. Only an `INSERT` carries a row. The Ledger is append-only, so a `MODIFY` or a
+ * `REMOVE` reports that a row was overwritten or removed, and its image is never read as the row.
  */
 export type ArchiveLine = {
   /**
-   * The place of the record in its shard of the Stream. @default none: written from the Ledger, after the record had
-   * left the Stream
+   * The sequence number of the record in its Stream shard.
+   * @default none: written from the Ledger after the record had expired from the Stream
    */
   readonly sequence?: string;
-  /** Time of the write according to the Stream, with a resolution of one second. Unix milliseconds. */
+  /** Time of the write as reported by the Stream, with a resolution of one second. Unix milliseconds. */
   readonly atMs: number;
   /** The event id of the transition. Absent for entries of the activity log. */
   readonly event?: string;
@@ -26,7 +26,7 @@ export type ArchiveLine = {
   | { readonly change: 'REMOVE'; readonly was: RowImage }
 );
 
-/** The text of a line, without a line feed. Fields are sorted at every depth, so equal rows have equal text. */
+/** Serializes a line, without a line feed. Fields are sorted at every depth, so equal rows have equal text. */
 export function lineText(digest: Digest, { atMs, ...line }: ArchiveLine): string {
   return digest.canonicalJson({ v: LINE_VERSION, at: new Date(atMs).toISOString(), ...line });
 }

@@ -2,12 +2,12 @@ import type { Digest } from '../../kernel/digest.ts';
 import { hex } from '../../kernel/hash-chain.ts';
 import { type ArchiveLine, lineText } from './archive-line.ts';
 
-/** Prefix of all objects with lines. */
+/** Prefix of all objects that contain lines. */
 export const LINES_PREFIX = 'ledger/';
 
 /**
- * Prefix of objects that an operator added long after their rows, under the hour of that addition, which does not limit
- * the times of their rows. Sorts after all hours of {@link LINES_PREFIX}.
+ * Prefix of objects that an operator added long after their rows were written. The hour in the name is the hour of the
+ * addition, so it does not limit the times of the rows. Sorts after all hours of {@link LINES_PREFIX}.
  */
 export const LATE_PREFIX = `${LINES_PREFIX}late/`;
 
@@ -23,10 +23,10 @@ export const LINES_NAME =
   /^ledger\/(?:late\/)?(?<hour>\d{4}\/\d{2}\/\d{2}\/\d{2})\/(?<first>\d+)-(?<sha256>[0-9a-f]{64})\.ndjson$/;
 
 /**
- * The object of these lines.
+ * Creates the object that contains these lines.
  *
  * @param lines in the order of the Stream; at least one
- * @param lateAtMs now, for lines that are written long after their rows; Unix milliseconds
+ * @param lateAtMs the current time, for lines that are written long after their rows; Unix milliseconds
  */
 export function archiveObject(
   digest: Digest,
@@ -41,7 +41,7 @@ export function archiveObject(
   return { name: `${hour}/${first}-${hex(sha256)}.ndjson`, text, sha256 };
 }
 
-/** The path of an hour in UTC, for example `2026/11/23/14`. */
+/** Returns the path of an hour in UTC, for example `2026/11/23/14`. */
 export function hourPath(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 13).replaceAll(/[-T]/g, '/');
 }

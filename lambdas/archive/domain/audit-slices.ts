@@ -4,12 +4,13 @@ const HOUR_MS = 60 * 60_000;
 const DAY_MS = 24 * HOUR_MS;
 /** The hour (UTC) at which the previous day is verified. Its last rows are archived by then. */
 const NIGHT_HOUR = 2;
-/** Hours of the shortest month. */
+/** Hours in the shortest month. */
 const HOURS_OF_MONTH = 28 * 24;
 
 /**
- * The time ranges that the auditor verifies in this hour: at night the previous day, and in each hour of a month
- * another part of everything before the month. They follow from the time alone, so no run depends on another one.
+ * Returns the time ranges that the auditor verifies in this hour: at night the previous day, and in each hour of a
+ * month another slice of everything before the month. They depend only on the time, so no run depends on an earlier
+ * one.
  *
  *   first row                     month begins        night      now
  *   |--------|--------| … |--------|----------|----------|--------|
@@ -23,7 +24,7 @@ export function slicesOf(nowMs: number, firstMs: number): readonly Slice[] {
   const monthMs = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1);
   const day = { kind: 'day', fromMs: todayMs - DAY_MS, untilMs: todayMs } as const;
   const night = now.getUTCHours() === NIGHT_HOUR ? [day] : [];
-  // A part shorter than a day would read almost the same objects as a day.
+  // A slice shorter than a day would read almost as many objects as a whole day.
   const sizeMs = Math.max(DAY_MS, Math.ceil((monthMs - firstMs) / HOURS_OF_MONTH));
   const fromMs = firstMs + Math.floor((nowMs - monthMs) / HOUR_MS) * sizeMs;
   const part = { kind: 'part', fromMs, untilMs: Math.min(fromMs + sizeMs, monthMs) } as const;
@@ -31,18 +32,18 @@ export function slicesOf(nowMs: number, firstMs: number): readonly Slice[] {
 }
 
 /**
- * Number of hours to search for the last due time. Days are due daily, and the parts of a short archive at the
- * beginning of each month.
+ * Number of past hours in which to search for the last due time. A day is due every night. The slices of a short
+ * archive are due at the beginning of each month.
  */
 const LOOKBACK_HOURS = 32 * 24;
 
 /**
- * The last hour in which this was due and whose run has ended. A run begins five minutes after the hour, and its last
- * retry ends within it.
+ * Returns the last hour in which a verification of this kind was due and whose run has ended. A run begins five minutes
+ * after the hour, and its last retry ends within the hour.
  *
  * @param firstMs beginning of the archive
  * @param sinceMs time of the auditor's first run
- * @returns undefined when it has not been due yet
+ * @returns undefined when no verification has been due yet
  */
 export function lastDueMs(kind: VerifiedKind, nowMs: number, firstMs: number, sinceMs: number): number | undefined {
   const thisHourMs = Math.floor(nowMs / HOUR_MS) * HOUR_MS;

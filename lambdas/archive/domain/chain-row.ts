@@ -7,7 +7,7 @@ export interface ChainRow {
   readonly chain: string;
   /** The sort key, for example `T#000001`. */
   readonly sort: string;
-  /** Two rows have the same content if and only if their digests are equal. */
+  /** Digest of the content. Two rows have the same content if and only if their digests are equal. */
   readonly digest: string;
   readonly content: RowContent;
 }
@@ -18,33 +18,39 @@ type RowContent =
       readonly link: Link;
       /** Unix milliseconds. */
       readonly occurredAtMs: number;
-      /** Whether its hash covers its own content and `prevHash`. */
+      /** Whether the hash matches the row's content and `prevHash`. */
       readonly holds: boolean;
-      /** Attributes outside the hash, for example of an index, that differ from what the content implies. Sorted. */
+      /**
+       * Names of attributes that the hash does not cover, for example of an index, and whose values differ from the
+       * values that the content implies. Sorted.
+       */
       readonly differing: readonly string[];
     }
   | {
       readonly kind: 'unreadable';
-      /** The unreadable field, with the reason. */
+      /** The unreadable field and the reason. */
       readonly because: string;
     };
 
-/** A violation at one place of a chain. */
+/** A violation at one row of a chain. */
 export type BrokenLink =
   | {
       readonly what: 'missing';
-      /** The sequence of the next existing row. */
+      /** The sequence of the next row that exists. */
       readonly next: number;
     }
   /** The content does not match the hash. */
   | { readonly what: 'changed' }
-  /** The row is valid in itself, but does not continue the row before it, so one of the two was replaced. */
+  /** The row is valid in itself but does not continue the row before it, so one of the two was replaced. */
   | { readonly what: 'unlinked' }
-  /** Attributes that the hash does not cover. */
+  /** Attributes outside the hash differ from the values that the content implies. */
   | { readonly what: 'attributes'; readonly names: readonly string[] }
   | { readonly what: 'unreadable'; readonly because: string };
 
-/** @param before the link before it; undefined for the first of a chain */
+/**
+ * Returns the violation at this row, if any.
+ * @param before the link before this row; undefined for the first row of a chain
+ */
 export function brokenAt({ content }: ChainRow, before: Link | undefined): BrokenLink | undefined {
   if (content.kind === 'unreadable') return { what: 'unreadable', because: content.because };
   const { link, holds, differing } = content;

@@ -1,20 +1,20 @@
-/** A statement of the policy of a bucket. */
+/** One statement of a bucket policy. */
 export interface BucketStatement {
   readonly effect: 'Allow' | 'Deny';
-  /** Whether it applies to every principal. */
+  /** Whether the statement applies to every principal. */
   readonly isForAll: boolean;
   readonly actions: readonly string[];
   readonly resources: readonly string[];
-  /** JSON of its condition; absent without one. */
+  /** The condition as JSON; absent without a condition. */
   readonly condition?: string;
 }
 
-/** A value read from S3. A refusal is a result, too: a value that could not be read was not checked. */
+/** A value read from S3, or the refusal to read it. A value that could not be read was not checked. */
 export type Fact<Value> =
   | { readonly kind: 'read'; readonly value: Value }
   | { readonly kind: 'refused'; readonly because: string };
 
-/** The default lock of new objects. */
+/** The default object lock of new objects. */
 export interface Lock {
   readonly mode: 'governance' | 'compliance';
   readonly days: number;
@@ -24,13 +24,13 @@ export interface BucketFacts {
   readonly keepsVersions: Fact<boolean>;
   readonly lock: Fact<Lock | undefined>;
   readonly policy: Fact<readonly BucketStatement[]>;
-  /** Whether all four blocks of public access are on. */
+  /** Whether all four settings that block public access are enabled. */
   readonly isPrivate: Fact<boolean>;
-  /** The ids of rules that remove objects or versions. */
+  /** The ids of lifecycle rules that remove objects or versions. */
   readonly removingRules: Fact<readonly string[]>;
 }
 
-/** A property of the bucket that allows objects to be changed or removed. */
+/** A setting of the bucket that allows objects to be changed or removed. */
 export interface BucketFinding {
   readonly kind: 'bucket';
   readonly what: 'versions' | 'lock' | 'policy' | 'public_access' | 'lifecycle';
@@ -40,13 +40,17 @@ export interface BucketFinding {
 /** Actions that must be denied to every principal, without a condition. */
 const REMOVALS = ['s3:DeleteObject', 's3:DeleteObjectVersion', 's3:BypassGovernanceRetention'];
 const WRITE = 's3:PutObject';
-/** The header is absent (Amazon S3 user guide, "Enforce conditional writes on Amazon S3 buckets"). */
+/**
+ * Conditions that match when the header is absent (Amazon S3 user guide, "Enforce conditional writes on Amazon S3
+ * buckets").
+ */
 const NOT_CONDITIONAL = new Set(['{"Null":{"s3:if-none-match":"true"}}', '{"Null":{"s3:if-none-match":true}}']);
 
 /**
- * Judges the bucket of the archive.
+ * Lists the settings of the archive's bucket that allow objects to be changed or removed.
  *
- * @param demanded the weakest lock that is accepted @default any mode and at least a day
+ * @param demanded the weakest lock that is accepted
+ * @default any mode and at least one day
  */
 export function judgeBucket(
   bucket: string,
@@ -81,7 +85,7 @@ function lockFaults(lock: Lock | undefined, demanded: Lock): readonly string[] {
   return faults;
 }
 
-/** All objects of a bucket, in any partition of AWS. */
+/** ARNs that match all objects of a bucket, in any partition of AWS. */
 const OBJECTS = /^arn:[a-z-]+:s3:::([a-z0-9.-]+)\/\*$/;
 
 function policyFaults(bucket: string, statements: readonly BucketStatement[]): readonly string[] {

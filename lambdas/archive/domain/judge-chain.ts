@@ -1,13 +1,13 @@
 import type { Link } from '../../kernel/hash-chain.ts';
 import { type BrokenLink, brokenAt, type ChainRow } from './chain-row.ts';
 
-/** A line of the archive with a row. */
+/** A line of the archive that contains a row. */
 export interface ChainLine extends ChainRow {
   /** The name of the object. */
   readonly object: string;
-  /** From 0. */
+  /** Line number, from 0. */
   readonly line: number;
-  /** The place in the shard of the Stream. All lines of one row are from one shard, or from consecutive shards. */
+  /** The sequence number in the Stream shard. All lines of one row are from one shard, or from consecutive shards. */
   readonly sequence?: string;
 }
 
@@ -28,28 +28,28 @@ interface LinePlace {
   readonly line: number;
 }
 
-/** A violation in one chain, with the sequence of its place; 0 when the row has none. */
+/** A violation in one chain, with the sequence of the affected row; 0 when the row has none. */
 export type ChainFinding = { readonly chain: string } & (
   | ({ readonly kind: 'chain_broken'; readonly sequence: number } & BrokenLink)
   /** The archive has the row, but the Ledger does not. */
   | { readonly kind: 'row_missing'; readonly sort: string; readonly archived: LinePlace }
-  /** The archive has the row with another content. */
+  /** The content of the row differs between the archive and the Ledger. */
   | { readonly kind: 'row_differs'; readonly sort: string; readonly archived: LinePlace }
   /** The Ledger has the row, but the archive does not. */
   | { readonly kind: 'not_archived'; readonly sort: string }
-  /** A line reports that the row was changed or removed, and no later line that it was restored. */
+  /** A line reports that the row was changed or removed, and no later line reports that it was restored. */
   | {
       readonly kind: 'row_overwritten';
       readonly sort: string;
       readonly change: 'MODIFY' | 'REMOVE';
       readonly archived: LinePlace;
     }
-  /** Two lines of the archive have the row with different contents. */
+  /** Two lines of the archive contain the row with different contents. */
   | { readonly kind: 'lines_differ'; readonly sort: string; readonly archived: LinePlace; readonly other: LinePlace }
 );
 
 export interface Bounds {
-  /** Only rows of this time and later are compared. Unix milliseconds. */
+  /** Only rows at or after this time are compared. Unix milliseconds. */
   readonly fromMs: number;
   /** Only rows before this time are compared. Unix milliseconds. */
   readonly untilMs: number;
@@ -58,12 +58,12 @@ export interface Bounds {
 export const NO_BOUNDS: Bounds = { fromMs: 0, untilMs: Number.POSITIVE_INFINITY };
 
 /**
- * Judges all rows of one chain, in any order: the first link that does not hold, and each difference between Ledger and
- * archive.
+ * Judges all rows of one chain, in any order. Reports the first link that does not match, and each difference between
+ * Ledger and archive.
  *
- * @param rows of the Ledger; undefined when only the archive is verified, whose lines are then the chain
+ * @param rows of the Ledger; undefined when only the archive is verified, whose lines then form the chain
  * @param lines of the archive; undefined when there is no archive
- * @param changes of the archive
+ * @param changes changes that the Stream reported, from the archive
  */
 export function judgeChain(
   chain: string,
@@ -99,7 +99,7 @@ export function judgeChain(
   return [...brokenChain(chain, rows, false), ...found];
 }
 
-/** Rows that were changed or removed and not restored, by the last line of each. */
+/** Returns the rows whose last line reports a change or removal that was not undone. */
 function overwritten(
   chain: string,
   lines: readonly ChainLine[],
@@ -120,12 +120,15 @@ function overwritten(
 
 type Sequenced = { readonly sequence?: string };
 
-/** Sequences are whole numbers of up to 40 digits. */
+/** Compares sequence numbers of the Stream, which are integers of up to 40 digits. */
 function comparePlaces({ sequence: one = '0' }: Sequenced, { sequence: other = '0' }: Sequenced): number {
   return one.length - other.length || (one < other ? -1 : Number(one > other));
 }
 
-/** @param isPart whether rows before the first may be missing */
+/**
+ * Returns the first violation in the chain.
+ * @param isPart whether rows before the first one may be missing
+ */
 function brokenChain(chain: string, rows: readonly ChainRow[], isPart: boolean): readonly ChainFinding[] {
   const sorted = rows.toSorted((left, right) => (left.sort < right.sort ? -1 : 1));
   const [first] = sorted;
@@ -139,14 +142,14 @@ function brokenChain(chain: string, rows: readonly ChainRow[], isPart: boolean):
   return [];
 }
 
-/** A link that this one continues. */
+/** Returns a link that the given link continues. */
 export function linkBefore({ sequence, prevHash }: Link): Link {
   return { sequence: sequence - 1, prevHash: new Uint8Array(), hash: prevHash };
 }
 
 /**
- * The rows from the first one in this time range to the last one before the first later row. Times of adjacent rows are
- * from different clocks and need not ascend, so every row in between is included.
+ * Returns the rows from the first one in this time range to the last one before the first later row. Adjacent rows are
+ * timed by different clocks, so times need not ascend; every row in between is included.
  */
 function between(rows: Iterable<ChainRow>, { fromMs, untilMs }: Bounds): readonly ChainRow[] {
   const sorted = [...rows].toSorted((left, right) => (left.sort < right.sort ? -1 : 1));
@@ -155,7 +158,7 @@ function between(rows: Iterable<ChainRow>, { fromMs, untilMs }: Bounds): readonl
   return begin === -1 ? [] : sorted.slice(begin, end === -1 ? undefined : end);
 }
 
-/** Bounds that begin with the first readable row. Unbounded without rows. */
+/** Returns the time range that begins with the first readable row. Unbounded without rows. */
 export function timeOf(rows: readonly ChainRow[]): Bounds {
   const times = rows.flatMap(({ content }) => (content.kind === 'link' ? [content.occurredAtMs] : []));
   if (times.length === 0) return NO_BOUNDS;

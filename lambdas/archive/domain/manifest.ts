@@ -15,46 +15,49 @@ const DIGITS = 8;
 const MANIFEST_NAME = new RegExp(`^${MANIFESTS_PREFIX}(?<number>\\d{${DIGITS}})\\.json$`);
 
 /**
- * The name of a manifest, derived from its number only. S3 stores one object per name, so only one of two writers can
- * use a number.
+ * Returns the name of a manifest, which is derived only from its number. S3 stores one object per name, so only one of
+ * two writers can use a number.
  */
 export function manifestName(number: number): string {
   return `${MANIFESTS_PREFIX}${String(number).padStart(DIGITS, '0')}.json`;
 }
 
-/** @returns undefined for a name that is not the name of a manifest */
+/**
+ * Parses the number in the name of a manifest.
+ * @returns undefined for any other name
+ */
 export function numberOfManifest(name: string): number | undefined {
   const { number } = MANIFEST_NAME.exec(name)?.groups ?? {};
   return number === undefined ? undefined : Number(number);
 }
 
-/** One line of an object, as a manifest names it. */
+/** One line of an object, as identified in a manifest. */
 export interface LineMark {
-  /** Resolution of one second. Unix milliseconds. */
+  /** Time of the line, with a resolution of one second. Unix milliseconds. */
   readonly atMs: number;
   readonly sequence?: string;
   /** The event id. Absent for entries of the activity log. */
   readonly event?: string;
 }
 
-/** An object of the archive. Its name has the SHA-256 of its content. */
+/** An object of the archive. Its name contains the SHA-256 of its content. */
 export interface ListedObject {
   readonly name: string;
   readonly lines: number;
-  /** Absent when the first line cannot be read. */
+  /** The first line; absent when that line cannot be read. */
   readonly first?: LineMark;
   readonly last?: LineMark;
 }
 
 /** The objects that arrived in the archive since the previous manifest. */
 export interface ManifestContent {
-  /** From 1, without a gap. */
+  /** Number of the manifest, from 1, without gaps. */
   readonly number: number;
   /** Time at which the objects were listed. Unix milliseconds. */
   readonly atMs: number;
-  /** In ascending order of their names. No object is in two manifests. */
+  /** In ascending order of names. No object is in two manifests. */
   readonly objects: readonly ListedObject[];
-  /** The list may be incomplete; the next manifest lists the remaining objects. */
+  /** Whether the list may be incomplete; the next manifest then lists the remaining objects. */
   readonly isPart: boolean;
   /** The hash of the previous manifest; 32 zero bytes for the first. In hexadecimal. */
   readonly previous: string;
@@ -67,7 +70,7 @@ export interface Manifest extends ManifestContent {
   readonly signature?: string;
 }
 
-/** The text that the hash and the signature of a manifest cover. */
+/** Returns the text that the hash and the signature of a manifest cover. */
 export function hashedText(digest: Digest, content: ManifestContent): string {
   const { number, objects, isPart, previous } = content;
   const listed = objects.map(({ first, last, ...object }) => ({ ...object, ...marked({ first, last }) }));
@@ -85,7 +88,7 @@ function marked(marks: Readonly<Record<string, LineMark | undefined>>) {
   );
 }
 
-/** The text of the object, with one line feed at its end. */
+/** Serializes a manifest, with one line feed at the end. */
 export function manifestText(digest: Digest, { hash, signature, ...content }: Manifest): string {
   const signed = signature === undefined ? '' : `,"signature":${JSON.stringify(signature)}`;
   return `{"hash":"${hash}","manifest":${hashedText(digest, content)}${signed}}\n`;
@@ -95,18 +98,18 @@ export function manifestHash(digest: Digest, content: ManifestContent): string {
   return hex(digest.sha256(hashedText(digest, content)));
 }
 
-/** The hash that the manifest after this one has as `previous`. */
+/** Returns the value of `previous` in the manifest that follows this one. */
 export function previousOf(before: Manifest | undefined): string {
   return before?.hash ?? hex(NO_PREDECESSOR);
 }
 
 /**
- * The text after which the next manifest lists objects. An object can arrive after its rows by as long as a batch is
- * retried, so that much time before the last manifest is listed again:
+ * Returns the text after which the next manifest lists objects. A batch can be retried for hours before its object is
+ * written, so the objects of these hours before the last manifest are listed again:
  *
  *   22 hours and one more   last manifest   now
  *   |-----------------------------|----------|
- * objects that are late       new ones
+ *   late objects                  new objects
  *
  * @param before the last manifest
  */
@@ -117,12 +120,17 @@ export function listedAfter(before: Manifest | undefined): string {
   return last !== undefined && last < again ? last : again;
 }
 
-/** Time of the first manifest that can list an object whose name is after this text. Unix milliseconds. */
+/**
+ * Returns the time of the first manifest that can list an object whose name sorts after this text. Unix milliseconds.
+ */
 export function listedFromMs(after: string): number {
   return (hourOfName(after) ?? HOUR_MS) - HOUR_MS;
 }
 
-/** The hour in the name of an object. Unix milliseconds. @returns undefined for another text */
+/**
+ * Parses the hour in the name of an object. Unix milliseconds.
+ * @returns undefined for any other text
+ */
 export function hourOfName(name: string): number | undefined {
   const [, year, month, day, hour] = /^ledger\/(?:late\/)?(\d{4})\/(\d{2})\/(\d{2})\/(\d{2})/.exec(name) ?? [];
   return year === undefined ? undefined : Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour));
@@ -134,7 +142,7 @@ export function isListedBy(name: string, newest: Manifest): boolean {
   return !newest.isPart && name < `${prefix}${hourPath(newest.atMs - OLDER_BY_MS - HOUR_MS)}`;
 }
 
-/** Whether the manifest of this hour (UTC) exists. */
+/** Whether the newest manifest was written in the current hour (UTC). */
 export function isOfHour(newest: Manifest, nowMs: number): boolean {
   return hourPath(newest.atMs) >= hourPath(nowMs);
 }

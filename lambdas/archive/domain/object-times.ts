@@ -3,18 +3,21 @@ import type { Bounds } from './judge-chain.ts';
 
 const HOUR_MS = 60 * 60_000;
 /**
- * Maximum time between the hour of an object, which is the hour of its oldest row, and its newest row: the retries of a
- * batch, plus less than an hour between the clocks of writers and of the Stream. No other delay exists, so the object
- * is also written within this time. Does not apply to late objects. Milliseconds.
+ * Maximum time between the hour in the name of an object, which is the hour of its oldest row, and its newest row: the
+ * retries of a batch, plus less than an hour of skew between the clocks of writers and of the Stream. There is no other
+ * delay, so the object is also written within this time. Does not apply to late objects. Milliseconds.
  */
 export const OLDER_BY_MS = 22 * HOUR_MS;
 
-/** A text that sorts before the names of all objects that can hold rows of this time. */
+/** Returns a text that sorts before the names of all objects that can contain rows of this time range. */
 export function beginOf({ fromMs }: Pick<Bounds, 'fromMs'>): string {
   return fromMs < OLDER_BY_MS ? LINES_PREFIX : `${LINES_PREFIX}${hourPath(fromMs - OLDER_BY_MS)}`;
 }
 
-/** Whether the object can hold rows of this time. A late object can, unless it was written before them. */
+/**
+ * Whether the object can contain rows of this time range. A late object can, unless it was written before the range
+ * begins.
+ */
 export function isOfTime(name: string, bounds: Bounds): boolean {
   if (name >= LATE_PREFIX) return name > lateBegin(bounds);
   const { untilMs } = bounds;
@@ -23,10 +26,11 @@ export function isOfTime(name: string, bounds: Bounds): boolean {
 }
 
 /**
- * The text after which a walk through the objects of this time continues. After the hours of the time, only late
- * objects remain.
+ * Returns the name after which the search for objects of this time range continues. After the last hour of the range,
+ * only late objects remain.
  *
- * @param last of a page @returns undefined for a page that is the last
+ * @param last the last name of a page
+ * @returns undefined after the last page
  */
 export function continueAfter(last: string | undefined, bounds: Bounds): string | undefined {
   return last === undefined || last >= LATE_PREFIX || isOfTime(last, bounds) ? last : lateBegin(bounds);

@@ -6,16 +6,16 @@ import type { ChainRow } from './chain-row.ts';
 export type PutBack =
   /** The source has no row of this key. */
   | { readonly kind: 'no_original' }
-  /** The Ledger has the same row as the source. */
+  /** The Ledger already has this row, with the same content. */
   | { readonly kind: 'is_there' }
   /** The row of the source is invalid, or an adjacent row does not link to it. */
   | { readonly kind: 'does_not_fit' }
   | { readonly kind: 'put'; readonly overwritten: ChainRow | undefined };
 
 /**
- * Decides whether a row of a source can replace the row with the same key in the Ledger: it must be valid, continue the
- * row before it, and be continued by the row after it. An adjacent row that is missing or invalid is restored
- * separately.
+ * Decides whether a row of a source can replace the row with the same key in the Ledger. The source's row must be
+ * valid, continue the row before it, and be continued by the row after it. An adjacent row that is missing or invalid
+ * is not compared; it is restored separately.
  *
  * @param rows of the chain in the Ledger
  * @param originals of the chain in the source
@@ -35,7 +35,7 @@ export function decidePutBack(rows: readonly ChainRow[], originals: readonly Cha
   return fits ? { kind: 'put', overwritten } : { kind: 'does_not_fit' };
 }
 
-/** The link of a valid row. */
+/** Returns the link of a row, if the row is valid. */
 function heldLink({ content }: ChainRow): Link | undefined {
   return content.kind === 'link' && content.holds && content.differing.length === 0 ? content.link : undefined;
 }

@@ -1,7 +1,7 @@
 import { hex } from '../../kernel/hash-chain.ts';
 
 /**
- * The text of a value of a row: two values are equal if and only if their texts are. Fields are sorted, and bytes are
+ * Serializes a value of a row: two values are equal if and only if their texts are. Fields are sorted, and bytes are
  * distinguished from text. No value has the text `undefined`.
  */
 export function valueText(value: unknown): string | undefined {
@@ -16,7 +16,7 @@ function canonical(value: unknown): unknown {
   return { fields: fields.map(([name, of]) => [name, canonical(of)]) };
 }
 
-/** The paths of the fields that differ, for example `payment.amountMinor`. Sorted. */
+/** Returns the paths of the fields that differ, for example `payment.amountMinor`. Sorted. */
 export function differingPaths(left: unknown, right: unknown, path = ''): readonly string[] {
   if (valueText(left) === valueText(right)) return [];
   if (!isFields(left) || !isFields(right)) return [path];

@@ -10,8 +10,8 @@ export const VERIFICATIONS_PREFIX = 'verifications/';
 export const VERIFICATION_VERSION = 1;
 
 /**
- * Kinds of verification: a day in the night after it, a part of everything before the month, or a time range requested
- * by an operator.
+ * Kinds of verification: one day, verified in the following night; one slice of everything before the current month; or
+ * a time range requested by an operator.
  */
 export const VERIFIED = ['day', 'part', 'asked'] as const;
 export type VerifiedKind = (typeof VERIFIED)[number];
@@ -32,33 +32,36 @@ export interface AuditCounts {
   readonly manifests: number;
 }
 
-/** One verification that has ended. Times in Unix milliseconds. */
+/** A finished verification. Times in Unix milliseconds. */
 export interface Verification extends Slice {
   readonly beganMs: number;
   readonly endedMs: number;
   readonly verdict: 'holds' | 'differs' | 'failed';
-  /** Absent when it failed. */
+  /** Absent when the verification failed. */
   readonly counts?: AuditCounts;
   /** Number of findings. */
   readonly found: number;
-  /** The first of them. */
+  /** The first findings. */
   readonly first: readonly AuditFinding[];
   /** The reason of the failure. */
   readonly because?: string;
 }
 
-/** Later than the time of any verification: the last time with 13 digits, in the year 2286. Unix milliseconds. */
+/** A time later than any verification: the largest Unix time with 13 digits, in the year 2286. Milliseconds. */
 const LAST_MS = 9_999_999_999_999;
 
-/** Whether the name of a record says that the verification found no violation, so that readers need not open it. */
+/**
+ * Whether the name of a record states that the verification found no violation, so that readers need not open the
+ * record.
+ */
 export function isNamedAsHolding(name: string): boolean {
   return name.includes('-holds-');
 }
 
 /**
- * The name of a record. S3 lists names in ascending order only, so it begins with the time remaining until the year
- * 2286, which puts the newest first. It contains the SHA-256 of the content, so that two runs for the same time do not
- * overwrite each other.
+ * Returns the name of a record. S3 lists names in ascending order only, so the name begins with the time remaining
+ * until the year 2286, which sorts the newest first. It contains the SHA-256 of the content, so that two runs for the
+ * same time do not overwrite each other.
  */
 export function verificationName({ kind, endedMs, verdict }: Verification, sha256: Uint8Array): string {
   const left = String(LAST_MS - endedMs).padStart(13, '0');

@@ -12,7 +12,7 @@ export interface AuditRouteTools {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** The latest verifications of the auditor, and the newest manifests. */
+/** Returns the latest verifications of the auditor and the newest manifests. */
 export const getAudit: OperatorRoute<AuditRouteTools> = {
   method: 'GET',
   path: '/v1/admin/audit',

@@ -10,11 +10,11 @@ import type { ArchiveLines, LinePage } from '../use/verify-rows.ts';
 import { readChainRow, reasonOf } from './read-chain-row.ts';
 import { archivedItem, readLine } from './read-line.ts';
 
-/** Objects that are read concurrently. Each has at most 6 MB. */
+/** Number of objects that are read concurrently. Each has at most 6 MB. */
 const AT_ONCE = 8;
 type ReadLine =
   | { readonly kind: 'row'; readonly line: ChainLine; readonly item: Readonly<Record<string, unknown>> }
-  /** A row was changed or removed. */
+  /** The line reports that a row was changed or removed. */
   | { readonly kind: 'change'; readonly line: ChangeLine }
   | { readonly kind: 'unreadable'; readonly because: string };
 
@@ -23,7 +23,7 @@ interface ArchivedRow {
   readonly item: Readonly<Record<string, unknown>>;
 }
 
-/** The kept parts of the rows of a few objects. */
+/** The selected fields of the rows of a few objects. */
 interface ArchivedPage<Kept> {
   readonly kept: readonly Kept[];
   readonly changes: readonly ChangeLine[];
@@ -32,7 +32,7 @@ interface ArchivedPage<Kept> {
   readonly next?: string;
 }
 
-/** The lines of the archive. */
+/** Reads the lines of the archive. */
 export function archivedLines(objects: StoredObjects): ArchiveLines {
   return {
     page: async (after, bounds) => {
@@ -48,8 +48,8 @@ export function archivedLines(objects: StoredObjects): ArchiveLines {
 }
 
 /**
- * All rows of the archive, page by page. @param keep selects the parts of rows to keep in memory; called for each
- * object separately
+ * Yields all rows of the archive, page by page.
+ * @param keep selects the fields of rows to keep in memory; called for each object separately
  */
 export async function* archivedPages<Kept>(
   objects: StoredObjects,
@@ -64,7 +64,10 @@ export async function* archivedPages<Kept>(
   } while (after !== undefined);
 }
 
-/** The rows of one chain in the archive, from readable lines. @param bounds the time range to search */
+/**
+ * Reads the rows of one chain from the archive, skipping unreadable lines.
+ * @param bounds the time range to search
+ */
 export function archivedRows(objects: StoredObjects, bounds: Bounds): Pick<LedgerRows, 'chain'> {
   return {
     chain: async (chain) => {
@@ -109,7 +112,7 @@ async function readObject<Kept>(
   const kept: Kept[] = [];
   const changes: ChangeLine[] = [];
   const unreadable: ReturnType<typeof bad>[] = [];
-  // Parsed line by line, because the rows of an object take much more memory than its text.
+  // Parsed line by line, because the parsed rows of an object take much more memory than its text.
   for (const [line, each] of text.split('\n').slice(0, -1).entries()) {
     const of = parsed(each, object, line);
     if (of.kind === 'row') kept.push(...keep(of));

@@ -10,15 +10,15 @@ import { valueText } from '../domain/row-text.ts';
 import type { StoredObjects } from '../use/stored-objects.ts';
 import { archivedPages } from './archived-lines.ts';
 
-/** Rows that are written concurrently. */
+/** Number of rows that are written concurrently. */
 const AT_ONCE = 32;
 
 export interface CopiedRows {
   /** Number of rows that this run wrote. */
   readonly written: number;
-  /** Number of rows that already existed: the archive repeats lines, and an interrupted command is repeated. */
+  /** Number of rows that already existed: the archive repeats lines, and an interrupted command can be repeated. */
   readonly there: number;
-  /** Keys of rows that exist with other content. They are not changed. */
+  /** Keys of rows that exist with different content. They are not changed. */
   readonly different: readonly string[];
   /** Objects or lines that cannot be read, with the reason. */
   readonly unreadable: readonly string[];
@@ -27,10 +27,10 @@ export interface CopiedRows {
 }
 
 /**
- * Writes every row of the archive into a table. Existing rows do not change, so the command can be repeated.
+ * Writes every row of the archive into a table. Existing rows are not changed, so the command can be repeated.
  *
- * @param table with the keys of the Ledger, not in use
- * @param report called after each page of objects, with the result so far
+ * @param table a table with the key schema of the Ledger that is not in use
+ * @param report called after each page of objects with the result so far
  */
 export async function copyRows(
   {
@@ -77,7 +77,7 @@ async function put(
     ConditionExpression: ROW_IS_NEW,
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const,
   };
-  // Retried after any failure like a read, because it never overwrites a row.
+  // Never overwrites a row, so any failure can be retried as with a read.
   return readWithRetries(pacing, async () => {
     try {
       await client.send(new PutCommand(Put));

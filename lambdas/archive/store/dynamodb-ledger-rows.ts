@@ -6,9 +6,11 @@ import type { Item } from '../../kernel/platform/items.ts';
 import type { LedgerRows, RowPage } from '../use/ledger-rows.ts';
 import { readChainRow } from './read-chain-row.ts';
 
-/** Rows of a page. DynamoDB returns at most one megabyte per call, which is about a thousand rows of transitions. */
+/** Number of rows per page. DynamoDB returns at most one megabyte per call, which is about a thousand transitions. */
 const PAGE = 1_000;
-/** Scans and queries the Ledger. Whole rows are read: a scan of a million rows of a kilobyte costs 125,000 read units. */
+/**
+ * Scans and queries the Ledger. Reads whole rows: a scan of a million rows of one kilobyte consumes 125,000 read units.
+ */
 export class DynamoDbLedgerRows implements LedgerRows {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;

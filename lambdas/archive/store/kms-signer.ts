@@ -4,18 +4,21 @@ import type { Sign } from '../use/write-manifests.ts';
 
 const REQUEST_TIMEOUT_MS = 5_000;
 
-/** A client with the retries of the SDK: a second signature of the same hash does no harm. */
+/**
+ * Creates a client with the retries of the SDK. Retries are safe, because a second signature of the same hash does no
+ * harm.
+ */
 export function kmsClient(): KMSClient {
   return new KMSClient({ requestHandler: { requestTimeout: REQUEST_TIMEOUT_MS, throwOnRequestTimeout: true } });
 }
 
-/** Signs with an asymmetric key of KMS (`ECC_NIST_P256`, `SIGN_VERIFY`). The key never leaves KMS. */
+/** Signs with an asymmetric KMS key (`ECC_NIST_P256`, `SIGN_VERIFY`). The key never leaves KMS. */
 export function kmsSigner(client: KMSClient, key: string): Sign {
   return async (hash) => {
     const { Signature } = await client.send(
       new SignCommand({ KeyId: key, Message: hash, MessageType: 'DIGEST', SigningAlgorithm: 'ECDSA_SHA_256' }),
     );
-    invariant(Signature !== undefined, 'KMS answers a signature');
+    invariant(Signature !== undefined, 'KMS returned no signature');
     return Signature;
   };
 }

@@ -2,10 +2,10 @@ import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { toStreamImage } from '../../kernel/platform/stream-images.ts';
 import type { ReadRow } from '../use/ledger-rows.ts';
 
-/** Maximum size of a batch. Lambda accepts requests of at most 6 MB; a row has some kilobytes. Characters. */
+/** Maximum size of a batch. Lambda accepts requests of at most 6 MB, and a row has a few kilobytes. Characters. */
 const LARGEST = 4_000_000;
 
-/** Rows of the Ledger in the form of Stream records, in batches for calls of the archiver. */
+/** Converts rows of the Ledger to Stream records, in batches for calls of the archiver. */
 export function lateRecords(rows: readonly ReadRow[]): readonly (readonly unknown[])[] {
   const batches: unknown[][] = [];
   let left = 0;
@@ -15,7 +15,7 @@ export function lateRecords(rows: readonly ReadRow[]): readonly (readonly unknow
     const { content } = row;
     const writtenMs = content.kind === 'link' ? content.occurredAtMs : 0;
     const dynamodb = {
-      // The archiver omits the place, which is no longer known.
+      // Placeholder. The archiver omits the sequence number of these records, which is no longer known.
       SequenceNumber: '0',
       ApproximateCreationDateTime: Math.floor(writtenMs / 1_000),
       Keys: { [KeyAttribute.partition]: partition, [KeyAttribute.sort]: sort },

@@ -7,7 +7,7 @@ import { decidePutBack, type PutBack } from '../domain/put-back.ts';
 import { type LedgerRows, wholeChain } from '../use/ledger-rows.ts';
 
 export interface PutBackTools {
-  /** The name of the Ledger, and its rows. */
+  /** The Ledger's table name and rows. */
   readonly ledger: { readonly table: string; readonly rows: LedgerRows };
   /** The source of the original: a restored table, or the archive. */
   readonly source: { readonly name: string; readonly rows: Pick<LedgerRows, 'chain'> };
@@ -18,7 +18,7 @@ export interface PutBackTools {
 export interface PutBackRequest {
   readonly chain: string;
   readonly sort: string;
-  /** The id of the payment or the order. */
+  /** The id of the payment or order. */
   readonly id: string;
   readonly operator: string;
   readonly reason: string;
@@ -26,8 +26,8 @@ export interface PutBackRequest {
 
 /**
  * Restores the original of one row of the Ledger, together with an entry of the activity log that names the operator
- * and the reason. This is the only write that replaces a row of the Ledger, and no function makes it. The Stream
- * reports it as a change, which raises the alarm again.
+ * and the reason. This is the only write that replaces a row of the Ledger, and no Lambda function performs it. The
+ * Stream reports the write as a change, so the alarm is raised again.
  *
  * @throws RetryableError `contention`
  */
@@ -57,13 +57,14 @@ export function putBackRow(
       },
       [{ Put }],
     );
-    // A rival has restored the row, or it was changed again.
+    // A rival operator has restored the row, or the row was changed again.
     return written ? 'put' : 'again';
   });
 }
 
 /**
- * Closes the race of two operators: the write of the second fails, because the row differs from the one that it judged.
+ * Builds the condition that the row is unchanged since it was judged. Closes the race of two operators: the second
+ * write fails.
  */
 function asItWas(item: Readonly<Record<string, unknown>> | undefined) {
   if (item === undefined) return { ConditionExpression: ROW_IS_NEW };

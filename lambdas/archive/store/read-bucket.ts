@@ -16,13 +16,16 @@ import type { Bounds } from '../domain/judge-chain.ts';
 import { MANIFESTS_PREFIX } from '../domain/manifest.ts';
 import { beginOf, continueAfter } from '../domain/object-times.ts';
 
-/** A name in the archive that has more than one version, or was removed. S3 lists the newest version only. */
+/**
+ * A name in the archive that has more than one version, or whose object was removed. A normal S3 listing shows only the
+ * newest version.
+ */
 export interface DoubledObject {
   readonly kind: 'object_versions';
   readonly object: string;
   /** Number of versions under the name. */
   readonly versions: number;
-  /** Whether a marker hides them. */
+  /** Whether a delete marker hides the versions. */
   readonly isRemoved: boolean;
 }
 
@@ -39,7 +42,7 @@ const bucketPolicy = z.object({
   ),
 });
 
-/** Reads the configuration that protects the objects of a bucket. Never throws for a refusal. */
+/** Reads the configuration that protects the objects of a bucket. Returns a refusal as a fact instead of throwing. */
 export async function readBucket(client: S3Client, Bucket: string): Promise<BucketFacts> {
   const [keepsVersions, lock, policy, isPrivate, removingRules] = await Promise.all([
     asked(async () => (await client.send(new GetBucketVersioningCommand({ Bucket }))).Status === 'Enabled'),
@@ -66,7 +69,10 @@ export async function readBucket(client: S3Client, Bucket: string): Promise<Buck
   return { keepsVersions, lock, policy, isPrivate, removingRules };
 }
 
-/** @param absent the value when the bucket has no such configuration, which S3 answers with 404 */
+/**
+ * Runs one read and returns a refusal as a fact.
+ * @param absent the value when the bucket has no such configuration, for which S3 returns 404
+ */
 async function asked<Value>(read: () => Promise<Value>, absent?: Value): Promise<Fact<Value>> {
   try {
     return { kind: 'read', value: await read() };
@@ -89,7 +95,7 @@ function removes({ Status, Expiration, NoncurrentVersionExpiration }: LifecycleR
   return Status === 'Enabled' && (Expiration !== undefined || NoncurrentVersionExpiration !== undefined);
 }
 
-/** Objects of this time, and manifests, that do not have exactly one version. */
+/** Lists the objects of this time range, and the manifests, that do not have exactly one version. */
 export async function doubledObjects(
   client: S3Client,
   Bucket: string,

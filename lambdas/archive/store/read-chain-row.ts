@@ -16,7 +16,7 @@ import { valueText } from '../domain/row-text.ts';
 interface ReadLink {
   readonly link: Link & { readonly occurredAtMs: number };
   readonly broken: number | undefined;
-  /** The row as Payonce would write it with this content. */
+  /** The row as Payonce would write it for this content. */
   readonly written: Item;
 }
 
@@ -40,15 +40,15 @@ const READERS: Readonly<Record<string, (item: Item) => ReadLink>> = {
   },
 };
 
-/** An attribute of rows that only traced executions write. The hash does not cover it. */
+/** An attribute that only traced executions write. The hash does not cover it. */
 const TRACE = 'trace';
 
-/** 16 bytes, so that finding two contents with the same digest is infeasible. */
+/** Length of digests. At 16 bytes, finding two contents with the same digest is infeasible. */
 const DIGEST_BYTES = 16;
 
 /**
- * Reads any row of the Ledger, or its image in the archive. An unreadable row is a result, too: Payonce did not write
- * it.
+ * Reads any row of the Ledger, or its image in the archive. Returns a row that Payonce did not write as unreadable
+ * instead of throwing.
  *
  * @param item all attributes of the row
  */

@@ -5,9 +5,9 @@ import type { ChainRow } from '../domain/chain-row.ts';
 import type { ChainLine, ChangeLine } from '../domain/judge-chain.ts';
 import type { KeptChain, RowParts } from '../use/verify-rows.ts';
 
-/** Number of files of each side. One part is in memory at a time: a few megabytes of a million rows. */
+/** Number of files for each source. One file is in memory at a time: a few megabytes per million rows. */
 const PARTS = 256;
-/** Buffer of a file before it is appended; 16 MB for all files. Characters. */
+/** Size of a file's buffer before it is appended to the file; 16 MB for all files. Characters. */
 const BUFFER = 32 * 1024;
 
 type Side = 'rows' | 'lines' | 'changes';
@@ -19,13 +19,16 @@ interface Collected extends Pick<KeptChain, 'chain'> {
   readonly changes: ChangeLine[];
 }
 
-/** Stores rows in files of a directory that only this user can read. A hash of the chain selects the file. */
+/** Stores rows in files of a directory that only the current user can read. A hash of the chain selects the file. */
 export class RowFiles implements RowParts {
   readonly parts: number;
   readonly #directory: string;
   readonly #buffers = new Map<string, { readonly records: string[]; size: number }>();
 
-  /** @param directory created if missing; existing files are continued @param parts at most 256 */
+  /**
+   * @param directory created if missing; existing files are appended to
+   * @param parts at most 256
+   */
   constructor(directory: string, parts = PARTS) {
     this.parts = parts;
     this.#directory = directory;
@@ -56,7 +59,7 @@ export class RowFiles implements RowParts {
 
   #write(name: string): void {
     const { records } = this.#buffers.get(name) ?? { records: [] };
-    // The first line break ends a record that a crash cut off.
+    // Begins with a line break, which ends a record that a crash cut off.
     appendFileSync(join(this.#directory, name), `\n${records.join('')}`, { mode: 0o600 });
     this.#buffers.delete(name);
   }
@@ -103,7 +106,10 @@ function bytesAsText(_name: string, value: unknown): unknown {
   return value instanceof Uint8Array ? `${BYTES}${Buffer.from(value).toString('base64')}` : value;
 }
 
-/** @returns undefined for a record that a crash cut off; it is added again */
+/**
+ * Parses a record.
+ * @returns undefined for a record that a crash cut off; the caller adds its row again
+ */
 function parsed(record: string): unknown {
   if (record === '') return undefined;
   try {

@@ -4,7 +4,9 @@ import { isAfterAttempt } from '../../kernel/platform/sdk-errors.ts';
 import type { ArchiveObject } from '../domain/archive-object.ts';
 import type { ArchiveObjects } from '../use/archive-lines.ts';
 
-/** The objects of the archive in S3. The bucket locks each of them, and S3 refuses to overwrite an existing name. */
+/**
+ * Writes the objects of the archive to S3. The bucket locks each object, and S3 refuses to overwrite an existing name.
+ */
 export class S3Archive implements ArchiveObjects {
   readonly #client: S3Client;
   readonly #bucket: string;
@@ -27,7 +29,7 @@ export class S3Archive implements ArchiveObjects {
       await this.#client.send(command);
       return 'written';
     } catch (error) {
-      // The name contains the digest of the content.
+      // The name contains a digest of the content, so the existing object is the same.
       if (error instanceof S3ServiceException && error.name === 'PreconditionFailed') return 'there';
       throw faultOf(error);
     }
@@ -35,8 +37,8 @@ export class S3Archive implements ArchiveObjects {
 }
 
 /**
- * `ConditionalRequestConflict`: a write of the same name ended at the same time (Amazon S3 user guide, "How to prevent object overwrites with
- * conditional writes").
+ * Includes `ConditionalRequestConflict`: another write of the same name ended at the same time (Amazon S3 user guide,
+ * "How to prevent object overwrites with conditional writes").
  */
 const TRANSIENT: ReadonlySet<string> = new Set(['SlowDown', 'ServiceUnavailable', 'ConditionalRequestConflict']);
 

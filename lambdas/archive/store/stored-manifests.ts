@@ -40,21 +40,21 @@ const storedManifest = z.strictObject({
     .transform(({ v: _version, at: atMs, ...content }) => ({ atMs, ...content })),
 });
 
-/** Exceeds the number of foreign names that are expected between two manifests, which is zero. */
+/** Upper limit for foreign names between two manifests. None are expected. */
 const A_FEW = 10;
 
-/** The manifests among the objects of the archive. */
+/** Reads and writes the manifests of the archive. */
 export class StoredManifests implements Manifests {
   readonly #objects: StoredObjects & Partial<ArchiveObjects>;
 
-  /** @param objects with `put` for a writer */
+  /** @param objects with `put` if manifests are written */
   constructor(objects: StoredObjects & Partial<ArchiveObjects>) {
     this.#objects = objects;
   }
 
   /**
-   * Finds the last number with few requests, because S3 lists names in ascending order only: by doubling the step until
-   * no later name exists, then by halving it.
+   * Finds the newest manifest with few requests, although S3 lists names in ascending order only: doubles the step
+   * until no later name exists, then halves it.
    */
   async newest(): Promise<ReadManifest | undefined> {
     let last = await this.#firstAfter(0);
@@ -79,7 +79,7 @@ export class StoredManifests implements Manifests {
     return Promise.all(
       names.map(async (name) => {
         const number = numberOfManifest(name);
-        const because = number === undefined ? 'its name is not the name of a manifest' : 'the object was removed';
+        const because = number === undefined ? 'its name is not a manifest name' : 'the object was removed';
         const read = number === undefined ? undefined : await this.read(number);
         return read ?? { kind: 'unreadable', object: name, because };
       }),
@@ -100,7 +100,7 @@ export class StoredManifests implements Manifests {
   async write(manifest: Manifest): Promise<'written' | 'there'> {
     const text = manifestText(systemDigest, manifest);
     const object: ArchiveObject = { name: manifestName(manifest.number), text, sha256: systemDigest.sha256(text) };
-    if (this.#objects.put === undefined) throw new Error('these manifests can only be read');
+    if (this.#objects.put === undefined) throw new Error('these manifests are read-only');
     return this.#objects.put(object);
   }
 
@@ -119,17 +119,23 @@ export class StoredManifests implements Manifests {
   }
 }
 
-/** @throws when the text is not a valid manifest with this number */
+/**
+ * Parses a manifest.
+ * @throws when the text is not a valid manifest with this number
+ */
 function readManifest(text: string, number: number): Manifest {
   const { manifest: content, ...signed } = storedManifest.parse(JSON.parse(text));
   const manifest = { ...content, ...signed };
-  if (content.number !== number) throw new Error(`it is the manifest ${content.number}`);
-  // A manifest has only one valid text, so that any changed byte is detected.
+  if (content.number !== number) throw new Error(`it contains the manifest ${content.number}`);
+  // A manifest has only one valid text, so any changed byte is detected.
   if (manifestText(systemDigest, manifest) !== text) throw new Error('its text is not in the canonical form');
   return manifest;
 }
 
-/** @returns undefined for an unreadable line, which the verification of the object reports */
+/**
+ * Returns the entry of a line in a manifest.
+ * @returns undefined for an unreadable line, which the verification of the object reports
+ */
 function markOf(text: string | undefined): LineMark | undefined {
   try {
     const { atMs, sequence, event } = readLine(text ?? '');

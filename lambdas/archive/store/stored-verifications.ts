@@ -33,22 +33,22 @@ const stored = z
   })
   .transform(({ v: _version, ...verification }) => verification);
 
-/** Names in a page of S3: some 40 days of parts. */
+/** Names per S3 page: about 40 days of hourly records. */
 const NAMES = 1_000;
 
-/** The records among the objects of the archive. */
+/** Reads and writes the records of verifications in the archive. */
 export class StoredVerifications implements Verifications {
   readonly #reader: StoredObjects;
   readonly #writer: ArchiveObjects | undefined;
 
-  /** @param writer absent for a reader */
+  /** @param writer absent for read-only access */
   constructor(reader: StoredObjects, writer?: ArchiveObjects) {
     this.#reader = reader;
     this.#writer = writer;
   }
 
   async write(verification: Verification): Promise<void> {
-    if (this.#writer === undefined) throw new Error('these records can only be read');
+    if (this.#writer === undefined) throw new Error('these records are read-only');
     // An existing record has the same content.
     await this.#writer.put(verificationObject(systemDigest, verification));
   }
@@ -63,7 +63,10 @@ export class StoredVerifications implements Verifications {
     return { verifications, unreadable: read.length - verifications.length };
   }
 
-  /** @returns undefined for an object that the auditor did not write, whose name does not match its content */
+  /**
+   * Reads one record.
+   * @returns undefined for an object that the auditor did not write, whose name does not match its content
+   */
   async #read(name: string): Promise<Verification | undefined> {
     try {
       const text = (await this.#reader.text(name)) ?? '';

@@ -11,7 +11,7 @@ import type { ArchiveLine } from '../domain/archive-line.ts';
 const image = z.record(z.string(), z.unknown());
 const key = z.object({ S: z.string() });
 
-/** The fields of a Stream record that the archiver needs. The row is not parsed but archived unchanged. */
+/** The fields of a Stream record that the archiver needs. The row is archived unchanged, without being parsed. */
 const streamRecord = z.object({
   eventName: z.enum(['INSERT', 'MODIFY', 'REMOVE']),
   dynamodb: z.object({
@@ -52,7 +52,7 @@ function lineOf(digest: Digest, { eventName, dynamodb }: z.infer<typeof streamRe
   return { ...place, change: eventName, was };
 }
 
-/** The event id of a transition, whether the event is published or not. */
+/** Returns the event id of a transition, whether or not the event is published. */
 function eventOf(digest: Digest, partition: string, sort: string): string | undefined {
   const sequence = Number(withoutPrefix(sort, SortKey.transition));
   const id =

@@ -5,12 +5,12 @@ import type { Clock, Entropy } from '../../kernel/world.ts';
 import type { ArchiveLine } from '../domain/archive-line.ts';
 import { type ArchiveObject, archiveObject } from '../domain/archive-object.ts';
 
-/** The objects of the archive. None is ever changed or removed. */
+/** Write access to the archive. Objects are never changed or removed. */
 export interface ArchiveObjects {
   /**
-   * Writes an object unless one of this name exists.
+   * Writes an object unless the name exists.
    *
-   * @throws a fault; after an {@link AmbiguousError} the object may be there
+   * @throws a fault; after an {@link AmbiguousError}, the object may exist
    */
   put(object: ArchiveObject): Promise<'written' | 'there'>;
 }
@@ -20,11 +20,11 @@ export interface ArchiveTools {
   readonly digest: Digest;
   readonly clock: Pick<Clock, 'nowMs' | 'sleep'>;
   readonly entropy: Pick<Entropy, 'fraction'>;
-  /** Called for each attempt that failed. */
+  /** Called for each failed attempt. */
   readonly report: (error: unknown) => void;
 }
 
-/** Maximum waits between attempts, which double from the first on, with full jitter. Milliseconds. */
+/** Maximum waits between attempts. The first wait doubles with each attempt, with full jitter. Milliseconds. */
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
@@ -32,13 +32,13 @@ const LONGEST_WAIT_MS = 60_000;
  * Writes one object with the lines of a batch, and retries while the archive is unavailable. Lambda splits a failed
  * batch in two, so an archiver that gave up immediately would write tiny objects after an outage:
  *
- *   batch of 1,000   away ── 1 s ── away ── 2 s ── … ── 9 minutes: again, as two batches
+ *   batch of 1,000   unavailable ── 1 s ── unavailable ── 2 s ── … ── 9 minutes: redelivered as two batches
  *
  * The object's name is derived from its content, so a batch that is delivered twice is one object. The lines of a batch
  * that was split in between are in several objects.
  *
- * @param deadlineMs after which no attempt begins; Unix milliseconds
- * @param isLate the rows are much older than the Stream's records, whose positions they no longer have
+ * @param deadlineMs time after which no attempt begins; Unix milliseconds
+ * @param isLate whether the rows are older than the records of the Stream, so that their positions are not known
  * @throws the fault of the last attempt
  */
 export async function archiveLines(

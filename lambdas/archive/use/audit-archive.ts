@@ -11,20 +11,20 @@ import { type ArchiveLines, type RowParts, verifyRows } from './verify-rows.ts';
 
 export interface AuditTools extends VerifyManifestsTools {
   readonly archive: ArchiveLines;
-  /** The rows of a time. */
+  /** Reads the rows of a time range. */
   readonly ledger: (bounds: Bounds) => Promise<LedgerRows>;
   readonly parts: () => RowParts;
-  /** Findings about the bucket itself. */
+  /** Returns findings about the bucket itself. */
   readonly bucket: (bounds: Bounds) => Promise<readonly AuditFinding[]>;
 }
 
 /**
- * Time after which a row must be archived: the batching window of at most five minutes, and the time of a batch.
+ * Time after which a row must be archived: the batching window of at most five minutes, plus the processing of a batch.
  * Milliseconds.
  */
 export const ARCHIVED_WITHIN_MS = 30 * 60_000;
 
-/** Verifies everything of a time: Ledger against archive, archive against manifests, and the bucket. */
+/** Verifies everything in a time range: Ledger against archive, archive against manifests, and the bucket. */
 export async function auditBetween(
   tools: AuditTools,
   bounds: Bounds,
@@ -49,7 +49,7 @@ export async function auditBetween(
 
 /** Maximum number of findings in the record of a verification. `payonce verify` lists all. */
 const MAX_NAMED = 20;
-/** Maximum length of the reason of a failure. Characters. */
+/** Maximum length of the stored failure reason. Characters. */
 const LONGEST_REASON = 500;
 
 export interface RecordTools {
@@ -60,9 +60,9 @@ export interface RecordTools {
 }
 
 /**
- * Verifies everything of a time range, and records the result.
+ * Verifies everything in a time range and records the result.
  *
- * @throws the error of a verification that failed, which is recorded too
+ * @throws the error of a failed verification, which is recorded too
  */
 export async function auditAndRecord(
   tools: AuditTools,
@@ -86,7 +86,7 @@ export async function auditAndRecord(
     verification = ended({ verdict, counts, found, first: findings.slice(0, MAX_NAMED) });
   } catch (error) {
     const because = String(error).slice(0, LONGEST_REASON);
-    // If storage is unavailable, both fail. The first error is more specific.
+    // If storage is unavailable, the verification and this write both fail. The first error is more specific.
     await verifications.write(ended({ verdict: 'failed', found: 0, first: [], because })).catch(() => undefined);
     throw error;
   }
@@ -95,10 +95,11 @@ export async function auditAndRecord(
 }
 
 /**
- * The beginning of the archive: the hour of its first object, or of the first object that the first manifest lists,
- * because the former may have been removed. If the first manifest lists no object, all objects arrived after it.
+ * Returns the beginning of the archive: the hour of its first object, or of the first object in the first manifest if
+ * that is earlier, because the first object may have been removed. If the first manifest lists no objects, all objects
+ * were added after it.
  *
- * @returns undefined when it is empty, 0 when the first manifest is missing or does not hold
+ * @returns undefined when the archive is empty, 0 when the first manifest is missing or invalid
  */
 export async function firstHourMs(tools: VerifyManifestsTools): Promise<number | undefined> {
   const { manifests } = tools;
@@ -117,13 +118,13 @@ export async function firstHourMs(tools: VerifyManifestsTools): Promise<number |
 const HOUR_MS = 60 * 60_000;
 /** Maximum difference between the clocks of writers and of the Stream. Milliseconds. */
 const SKEW_MS = 60_000;
-/** Number of manifests in which the newest line is searched. */
+/** Number of manifests that are searched for the newest line. */
 const RECENT = 3;
 
 /**
- * Whether an outcome of more than an hour ago is newer than everything in the archive, which means that the archiver
- * does not run although there is traffic. Its own metrics do not show it, because an event source mapping that is
- * disabled has none.
+ * Whether an outcome from more than an hour ago is newer than everything in the archive, so the archiver does not run
+ * although there is traffic. The archiver's own metrics do not show this, because a disabled event source mapping emits
+ * none.
  */
 export async function isStopped(
   { manifests }: Pick<AuditTools, 'manifests'>,

@@ -1,7 +1,7 @@
 import type { ChainRow } from '../domain/chain-row.ts';
 import { type Bounds, timeOf } from '../domain/judge-chain.ts';
 
-/** A row of the Ledger with all of its attributes. */
+/** A row of the Ledger with all its attributes. */
 export interface ReadRow {
   readonly row: ChainRow;
   readonly item: Readonly<Record<string, unknown>>;
@@ -15,13 +15,13 @@ export interface RowPage {
 
 /** Reads rows of all kinds of the Ledger. Only for verification and restores. */
 export interface LedgerRows {
-  /** All rows, in any order. Rows written during the read may be missing. */
+  /** Reads all rows, in any order. Rows written during the read may be missing. */
   page(after: string | undefined): Promise<RowPage>;
-  /** The rows of one chain, strongly consistent. */
+  /** Reads the rows of one chain, strongly consistent. */
   chain(chain: string, after: string | undefined): Promise<RowPage>;
 }
 
-/** All rows of a chain, strongly consistent. */
+/** Reads all rows of a chain, strongly consistent. */
 export async function wholeChain(ledger: Pick<LedgerRows, 'chain'>, chain: string): Promise<readonly ReadRow[]> {
   const found: ReadRow[] = [];
   let after: string | undefined;
@@ -34,8 +34,8 @@ export async function wholeChain(ledger: Pick<LedgerRows, 'chain'>, chain: strin
 }
 
 /**
- * The time of one chain within the given bounds, so that no archive object older than its first row is read. If its
- * first rows were removed, the chain is broken anyway.
+ * Returns the time range of one chain within the given bounds, so that no archive object older than the first row is
+ * read. If the first rows were removed, the chain is reported as broken anyway.
  */
 export async function boundsOfChain(ledger: LedgerRows, chain: string, given: Bounds): Promise<Bounds> {
   const { fromMs } = timeOf((await wholeChain(ledger, chain)).map(({ row }) => row));

@@ -6,17 +6,29 @@ export type ReadManifest = { readonly object: string } & (
   | { readonly kind: 'unreadable'; readonly because: string }
 );
 
-/** The manifests of the archive. */
+/** Reads and writes the manifests of the archive. */
 export interface Manifests {
-  /** @returns undefined when there is none */
+  /**
+   * Reads the newest manifest.
+   * @returns undefined when there is no manifest
+   */
   newest(): Promise<ReadManifest | undefined>;
-  /** In ascending order; at most `most`. @param object the name of the manifest that precedes them */
+  /**
+   * Lists manifests in ascending order; at most `most`.
+   * @param object the name of the manifest that precedes them
+   */
   after(object: string, most: number): Promise<readonly ReadManifest[]>;
-  /** @returns undefined when there is none of this number */
+  /**
+   * Reads a manifest.
+   * @returns undefined when no manifest has this number
+   */
   read(number: number): Promise<ReadManifest | undefined>;
-  /** @returns `there` when another writer has used the number */
+  /**
+   * Writes a manifest.
+   * @returns `there` when another writer has used the number
+   */
   write(manifest: Manifest): Promise<'written' | 'there'>;
-  /** Names of objects with lines, in ascending order. */
+  /** Lists names of objects that contain lines, in ascending order. */
   objectsAfter(after: string, most: number): Promise<readonly string[]>;
   /** Reads an object and counts its lines. */
   describe(object: string): Promise<ListedObject>;

@@ -7,7 +7,7 @@ import type { Manifests, ReadManifest } from './manifests.ts';
 import type { RecordedVerifications, Verifications } from './verifications.ts';
 import { MANIFESTS_LATE_MS } from './verify-manifests.ts';
 
-/** The contents of an archive, for readers. */
+/** Read access to the contents of an archive. */
 export interface ReadableArchive {
   readonly bucket: string;
   readonly digest: Digest;
@@ -20,7 +20,7 @@ export interface LastVerified extends RecordedVerifications {
   readonly kind: VerifiedKind;
   /** The last hour in which a verification was due. Unix milliseconds. Undefined when none has been due yet. */
   readonly dueMs: number | undefined;
-  /** No verification has ended since it was due. */
+  /** Whether no verification has ended since one was due. */
   readonly isOverdue: boolean;
 }
 
@@ -28,22 +28,22 @@ export interface Audit {
   readonly verified: readonly LastVerified[];
   /** Newest first. */
   readonly manifests: readonly (ReadManifest & { readonly number: number })[];
-  /** The newest manifest is older than allowed. */
+  /** Whether the newest manifest is older than allowed. */
   readonly areManifestsOverdue: boolean;
 }
 
-/** Number of records to read of each kind: two weeks of nights, a day of parts. */
+/** Number of records to read of each kind: two weeks of nightly days, one day of hourly slices. */
 const MAX: Readonly<Record<VerifiedKind, number>> = { day: 14, part: 24, asked: 5 };
 const MANIFESTS = 24;
 
-/** Reads the auditor's newest records, and judges whether they are as recent as they should be. */
+/** Reads the auditor's newest records and judges whether they are recent enough. */
 export async function readAudit({ manifests, digest, verifications }: ReadableArchive, nowMs: number): Promise<Audit> {
   const [newest, [first], firstMs] = await Promise.all([
     manifests.newest(),
     manifests.after(MANIFESTS_PREFIX, 1),
     firstHourMs({ manifests, digest }),
   ]);
-  // The auditor did not run before its first manifest, unless that was tampered with.
+  // The auditor's first run wrote the first manifest, unless the manifest was tampered with.
   const sinceMs = first?.kind === 'read' ? first.manifest.atMs : 0;
   const isBegun = firstMs !== undefined && first !== undefined;
   const verified = await Promise.all(

@@ -3,16 +3,16 @@ import { type OutcomePosition, positionAt, type RecentOutcomes, timeOf } from '.
 import type { Bounds } from '../domain/judge-chain.ts';
 import { type LedgerRows, wholeChain } from './ledger-rows.ts';
 
-/** Outcomes per page. Their chains are read completely. */
+/** Number of outcomes per page. The chains of these outcomes are read completely. */
 const PAGE = 100;
-/** Chains that are read concurrently. */
+/** Number of chains that are read concurrently. */
 const AT_ONCE = 10;
-/** Longest range of the index of outcomes that one call reads. Milliseconds. */
+/** Longest time range of the outcome index that one call reads. Milliseconds. */
 const LONGEST_WALK_MS = 24 * 60 * 60_000;
 
 /**
- * The rows of a range of time without a scan: whole chains of the payments and orders that had an outcome in it, and the given chains
- * of the activity log. A chain that has only a pending transition in the range is not read.
+ * Reads the rows of a time range without a scan: the complete chains of payments and orders that had an outcome in the
+ * range, and the given chains of the activity log. A chain that has only a pending transition in the range is not read.
  */
 export function rowsBetween(
   ledger: LedgerRows,

@@ -1,13 +1,16 @@
 /** Read access to the objects of the archive. */
 export interface StoredObjects {
   /**
-   * Names in ascending order.
+   * Lists names in ascending order.
    *
-   * @param prefix only names that begin with it
-   * @param after only names after this text
+   * @param prefix only names that begin with this prefix
+   * @param after only names that sort after this text
    * @param most maximum number
    */
   names(prefix: string, after: string, most: number): Promise<readonly string[]>;
-  /** @returns undefined when there is no object of this name */
+  /**
+   * Reads an object.
+   * @returns undefined when no object has this name
+   */
   text(name: string): Promise<string | undefined>;
 }

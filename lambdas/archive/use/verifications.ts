@@ -8,9 +8,12 @@ export interface RecordedVerifications {
   readonly unreadable: number;
 }
 
-/** The records of verifications. None is ever changed or removed. */
+/** Reads and writes records of verifications. Records are never changed or removed. */
 export interface Verifications {
   write(verification: Verification): Promise<void>;
-  /** @param most maximum number of the newest records, and of earlier ones with violations, which follow */
+  /**
+   * Lists the newest records, followed by earlier ones with violations.
+   * @param most maximum number of each
+   */
   newest(kind: VerifiedKind, most: number): Promise<RecordedVerifications>;
 }

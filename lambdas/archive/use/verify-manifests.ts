@@ -18,11 +18,14 @@ import type { Manifests, ReadManifest } from './manifests.ts';
 
 /** A violation in the manifests, or in the objects that they list. `object` names the affected one. */
 export type ManifestFinding =
-  /** A manifest is missing. `next` is the next existing one; without it, all from this one on were removed. */
+  /**
+   * A manifest is missing. `next` is the next existing manifest; if absent, all manifests from this number on were
+   * removed.
+   */
   | { readonly kind: 'manifest_missing'; readonly object: string; readonly next?: string }
   /** The manifest was changed. */
   | { readonly kind: 'manifest_broken'; readonly object: string; readonly because: string }
-  /** The newest manifest is old: later ones were removed, or none was written. */
+  /** The newest manifest is too old: later ones were removed, or none was written. */
   | { readonly kind: 'manifests_end'; readonly object: string; readonly at: string }
   /** A manifest lists the object, but it does not exist. */
   | { readonly kind: 'object_missing'; readonly object: string; readonly manifest: string }
@@ -32,9 +35,12 @@ export type ManifestFinding =
 export interface VerifyManifestsTools {
   readonly manifests: Manifests;
   readonly digest: Digest;
-  /** Whether the signature of a text holds. @default signatures are not checked */
+  /**
+   * Whether the signature of a text is valid.
+   * @default signatures are not checked
+   */
   readonly isSigned?: ((text: string, signature: string) => boolean) | undefined;
-  /** Called after each page. */
+  /** Called after each page with the number of objects read. */
   readonly report?: (read: number) => void;
 }
 
@@ -50,10 +56,10 @@ const NAMES = 1_000;
 export const MANIFESTS_LATE_MS = MANIFESTS_LATE_HOURS * 60 * 60_000;
 
 /**
- * Checks that no manifest was changed or removed, including the newest ones, and that the listed objects equal the
- * existing ones.
+ * Checks that no manifest was changed or removed, including the newest ones, and that the listed objects are exactly
+ * the existing ones.
  *
- * @param bounds only objects of this time, and the manifests that can list them
+ * @param bounds only objects of this time range, and the manifests that can list them
  * @param nowMs Unix milliseconds
  */
 export async function verifyManifests(
@@ -64,7 +70,7 @@ export async function verifyManifests(
   const { findings, listed, newest, read } = await readManifests(tools, bounds);
   if (newest === undefined && findings.length === 0) {
     const [first] = await tools.manifests.objectsAfter(LINES_PREFIX, 1);
-    // An archive whose first hour has not ended has no manifest.
+    // An archive has no manifest until its first hour has ended.
     if (first === undefined || listedFromMs(first) > nowMs - MANIFESTS_LATE_MS)
       return { manifests: 0, objects: 0, findings };
     return { manifests: 0, objects: 0, findings: [{ kind: 'manifest_missing', object: manifestName(1) }] };
@@ -81,17 +87,17 @@ export async function verifyManifests(
   return { manifests: read, objects: compared.objects, findings: [...findings, ...compared.findings] };
 }
 
-/** The expected properties of the next manifest. */
+/** The properties expected of the next manifest. */
 interface Expected {
   readonly number: number;
-  /** Its `previous`; undefined after an invalid manifest, which was already reported. */
+  /** The expected `previous`; undefined after an invalid manifest, which was already reported. */
   readonly previous?: string | undefined;
 }
 
 async function readManifests(tools: VerifyManifestsTools, bounds: Bounds) {
   const { manifests, report } = tools;
   const findings: ManifestFinding[] = [];
-  /** The manifest of each object. */
+  /** Manifest names by object name. */
   const listed = new Map<string, string>();
   let newest = await lastBefore(tools, listedFromMs(beginOf(bounds)));
   let expected = expectedAfter(newest);
@@ -142,20 +148,20 @@ function judge(
   if (isSigned === undefined) return found;
   if (manifest.signature === undefined) return [...found, broken('it has no signature')];
   const holds = isSigned(hashedText(digest, manifest), manifest.signature);
-  return holds ? found : [...found, broken('the signature is not of this key and this content')];
+  return holds ? found : [...found, broken('the signature does not match this key and content')];
 }
 
-/** Whether a manifest is the first that was written, and is valid. */
+/** Whether this manifest is the first one written and is valid. */
 export function isFirst(tools: VerifyManifestsTools, manifest: ReadManifest): boolean {
   return judge(tools, manifest, expectedAfter(undefined)).length === 0;
 }
 
 /**
- * The last manifest that was written before this time. Times ascend with numbers. All later ones are read and judged,
- * so a skipped manifest cannot hide one, unless the result itself is invalid.
+ * Returns the last manifest that was written before this time. Times ascend with numbers. All later manifests are read
+ * and judged, so a skipped manifest cannot hide one, unless the result itself is invalid.
  *
- * @returns undefined when it is the first, or when one is unreadable or invalid, which a walk from the beginning
- *   reports
+ * @returns undefined when there is no earlier manifest, or when one is unreadable or invalid, which a complete check
+ * reports
  */
 async function lastBefore(tools: VerifyManifestsTools, atMs: number): Promise<Manifest | undefined> {
   const { manifests } = tools;
@@ -175,7 +181,7 @@ async function lastBefore(tools: VerifyManifestsTools, atMs: number): Promise<Ma
   return judge(tools, found, { number: manifest.number }).length === 0 ? manifest : undefined;
 }
 
-/** Compares the listed names with the existing ones. */
+/** Reports listed objects that do not exist, and existing objects that are not listed. */
 async function compareObjects(
   manifests: Manifests,
   listed: ReadonlyMap<string, string>,

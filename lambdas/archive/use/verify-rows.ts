@@ -11,7 +11,7 @@ import {
 import { differingPaths } from '../domain/row-text.ts';
 import { type LedgerRows, type ReadRow, wholeChain } from './ledger-rows.ts';
 
-/** A line without a row. */
+/** A line that contains no row. */
 interface LineFinding {
   readonly kind: 'line_unreadable';
   readonly object: string;
@@ -33,18 +33,21 @@ export interface LinePage {
   readonly next?: string;
 }
 
-/** The lines of the archive. */
+/** Reads the lines of the archive. */
 export interface ArchiveLines {
-  /** The lines of one object, or of a few. @param bounds objects without rows of this time may be skipped */
+  /**
+   * Reads the lines of one object or of a few.
+   * @param bounds objects without rows of this time range may be skipped
+   */
   page(after: string | undefined, bounds: Bounds): Promise<LinePage>;
-  /** All attributes of the row of one line. */
+  /** Reads all attributes of the row in one line. */
   item(place: {
     readonly object: string;
     readonly line: number;
   }): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
-/** The kept parts of one chain. */
+/** The selected fields of the rows and lines of one chain. */
 export interface KeptChain {
   readonly chain: string;
   readonly rows: readonly ChainRow[];
@@ -53,20 +56,20 @@ export interface KeptChain {
 }
 
 /**
- * Groups rows by chain, in whatever order they are read, with bounded memory. A row that is added again counts once, so
+ * Groups rows by chain, in whatever order they are read, with bounded memory. A row that is added twice counts once, so
  * an interrupted read can repeat a page.
  */
 export interface RowParts {
-  /** Number of parts over which the chains are spread. */
+  /** Number of parts into which the chains are divided. */
   readonly parts: number;
   addRow(row: ChainRow): void;
   addLine(line: ChainLine): void;
   addChange(change: ChangeLine): void;
-  /** Makes everything that was added so far survive a crash. */
+  /** Persists everything that was added so far, so that it survives a crash. */
   save(): void;
-  /** The chains of one part. */
+  /** Yields the chains of one part. */
   chainsOf(part: number): Iterable<KeptChain>;
-  /** Deletes all kept rows. */
+  /** Deletes all stored rows. */
   close(): void;
 }
 
@@ -78,7 +81,7 @@ interface RowCounts {
 
 /** The progress of a verification. Serializable as JSON, so that an interrupted verification can resume. */
 export interface RowsState {
-  /** `ledger` and `archive` read; `compare` judges one part after the other. */
+  /** In phases `ledger` and `archive`, rows are read; in phase `compare`, the parts are judged one after the other. */
   readonly phase: 'archive' | 'ledger' | 'compare' | 'done';
   /** The position from which the phase continues. @default its beginning */
   readonly after?: string;
@@ -86,10 +89,10 @@ export interface RowsState {
   readonly findings: readonly RowFinding[];
   /** Rows that were changed, removed or restored, as reported by the Stream. Not findings in themselves. */
   readonly changes: readonly ChangeLine[];
-  /** Number of findings that are not in the list, because it is full. */
+  /** Number of findings beyond the limit of the list. */
   readonly further: number;
   /**
-   * The value of the original request, because a resumed verification does not read the archive again. Unix
+   * The value from the original request, because a resumed verification does not read the archive again. Unix
    * milliseconds.
    */
   readonly archivedUntilMs?: number;
@@ -103,18 +106,18 @@ export const ROWS_BEGIN: RowsState = {
   further: 0,
 };
 
-/** Maximum number of listed findings. A lost table has one for each row. */
+/** Maximum number of listed findings. Limits the list for a lost table, which has one finding for each row. */
 const MAX_LISTED = 10_000;
 
 export interface VerifyRowsTools {
-  /** Absent when there is no archive; only the chains of the Ledger are then verified. */
+  /** Absent when there is no archive; then only the chains of the Ledger are verified. */
   readonly archive?: ArchiveLines | undefined;
-  /** Absent when only the archive is verified, whose lines are then the chains. */
+  /** Absent when only the archive is verified; then its lines form the chains. */
   readonly ledger?: LedgerRows | undefined;
   readonly parts: RowParts;
   /**
-   * Called after each page, and after each part that was compared. Rows that were kept before the call need not be read
-   * again.
+   * Called after each page, and after each part that was compared. Rows that were stored before the call need not be
+   * read again.
    */
   readonly save: (state: RowsState) => Promise<void> | void;
 }
@@ -122,20 +125,21 @@ export interface VerifyRowsTools {
 export interface VerifyRowsRequest {
   readonly bounds: Bounds;
   /**
-   * Rows before this time must be in the archive. Later ones may still be in transit. Unix milliseconds. @default all
-   * rows
+   * Rows before this time must be in the archive. Later rows may not have arrived yet. Unix milliseconds.
+   * @default all rows
    */
   readonly archivedUntilMs?: number;
-  /** Only this chain. */
+  /** Verifies only this chain. */
   readonly chain?: string | undefined;
 }
 
 /**
  * Compares all rows with the archive in both directions, and checks the chain of each payment, order and activity log.
- * Rows are read page by page and grouped by chain outside of memory. Differences are read again, strongly consistent,
- * before they are reported, so that rows written during the verification are not findings.
+ * Rows are read page by page and grouped by chain outside of memory. Before a difference is reported, both rows are
+ * read a second time, strongly consistent, so that rows written during the verification are not findings.
  *
- * @param state the progress of an interrupted verification @default the beginning
+ * @param state the progress of an interrupted verification
+ * @default the beginning
  */
 export async function verifyRows(
   tools: VerifyRowsTools,
@@ -165,7 +169,7 @@ const STEPS: Readonly<Record<Exclude<RowsState['phase'], 'done'>, Step>> = {
 async function readLines(tools: VerifyRowsTools, { bounds, chain }: VerifyRowsRequest, state: RowsState) {
   if (tools.archive === undefined) return advance(state, undefined, 'ledger');
   const { lines, changes: all, unreadable, next } = await tools.archive.page(state.after, bounds);
-  // Without the Ledger, the lines are the chains, in which a row of another time can be between two of this time.
+  // Without the Ledger, the lines form the chains. A row outside the time range can be between two rows inside it.
   const isWanted = (line: ChainLine) => tools.ledger === undefined || isWithin(line, bounds);
   const wanted = lines.filter((line) => isWanted(line) && (chain === undefined || line.chain === chain));
   for (const line of wanted) tools.parts.addLine(line);

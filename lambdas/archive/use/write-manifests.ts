@@ -26,29 +26,32 @@ export interface WriteManifestsTools {
   readonly clock: Pick<Clock, 'nowMs'>;
   /** @default manifests have no signature */
   readonly sign?: Sign | undefined;
-  /** Maximum number of objects in one manifest. @default 1000 */
+  /**
+   * Maximum number of objects in one manifest.
+   * @default 1000
+   */
   readonly most?: number;
 }
 
-/** Each object takes a line of 200 bytes, so a manifest has some 400 KB at most. */
+/** Default maximum of objects. Each object takes a line of 200 bytes, so a manifest has at most about 400 KB. */
 const MAX = 1_000;
 const NAMES = 1_000;
-/** Objects that are read concurrently. Each has at most 6 MB. */
+/** Number of objects that are read concurrently. Each has at most 6 MB. */
 const AT_ONCE = 8;
 
 /**
- * Writes the manifest of this hour, unless it exists. It lists the objects that arrived since the last one. After a
- * long pause, several manifests are written, each with the maximum number of objects.
+ * Writes the manifest of this hour, unless it exists. The manifest lists the objects that were added since the previous
+ * one. After a long pause, several manifests are written, each with the maximum number of objects.
  *
- * There is no lock. The name of a manifest is its number, and S3 stores one object per name, so a writer that was
- * overtaken writes nothing:
+ * There is no lock. The name of a manifest is its number, and S3 stores one object per name, so the slower of two
+ * concurrent writers writes nothing:
  *
  *   writer A   reads 41 ── lists ───────────────── writes 42: there
  *   writer B        reads 41 ── lists ── writes 42
  *
- * @param deadlineMs after which no manifest is begun; the next hourly run continues. Unix milliseconds
+ * @param deadlineMs time after which no manifest is begun; the next hourly run continues. Unix milliseconds
  * @returns the written manifests
- * @throws TerminalError when the newest manifest cannot be read, because none may follow one that was tampered with
+ * @throws TerminalError when the newest manifest cannot be read: a manifest must not follow one that was tampered with
  */
 export async function writeManifests(tools: WriteManifestsTools, deadlineMs: number): Promise<readonly Manifest[]> {
   const { manifests, clock } = tools;
@@ -89,7 +92,7 @@ async function nextManifest(
   };
 }
 
-/** The objects that no manifest lists, in ascending order. */
+/** Returns the names that no manifest lists, in ascending order. */
 async function newNames(manifests: Manifests, before: Manifest | undefined, most: number) {
   let after = listedAfter(before);
   const whole = await lastWhole(manifests, before);
@@ -108,21 +111,24 @@ async function newNames(manifests: Manifests, before: Manifest | undefined, most
   }
 }
 
-/** The last manifest with a complete list. */
+/** Returns the last manifest with a complete list. */
 async function lastWhole(manifests: Manifests, newest: Manifest | undefined): Promise<Manifest | undefined> {
   let each = newest;
   while (each?.isPart) each = each.number === 1 ? undefined : await earlierThan(manifests, each);
   return each;
 }
 
-/** @throws TerminalError when it is missing or cannot be read */
+/**
+ * Reads the previous manifest.
+ * @throws TerminalError when it is missing or cannot be read
+ */
 async function earlierThan(manifests: Manifests, { number }: Manifest): Promise<Manifest> {
   const earlier = manifestOf(await manifests.read(number - 1));
   if (earlier === undefined) throw unreadable(manifestName(number - 1), 'it is missing');
   return earlier;
 }
 
-/** The names in the manifests since this time, and in the last one before it. */
+/** Returns the names in the manifests since this time, and in the last manifest before it. */
 async function listedSince(manifests: Manifests, newest: Manifest | undefined, fromMs: number): Promise<Set<string>> {
   const listed = new Set<string>();
   for (let each = newest; each !== undefined; ) {
@@ -139,5 +145,5 @@ function manifestOf(read: ReadManifest | undefined): Manifest | undefined {
 }
 
 function unreadable(object: string, because: string): TerminalError {
-  return new TerminalError('manifest_unreadable', `${object} cannot be continued: ${because}`);
+  return new TerminalError('manifest_unreadable', `cannot write a manifest after ${object}: ${because}`);
 }
