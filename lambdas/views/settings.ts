@@ -6,7 +6,10 @@ const views = z.object({ [Environment.viewsTable]: tableName });
 const events = views.extend({ [Environment.ledgerTable]: tableName, [Environment.registryTable]: tableName });
 const projector = views.extend({ [Environment.parkingQueueUrl]: queueUrl });
 
-/** @throws Error naming the variable when it is missing or wrong */
+/**
+ * Reads the name of the Views table.
+ * @throws Error naming the variable that is missing or wrong
+ */
 export function readViewsTable(environment: Variables): string {
   return readVariables(views, environment)[Environment.viewsTable];
 }
@@ -16,7 +19,10 @@ export interface EventsConfig {
   readonly tables: { readonly ledger: string; readonly registry: string; readonly views: string };
 }
 
-/** @throws Error naming the variable that is missing or wrong */
+/**
+ * Reads the settings of the events function.
+ * @throws Error naming the variable that is missing or wrong
+ */
 export function readEventsConfig(environment: Variables): EventsConfig {
   const data = readVariables(events, environment);
   return {
@@ -34,7 +40,10 @@ export interface ProjectorConfig {
   readonly parkingQueueUrl: string;
 }
 
-/** @throws Error naming the variable that is missing or wrong */
+/**
+ * Reads the settings of the projector.
+ * @throws Error naming the variable that is missing or wrong
+ */
 export function readProjectorConfig(environment: Variables): ProjectorConfig {
   const data = readVariables(projector, environment);
   return { viewsTable: data[Environment.viewsTable], parkingQueueUrl: data[Environment.parkingQueueUrl] };

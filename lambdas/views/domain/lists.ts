@@ -8,7 +8,7 @@ import type { Account } from '../../payments/domain/posting.ts';
 import type { ChainId } from '../../payments/ids.ts';
 
 /**
- * The storage of the lists of the Views. Only this file knows the names of partitions and the sort keys.
+ * Defines how the lists of the Views are stored. Partition names and sort keys are defined only in this file.
  *
  * | list                     | partition                         | found by     |
  * |--------------------------|-----------------------------------|--------------|
@@ -29,7 +29,7 @@ import type { ChainId } from '../../payments/ids.ts';
  * add a filter, name its partition here; to show rows of the table in it, set `list`, or write a row of its own.
  */
 
-/** One tenant in one mode. No query of the Views crosses this boundary. */
+/** One tenant in one mode. No query of the Views reads rows of two owners. */
 export interface ViewOwner {
   readonly tenantId: TenantId;
   readonly mode: Mode;
@@ -37,7 +37,7 @@ export interface ViewOwner {
 
 export interface ViewKey {
   readonly partition: string;
-  /** Begins with digits. */
+  /** The sort key; begins with digits. */
   readonly sort: string;
 }
 
@@ -62,7 +62,10 @@ export function statusPartition(owner: ViewOwner, status: PaymentStatus, id: Pay
   return statusShard(owner, status, listShardOf(id));
 }
 
-/** Not sharded: at most one payment of a reference has not failed, and failed ones are few. */
+/**
+ * Returns the partition of one reference. Not sharded: at most one payment of a reference has not failed, and failed
+ * ones are few.
+ */
 export function referencePartition(owner: ViewOwner, reference: string): string {
   return `${ViewsRow.reference}${owned(owner)}#${reference}`;
 }
@@ -103,7 +106,9 @@ function orderStatusShard(owner: ViewOwner, status: OrderStatus, shard: number):
   return `${ViewsRow.order}${owned(owner)}#${status}#${shard}`;
 }
 
-/** Not sharded: only one of some hundred payments is disputed. */
+/**
+ * Returns the partition of an owner's disputes. Not sharded: only about one in several hundred payments is disputed.
+ */
 export function disputePartition(owner: ViewOwner): string {
   return `${ViewsRow.dispute}${owned(owner)}`;
 }
@@ -137,7 +142,7 @@ function typeShard(owner: ViewOwner, type: PublicEventType, shard: number): stri
 
 // ---------------------------------------------------------------------------------------------------------------- books
 
-/** Sorts like entries: by time, then payment, then sequence. */
+/** Returns the sort key of an entry: by time, then payment, then sequence. */
 export function bookPlace({
   occurredAtMs,
   paymentId,
@@ -162,7 +167,10 @@ function bookShard(owner: ViewOwner, book: Account | 'all', shard: number): stri
   return `${ViewsRow.book}${owned(owner)}#${book}#${shard}`;
 }
 
-/** One row per closed day. No row is updated per payment, so no row is hot. */
+/**
+ * Returns the partition of an owner's daily totals, with one row per closed day. No row is updated per payment, so no
+ * row is hot.
+ */
 export function totalsPartition(owner: ViewOwner): string {
   return `${ViewsRow.total}${owned(owner)}`;
 }
@@ -173,39 +181,42 @@ export function totalKey(owner: ViewOwner, dayMs: number): ViewKey {
 
 // ---------------------------------------------------------------------------------------------------------------- other
 
-/** Key of the row that marks an event as projected. Every event has one, public or not. */
+/** Returns the key of the row that marks an event as projected. Every event has one, public or not. */
 export function projectedKey(chainId: ChainId, sequence: number): ViewKey {
   return { partition: `${ViewsRow.projected}${chainId}`, sort: sequenceDigits(sequence) };
 }
 
 /**
- * The partition of the mismatches of all owners, used to count them and to compare them again. Not sharded, because
- * they are few.
+ * The partition of the mismatches of all owners, used to count and recheck them. Not sharded, because mismatches are
+ * few.
  */
 export const ALL_MISMATCHES = ViewsRow.allMismatches;
 
-/** The mismatches of one owner; without an owner, the charges without a known payment. */
+/** Returns the partition of one owner's mismatches or, without an owner, of charges without a known payment. */
 export function mismatchPartition(owner: ViewOwner | undefined): string {
   return owner === undefined ? ViewsRow.mismatch : `${ViewsRow.mismatch}${owned(owner)}`;
 }
 
-/** Whether the row results from a comparison with a processor. The Ledger alone neither implies nor contradicts such rows. */
+/**
+ * Whether the row results from a comparison with a processor. The Ledger alone neither implies nor contradicts such
+ * rows.
+ */
 export function isOfComparison({ partition }: Pick<ViewKey, 'partition'>): boolean {
   return partition === ALL_MISMATCHES || partition.startsWith(ViewsRow.mismatch);
 }
 
 // --------------------------------------------------------------------------------------------------------------- places
 
-/** Sort keys before and after all rows of a partition. */
+/** Sort keys that sort before and after all rows of a partition. */
 export const FIRST_PLACE = '0';
 export const LAST_PLACE = ':';
 
-/** @returns the Unix milliseconds of a place */
+/** Parses the time in a sort key. Unix milliseconds. */
 export function timeOf(place: string): number {
   return Number(place.slice(0, TIME_DIGITS));
 }
 
-/** @returns the id in a place */
+/** Parses the id in a sort key. */
 export function idOf(place: string): string {
   return place.slice(TIME_DIGITS + 1);
 }

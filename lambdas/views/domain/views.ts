@@ -26,8 +26,9 @@ import {
 import { type Counted, countedOf } from './volumes.ts';
 
 /**
- * A row of the Views. The same event always produces the same row. Rows of payments and events hold no copy of the object:
- * a list reads it from the Ledger. So a row is below a kilobyte whatever the payment carries, and holds no personal data.
+ * A row of the Views. The same event always produces the same row. Rows of payments and events hold no copy of the
+ * object: a list reads the object from the Ledger. So a row is below a kilobyte whatever the payment carries, and
+ * contains no personal data.
  */
 export interface ViewRow extends ViewKey {
   /** The list of the index that also contains the row. */
@@ -35,7 +36,7 @@ export interface ViewRow extends ViewKey {
   /** The payment or order from which the row is derived. Absent in a day's total. */
   readonly chainId?: ChainId;
   readonly sequence: number;
-  /** JSON. */
+  /** Content as JSON. */
   readonly body: string;
 }
 
@@ -43,22 +44,22 @@ export interface ViewRow extends ViewKey {
 export interface EventViews {
   readonly owner: ViewOwner;
   readonly occurredAtMs: number;
-  /** Rows that never change. They can be put in any order and any number of times. */
+  /** Rows that never change. They can be written in any order and any number of times. */
   readonly lasting: readonly ViewRow[];
-  /** Also lasting, and the same for every event of the payment. Written before the first head. */
+  /** Rows that never change and are the same for every event of the payment. Written before the first head. */
   readonly ofReference: readonly ViewRow[];
   /**
-   * The payment or the order after this event, and the dispute that the event is about. Each replaces the head of an
-   * earlier event, never the head of a later one.
+   * The payment or order after this event, and the dispute that the event is about. Each replaces the head of an
+   * earlier event, never the head of a later event.
    */
   readonly heads: readonly ViewRow[];
-  /** Written last: if it exists, all rows above were written. */
+  /** Written last: if this row exists, all rows above were written. */
   readonly projectedMark: ViewRow;
 }
 
 export const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** The UTC midnight at or before `ms`. Unix milliseconds. */
+/** Returns the UTC midnight at or before `ms`. Unix milliseconds. */
 export function dayOf(ms: number): number {
   return Math.floor(ms / DAY_MS) * DAY_MS;
 }
@@ -205,12 +206,12 @@ export interface BookEntry {
 }
 
 /**
- * The account without rows of its own: almost every set of postings moves money at the processor, so its entries are read from
- * the book of all.
+ * The account without rows of its own. Almost every set of postings moves money at the processor, so the entries of
+ * this account are read from the list of all postings.
  */
 export const IMPLICIT_ACCOUNT: Account = 'processor_clearing';
 
-/** One row for the whole set of postings, so that no reader sees part of it, and one row per account. */
+/** Returns one row for the whole set of postings, so that no reader sees only some of them, and one row per account. */
 function bookRows(owner: ViewOwner, { event, payment, postings, occurredAtMs }: PaymentEvent): readonly ViewRow[] {
   if (postings.length === 0) return [];
   const paymentId = payment.id as PaymentId;

@@ -24,15 +24,15 @@ export type Volumes = ReadonlyMap<string, Volume>;
 export const NO_VOLUMES: Volumes = new Map();
 
 /**
- * The amount of an event: the captured amount for `payment.completed`, otherwise the amount of the payment, order,
- * refund or dispute that the event concerns.
+ * Returns the amount of an event: the captured amount for `payment.completed`, otherwise the amount of the payment,
+ * order, refund or dispute that the event concerns.
  */
 export function countedOf(type: PublicEventType, { data }: Pick<EventObject, 'data'>): Counted {
   const { object } = data;
   const amountMinor = object[type === 'payment.completed' ? 'amount_captured' : 'amount'];
   const { currency } = object;
-  invariant(typeof amountMinor === 'number', `${type} has an amount`);
-  invariant(typeof currency === 'string', `${type} has a currency`);
+  invariant(typeof amountMinor === 'number', `${type} has no amount`);
+  invariant(typeof currency === 'string', `${type} has no currency`);
   return { type, currency, amountMinor };
 }
 
@@ -63,7 +63,7 @@ function sameVolume({ count, amount }: Volume, right: Volume | undefined): boole
   return right !== undefined && count === right.count && amount === right.amount;
 }
 
-/** By currency, then in the order of {@link PUBLIC_EVENT_TYPES}. */
+/** Orders by currency, then in the order of {@link PUBLIC_EVENT_TYPES}. */
 export function byCurrencyThenType(left: Volume, right: Volume): number {
   if (left.currency !== right.currency) return left.currency < right.currency ? -1 : 1;
   return PUBLIC_EVENT_TYPES.indexOf(left.type) - PUBLIC_EVENT_TYPES.indexOf(right.type);

@@ -32,7 +32,7 @@ export const EVENT_ROUTES: readonly Route<EventsTools>[] = [
     path: '/v1/reports/volume',
     scope: Scopes.ledgerRead,
     role: 'viewer',
-    // Its code is loaded with the first request, so that a cold start does not load it.
+    // Loaded with the first request instead of the cold start.
     handle: async (call) => (await import('./volume-report.ts')).showVolumes(call),
   },
 ];
@@ -49,7 +49,7 @@ async function show({ tools, caller, request, id }: Call<EventsTools>): Promise<
   const query = validateQuery(emptyQuery, request.query);
   if (query.kind === 'refused') return refusal(query.problem, request);
   const event = await readOwnEvent(tools, caller, id);
-  // The same answer for a missing event, an event of another tenant or mode, and an event that is not public.
+  // An event that is missing, not public, or of another tenant or mode gets the same answer.
   if (event === undefined) return refusal(problem('not_found', 'There is no such event.'), request);
   return found({ ...event.event });
 }

@@ -20,7 +20,7 @@ export const ordersQuery = z
   })
   .refine(hasOneCursor, ONE_CURSOR);
 
-/** The list of the orders API. It only reads. */
+/** The route that lists orders. Read-only. */
 export const getOrders: Route<ListOrdersTools> = {
   method: 'GET',
   path: '/v1/orders',

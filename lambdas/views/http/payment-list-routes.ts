@@ -3,8 +3,8 @@ import { Scopes } from '../../kernel/contract/api.ts';
 import type { ListPaymentsTools } from '../use/list-payments.ts';
 
 /**
- * The lists of the payments API. They only read. Their code is loaded with the first request, so that a cold start does
- * not load it.
+ * The list routes of the payments API. Read-only. Their code is loaded with the first request instead of the cold
+ * start.
  */
 export const PAYMENT_LIST_ROUTES: readonly Route<ListPaymentsTools>[] = [
   {

@@ -28,7 +28,7 @@ export const paymentsQuery = z
     ...paymentFilters,
     charge_id: z
       .string()
-      // In the path of a request to the processor, dots alone would name another resource.
+      // In the path of a request to the processor, a segment of only dots would name another resource.
       .regex(
         /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/,
         'must be the id of a charge: 1 to 255 letters, digits, dashes or _, and dots within',

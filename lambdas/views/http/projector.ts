@@ -4,13 +4,16 @@ import { DAY_MS, dayOf } from '../domain/views.ts';
 import { type CloseDaysTools, closeDays } from '../use/close-days.ts';
 import { type ProjectTools, projectEvent } from '../use/project-event.ts';
 
-/** Days closed per event, so that a batch stays within its timeout. After a long outage, later events close the rest. */
+/**
+ * Maximum number of days closed per event, so that a batch stays within its timeout. After a long outage, later events
+ * close the remaining days.
+ */
 const DAYS_AT_ONCE = 2;
-/** Days are closed an hour after their end. */
+/** Days are closed an hour after their end. Milliseconds. */
 const HOUR_MS = 60 * 60 * 1000;
 /** Wait before the next attempt when closing failed or a rival is closing the days. Milliseconds. */
 const BUSY_MS = 60_000;
-/** Maximum number of owners in memory. Evicting one costs a few reads. */
+/** Maximum number of owners in memory. Evicting an owner costs a few reads. */
 const MAX_REMEMBERED = 10_000;
 
 export interface ProjectorTools extends CloseDaysTools, ProjectTools {
@@ -23,21 +26,24 @@ export interface ProjectorTools extends CloseDaysTools, ProjectTools {
  */
 export class Projector {
   readonly #tools: ProjectorTools;
-  /** The time before which no day needs closing, by owner. Unix milliseconds. */
+  /** Time before which no day needs closing, by owner. Unix milliseconds. */
   readonly #restsUntilMs = new Map<string, number>();
 
   constructor(tools: ProjectorTools) {
     this.#tools = tools;
   }
 
-  /** @throws as {@link projectEvent} */
+  /**
+   * Projects one event and closes ended days.
+   * @throws as {@link projectEvent}
+   */
   async take(event: PayonceEvent): Promise<'projected' | 'projected_before'> {
     const projected = await projectEvent(this.#tools, event);
     await this.#closeDays({ tenantId: event.tenant, mode: event.mode });
     return projected;
   }
 
-  /** A failure is retried by a later event. Closed days only make reading balances faster. */
+  /** Closes ended days. After a failure, a later event retries: closed days only make reading balances faster. */
   async #closeDays(owner: ViewOwner): Promise<void> {
     const name = `${owner.tenantId}#${owner.mode}`;
     const nowMs = this.#tools.clock.nowMs();

@@ -10,7 +10,7 @@ import { DAY_MS } from '../domain/views.ts';
 import { type DayVolume, readVolumes } from '../use/read-volumes.ts';
 import type { ViewStore } from '../use/view-store.ts';
 
-/** Maximum range: a quarter. With ten currencies, some ten thousand rows, below a megabyte. Days. */
+/** Maximum range: a quarter. With ten currencies, about ten thousand rows, below a megabyte. Days. */
 const MAX_DAYS = 92;
 
 /** The API documents are generated from this schema. */
@@ -44,13 +44,13 @@ export async function showVolumes({ tools, caller, request }: Call<ReadVolumesTo
     return found({ object: 'list', data: volumes.map(volumeObject), has_more: false });
   } catch (error) {
     if (!(error instanceof TerminalError) || error.code !== 'balance_too_large') throw error;
-    // A retry cannot succeed.
+    // Retrying cannot help.
     const detail = 'A sum is beyond 2^53 - 1 and would lose digits as a JSON number. Add up the events instead.';
     return refusal(problem('balance_too_large', detail), request);
   }
 }
 
-/** The amount in minor units. */
+/** Renders one volume. Amounts are in minor units. */
 function volumeObject({ dayMs, currency: code, type, count, amountMinor }: DayVolume): Record<string, unknown> {
   return { object: 'volume', date: dayText(dayMs), currency: code, outcome: type, count, amount: amountMinor };
 }

@@ -9,7 +9,7 @@ import { transitionSort } from '../../payments/store/items.ts';
 import type { LedgerWalk } from '../use/ledger-walk.ts';
 import type { WalkPage, WalkStep } from '../use/view-store.ts';
 
-/** Rows per step: a few hundred kilobytes. */
+/** Number of rows per step: a few hundred kilobytes. */
 const PAGE = 250;
 
 /** Scans the whole Ledger. Only for operators' commands. */

@@ -13,8 +13,8 @@ const { name: index, partitionKey, sortKey } = RegistryTable.emailIndex;
 const entry = z.object({ [KeyAttribute.partition]: z.string(), [partitionKey]: z.string(), [sortKey]: z.string() });
 
 /**
- * The payments and orders of an e-mail address, by the index of the details rows in the Registry. It is eventually consistent,
- * and an erasure removes the entry with the row.
+ * Lists the payments and orders of an e-mail address, by an index of the details rows in the Registry. The index is
+ * eventually consistent, and an erasure removes the index entry together with the row.
  */
 export function emailIndex(
   client: DynamoDBDocumentClient,

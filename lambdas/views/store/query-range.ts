@@ -19,14 +19,17 @@ export interface RowSource {
   readonly parse: (item: Item) => ViewRow;
 }
 
-/** A query returns at most 1 MB. A page of a thousand rows of at most 4 kB takes four queries. */
+/**
+ * Maximum number of queries per page. A query returns at most 1 MB, so a page of a thousand rows of at most 4 KB takes
+ * four queries.
+ */
 const MAX_QUERIES = 16;
 
-/** As `ViewStore.range`. */
+/** Implements `ViewStore.range`. */
 export async function queryRange(source: RowSource, range: ViewRange): Promise<readonly ViewRow[]> {
   const { client, pacing, table, index, partitionKey, sortKey, parse } = source;
   const { partition, from, until, descending = false, limit, consistent = false } = range;
-  // DynamoDB rejects a range that ends before it begins.
+  // DynamoDB rejects a range whose end precedes its beginning.
   if (from >= until) return [];
   const rows: ViewRow[] = [];
   let next: Item | undefined;
@@ -39,7 +42,7 @@ export async function queryRange(source: RowSource, range: ViewRange): Promise<r
       ExpressionAttributeValues: { ':pk': partition, ':from': from, ':until': until },
       ScanIndexForward: !descending,
       ConsistentRead: consistent,
-      // BETWEEN includes its end, which is outside the range.
+      // BETWEEN includes the end, which is outside the range.
       Limit: limit + 1 - rows.length,
       ...defined({ ExclusiveStartKey: next }),
     };

@@ -22,11 +22,14 @@ export interface LedgerTools {
 /** All rows that the Ledger implies for one payment or order. */
 export interface ChainViews {
   readonly owner: ViewOwner;
-  /** Newest first, so that a rebuild writes the head once. */
+  /** Newest first, so that a rebuild writes each head only once. */
   readonly events: readonly EventViews[];
 }
 
-/** Reads the Ledger consistently. @returns undefined when there is no such payment or order */
+/**
+ * Reads the rows implied by one payment or order from the Ledger, strongly consistent.
+ * @returns undefined when no such payment or order exists
+ */
 export async function readChainViews(tools: LedgerTools, id: ChainId): Promise<ChainViews | undefined> {
   const events = isOrderId(id) ? await orderEvents(tools, id) : await paymentEvents(tools, id);
   return events === undefined ? undefined : { ...events, events: events.events.map(viewsOf).toReversed() };
@@ -59,8 +62,9 @@ function ownerOf({ tenantId, mode }: ViewOwner): ViewOwner {
 }
 
 /**
- * @returns the keys of implied rows that are missing or differ, assuming that all events were projected. `seen` rows are not
- *   compared: without one, the event is published again
+ * Compares the implied rows with the stored ones.
+ * @returns the keys of implied rows that are missing or differ, assuming that all events were projected. `seen` rows
+ * are not compared: if one is missing, the event is published again
  */
 export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: ChainViews): Promise<readonly ViewKey[]> {
   const implied = [
@@ -77,10 +81,11 @@ export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: Chai
 }
 
 /**
- * Whether the Ledger implies this row of a payment or an order now, or did so earlier, because the Views lag behind.
+ * Whether the Ledger implies this row of a payment or an order now, or did so earlier, because the Views can lag
+ * behind.
  */
 export async function isImplied(tools: LedgerTools, chainId: ChainId, row: ViewRow): Promise<boolean> {
-  // The row of a reference has no sequence: every event of the payment implies it.
+  // The row of a reference has no sequence, because every event of the payment implies it.
   const isWhole = isOrderId(chainId) || row.sequence === 0;
   const events = isWhole ? (await readChainViews(tools, chainId))?.events : await viewsAt(tools, chainId, row.sequence);
   return (events ?? []).some((event) =>
@@ -101,8 +106,8 @@ async function viewsAt(
 }
 
 /**
- * Writes the heads again, and the row of the reference. A newer head is kept: the projector was faster. A head that the Ledger
- * never implied is replaced in place, so that no list is without the object.
+ * Rewrites the heads, and the row of the reference. A newer head is kept, because it was written by the projector since
+ * the read. A head that the Ledger never implied is replaced in place, so that the object is never missing from a list.
  */
 export async function restoreHeads(views: ViewStore, { events }: ChainViews): Promise<void> {
   await views.put(events.slice(0, 1).flatMap(({ ofReference }) => ofReference));
@@ -115,7 +120,10 @@ export async function restoreHeads(views: ViewStore, { events }: ChainViews): Pr
   }
 }
 
-/** @param events newest first */
+/**
+ * Returns the newest version of each head.
+ * @param events newest first
+ */
 function newestHeads(events: readonly EventViews[]): readonly ViewRow[] {
   const byKey = new Map<string, ViewRow>();
   for (const head of events.flatMap(({ heads }) => heads)) {

@@ -26,21 +26,25 @@ export interface CloseDaysTools {
   readonly entropy: Pick<Entropy, 'ownerToken'>;
 }
 
-/** Most of a day's events have been projected by then. Later events reopen the day, so this delay only saves work. */
+/**
+ * Wait before a day is closed. Most of its events have been projected by then. A later event reopens the day, so this
+ * delay only saves work. Milliseconds.
+ */
 const SETTLED_AFTER_MS = 60 * 60 * 1000;
-/** Rows per query. A set of postings has a few hundred bytes, so a page stays below 1 MB. */
+/** Number of rows per query. A set of postings has a few hundred bytes, so a page stays below 1 MB. */
 const PAGE = 1_000;
-/** Maximum number of pages per partition and range: four million rows. */
+/** Maximum number of pages per partition and range: four million rows in total. */
 const MAX_PAGES = 4_000;
-/** Forty years of days. */
+/** Maximum number of days: forty years. */
 const MAX_DAYS = 15_000;
 
-/** Age of a mark after which its closer counts as crashed. Exceeds the time to sum the largest day. Milliseconds. */
+/** Age after which a mark counts as left by a crashed closer. Exceeds the time to sum the largest day. Milliseconds. */
 const MARK_MS = 5 * 60 * 1000;
 
 /**
- * The body of a day's row. Balances ignore a mark. A mark shows its closer whether the day has changed, and rivals that
- * the day is being closed. If rivals replaced each other's marks, none of them would finish.
+ * The body of a day's row: a mark or a total. Balances ignore marks. From its mark, a closer sees whether the day has
+ * changed, and rivals see that the day is being closed. If rivals replaced each other's marks, none of them would
+ * finish.
  */
 type TotalBody =
   | { readonly kind: 'mark'; readonly token: OwnerToken; readonly atMs: number }
@@ -48,7 +52,7 @@ type TotalBody =
       readonly kind: 'total';
       readonly token: OwnerToken;
       readonly sums: readonly StoredSum[];
-      /** Absent when the day was closed by a version without volumes. */
+      /** Absent when the day was closed by a version that did not compute volumes. */
       readonly volumes?: readonly StoredVolume[];
     };
 
@@ -67,13 +71,16 @@ type StoredVolume = Omit<Volume, 'amount'> & {
 
 export interface ClosedDays {
   readonly closed: number;
-  /** Whether days remain: more than `atMost`, days that changed during the closing, or days that a rival is closing. */
+  /**
+   * Whether days remain to be closed: more than `atMost`, days that changed during the closing, or days that a rival is
+   * closing.
+   */
   readonly more: boolean;
 }
 
 /**
- * Sums the ended days, oldest first, each into one row that later balances read instead of the day's entries. Several closers
- * can run concurrently.
+ * Sums the ended days, oldest first. Stores each sum as one row, which later balances read instead of the day's
+ * entries. Several closers can run concurrently.
  */
 export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost: number): Promise<ClosedDays> {
   const { views, clock } = tools;
@@ -97,10 +104,13 @@ export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost:
   return { closed, more: closed < tried || others > 0 };
 }
 
-/** @returns the day of the owner's first event; undefined without one. Unix milliseconds */
+/**
+ * Finds the day of the owner's first event.
+ * @returns undefined without events. Unix milliseconds
+ */
 async function firstDayOf(views: ViewStore, owner: ViewOwner): Promise<number | undefined> {
   const range = { from: FIRST_PLACE, until: LAST_PLACE, limit: 1 };
-  // Events for merchants, and postings of other events.
+  // Public events, and the postings of all events.
   const lists = [eventList(owner, undefined), bookList(owner, 'all')];
   const first = await Promise.all(lists.map((list) => mergedRows(views, { ...list, ...range })));
   const times = first.flat().map(({ sort }) => timeOf(sort));
@@ -111,7 +121,7 @@ async function firstDayOf(views: ViewStore, owner: ViewOwner): Promise<number | 
  * Writes a mark, sums the entries and the events, and replaces the mark by the total. A projector that adds an entry to
  * the day deletes the mark.
  *
- * @returns false when the day changed in the meantime, or a rival closes it
+ * @returns false when the day changed in the meantime, or a rival is closing it
  */
 async function closeDay(
   { views, clock, entropy }: CloseDaysTools,
@@ -161,26 +171,32 @@ function isMarked({ body }: ViewRow, nowMs: number): boolean {
   return total.kind === 'mark' && Math.abs(nowMs - total.atMs) < MARK_MS;
 }
 
-/** @returns undefined when the day is not closed yet */
+/**
+ * Reads the sums of a day's row.
+ * @returns undefined when the day is not closed yet
+ */
 export function closedSums({ body }: ViewRow): Sums | undefined {
   const total = JSON.parse(body) as TotalBody;
   if (total.kind === 'mark') return undefined;
   return new Map(
     total.sums.map(({ account, currency, debit, credit }) => {
-      invariant(ACCOUNTS.includes(account), `${account} is not an account`);
+      invariant(ACCOUNTS.includes(account), `unknown account ${account}`);
       return [sumKey(account, currency), { account, currency, debit: BigInt(debit), credit: BigInt(credit) }];
     }),
   );
 }
 
-/** @returns undefined when the day is not closed yet, or was closed without volumes */
+/**
+ * Reads the volumes of a day's row.
+ * @returns undefined when the day is not closed yet, or was closed without volumes
+ */
 export function closedVolumes({ body }: ViewRow): Volumes | undefined {
   const total = JSON.parse(body) as TotalBody;
   if (total.kind === 'mark' || total.volumes === undefined) return undefined;
   return volumesOf(total.volumes.map((volume) => ({ ...volume, amount: BigInt(volume.amount) })));
 }
 
-/** All rows of days' totals, including marks, oldest first. */
+/** Returns all rows of daily totals, including marks, oldest first. */
 export async function totalRows(views: Pick<ViewStore, 'range'>, owner: ViewOwner): Promise<readonly ViewRow[]> {
   const rows: ViewRow[] = [];
   for (let from: string = FIRST_PLACE; rows.length < MAX_DAYS; from = `${rows.at(-1)?.sort ?? FIRST_PLACE} `) {
@@ -215,8 +231,8 @@ export async function sumEntries(
 /**
  * Counts the events of each day of a period and sums their amounts. A day without events has no entry.
  *
- * @returns undefined when an earlier version, whose rows contain no amounts, projected one of the events; a rebuild
- *   replaces its row
+ * @returns undefined when an event was projected by an earlier version, whose rows contain no amounts; a rebuild
+ * replaces these rows
  */
 export async function sumVolumes(
   views: Pick<ViewStore, 'range'>,

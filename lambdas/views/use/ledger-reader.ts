@@ -3,7 +3,7 @@ import type { TransitionType } from '../../payments/domain/payment.ts';
 import type { Account, Posting } from '../../payments/domain/posting.ts';
 import type { ApiKeyRecord } from '../../tenants/api-key-registry.ts';
 
-/** One tenant's books in one mode. */
+/** The ledger of one tenant in one mode. */
 export type BooksOwner = Pick<ApiKeyRecord, 'tenantId' | 'mode'>;
 
 /** The position of an entry: time, then payment, sequence and leg. */
@@ -15,7 +15,7 @@ export interface EntryPosition {
   readonly leg: number;
 }
 
-/** Orders by time, then payment, sequence and leg. */
+/** Compares by time, then payment, sequence and leg. */
 export function byPosition(left: EntryPosition, right: EntryPosition): number {
   if (left.occurredAtMs !== right.occurredAtMs) return left.occurredAtMs - right.occurredAtMs;
   if (left.paymentId !== right.paymentId) return left.paymentId < right.paymentId ? -1 : 1;
@@ -52,15 +52,19 @@ export interface Balance {
   readonly creditMinor: number;
 }
 
-/** Reads entries and balances. A balance is the sum of its entries. */
+/** Reads entries and balances of the ledger. A balance is the sum of its entries. */
 export interface LedgerReader {
   /**
-   * In the order of their positions.
+   * Lists entries in the order of their positions.
    *
-   * @throws RetryableError when they cannot be read now
-   * @throws TerminalError `currency_too_rare` when too many entries in other currencies lie between those of `currency`
+   * @throws RetryableError when entries cannot be read now
+   * @throws TerminalError `currency_too_rare` when too many entries in other currencies lie between the entries in
+   * `currency`
    */
   entries(query: EntryQuery): Promise<readonly LedgerEntry[]>;
-  /** @throws RetryableError when they cannot be read now */
+  /**
+   * Returns the balances of an owner.
+   * @throws RetryableError when balances cannot be read now
+   */
   balances(query: BalanceQuery): Promise<readonly Balance[]>;
 }

@@ -14,16 +14,16 @@ export interface ListDisputesTools {
   readonly store: PaymentStore;
 }
 
-/** The cursors are dispute ids from the request, not validated. */
+/** The cursors are unvalidated dispute ids from the request. */
 export interface ListDisputes extends ListPage {
   readonly status?: Dispute['status'];
 }
 
 /**
- * A page of the disputes of all of the caller's payments, newest first, each in its current state. The `body` of a row
- * is the API's object. There are no lists by status, because disputes are few and the rows contain their status.
+ * Returns a page of the disputes of all of the caller's payments, newest first, each in its current state. The `body`
+ * of a row is the API object. There is no list per status, because disputes are few and the rows contain their status.
  *
- * @throws RetryableError when it cannot be read now
+ * @throws RetryableError when the page cannot be read now
  */
 export async function listDisputes(
   { views, store }: ListDisputesTools,

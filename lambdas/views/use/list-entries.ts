@@ -19,7 +19,7 @@ export interface ListEntriesTools {
 }
 
 export interface ListEntries {
-  /** The id from the request, not validated. */
+  /** The unvalidated payment id from the request. */
   readonly payment?: string;
   readonly account?: Account;
   readonly currency?: string;
@@ -31,12 +31,18 @@ export interface ListEntries {
   readonly limit: number;
 }
 
-/** A payment of another tenant is `not_found`, so that the answer reveals nothing about it. */
+/**
+ * For a payment of another tenant, the outcome is `not_found`, so that the answer reveals nothing about the payment.
+ */
 export type ListEntriesOutcome =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'found'; readonly entries: readonly LedgerEntry[]; readonly hasMore: boolean };
 
-/** A page of the caller's entries, oldest first. The entries of one payment are read from its partition of the Ledger. @throws as {@link LedgerReader.entries} */
+/**
+ * Returns a page of the caller's entries, oldest first. The entries of one payment are read from its partition of the
+ * Ledger.
+ * @throws as {@link LedgerReader.entries}
+ */
 export async function listEntries(
   { ledger, effects }: ListEntriesTools,
   caller: Owner,
@@ -52,7 +58,7 @@ export async function listEntries(
   return paged(entriesOf(chain.transitions, query), limit);
 }
 
-/** The entries that match a query, in the order of their positions. */
+/** Returns the entries that match a query, in the order of their positions. */
 export function entriesOf(
   transitions: readonly Transition[],
   { account, currency, fromMs = -Infinity, untilMs = Infinity, after, limit }: Omit<EntryQuery, keyof BooksOwner>,
@@ -69,7 +75,7 @@ export function entriesOf(
     .slice(0, limit);
 }
 
-/** One entry more than the limit shows whether there are more. */
+/** Cuts one page. One entry beyond the limit shows whether there are more. */
 function paged(entries: readonly LedgerEntry[], limit: number): ListEntriesOutcome {
   return { kind: 'found', entries: entries.slice(0, limit), hasMore: entries.length > limit };
 }

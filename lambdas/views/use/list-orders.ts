@@ -16,11 +16,11 @@ export interface ListOrdersTools {
   readonly views: Pick<ViewStore, 'range'>;
   readonly orders: Pick<OrderStore, 'listOrderTransitions'>;
   readonly emailHashes: EmailHashes;
-  /** Lists orders by the hashes of their addresses. */
+  /** Lists orders by the hashes of their e-mail addresses. */
   readonly emailIndex: Pick<ViewStore, 'range'>;
 }
 
-/** The cursors are order ids from the request, not validated. */
+/** The cursors are unvalidated order ids from the request. */
 export interface ListOrders extends ListPage {
   readonly status?: OrderStatus;
   /** Case-insensitive. */
@@ -28,11 +28,11 @@ export interface ListOrders extends ListPage {
 }
 
 /**
- * A page of the caller's orders, newest first, each in its current state, because most steps of an order cause no
- * event. The `body` of a row is the API's object. With a status filter, orders whose status has changed since are
+ * Returns a page of the caller's orders, newest first, each in its current state, because most steps of an order cause
+ * no event. The `body` of a row is the API object. With a status filter, orders whose status has changed since are
  * omitted.
  *
- * @throws RetryableError when it cannot be read now
+ * @throws RetryableError when the page cannot be read now
  */
 export async function listOrders(
   { views, orders, emailHashes, emailIndex }: ListOrdersTools,

@@ -7,9 +7,9 @@ import type { ViewStore } from './view-store.ts';
 
 /** A page of a list that is shown newest first. */
 export interface ListPage {
-  /** Sort key; the page begins after it, with older rows. */
+  /** Sort key after which the page begins, with older rows. */
   readonly after?: string;
-  /** Sort key; the page ends immediately before it, with newer rows. */
+  /** Sort key before which the page ends, with newer rows. */
   readonly before?: string;
   /** Unix seconds, inclusive. */
   readonly createdFrom?: number;
@@ -26,23 +26,29 @@ export interface Listed {
   readonly next?: string;
 }
 
-/** Converts the rows of a list to objects. */
+/** How rows of a list are converted to objects. */
 export interface Shown {
-  /** Whether the row matches the filters, with the row that is shown for it. @default every row matches */
+  /**
+   * Returns the row to show for a row of the list, or undefined when it does not match the filters.
+   * @default every row matches
+   */
   readonly pick?: (row: ViewRow) => Promise<ViewRow | undefined>;
-  /** @returns the row with the API's object as its body; undefined when the object does not exist or does not match */
+  /**
+   * Loads the object for a row.
+   * @returns the row with the API object as its body; undefined when the object does not exist or does not match
+   */
   readonly show: (row: ViewRow) => Promise<ViewRow | undefined>;
 }
 
-/** Maximum number of rows that one request examines, which bounds the cost of a filter that few rows match. */
+/** Maximum number of rows that one request examines. It bounds the cost of a filter that few rows match. */
 export const MAX_EXAMINED = 1_000;
-/** Rows per read, once the first read did not fill the page. */
+/** Number of rows per read after the first read did not fill the page. */
 const CHUNK = 250;
 
 /**
- * A page of objects. Rows that do not match are skipped until the page is full, the list ends, or {@link MAX_EXAMINED}
- * rows were examined. Only in the last case can a page that is not the last be short or empty; `next` is then the last
- * examined row.
+ * Returns a page of objects. Rows that do not match are skipped until the page is full, the list ends, or {@link
+ * MAX_EXAMINED} rows were examined. Only in the last case can a page be short or empty although more rows follow;
+ * `next` is then the last examined row.
  */
 export async function shownPage(
   views: Pick<ViewStore, 'range'>,
@@ -62,7 +68,7 @@ export async function shownPage(
     ...(next === undefined ? {} : { next: idOf(next.sort) }),
   });
   for (let examined = 0; examined < MAX_EXAMINED; ) {
-    // With a filter, one row more shows whether there are more, when all match.
+    // With a filter, one additional row shows whether there are more if all rows match.
     const first = page.limit + (pick === undefined ? 0 : 1);
     const limit = at === undefined ? first : Math.min(CHUNK, MAX_EXAMINED - examined);
     const chunk = await listPage(views, list, { ...page, ...(at === undefined ? {} : cursorAt(at, upwards)), limit });
@@ -89,7 +95,10 @@ function cursorAt({ sort }: ViewRow, upwards: boolean): Pick<ListPage, 'after' |
   return upwards ? { before: sort } : { after: sort };
 }
 
-/** Reads about twice the rows of the page, with one or more queries per partition, whatever the length of the list. */
+/**
+ * Returns a page of rows. Reads about twice the rows of the page, with one or more queries per partition, whatever the
+ * length of the list.
+ */
 export async function listPage(
   views: Pick<ViewStore, 'range'>,
   list: ViewList,
@@ -116,7 +125,10 @@ function earlier(left: string, right: string): string {
   return left < right ? left : right;
 }
 
-/** An object of another tenant is an `unknown_cursor`, so that the answer reveals nothing about it. */
+/**
+ * For an object of another tenant, the outcome is `unknown_cursor`, so that the answer reveals nothing about the
+ * object.
+ */
 export type ListOutcome =
   | { readonly kind: 'unknown_cursor'; readonly param: 'starting_after' | 'ending_before' }
   | ({ readonly kind: 'found' } & Listed);
@@ -124,11 +136,11 @@ export type ListOutcome =
 interface Cursors {
   readonly after: string | undefined;
   readonly before: string | undefined;
-  /** Sort key of the caller's object with this id; undefined when the caller has none. */
+  /** Returns the sort key of the caller's object with this id; undefined when the caller has none. */
   readonly placed: (id: string) => Promise<string | undefined>;
 }
 
-/** Resolves the ids of the cursors to sort keys, then lists. */
+/** Resolves the ids in the cursors to sort keys, then lists the page. */
 export async function listFrom(
   { after, before, placed }: Cursors,
   list: (cursors: Pick<ListPage, 'after' | 'before'>) => Promise<Listed>,

@@ -21,21 +21,24 @@ export interface ListPaymentsTools {
   readonly emailHashes: EmailHashes;
   /** Lists payments by the hashes of their `receipt_email`. */
   readonly emailIndex: Pick<ViewStore, 'range'>;
-  /** The books of all processors that this deployment calls. */
+  /** The charges of all processors that this deployment calls. */
   readonly books: readonly ProcessorBooks[];
 }
 
-/** The cursors are payment ids from the request, not validated. */
+/** The cursors are unvalidated payment ids from the request. */
 export interface ListPayments extends ListPage {
   readonly status?: PaymentStatus;
-  /** Whether the list of a status is read from the index, which needs a permission of its own. @default true */
+  /**
+   * Whether the list of a status is read from the index, which requires its own permission.
+   * @default true
+   */
   readonly byIndex?: boolean;
   /** Minor units. */
   readonly amountMinor?: number;
   /** Minor units, inclusive; also `amountToMinor`. */
   readonly amountFromMinor?: number;
   readonly amountToMinor?: number;
-  /** Read from each payment that the other filters match, because the rows of lists do not contain it. */
+  /** Read from each payment that matches the other filters, because the rows of lists do not contain the currency. */
   readonly currency?: string;
   /** The `receipt_email`. Case-insensitive. */
   readonly email?: string;
@@ -45,11 +48,11 @@ export interface ListPayments extends ListPage {
 }
 
 /**
- * A page of the caller's payments, newest first, each in its state after the newest projected event. The `body` of a
- * row is the API's object.
+ * Returns a page of the caller's payments, newest first, each in its state after the newest projected event. The `body`
+ * of a row is the API object.
  *
- * @throws RetryableError when it cannot be read now, and also AmbiguousError when the charge cannot be read at a
- *   processor
+ * @throws RetryableError when the page cannot be read now
+ * @throws AmbiguousError when the charge cannot be read from a processor
  */
 export async function listPayments(
   tools: ListPaymentsTools,
@@ -86,7 +89,8 @@ export async function listPayments(
     const head = isLookUp ? await headOf(row) : row;
     if (head === undefined || !matches(head)) return undefined;
     if (!isRead) return head;
-    // The details may be erased, or a reference may have several addresses. `show` has nothing left to read.
+    // Details may be erased, and a reference may have several addresses, so the filter is applied to the object itself.
+    // `show` then has nothing left to read.
     const found = await shown(transitions, head);
     if (found === undefined || (email !== undefined && !hasEmail(found, email))) return undefined;
     return currency === undefined || currencyOf(found) === currency ? found : undefined;
@@ -118,12 +122,14 @@ export async function listPayments(
   });
 }
 
-/** Whole seconds, because heads are sorted by the payment's `created`. */
+/**
+ * Returns the key of a payment's head. Truncated to whole seconds, because heads are sorted by the payment's `created`.
+ */
 function keyOf(owner: Owner, { id, createdAtMs }: Pick<Payment, 'id' | 'createdAtMs'>): ViewKey {
   return { partition: paymentPartition(owner, id), sort: createdPlace(Math.floor(createdAtMs / 1000), id) };
 }
 
-/** A list of at most one row. */
+/** A list with at most one row. */
 const CHARGE = { partitions: ['charge'] };
 
 function only(row: ViewRow | undefined): Pick<ViewStore, 'range'> {
@@ -133,10 +139,10 @@ function only(row: ViewRow | undefined): Pick<ViewStore, 'range'> {
 }
 
 /**
- * The payment of a charge, by the books of the processors, as for callbacks, because no row is written per charge.
+ * Finds the payment of a charge by the processors' records, as for callbacks, because no row is written per charge.
  *
  * @returns undefined when no processor has the charge, or its payment is not the caller's or was made in another
- *   account
+ * account
  */
 async function rowOfCharge(
   { books, store }: ListPaymentsTools,
@@ -154,18 +160,27 @@ async function rowOfCharge(
   return undefined;
 }
 
-/** @param row with the payment as the API shows it */
+/**
+ * Whether the payment has this `receipt_email`.
+ * @param row a row with the payment as shown by the API
+ */
 function hasEmail({ body }: ViewRow, email: string): boolean {
   const { metadata } = JSON.parse(body) as { readonly metadata: Readonly<Record<string, string>> };
   return metadata[MetadataName.receiptEmail]?.toLowerCase() === email.toLowerCase();
 }
 
-/** @param row with the payment as the API shows it */
+/**
+ * Returns the currency of a payment.
+ * @param row a row with the payment as shown by the API
+ */
 function currencyOf({ body }: ViewRow): string {
   return (JSON.parse(body) as { readonly currency: string }).currency;
 }
 
-/** @returns undefined when the Ledger has no such transition: a rebuild removes the row */
+/**
+ * Loads the payment for a row.
+ * @returns undefined when the Ledger has no such transition: a rebuild removes the row
+ */
 async function shown(transitions: TransitionReader, row: ViewRow): Promise<ViewRow | undefined> {
   const { chainId, sequence } = row;
   if (chainId === undefined || isOrderId(chainId)) return undefined;

@@ -15,14 +15,14 @@ interface Source {
 }
 
 /**
- * Number of rows that a query reads beyond a partition's share of the page, so that an uneven spread rarely needs a
- * second query.
+ * Number of rows that a query reads beyond a partition's share of the page, so that an uneven distribution rarely needs
+ * a second query.
  */
 const SPARE_ROWS = 16;
 
 /**
- * Merges partitions in the order of their sort keys. Each query reads a partition's share of the page and some rows more, and is
- * repeated when these rows are used up. A page takes one query per partition, and rarely one more.
+ * Merges partitions in the order of their sort keys. Each query reads a partition's share of the page and some spare
+ * rows, and is repeated when they are used up. A page takes one query per partition, and rarely one more.
  */
 export async function mergedRows(views: Pick<ViewStore, 'range'>, range: MergedRange): Promise<readonly ViewRow[]> {
   const { partitions, limit, descending = false } = range;
@@ -46,7 +46,10 @@ export async function mergedRows(views: Pick<ViewStore, 'range'>, range: MergedR
   return merged;
 }
 
-/** @param last the row after which the read continues */
+/**
+ * Reads further rows of a partition.
+ * @param last the row after which the read continues
+ */
 async function refill(
   views: Pick<ViewStore, 'range'>,
   { indexed, from, until, descending = false, consistent = false }: MergedRange,
@@ -54,7 +57,7 @@ async function refill(
   share: number,
   last?: ViewRow,
 ): Promise<void> {
-  invariant(source.rows.length === 0, 'a source is refilled only when it is empty');
+  invariant(source.rows.length === 0, 'a source is refilled although it still has rows');
   const { partition } = source;
   // A trailing space, the lowest printable character, gives the next possible sort key.
   const begin = last === undefined || descending ? from : `${last.sort} `;

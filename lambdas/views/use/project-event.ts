@@ -12,10 +12,10 @@ export interface ProjectTools {
 }
 
 /**
- * Writes the rows of an event into the Views. The result is the same for any order and number of deliveries. The `seen` row is
- * the record and is written last.
+ * Writes the rows of an event into the Views. The result is the same for any order and number of deliveries. The `seen`
+ * row marks the event as projected and is written last.
  *
- * @throws RetryableError, AmbiguousError when some rows may be missing: the event must be delivered again
+ * @throws RetryableError, AmbiguousError when some rows may be missing; the event must then be redelivered
  */
 export function projectEvent(
   { views, runner }: ProjectTools,
@@ -35,8 +35,8 @@ export function projectEvent(
 }
 
 /**
- * Writes the rows even if the event was projected before, and so repairs damaged rows. It does not write the `seen`
- * row, which means that the event was published.
+ * Writes the rows even if the event was already projected, which repairs damaged rows. Does not write the `seen` row,
+ * which means that the event was published.
  */
 export async function writeViews({ views }: Pick<ProjectTools, 'views'>, eventViews: EventViews): Promise<void> {
   await views.put(eventViews.lasting);
@@ -45,8 +45,8 @@ export async function writeViews({ views }: Pick<ProjectTools, 'views'>, eventVi
 }
 
 /**
- * Deletes the total of a day whose entries have changed. It runs after the entries are written, so no total lacks them,
- * independent of clocks:
+ * Deletes the total of a day whose entries have changed. Called after the entries are written, so that no total lacks
+ * them, independent of clocks:
  *
  *   closer     mark ────── sum ──────────── total ✗ (no mark)
  *   projector        entry ───── delete mark
@@ -62,7 +62,10 @@ export async function reopenDay(views: ViewStore, owner: ViewOwner, occurredAtMs
   });
 }
 
-/** The newer head wins. A single row records both that the object exists and its list by status. */
+/**
+ * Replaces a head if the new one is newer. A single row records both that the object exists and which status list it
+ * belongs to.
+ */
 async function advanceHeads(views: ViewStore, { ofReference, heads }: EventViews): Promise<void> {
   for (const [index, head] of heads.entries()) {
     await rounds('the head of a payment or an order', async () => {

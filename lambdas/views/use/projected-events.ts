@@ -3,10 +3,10 @@ import type { ProcessedEvents } from '../../payments/use/transition-reader.ts';
 import { projectedKey, type ViewKey } from '../domain/lists.ts';
 import type { ViewStore } from './view-store.ts';
 
-/** Concurrent reads. */
+/** Number of concurrent reads. */
 const AT_ONCE = 25;
 
-/** The events that the projector has written completely. */
+/** Finds events that the projector has written completely. */
 export class ProjectedEvents implements ProcessedEvents {
   readonly #views: Pick<ViewStore, 'read'>;
 

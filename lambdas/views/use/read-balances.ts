@@ -2,7 +2,7 @@ import { ACCOUNTS, type Account, type Posting } from '../../payments/domain/post
 import type { Owner } from '../../tenants/owners.ts';
 import type { Balance, BalanceQuery, LedgerReader } from './ledger-reader.ts';
 
-/** A balance in its account's normal direction. */
+/** A balance, signed by the account's normal side. */
 export interface DirectedBalance extends Balance {
   readonly normal: Posting['direction'];
   /** Positive when the balance is on the account's normal side. Minor units. */
@@ -20,7 +20,10 @@ const NORMAL: Readonly<Record<Account, Posting['direction']>> = {
   corrections: 'debit',
 };
 
-/** The balances of all accounts with entries, by currency, then in the order of the chart. @throws as {@link LedgerReader.balances} */
+/**
+ * Returns the balances of all accounts with entries, by currency, then in the order of the chart of accounts.
+ * @throws as {@link LedgerReader.balances}
+ */
 export async function readBalances(
   ledger: LedgerReader,
   { tenantId, mode }: Owner,
@@ -30,7 +33,7 @@ export async function readBalances(
   return balances.map(directed).sort(byCurrencyThenChart);
 }
 
-/** The balance in its account's normal direction. */
+/** Signs a balance by its account's normal side. */
 export function directed(balance: Balance): DirectedBalance {
   const { account, debitMinor, creditMinor } = balance;
   const normal = NORMAL[account];

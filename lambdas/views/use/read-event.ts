@@ -11,8 +11,8 @@ import type { ViewStore } from './view-store.ts';
 export type ReadEventTools = LedgerEventTools;
 
 /**
- * The public event with this id, derived again from its transition. The read is strongly consistent, and the result
- * never changes.
+ * Returns the public event with this id, derived again from its transition. The read is strongly consistent, and the
+ * result never changes.
  *
  * @returns undefined when the event does not exist or is not public
  */
@@ -22,7 +22,10 @@ export async function readEvent(tools: ReadEventTools, id: string): Promise<Payo
   return event?.event.id === id && isPublicType(event.event.type) ? event : undefined;
 }
 
-/** Like {@link readEvent}. @returns undefined also when the event belongs to another tenant or mode */
+/**
+ * Returns an event of the caller, like {@link readEvent}.
+ * @returns undefined also when the event belongs to another tenant or mode
+ */
 export async function readOwnEvent(
   tools: ReadEventTools,
   { tenantId, mode }: ViewOwner,
@@ -32,15 +35,15 @@ export async function readOwnEvent(
   return event?.tenant === tenantId && event.mode === mode ? event : undefined;
 }
 
-/** The cursors are event ids from the request, not validated. */
+/** The cursors are unvalidated event ids from the request. */
 export interface ListEvents extends ListPage {
   readonly type?: PublicEventType;
 }
 
 /**
- * A page of the caller's events, newest first. The `body` of a row is the API's object.
+ * Returns a page of the caller's events, newest first. The `body` of a row is the API object.
  *
- * @throws RetryableError when it cannot be read now
+ * @throws RetryableError when the page cannot be read now
  */
 export async function listEvents(
   tools: ReadEventTools & { readonly views: Pick<ViewStore, 'range'> },
@@ -66,13 +69,13 @@ export async function listEvents(
   );
 }
 
-/** A page of one account owner's events in a range of time. */
+/** A page of one owner's events in a time range. */
 export interface EventRange extends ViewOwner {
   /** Unix milliseconds, inclusive. */
   readonly fromMs: number;
   /** Unix milliseconds, exclusive. */
   readonly untilMs: number;
-  /** From the previous page. */
+  /** The cursor of the previous page. */
   readonly cursor?: string;
   readonly limit: number;
 }
@@ -91,9 +94,10 @@ export interface EventRangePage {
 }
 
 /**
- * The owner's events of a range, oldest first. It reads about twice the rows of the page, independent of other tenants.
+ * Returns the owner's events in a time range, oldest first. Reads about twice the rows of the page, independent of
+ * other tenants.
  *
- * @throws RetryableError when they cannot be read now
+ * @throws RetryableError when the events cannot be read now
  */
 export async function eventsOfRange(
   views: Pick<ViewStore, 'range'>,

@@ -7,7 +7,7 @@ import { byCurrencyThenType, type Volume, type Volumes } from '../domain/volumes
 import { closedVolumes, type Period, sumVolumes } from './close-days.ts';
 import type { ViewStore } from './view-store.ts';
 
-/** The volume of one day, with a sum that a JSON number can hold. */
+/** The volume of one day, with a sum that fits into a JSON number. */
 export interface DayVolume extends Omit<Volume, 'amount'> {
   /** UTC midnight. Unix milliseconds. */
   readonly dayMs: number;
@@ -19,16 +19,16 @@ export interface VolumesQuery {
   readonly fromMs: number;
   /** UTC midnight, exclusive. Unix milliseconds. */
   readonly untilMs: number;
-  /** @default all */
+  /** @default all currencies */
   readonly currency?: string;
 }
 
 /**
- * Counts and amounts by day, currency and type of event, oldest first: the totals of closed days, and sums over the events of
- * open days. They lag behind the Ledger by the delivery time of events.
+ * Returns counts and amounts by day, currency and event type, oldest first, from the totals of closed days and the
+ * events of open days. They lag behind the Ledger by the delivery time of events.
  *
  * @throws TerminalError when a sum exceeds the largest safe integer
- * @throws RetryableError when it cannot be read now
+ * @throws RetryableError when the volumes cannot be read now
  */
 export async function readVolumes(
   views: Pick<ViewStore, 'range'>,
@@ -67,6 +67,6 @@ async function sumOpen(
 ): Promise<void> {
   if (open.fromMs === open.untilMs) return;
   const days = await sumVolumes(views, owner, open, false);
-  invariant(days !== undefined, 'every event has its amount; if an earlier version projected it, rebuild the Views');
+  invariant(days !== undefined, 'an event projected by an earlier version has no amount; rebuild the Views');
   for (const [dayMs, ofDay] of days) volumes.set(dayMs, ofDay);
 }

@@ -25,20 +25,20 @@ export interface RebuildTools extends CloseDaysTools, LedgerTools {
 const PHASES = ['project', 'sweep', 'close', 'compare_ledger', 'compare_views', 'done'] as const;
 type Phase = (typeof PHASES)[number];
 
-/** Serializable as JSON. A rebuild can resume from it. */
+/** The progress of a rebuild, which can resume from it. Serializable as JSON. */
 export interface RebuildState {
   readonly phase: Phase;
   readonly walked: Walked;
   readonly owners: readonly ViewOwner[];
   readonly counts: RebuildCounts;
-  /** Payments, orders and totals of days that differed in the comparison. They are compared again at the end. */
+  /** Payments, orders and daily totals that differed when they were compared. They are compared again at the end. */
   readonly suspects: readonly Suspect[];
 }
 
 interface RebuildCounts {
-  /** Payments and orders whose rows were written. */
+  /** Number of payments and orders whose rows were written. */
   readonly projected: number;
-  /** Removed rows that the Ledger does not imply. */
+  /** Number of removed rows that the Ledger does not imply. */
   readonly removed: number;
   readonly daysClosed: number;
   readonly compared: number;
@@ -47,7 +47,7 @@ interface RebuildCounts {
 interface Suspect {
   readonly chainId?: ChainId;
   readonly key?: ViewKey;
-  /** The reason why this code cannot read the transitions. Other payments and orders are rebuilt. */
+  /** The reason why this code cannot read the transitions. Other payments and orders are rebuilt anyway. */
   readonly unreadable?: string;
 }
 
@@ -61,17 +61,25 @@ export interface Rebuilt {
   readonly differences: readonly Difference[];
 }
 
-/** An event usually takes a second to reach the Views, and longer after a failure. Milliseconds. */
+/**
+ * Default time for the Views to catch up. An event usually takes a second to reach the Views, and longer after a
+ * failure. Milliseconds.
+ */
 const SETTLE_MS = 25_000;
-/** Maximum number of comparisons of a suspect: the first immediately, the last at the end of the settling time. */
+/** Maximum number of comparisons of a suspect. The first is immediate, the last at the end of the settling time. */
 const MAX_COMPARISONS = 6;
 /** Maximum number of suspects to keep: more than an operator reads. */
 const MAX_SUSPECTS = 10_000;
 const DAYS_AT_ONCE = 50;
-/** Maximum number of batches of days per owner. Days that change while they are closed are left to the projector. */
+/**
+ * Maximum number of batches of days per owner. Days that change while they are being closed are left to the projector.
+ */
 const MAX_CLOSINGS = 400;
 
-/** @param from `project` rebuilds and compares; `compare_ledger` only compares */
+/**
+ * Returns the state with which a rebuild begins.
+ * @param from `project` rebuilds and compares; `compare_ledger` only compares
+ */
 export function rebuildBegin(segments: number, from: 'project' | 'compare_ledger' = 'project'): RebuildState {
   return {
     phase: from,
@@ -88,7 +96,7 @@ function begin(segments: number): Walked {
 
 /**
  * Rebuilds the Views from the Ledger while payments continue, and then compares both. Every step can be repeated, so an
- * interrupted rebuild resumes at the last reported state or starts again.
+ * interrupted rebuild can resume at the last reported state or start over.
  *
  * @param progress called after every page
  */
@@ -163,8 +171,8 @@ class Rebuild {
   }
 
   /**
-   * A payment that cannot be read is reported and skipped. @throws a fault of the store, which says nothing about the
-   * payment
+   * Reports and skips a payment that cannot be read.
+   * @throws a fault of the store, which is not specific to the payment
    */
   async #unlessUnreadable(chainId: ChainId | undefined, work: () => Promise<void>): Promise<void> {
     try {
@@ -192,7 +200,9 @@ class Rebuild {
     });
   }
 
-  /** Writes the same rows as the projector, by the same rule (the newer head wins), so both can run concurrently. */
+  /**
+   * Writes the same rows as the projector and with the same rule (the newer head wins), so both can run concurrently.
+   */
   async #project(chainId: ChainId): Promise<void> {
     const chainViews = await readChainViews(this.#tools, chainId);
     if (chainViews === undefined) return;
@@ -203,15 +213,16 @@ class Rebuild {
   }
 
   /**
-   * Removes a row that the Ledger does not imply. The row was read before the Ledger, and only Ledger transitions are projected,
-   * so a row that is newer than the read of the Ledger is not removed. The delete is conditional on the unchanged row.
+   * Removes a row that the Ledger does not imply. The row was read before the Ledger, and only transitions in the
+   * Ledger are projected, so a row that is newer than the read is not removed. The delete is conditional on the row
+   * being unchanged.
    */
   async #sweep(row: ViewRow): Promise<void> {
     if (isOfComparison(row)) return;
     const { views } = this.#tools;
     const { chainId } = row;
     if (chainId === undefined) {
-      // A day's total. The `close` phase sums the day again; until then readers sum its entries.
+      // A daily total. The `close` phase sums the day again; until then, readers sum its entries.
       await views.exchange([{ key: row, from: row }]);
       return;
     }
@@ -315,12 +326,12 @@ function sameSum(
   return right !== undefined && left.debit === right.debit && left.credit === right.credit;
 }
 
-/** The owner of a row that a total of a day includes. */
+/** Returns the owner of a row that a daily total includes. */
 function ownerOfSummed(row: ViewRow): ViewOwner | undefined {
   return [ViewsRow.book, ViewsRow.event].some((kind) => row.partition.startsWith(kind)) ? ownerOf(row) : undefined;
 }
 
-/** The owner of a row, from its partition; undefined when the partition has an unknown format. */
+/** Parses the owner of a row from its partition; undefined when the partition has an unknown format. */
 function ownerOf({ partition }: ViewKey): ViewOwner | undefined {
   const [, tenant, mode] = partition.split('#');
   if (tenant === undefined || (mode !== 'test' && mode !== 'live')) return undefined;

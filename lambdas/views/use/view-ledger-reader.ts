@@ -18,21 +18,19 @@ import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
 
 /**
- * Maximum number of pages. Only sets of postings without the account, which are rare in the book of all accounts,
- * require a further page.
+ * Maximum number of pages. Further pages are only needed for sets of postings without the requested account, which are
+ * rare in the list of all postings.
  */
 const MAX_PAGES = 1_000;
-/**
- * Maximum number of pages for a query by currency, because a book can hold any number of postings in other currencies.
- */
+/** Maximum number of pages for a query by currency, because there can be any number of postings in other currencies. */
 const MAX_PAGES_OF_CURRENCY = 40;
-/** Minimum number of rows of such a page; a megabyte is about a thousand. */
+/** Minimum number of rows in a page of a query by currency; a megabyte is about a thousand rows. */
 const MIN_PAGE = 500;
 
 /**
- * Reads the books from the Views. A page of entries reads about its own size, or for a rare currency at most some
- * 20,000 rows; a balance reads the totals of closed days and the entries of open days. Both lag behind the Ledger by
- * the delivery time of events.
+ * Reads ledger entries and balances from the Views. A page of entries reads about as many rows as it returns, or for a
+ * rare currency at most about 20,000 rows. A balance reads the totals of closed days and the entries of open days. Both
+ * lag behind the Ledger by the delivery time of events.
  */
 export class ViewLedgerReader implements LedgerReader {
   readonly #views: Pick<ViewStore, 'range'>;
@@ -44,7 +42,7 @@ export class ViewLedgerReader implements LedgerReader {
   async entries(query: EntryQuery): Promise<readonly LedgerEntry[]> {
     const { account, currency, fromMs, untilMs, after, limit } = query;
     const begin = fromMs === undefined ? FIRST_PLACE : placeOf(fromMs);
-    // The cursor's set of postings can have legs after the cursor.
+    // The set of postings at the cursor can have legs after the cursor.
     const resumed = after === undefined ? FIRST_PLACE : bookPlace(after);
     const until = untilMs === undefined ? LAST_PLACE : placeOf(untilMs);
     const list = bookList(query, account === undefined || account === IMPLICIT_ACCOUNT ? 'all' : account);
@@ -58,7 +56,7 @@ export class ViewLedgerReader implements LedgerReader {
           `${MAX_PAGES_OF_CURRENCY} pages have fewer entries than the limit`,
         );
       }
-      invariant(page < MAX_PAGES, `the book of ${account ?? 'all'} has an entry within its last ${MAX_PAGES} pages`);
+      invariant(page < MAX_PAGES, `no entry of ${account ?? 'all'} within the last ${MAX_PAGES} pages`);
       const rows = await mergedRows(this.#views, { ...list, from, until, limit: rowsAtOnce });
       entries.push(
         ...rows
@@ -86,7 +84,7 @@ export class ViewLedgerReader implements LedgerReader {
   }
 
   /**
-   * Sums the totals of closed days and the entries before, between and after them. For the day of `untilMs`, only
+   * Sums the totals of closed days and the entries before, between and after these days. On the day of `untilMs`, only
    * entries count.
    */
   async #sums({ untilMs = Infinity, ...owner }: BalanceQuery): Promise<Sums> {

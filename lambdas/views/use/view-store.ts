@@ -10,33 +10,36 @@ export interface ViewRange {
   readonly from: string;
   /** Exclusive. */
   readonly until: string;
-  /** @default false: lowest first */
+  /** @default false: ascending */
   readonly descending?: boolean;
   readonly limit: number;
-  /** Strongly consistent; costs twice the read units. @default false */
+  /**
+   * Whether the read is strongly consistent, at twice the read units.
+   * @default false
+   */
   readonly consistent?: boolean;
 }
 
 /** A conditional change of one row. */
 export interface RowChange {
   readonly key: ViewKey;
-  /** The row that was read; null when none may exist; absent for an unconditional change. */
+  /** The row as read; null if no row may exist; absent for an unconditional change. */
   readonly from?: ViewRow | null;
   /** The new row; absent to delete the row. */
   readonly to?: ViewRow;
 }
 
-/** Stores the Views. All of its content can be rebuilt from the Ledger. */
+/** Stores the Views. All content can be rebuilt from the Ledger. */
 export interface ViewStore {
-  /** Puts whole rows unconditionally. */
+  /** Writes whole rows unconditionally. */
   put(rows: readonly ViewRow[]): Promise<void>;
-  /** Strongly consistent. */
+  /** Reads a row, strongly consistent. */
   read(key: ViewKey): Promise<ViewRow | undefined>;
   /**
    * Applies all changes in one transaction, or none.
    *
-   * @returns false when a row does not match its `from`. After a lost answer it can also be false although this call applied
-   *   the change, so the caller must read again
+   * @returns false when a row does not match its `from`. After a lost answer, the result can also be false although
+   * this call applied the change, so the caller must read the rows again
    */
   exchange(changes: readonly RowChange[]): Promise<boolean>;
   /** Returns `limit` rows, or fewer at the end of the range. */
@@ -47,7 +50,7 @@ export interface ViewStore {
 export type WalkPosition = string;
 
 export interface WalkStep {
-  /** From 0. */
+  /** Number of the segment, from 0. */
   readonly segment: number;
   readonly segments: number;
   readonly after?: WalkPosition;

@@ -1,18 +1,18 @@
 import { invariant } from '../../kernel/invariant.ts';
 import type { WalkPage, WalkPosition, WalkStep } from './view-store.ts';
 
-/** Progress of a walk by segment: where it continues, '' before its start, or null at its end. */
+/** Progress of a walk, for each segment: the position to continue from, '' before its start, or null after its end. */
 export type Walked = readonly (WalkPosition | null)[];
 
 export interface WalkPlan<Found> {
   readonly step: (step: WalkStep) => Promise<WalkPage<Found>>;
-  /** Must be repeatable: a resumed walk repeats its last pages. */
+  /** Processes one item. Must be repeatable: a resumed walk repeats its last pages. */
   readonly each: (found: Found) => Promise<void>;
   /** Called after every page. */
   readonly progress: (walked: Walked) => Promise<void>;
 }
 
-/** Concurrent calls of `each` within a page. */
+/** Number of concurrent calls of `each` within a page. */
 const AT_ONCE = 8;
 /** Maximum number of pages per segment: two hundred million rows. */
 const MAX_STEPS = 1_000_000;
