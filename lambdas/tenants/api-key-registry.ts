@@ -6,13 +6,19 @@ export interface ApiKeyRecord {
   readonly tenantId: TenantId;
   readonly mode: Mode;
   readonly scopes: readonly Scope[];
-  /** The key is refused from this time on. @default never */
+  /**
+   * Time from which the key is rejected. Unix milliseconds.
+   * @default the key never expires
+   */
   readonly expiresAtMs?: number;
   readonly revokedAtMs?: number;
 }
 
 export interface ApiKeyRegistry {
-  /** @param keyHash lower-case hexadecimal SHA-256 of the presented key */
+  /**
+   * Finds a key by its hash.
+   * @param keyHash lower-case hexadecimal SHA-256 of the presented key
+   */
   findByHash(keyHash: string): Promise<ApiKeyRecord | undefined>;
   /** Stores the last day on which a key was used. @param day `YYYY-MM-DD`, in UTC */
   noteUse(id: KeyId, day: string): Promise<void>;

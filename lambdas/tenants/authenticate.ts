@@ -5,11 +5,14 @@ import type { Clock } from '../kernel/world.ts';
 import { type ApiKeyRecord, type ApiKeyRegistry, hasEnded } from './api-key-registry.ts';
 import type { Owner } from './owners.ts';
 
-/** The authenticated tenant and mode. A request can only access their data. */
+/** The authenticated tenant and mode. A request can only access the data of this tenant in this mode. */
 export interface Caller extends Owner {
-  /** The API key of the request, or the operator who calls for the tenant, as named in records. */
+  /**
+   * The API key of the request, or the operator who calls on behalf of the tenant, as recorded with the request's
+   * effects.
+   */
   readonly by: Omit<RequestCause, 'requestId'> | Omit<OperatorCause, 'requestId'>;
-  /** The operator. The same for all keys of one person. */
+  /** The operator as a person. The same for all keys of one person. */
   readonly person?: string;
 }
 
@@ -33,11 +36,11 @@ interface LookUpTools<Key> {
 }
 
 /**
- * Time for which a process caches a key, so that a replay needs no read. A revoked key may remain valid for this long.
+ * Time for which a process caches a key, so that a replay needs no read. A revoked key may be accepted for this long.
  * Milliseconds.
  */
 const FOUND_FOR_MS = 10_000;
-/** Maximum number of cached keys, some kilobytes. Beyond that, the key with the oldest look-up is evicted. */
+/** Maximum number of cached keys, a few kilobytes. Beyond that, the key with the oldest look-up is evicted. */
 const MAX_FOUND = 500;
 
 const BEARER = /^bearer +(?<token>\S+)$/i;
@@ -45,8 +48,9 @@ const BEARER = /^bearer +(?<token>\S+)$/i;
 const API_KEY = /^sk_(?<mode>test|live)_[A-Za-z0-9_-]{22,200}$/;
 
 /**
+ * Parses the token of a request.
  * @param authorization the values of the Authorization header
- * @returns the token; the empty text when there is none, or several headers
+ * @returns the token; empty if there is no header or more than one
  */
 export function bearerToken([value = '', ...others]: readonly string[]): string {
   return others.length > 0 ? '' : (BEARER.exec(value)?.groups?.['token'] ?? '');
@@ -78,7 +82,7 @@ export async function authenticate(
   return { kind: record.scopes.includes(scope) ? 'authenticated' : 'insufficient_scope', caller };
 }
 
-/** Finds a key, and stores the day of its use. */
+/** Finds a key and stores the day of its use. */
 export async function lookUp<Key extends Parameters<typeof hasEnded>[0]>(
   { keys, found, clock }: LookUpTools<Key>,
   hash: string,
@@ -90,7 +94,7 @@ export async function lookUp<Key extends Parameters<typeof hasEnded>[0]>(
   const record = await keys.find(hash);
   const nowMs = clock.nowMs();
   if (record === undefined || hasEnded(record, nowMs)) return record;
-  // The record counts from the start of the read, because the key may have been revoked during the read.
+  // The key may have been revoked during the read, so its age in the cache counts from the start of the read.
   found.put(hash, record, readAtMs);
   const day = new Date(nowMs).toISOString().slice(0, 'YYYY-MM-DD'.length);
   if (!found.isNoted(hash, day)) {
@@ -104,14 +108,14 @@ export async function lookUp<Key extends Parameters<typeof hasEnded>[0]>(
 /** A cache of recently found keys in this process. Unknown keys are not cached, because any client could fill it with them. */
 export class FoundKeys<Key> {
   readonly #found = new Map<string, { readonly record: Key; readonly atMs: number }>();
-  /** The day on which this process stored the last use of a key. */
+  /** The day on which this process last stored a use, by key. */
   readonly #noted = new Map<string, string>();
 
   get(hash: string, nowMs: number): Key | undefined {
     const entry = this.#found.get(hash);
     if (entry === undefined) return undefined;
     const ageMs = nowMs - entry.atMs;
-    // A clock that was set back must not extend the time in the cache.
+    // A clock that was set back must not extend the cache time.
     if (ageMs >= 0 && ageMs < FOUND_FOR_MS) return entry.record;
     this.#found.delete(hash);
     return undefined;

@@ -19,7 +19,10 @@ import type { Clock } from '../kernel/world.ts';
 import { bearerToken } from './authenticate.ts';
 import type { IdentifyOperator, Operator } from './operators.ts';
 
-/** Asymmetric algorithms only, whatever the header says. It excludes `none`, and a public key that is used as an HMAC secret. */
+/**
+ * Only asymmetric algorithms, whatever the header says. Excludes `none`, and HMAC, which would accept a public key as a
+ * secret.
+ */
 const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -37,16 +40,16 @@ const ALGORITHMS = [
 const CLOCK_TOLERANCE_SECONDS = 30;
 /** Time limit of a call to the provider. An operator waits for it, at most twice. Milliseconds. */
 const TIMEOUT_MS = 3_000;
-/** Milliseconds. */
+/** Age up to which cached keys are used without a read. Milliseconds. */
 const FRESH_MS = 10 * 60_000;
-/** Minimum time between two reads of the keys because of a token with an unknown key. Milliseconds. */
+/** Minimum time between two reads of the keys that are caused by tokens with unknown keys. Milliseconds. */
 const COOLDOWN_MS = 30_000;
 /**
- * Maximum age of known keys while the provider does not answer, which limits how long a removed key remains valid.
+ * Maximum age of cached keys while the provider does not answer. It limits how long a removed key is accepted.
  * Milliseconds.
  */
 const STALE_MS = 60 * 60_000;
-/** Time after a failure in which the provider is not called again. Milliseconds. */
+/** Time after a failure during which the provider is not called again. Milliseconds. */
 const FAILED_FOR_MS = 5_000;
 /** Maximum time from `iat` to `exp`. Access tokens are valid for minutes to hours. Seconds. */
 const LONGEST_VALIDITY_SECONDS = 24 * 60 * 60;
@@ -55,7 +58,7 @@ const LONGEST_VALIDITY_SECONDS = 24 * 60 * 60;
  * only `events`.
  */
 const TYPES = ['jwt', 'at+jwt', 'application/at+jwt'];
-/** Three parts of base64url. */
+/** A token of three base64url segments. */
 const COMPACT_JWS = /^(?=.{1,8000}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 
 const configuration = z.object({ issuer: z.string(), jwks_uri: z.url() });
@@ -65,9 +68,9 @@ const claims = z.object({
 });
 
 /**
- * Identifies operators by the tokens of an OpenID Connect provider (OpenID Connect Discovery 1.0; RFC 7519). Its keys
- * are cached for ten minutes, and read again for a token with an unknown key. While the provider does not answer, a
- * process continues for an hour with the keys that it knows, and retries every five seconds.
+ * Identifies operators by the tokens of an OpenID Connect provider (OpenID Connect Discovery 1.0; RFC 7519). The
+ * provider's keys are cached for ten minutes, and read again for a token with an unknown key. While the provider does
+ * not answer, a process continues with the cached keys for an hour, and retries every five seconds.
  *
  * @throws RetryableError `identity_provider_unavailable`
  */
@@ -101,7 +104,10 @@ export function byIdentityProvider(
   };
 }
 
-/** Whether a token has a type that identifies an operator, and claims this issuer. For others, no key is read. */
+/**
+ * Whether a token has a type that identifies an operator, and names this issuer. Other tokens are rejected without
+ * reading keys.
+ */
 function mayBeOf(issuer: string, token: string): boolean {
   try {
     const { alg = '', typ = 'jwt' } = decodeProtectedHeader(token);
@@ -116,15 +122,15 @@ function isOfTimes({ iat = 0, exp = 0 }: JWTPayload, nowSeconds: number): boolea
   return iat <= nowSeconds + CLOCK_TOLERANCE_SECONDS && exp - iat <= LONGEST_VALIDITY_SECONDS + CLOCK_TOLERANCE_SECONDS;
 }
 
-/** Milliseconds. */
+/** Times that control the caching of keys. Milliseconds. */
 interface KeyTimes {
   readonly freshMs?: number;
   readonly cooldownMs?: number;
 }
 
 /**
- * The keys of the provider, which are discovered for the first token. After a failure, the provider is not called for
- * some seconds.
+ * Returns a function that finds a key of the provider. The keys are read for the first token. After a failure, the
+ * provider is not called for some seconds.
  */
 function keysOf(issuer: string, times: Required<KeyTimes>, clock: Pick<Clock, 'nowMs'>): JWTVerifyGetKey {
   const known: JWKSCacheInput = {};
@@ -148,13 +154,16 @@ function keysOf(issuer: string, times: Required<KeyTimes>, clock: Pick<Clock, 'n
     } catch (error) {
       const { uat: readAtMs = 0, jwks } = known;
       if (isOfToken(error) || jwks === undefined || clock.nowMs() - readAtMs > STALE_MS) throw error;
-      // An unknown key may be new.
+      // The provider may have added the unknown key since the last read.
       return createLocalJWKSet(jwks)(header, token).catch(() => Promise.reject(error));
     }
   };
 }
 
-/** @param known receives the keys that were read last */
+/**
+ * Reads the configuration and the keys of the provider.
+ * @param known receives the keys that were read last
+ */
 async function discover(
   issuer: string,
   { freshMs, cooldownMs }: Required<KeyTimes>,
@@ -181,7 +190,10 @@ function isOfToken(error: unknown): boolean {
   );
 }
 
-/** The highest role counts. @returns undefined without a role */
+/**
+ * Returns the operator with the highest role in the claims.
+ * @returns undefined without a role
+ */
 function operatorOf(
   payload: JWTPayload,
   { roleClaim, roles }: Pick<IdentityProviderSettings, 'roleClaim' | 'roles'>,

@@ -7,10 +7,10 @@ import type { OperatorKeyRecord } from './operators.ts';
 interface StoredKey {
   /** Lower-case hexadecimal SHA-256 of the key. The key itself is not stored, so read access to the table does not reveal it. */
   readonly keyHash: string;
-  /** The last characters of the key. */
+  /** The last characters of the key, to recognize it. */
   readonly hint: string;
   readonly createdAtMs: number;
-  /** The key that has replaced it. A key is replaced once. */
+  /** The key that replaced this key. A key can be replaced only once. */
   readonly rolledTo?: KeyId;
 }
 
@@ -22,16 +22,16 @@ export interface StoredApiKey extends StoredKey, ApiKeyRecord {
 export interface NewApiKey extends Pick<ApiKeyRecord, 'tenantId' | 'mode' | 'scopes'> {
   /** The purpose of the key. */
   readonly name: string;
-  /** @default it does not expire */
+  /** @default the key does not expire */
   readonly expiresAtMs?: number;
 }
 
 export interface StoredOperatorKey extends StoredKey, OperatorKeyRecord {}
 
-/** A key's properties without the key itself. */
+/** The properties of a key without its secret. */
 type Summary<Key> = Key & {
   readonly id: KeyId;
-  /** `YYYY-MM-DD`, in UTC. Absent when it was never used. */
+  /** `YYYY-MM-DD`, in UTC. Absent when the key was never used. */
   readonly lastUsedOn?: string;
 };
 export type ApiKeySummary = Summary<StoredApiKey>;
@@ -40,7 +40,7 @@ export type OperatorKeySummary = Summary<StoredOperatorKey>;
 export type KeySummary = ApiKeySummary | OperatorKeySummary;
 
 export interface MadeKey {
-  /** The key itself. It cannot be read again, because only its hash is stored. */
+  /** The secret key. It cannot be read again, because only its hash is stored. */
   readonly key: string;
   readonly summary: KeySummary;
 }
@@ -57,34 +57,41 @@ export interface Page<Id> {
   readonly limit: number;
 }
 
-/** The record of the request that makes a key, which is written with the key. */
+/** Returns the idempotency record of the request that creates a key. The record is written together with the key. */
 export type RecordOfKey = (made: KeySummary) => EffectRecord;
 
-/** No other operator's key gives access to the routes of owners, so no key could be created or revoked afterwards. */
+/**
+ * Thrown instead of revoking the last key of an owner. Only owners can call the routes of keys, so no key could be
+ * created or revoked afterwards.
+ */
 export class LastOwnerKeyError extends Error {
   override readonly name = 'LastOwnerKeyError';
 }
 
-/** Tenants, and the keys of tenants and operators, for an operator. */
+/** Manages tenants, and the keys of tenants and operators, for an operator. */
 export interface KeyAdministration {
-  /** A page of all tenants, by their ids. */
+  /** Returns a page of all tenants, sorted by id. */
   pageOfTenants(page: Page<TenantId>): Promise<readonly TenantSummary[]>;
-  /** A page of the keys of a tenant, or of operators, by their ids. */
+  /** Returns a page of the keys of a tenant or, without a tenant, of operators, sorted by id. */
   pageOfKeys(owner: TenantId | undefined, page: Page<KeyId>): Promise<readonly KeySummary[]>;
   summaryOf(id: KeyId): Promise<KeySummary | undefined>;
   /**
-   * @returns false if the key does not exist or was revoked before
+   * Revokes a key.
+   * @returns false if the key does not exist or was already revoked
    * @throws LastOwnerKeyError if an operator tries to revoke the only valid key of an owner
    */
   revokeKey(id: KeyId): Promise<boolean>;
-  /** @returns undefined if the tenant does not exist, or there is a record of the request; then nothing was written */
+  /**
+   * Creates an API key.
+   * @returns undefined if the tenant does not exist or the request was already recorded; then nothing was written
+   */
   makeApiKey(wanted: NewApiKey, recordOf?: RecordOfKey): Promise<MadeKey | undefined>;
   /**
-   * Replaces a key by a new one with the same name, rights and lifetime. The old one stays valid for the overlap, so
-   * that its user can change over. Of two concurrent replacements, the first wins: a key is replaced once.
+   * Replaces a key by a new one with the same name, rights and lifetime. The old key stays valid for the overlap, so
+   * that its user can switch to the new one. Of two concurrent replacements, only the first takes effect.
    *
    * @param overlapSeconds 0 revokes the old key immediately
-   * @returns undefined if there is no such valid key, it was replaced before, or there is a record of the request
+   * @returns undefined if there is no such valid key, the key was already replaced, or the request was already recorded
    */
   makeSuccessor(id: KeyId, overlapSeconds: number, recordOf?: RecordOfKey): Promise<MadeKey | undefined>;
 }

@@ -6,8 +6,8 @@ import type { EffectRecord } from '../once/domain/idempotency.ts';
 import type { Owner } from './owners.ts';
 
 /**
- * Kinds of requests with separate limits. Each kind of each tenant and mode has a bucket of its own, so that reads do
- * not use up the limit of payments.
+ * Kinds of requests with separate limits. Each tenant and mode has its own bucket for each kind, so that reads do not
+ * use up the limit of payments.
  */
 export const LIMIT_KINDS = ['payments', 'reads', 'processor_reads', 'admin'] as const;
 export type LimitKind = (typeof LIMIT_KINDS)[number];
@@ -17,7 +17,7 @@ export interface Bucket extends Owner {
 }
 
 /**
- * The kind of a request. Safe methods are reads; reads that call the processor are a separate kind. The scope
+ * Returns the kind of a request. Safe methods are reads; reads that call the processor are a separate kind. The scope
  * distinguishes payments from administration.
  */
 export function limitKindOf(method: string, scope: Scope | undefined, asksProcessor: boolean): LimitKind {
@@ -33,20 +33,25 @@ export interface TenantLimit {
 
 /** The limits of tenants, for an operator. */
 export interface LimitSettings {
-  /** @returns for each kind the tenant's own limit, if it has one */
+  /**
+   * Lists the limits of an owner.
+   * @returns one item per kind, with the tenant's own limit if it has one
+   */
   list(owner: Owner): Promise<readonly TenantLimit[]>;
   /**
-   * Takes effect with the next batch of tokens of each process.
+   * Changes a limit. Takes effect when a process next takes tokens.
    *
    * @param own undefined restores the limit of the deployment
-   * @param record of the request, which is written with the change @default none
-   * @returns false if the tenant does not exist, or there is a record of the request; then nothing was written
+   * @param record the idempotency record of the request, written with the change
+   * @default none
+   * @returns false if the tenant does not exist or the request was already recorded; then nothing was written
    */
   change(bucket: Bucket, own: RateLimit | undefined, record?: EffectRecord): Promise<boolean>;
 }
 
 /**
- * The limit of a tenant without one of its own: administration and reads that call the processor have a tenth of it.
+ * Returns the limit of a tenant that has no limit of its own. Administration and reads that call the processor get a
+ * tenth of the deployment's limit.
  */
 export function deployedLimitOf(deployed: RateLimit, kind: LimitKind): RateLimit {
   if (kind === 'payments' || kind === 'reads') return deployed;
@@ -54,28 +59,29 @@ export function deployedLimitOf(deployed: RateLimit, kind: LimitKind): RateLimit
   return { rate: Math.max(1, Math.floor(rate / 10)), burst: Math.max(1, Math.floor(burst / 10)) };
 }
 
-/** The stored state of a bucket. Units are in the names. */
+/** The stored state of a bucket. */
 export interface BucketState {
   /**
-   * Time at which the bucket is full again. A request moves it forward by the time in which the rate produces one
-   * token. Unix microseconds.
+   * Time at which the bucket is full again. Each token taken moves it forward by the time in which the rate produces
+   * one token. Unix microseconds.
    */
   readonly fullAtUs: number;
   /** The tenant's own limit. @default the limit of the deployment */
   readonly own?: RateLimit;
 }
 
-/** A request for tokens. All times are of the caller's clock. */
+/** A request for tokens. All times are from the caller's clock. */
 export interface TokenRequest {
   /**
-   * Read again for each attempt at the bucket, because a process may be paused for seconds between the start of the
-   * request and its write.
+   * Read for each attempt, because a process may be paused for seconds between the start of the request and its write.
    */
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** The number of tokens to take while at least half of the burst is left, and otherwise. */
+  /**
+   * The number of tokens to take while at least half of the burst is left; `scarce` is the number to take otherwise.
+   */
   readonly ample: number;
   readonly scarce: number;
-  /** The last state of the bucket that the caller knows. */
+  /** The last state of the bucket that the caller has read. */
   readonly known?: BucketState;
 }
 
@@ -84,14 +90,17 @@ export type TokenGrant = { readonly limit: RateLimit; readonly state: BucketStat
   | { readonly kind: 'refused'; readonly retryAfterMs: number }
 );
 
-/** The buckets that all processes share. */
+/** Stores the token buckets that all processes share. */
 export interface BucketStore {
-  /** @throws RetryableError if the store does not answer; tokens may then be lost */
+  /**
+   * Takes tokens.
+   * @throws RetryableError if the store does not answer; tokens may then be lost
+   */
   take(bucket: Bucket, asked: TokenRequest): Promise<TokenGrant>;
   /**
-   * Takes one of the places of a tenant's waiting requests.
+   * Takes one of the slots for a tenant's waiting requests.
    *
-   * @returns a function that releases the place; undefined if all are taken
+   * @returns a function that releases the slot; undefined if all slots are taken
    */
   takeWaitingPlace(owner: Owner, untilMs: number, nowMs: number): Promise<(() => Promise<void>) | undefined>;
 }
@@ -103,11 +112,11 @@ export type Admitted =
 /** Maximum number of tokens of one bucket that one process holds. */
 const LARGEST_BATCH = 8;
 /**
- * A batch is at most the number of tokens that the rate produces in a tenth of a second, so a low limit has batches of
+ * Limits a batch to the number of tokens that the rate produces in a tenth of a second, so a low limit has batches of
  * one.
  */
 const BATCHES_PER_SECOND = 10;
-/** Maximum time for which a process may use the tokens that it took. Milliseconds. */
+/** Maximum time for which a process may use tokens that it has taken. Milliseconds. */
 const SCARCE_FOR_MS = 1_000;
 const AMPLE_FOR_MS = 60_000;
 /**
@@ -116,8 +125,8 @@ const AMPLE_FOR_MS = 60_000;
  */
 const REFUSED_FOR_MS = 1_000;
 /**
- * Maximum number of buckets that a process caches. Beyond that, the bucket with the oldest read is evicted with its
- * tokens.
+ * Maximum number of buckets that a process caches. Beyond that, the bucket with the oldest read is evicted together
+ * with its tokens.
  */
 const MAX_BUCKETS = 500;
 
@@ -130,9 +139,9 @@ interface Held {
 }
 
 /**
- * Limits the requests of each tenant, mode and kind to `rate` per second with bursts of `burst`, over all processes
- * (docs/decisions/0065-limits-per-tenant.md). A process takes tokens in batches, so that a limit does not cost a write
- * for each request. Tokens are counted when they are taken, and are not returned.
+ * Limits the requests of each tenant, mode and kind to `rate` per second with bursts of `burst`, across all processes
+ * (docs/decisions/0065-limits-per-tenant.md). A process takes tokens in batches, so that not every request costs a
+ * write. Tokens count when they are taken, and are not returned.
  */
 export class TenantLimits {
   readonly #store: BucketStore;
@@ -144,7 +153,10 @@ export class TenantLimits {
     this.#clock = clock;
   }
 
-  /** @throws RetryableError if the store does not answer */
+  /**
+   * Admits a request or returns the time to wait.
+   * @throws RetryableError if the store does not answer
+   */
   async admit(bucket: Bucket): Promise<Admitted> {
     const name = `${bucket.tenantId}#${bucket.mode}#${bucket.kind}`;
     const nowMs = this.#clock.nowMs();
@@ -161,7 +173,10 @@ export class TenantLimits {
     return last.kind === 'taken' ? { kind: 'admitted' } : limited(last, last.retryAfterMs);
   }
 
-  /** @returns undefined if the tenant has reached its number of waiting requests */
+  /**
+   * Takes a slot for a waiting request.
+   * @returns undefined if the tenant has reached its maximum number of waiting requests
+   */
   async enterWait(owner: Owner, waitMs: number): Promise<(() => Promise<void>) | undefined> {
     const nowMs = this.#clock.nowMs();
     return this.#store.takeWaitingPlace(owner, nowMs + waitMs, nowMs);
@@ -182,8 +197,9 @@ export class TenantLimits {
 }
 
 /**
- * While tokens are scarce, a process takes twice the number that it used of the last batch if it used all of them, and
- * otherwise the number that it used. At most half of the tokens of a steady process therefore stay unused.
+ * Returns the sizes of the next batch. While tokens are scarce, a process takes twice the number that it used of the
+ * last batch if it used all of it, and otherwise the number that it used. So a process with a steady load leaves at
+ * most half of its tokens unused.
  */
 function sizes(held: Held | undefined): Pick<TokenRequest, 'ample' | 'scarce' | 'known'> {
   if (held === undefined) return { ample: LARGEST_BATCH, scarce: 1 };
@@ -192,7 +208,10 @@ function sizes(held: Held | undefined): Pick<TokenRequest, 'ample' | 'scarce' | 
   return { ample: LARGEST_BATCH, scarce, known: held.last.state };
 }
 
-/** @returns the number of tokens that a process may take in one batch */
+/**
+ * Limits the size of a batch.
+ * @returns the number of tokens that a process may take in one batch
+ */
 export function batchOf(asked: number, { rate }: RateLimit): number {
   return Math.max(1, Math.min(asked, LARGEST_BATCH, Math.floor(rate / BATCHES_PER_SECOND)));
 }

@@ -11,7 +11,7 @@ export interface Operator {
   readonly role: Role;
   /** The id of the operator's key, or the subject at the identity provider. */
   readonly identity: string;
-  /** The same for all keys of one person. */
+  /** Identifies the person. The same for all keys of one person. */
   readonly person: string;
   readonly tenantId?: never;
 }
@@ -24,11 +24,18 @@ export interface OperatorKeyRecord {
 }
 
 export interface OperatorKeyRegistry extends Pick<ApiKeyRegistry, 'noteUse'> {
-  /** @param keyHash lower-case hexadecimal SHA-256 of the presented key */
+  /**
+   * Finds an operator's key by its hash.
+   * @param keyHash lower-case hexadecimal SHA-256 of the presented key
+   */
   findOperator(keyHash: string): Promise<OperatorKeyRecord | undefined>;
 }
 
-/** Identifies the bearer of a token. @returns undefined for every invalid token @throws RetryableError when it cannot be verified now */
+/**
+ * Identifies the operator who presents a token.
+ * @returns undefined for every invalid token
+ * @throws RetryableError when the token cannot be verified now
+ */
 export type IdentifyOperator = (authorization: readonly string[]) => Promise<Operator | undefined>;
 
 /** At least 22 characters of base64url, which encode 128 bits. */

@@ -8,10 +8,10 @@ export interface Owner {
 /** Whether a tenant exists. Tenants are never deleted. @throws RetryableError if the registry cannot be read */
 export type IsTenant = (id: TenantId) => Promise<boolean>;
 
-/** All account owners: the tenants and modes that may have payments. */
+/** Lists all owners: each tenant in each mode that may have payments. */
 export interface Owners {
   /**
-   * Lists account owners in the order of their names. A name never changes.
+   * Lists owners in the order of their names. A name never changes.
    *
    * @param after the last name of the previous page
    */

@@ -25,8 +25,8 @@ import type { Owner } from '../owners.ts';
 /** Maximum number of attempts while rivals change the same row. */
 const MAX_ATTEMPTS = 5;
 /**
- * A bucket that is full later than this after its burst was written with a wrong clock, or under a higher limit.
- * Microseconds.
+ * A bucket whose `fullAt` is later than this after the end of its burst was written by a process with a wrong clock, or
+ * under a higher limit. Microseconds.
  */
 const FAR_AHEAD_US = 10_000_000;
 
@@ -40,12 +40,12 @@ const limitsSetting = /* @__PURE__ */ z.object({
   [Environment.tenantLimit]: jsonOf(z.object({ rate: positive, burst: positive })),
 });
 
-/** The limit of the deployment. */
+/** Returns the default limit of the deployment. */
 export function deployedLimit({ variables }: Pick<Platform, 'variables'>): RateLimit {
   return readVariables(limitsSetting, variables)[Environment.tenantLimit];
 }
 
-/** The limits of the deployment for the functions of its API. */
+/** Creates the limiter for the functions of the API. */
 export function tenantLimits(platform: Platform, registryTable: string): TenantLimits {
   const { documents, clock } = platform;
   return new TenantLimits(new DynamoDbLimits(documents, registryTable, deployedLimit(platform)), clock);
@@ -58,13 +58,13 @@ export function limitRowKey({ tenantId, mode }: Owner, name: LimitKind | 'waits'
   };
 }
 
-/** One row for each bucket. Its partition receives one write for each batch. */
+/** Stores one row for each bucket. Its partition receives one write for each batch. */
 export class DynamoDbLimits implements BucketStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
   readonly #default: RateLimit;
 
-  /** @param limit of the deployment */
+  /** @param limit the default limit of the deployment */
   constructor(client: DynamoDBDocumentClient, registryTable: string, limit: RateLimit) {
     this.#client = client;
     this.#table = registryTable;
@@ -72,15 +72,15 @@ export class DynamoDbLimits implements BucketStore {
   }
 
   /**
-   * The time of the bucket is in the row and moves forward only, whatever the clocks of the processes:
+   * Takes tokens. The row contains the time of the bucket, which only moves forward, whatever the processes' clocks:
    *
-   *   tokens that were used       burst
+   *   used tokens  remaining burst
    *   ├──────────┬────────────────┤
    *   now        fullAt           now + burst, the latest `fullAt` that a write may make
    *
-   * A process that writes at the same time changes `fullAt`, but not beyond the same bound, so both can succeed. A rival can
-   * refuse a write only by moving `fullAt` past the start of the request, past half of the burst, or past the whole. It moves
-   * forward only, so the last look has met the end of the bucket.
+   * A process that writes at the same time changes `fullAt`, but not beyond the same bound, so both can succeed. A
+   * rival can refuse a write only by moving `fullAt` past the start of the request, past half of the burst, or past the
+   * whole. It only moves forward, so the last attempt has read a bucket that is used up.
    */
   async take(bucket: Bucket, asked: TokenRequest): Promise<TokenGrant> {
     const startMs = asked.clock.nowMs();
@@ -90,7 +90,7 @@ export class DynamoDbLimits implements BucketStore {
       const limit = state.own ?? deployedLimitOf(this.#default, bucket.kind);
       // After a collision, one token is most likely still available.
       const plan = planOf(state, limit, attempt > 1 ? { ample: 1, scarce: 1 } : asked, times.nowMs);
-      // The state in the process may be old, so only the row itself refuses.
+      // The cached state may be old, so a request is only refused after the row was read.
       const isFresh = attempt > 0;
       if (plan.kind === 'refused' && isFresh) return { ...plan, limit, state };
       const step = plan.kind === 'refused' ? { ...ONE_TOKEN, latestUs: latestOf(limit, times.nowMs) } : plan;
@@ -116,7 +116,7 @@ export class DynamoDbLimits implements BucketStore {
     times: Times,
   ): Promise<{ kind: 'applied'; fullAtUs: number } | { kind: 'refused'; state: BucketState }> {
     const change = changeOf(state, limit, step, times);
-    // A limit that an operator has changed since is read before it is applied.
+    // If an operator has changed the limit since, the condition fails, and the new limit is read before it is applied.
     const isSameLimit = state.own === undefined ? 'attribute_not_exists(#rate)' : '#rate = :rate AND #burst = :burst';
     const own = state.own === undefined ? {} : { ':rate': state.own.rate, ':burst': state.own.burst };
     const names = state.own === undefined ? { '#rate': 'rate' } : { '#rate': 'rate', '#burst': 'burst' };
@@ -134,11 +134,11 @@ export class DynamoDbLimits implements BucketStore {
     return { kind: 'refused', state: { fullAtUs, ...found } };
   }
 
-  /** Each place is an attribute of the tenant's row with the time until which it is taken. */
+  /** Stores each taken slot as an attribute of the tenant's row, with the time until which it is taken. */
   async takeWaitingPlace(owner: Owner, untilMs: number, nowMs: number): Promise<(() => Promise<void>) | undefined> {
     const Key = limitRowKey(owner, 'waits');
     let place = Math.floor(nowMs) % MAX_WAITS;
-    // Each rival that refuses this request has taken a place.
+    // Each rival whose write prevents this one has taken a slot.
     for (let attempt = 0; attempt <= MAX_WAITS; attempt += 1) {
       const names = { '#place': `place${place}` };
       const taken = await this.#update({
@@ -153,7 +153,7 @@ export class DynamoDbLimits implements BucketStore {
           await this.#update({
             Key,
             UpdateExpression: 'REMOVE #place',
-            // The place may have expired and been taken by another request.
+            // The slot may have expired and been taken by another request.
             ConditionExpression: '#place = :until',
             ExpressionAttributeNames: names,
             ExpressionAttributeValues: { ':until': untilMs },
@@ -169,7 +169,7 @@ export class DynamoDbLimits implements BucketStore {
     return undefined;
   }
 
-  /** One attempt: a request must not wait for its limit. */
+  /** Makes a single attempt, because a request must not wait for its limit. */
   async #update(
     update: Omit<UpdateCommandInput, 'TableName'>,
   ): Promise<{ readonly kind: 'applied' | 'refused'; readonly item: Readonly<Record<string, unknown>> }> {
@@ -182,7 +182,7 @@ export class DynamoDbLimits implements BucketStore {
       if (error instanceof ConditionalCheckFailedException) {
         return { kind: 'refused', item: error.Item === undefined ? {} : unmarshall(error.Item) };
       }
-      throw new RetryableError('limits_unavailable', 'the store of the limits did not answer', { cause: error });
+      throw new RetryableError('limits_unavailable', 'the rate limit store did not answer', { cause: error });
     }
   }
 }
@@ -191,7 +191,7 @@ export function parseLimit(item: Readonly<Record<string, unknown>>) {
   return bucketItem.parse(item);
 }
 
-/** The start of the request, and the time of this attempt. */
+/** The start time of the request, and the time of the current attempt. */
 interface Times {
   readonly startMs: number;
   readonly nowMs: number;
@@ -243,7 +243,7 @@ function changeOf({ fullAtUs }: BucketState, limit: RateLimit, step: Exclude<Pla
   };
 }
 
-/** The time in which the rate produces one token, rounded up. Microseconds. */
+/** Returns the time in which the rate produces one token, rounded up. Microseconds. */
 function tokenUsOf({ rate }: RateLimit): number {
   return Math.ceil(1_000_000 / rate);
 }

@@ -11,7 +11,7 @@ import type { Owner } from '../owners.ts';
 import { limitRowKey, parseLimit } from './dynamodb-limits.ts';
 import { newRecord, PACING, tenantExists, UnknownTenantError } from './tenant-administration.ts';
 
-/** Reads and changes the limits of a tenant for an operator, with an entry in the activity log for each change. */
+/** Reads and changes the limits of a tenant for an operator. Each change writes an entry in the activity log. */
 export class LimitAdministration implements LimitSettings {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -19,7 +19,7 @@ export class LimitAdministration implements LimitSettings {
   readonly #actor: Actor;
   readonly #pacing: Pacing;
 
-  /** @param actor the actor in the activity log: the user of the command line, or an operator of the API */
+  /** @param actor recorded in the activity log: the user of the command line, or an operator of the API */
   constructor(
     client: DynamoDBDocumentClient,
     tables: StoreTables,
@@ -33,7 +33,10 @@ export class LimitAdministration implements LimitSettings {
     this.#pacing = pacing;
   }
 
-  /** @throws UnknownTenantError if the tenant does not exist */
+  /**
+   * Sets or removes a tenant's own limit.
+   * @throws UnknownTenantError if the tenant does not exist
+   */
   async set(bucket: Bucket, own: RateLimit | undefined): Promise<void> {
     if (!(await this.change(bucket, own))) throw new UnknownTenantError(bucket.tenantId);
   }

@@ -39,25 +39,25 @@ import { operatorKeyItem } from './operator-registry.ts';
 import { ownerRow, tenantRowKey } from './tenant-owners.ts';
 import { apiKeyItem, apiKeyUseKey, idOfKeyHash, type KeyRow, keyRowKey } from './tenant-registry.ts';
 
-/** The pacing of the command line. */
+/** The clock and randomness for the command line. */
 export const PACING: Pacing = { clock: systemClock, entropy: systemEntropy };
 
 /** 256 bits. */
 const KEY_BYTES = 32;
 const TENANT_BYTES = 10;
-/** Stored characters of a key: enough to distinguish two keys, too few to use one. */
+/** Number of stored characters of a key: enough to distinguish two keys, too few to use one. */
 const HINT_LENGTH = 4;
-/** Rows per page that the command line reads, and the maximum number of pages, for 100,000 rows. */
+/** Number of rows per page that the command line reads. With the maximum number of pages, at most 100,000 rows. */
 const PAGE = 100;
 const MAX_PAGES = 1_000;
-/** Two reads each. */
+/** Number of concurrent look-ups, each with two reads. */
 const READ_AT_ONCE = 10;
 
 export interface NewOperatorKey {
-  /** The name of the person. */
+  /** The name of the operator as a person. */
   readonly operator: string;
   readonly role: Role;
-  /** @default it does not expire */
+  /** @default the key does not expire */
   readonly expiresAtMs?: number;
 }
 
@@ -83,8 +83,8 @@ export class UnknownTenantError extends Error {
 
 /**
  * Creates tenants, and creates, rolls and revokes API keys, for an operator. Each change is written in one transaction
- * with its entry in the activity log. Among the deployed functions, only the one for operators may change and create
- * keys, and only keys of tenants. The command line also creates keys of operators.
+ * with its entry in the activity log. Among the deployed functions, only the operators' API may create and change keys,
+ * and only keys of tenants. The command line can also create keys of operators.
  */
 export class TenantAdministration implements KeyAdministration {
   readonly #client: DynamoDBDocumentClient;
@@ -94,7 +94,7 @@ export class TenantAdministration implements KeyAdministration {
   readonly #actor: Actor;
   readonly #pacing: Pacing;
 
-  /** @param actor the actor in the activity log: the user of the command line, or an operator of the API */
+  /** @param actor recorded in the activity log: the user of the command line, or an operator of the API */
   constructor(
     client: DynamoDBDocumentClient,
     tables: StoreTables,
@@ -109,7 +109,11 @@ export class TenantAdministration implements KeyAdministration {
     this.#pacing = pacing;
   }
 
-  /** @param id an existing tenant with this id is not changed. @default a random id */
+  /**
+   * Creates a tenant.
+   * @param id an existing tenant with this id is not changed.
+   * @default a random id
+   */
   async createTenant(name: string, id = tenantId(`ten_${base32(randomBytes(TENANT_BYTES))}`)): Promise<TenantId> {
     const row = { ...tenantRowKey(id), name, createdAtMs: this.#pacing.clock.nowMs() };
     await this.#write([this.#newRow(row)], { chain: 'deployment', action: 'tenant.created', about: [id] });
@@ -117,6 +121,7 @@ export class TenantAdministration implements KeyAdministration {
   }
 
   /**
+   * Creates an API key.
    * @returns the key. It cannot be read again, because only its hash is stored
    * @throws UnknownTenantError if the tenant does not exist
    */
@@ -136,7 +141,7 @@ export class TenantAdministration implements KeyAdministration {
         ...this.#recordRows(recordOf, summary),
         tenantExists(this.#table, owner),
         ...this.#newKeyRows(row),
-        // Payments require an API key, so these rows list all account owners without a scan.
+        // Payments require an API key, so these rows list all owners without a scan.
         { Put: { TableName: this.#table, Item: ownerRow(owner, mode) } },
       ],
       {
@@ -149,7 +154,10 @@ export class TenantAdministration implements KeyAdministration {
     return isWritten ? { key, summary } : undefined;
   }
 
-  /** @returns the key of an operator. It cannot be read again, because only its hash is stored */
+  /**
+   * Creates an operator's key.
+   * @returns the key. It cannot be read again, because only its hash is stored
+   */
   async createOperatorKey(wanted: NewOperatorKey): Promise<string> {
     const { key, row } = this.#newKey(wanted);
     await this.#write(this.#newKeyRows(row), {
@@ -161,7 +169,10 @@ export class TenantAdministration implements KeyAdministration {
     return key;
   }
 
-  /** @returns the new key; undefined if there is no such valid key, or it was replaced before */
+  /**
+   * Replaces a key.
+   * @returns the new key; undefined if there is no such valid key, or it was already replaced
+   */
   async rollKey(id: KeyId, overlapSeconds: number): Promise<string | undefined> {
     return (await this.makeSuccessor(id, overlapSeconds))?.key;
   }
@@ -190,13 +201,13 @@ export class TenantAdministration implements KeyAdministration {
   }
 
   /**
-   * Takes effect immediately for processes that have not cached the key, and within ten seconds for the others. The
-   * command line may revoke the last key of an owner, because it can make another one.
+   * Revokes a key. Takes effect immediately in processes that have not cached the key, and within ten seconds in all
+   * other processes. The command line may revoke the last key of an owner, because it can create another one.
    *
    *   A revokes B ── reads B, A ── B revoked if A is valid ✓
-   *   B revokes A ──── reads A, B ──── A revoked if B is valid ✗ ── reads A: no other is valid
+   *   B revokes A ──── reads A, B ──── A revoked if B is valid ✗ ── reads A: no other key is valid
    *
-   * @returns false if the key does not exist or was revoked before
+   * @returns false if the key does not exist or was already revoked
    * @throws LastOwnerKeyError if an operator tries to revoke the only valid key of an owner
    */
   async revokeKey(id: KeyId): Promise<boolean> {
@@ -210,8 +221,8 @@ export class TenantAdministration implements KeyAdministration {
   }
 
   /**
-   * The condition that another key of an owner is valid, if this one is. A replaced key expires soon, and does not
-   * count.
+   * Returns the condition that another owner key is valid, if this key belongs to an owner. A replaced key expires soon
+   * and does not count.
    */
   async #otherOwner(key: StoredApiKey | StoredOperatorKey): Promise<readonly TransactItem[]> {
     const nowMs = this.#pacing.clock.nowMs();
@@ -219,7 +230,7 @@ export class TenantAdministration implements KeyAdministration {
     const others = (await this.listOperatorKeys()).filter(
       (each) => isOwner(each) && each.keyHash !== key.keyHash && each.rolledTo === undefined && !hasEnded(each, nowMs),
     );
-    // A key without an expiry counts as valid for longest.
+    // The key that expires last; a key without an expiry never does.
     const [other] = others.toSorted((left, right) => endOf(right) - endOf(left));
     if (other === undefined) throw new LastOwnerKeyError('no other owner has a valid key');
     const valid = 'attribute_not_exists(revokedAtMs) AND attribute_not_exists(rolledTo)';
@@ -250,7 +261,9 @@ export class TenantAdministration implements KeyAdministration {
     return [this.#newRow({ ...keyRowKey(kindOf(row), id), ...row }), this.#newRow(place)];
   }
 
-  /** Changes a key that was not revoked and, for a replacement, was not replaced before. */
+  /**
+   * Returns the change of a key, conditional on the key not being revoked and, for a replacement, not already replaced.
+   */
   #update(
     key: StoredApiKey | StoredOperatorKey,
     fields: Readonly<Partial<Pick<StoredApiKey, 'expiresAtMs' | 'revokedAtMs' | 'rolledTo'>>>,
@@ -278,7 +291,10 @@ export class TenantAdministration implements KeyAdministration {
     return { Put: { TableName: this.#table, Item: row, ConditionExpression: ROW_IS_NEW } };
   }
 
-  /** @returns false when a condition of the change does not hold; then nothing was written */
+  /**
+   * Writes a change with its activity entry.
+   * @returns false when a condition of the change fails; then nothing was written
+   */
   #write(
     change: readonly TransactItem[],
     activity: Pick<ActivityDraft, 'chain' | 'action' | 'about' | 'details'>,
@@ -286,7 +302,7 @@ export class TenantAdministration implements KeyAdministration {
     return this.#activity.record({ ...activity, actor: this.#actor, occurredAtMs: this.#pacing.clock.nowMs() }, change);
   }
 
-  /** All tenants, oldest first. */
+  /** Lists all tenants, oldest first. */
   async listTenants(): Promise<readonly TenantSummary[]> {
     const found = await this.#all((page: Page<TenantId>) => this.pageOfTenants(page));
     return found.toSorted((left, right) => left.createdAtMs - right.createdAtMs);
@@ -296,12 +312,12 @@ export class TenantAdministration implements KeyAdministration {
     return (await this.#page(RegistryRow.tenants, page)).map(parseTenant);
   }
 
-  /** All keys of a tenant, oldest first. */
+  /** Lists all keys of a tenant, oldest first. */
   async listApiKeys(owner: TenantId): Promise<readonly ApiKeySummary[]> {
     return (await this.#listKeys(owner)).flatMap((key) => ('operator' in key ? [] : [key]));
   }
 
-  /** All keys of operators, oldest first. */
+  /** Lists all keys of operators, oldest first. */
   async listOperatorKeys(): Promise<readonly OperatorKeySummary[]> {
     return (await this.#listKeys(undefined)).flatMap((key) => ('operator' in key ? [key] : []));
   }
@@ -315,7 +331,7 @@ export class TenantAdministration implements KeyAdministration {
     const { limit } = page;
     const found: KeySummary[] = [];
     let next: Page<KeyId> | undefined = page;
-    // A page of ids can have fewer keys: rows that an operator deleted.
+    // A page of ids can have fewer keys than ids, if an operator deleted rows.
     for (let pages = 0; next !== undefined && found.length < limit && pages < MAX_PAGES; pages += 1) {
       const rows = await this.#page(keysOf(owner), next);
       const ids = rows.map((item) => item[KeyAttribute.sort] as KeyId);
@@ -368,7 +384,11 @@ export class TenantAdministration implements KeyAdministration {
   }
 }
 
-/** @param text a key, or its id @returns undefined when `text` has the form of neither */
+/**
+ * Returns the id of a key.
+ * @param text a key, or its id
+ * @returns undefined when `text` is neither
+ */
 export function keyIdIn(text: string): KeyId | undefined {
   if (KEY_ID.test(text)) return text as KeyId;
   return /^[so]k_/.test(text) ? idOfApiKey(text) : undefined;
@@ -378,7 +398,7 @@ export function idOfApiKey(key: string): KeyId {
   return idOfKeyHash(hashOfApiKey(key));
 }
 
-/** The lower-case hexadecimal SHA-256 of a key, by which the key is found. */
+/** Returns the lower-case hexadecimal SHA-256 of a key, by which the key is found. */
 export function hashOfApiKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
@@ -389,7 +409,7 @@ export function parseKey(item: Record<string, unknown>): StoredApiKey | StoredOp
   return { ...row, tenantId: tenantId(row.tenantId) };
 }
 
-/** The rights that a rolled key passes to its successor. */
+/** Returns the rights that a rolled key passes to its successor. */
 function rightsOf(key: StoredApiKey | StoredOperatorKey): NewApiKey | NewOperatorKey {
   if ('operator' in key) return { operator: key.operator, role: key.role };
   return { tenantId: key.tenantId, mode: key.mode, scopes: key.scopes, name: key.name };
@@ -403,7 +423,7 @@ function endOf({ expiresAtMs = Number.MAX_SAFE_INTEGER }: StoredOperatorKey): nu
   return expiresAtMs;
 }
 
-/** The chain and the action of a change of a key. */
+/** Returns the activity chain and the action name for a change of this key. */
 function ofKey(
   key: StoredApiKey | StoredOperatorKey,
   change: 'rolled' | 'revoked',
@@ -416,7 +436,7 @@ function kindOf(key: StoredApiKey | StoredOperatorKey): KeyRow {
   return 'operator' in key ? RegistryRow.operatorKey : RegistryRow.apiKey;
 }
 
-/** The partition of the ids of the keys of a tenant, or of operators. */
+/** Returns the partition that lists the ids of the keys of a tenant or, without a tenant, of operators. */
 function keysOf(owner: TenantId | undefined): string {
   return owner === undefined ? RegistryRow.operatorKeys : `${RegistryRow.apiKeys}${owner}`;
 }
@@ -429,7 +449,7 @@ function expiry({ expiresAtMs }: { readonly expiresAtMs?: number }): Readonly<Re
   return expiresAtMs === undefined ? {} : { expires: new Date(expiresAtMs).toISOString() };
 }
 
-/** The record of a request, in the transaction of its effect. */
+/** Returns the write of a request's idempotency record, for the transaction of its effect. */
 export function newRecord(recordTable: string, record: EffectRecord): TransactItem {
   const Item = effectRecordItem(record);
   return { Put: { TableName: recordTable, Item, ConditionExpression: RECORD_IS_NEW } };

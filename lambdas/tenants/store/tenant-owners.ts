@@ -7,7 +7,10 @@ import { type Pacing, readWithRetries } from '../../kernel/platform/attempts.ts'
 import { rowsAfter } from '../../kernel/platform/rows-after.ts';
 import type { IsTenant, Owner, Owners } from '../owners.ts';
 
-/** One partition for all account owners. Rows have about a hundred bytes and are written only when an API key is created. */
+/**
+ * The single partition of all owners. Its rows have about a hundred bytes and are written only when an API key is
+ * created.
+ */
 const OWNERS = RegistryRow.owners;
 
 const ownerItem = z.object({
@@ -16,7 +19,7 @@ const ownerItem = z.object({
   mode: z.enum(['test', 'live']),
 });
 
-/** The row that states that a tenant may have payments in a mode. Writing it again has no effect. */
+/** Returns the row that states that a tenant may have payments in a mode. Writing the row again has no effect. */
 export function ownerRow(tenant: TenantId, mode: Mode): Record<string, string> {
   return {
     [KeyAttribute.partition]: OWNERS,
@@ -26,7 +29,7 @@ export function ownerRow(tenant: TenantId, mode: Mode): Record<string, string> {
   };
 }
 
-/** Reads the rows of {@link ownerRow} without a scan. */
+/** Lists the rows of {@link ownerRow} without a scan. */
 export class DynamoDbOwners implements Owners {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -59,7 +62,7 @@ export function tenantRowKey(id: TenantId): Record<string, string> {
   return { [KeyAttribute.partition]: RegistryRow.tenants, [KeyAttribute.sort]: id };
 }
 
-/** Reads each existing tenant once per process. */
+/** Returns a check that reads each existing tenant only once per process. */
 export function knownTenants(client: DynamoDBDocumentClient, TableName: string, pacing: Pacing): IsTenant {
   const known = new Set<TenantId>();
   return async (id) => {

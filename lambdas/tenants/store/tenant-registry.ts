@@ -19,19 +19,19 @@ export const apiKeyItem = z.object({
   revokedAtMs: z.int().exactOptional(),
 });
 
-/** The kinds of rows of keys. */
+/** Partition prefixes of the rows of keys. */
 export type KeyRow = typeof RegistryRow.apiKey | typeof RegistryRow.operatorKey;
 
 export function keyRowKey(row: KeyRow, id: KeyId): Record<string, string> {
   return { [KeyAttribute.partition]: `${row}${id}`, [KeyAttribute.sort]: 'KEY' };
 }
 
-/** The row of the last use of a key. */
+/** Returns the key of the row with the last use of an API key. */
 export function apiKeyUseKey(id: KeyId): Record<string, string> {
   return { [KeyAttribute.partition]: `${RegistryRow.apiKeyUse}${id}`, [KeyAttribute.sort]: 'USE' };
 }
 
-/** The rows of keys, and of their last use. */
+/** Reads and writes the rows of keys and of their last use. */
 export class KeyRows {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -58,7 +58,7 @@ export class KeyRows {
 }
 
 export class DynamoDbApiKeyRegistry extends KeyRows implements ApiKeyRegistry {
-  /** A consistent read: a new key works immediately, and a revoked key is rejected immediately. */
+  /** Reads strongly consistently, so that a new key works and a revoked key is rejected immediately. */
   async findByHash(keyHash: string): Promise<ApiKeyRecord | undefined> {
     const item = await this.read(RegistryRow.apiKey, idOfKeyHash(keyHash));
     if (item === undefined) return undefined;
@@ -67,7 +67,7 @@ export class DynamoDbApiKeyRegistry extends KeyRows implements ApiKeyRegistry {
   }
 }
 
-/** The id of a key contains a part of its hash, so a key is found by its id, and its id by the key. */
+/** Derives the id of a key from its hash. A key is found by its id, and the id can be computed from the key. */
 export function idOfKeyHash(keyHash: string): KeyId {
   return keyIdOf(Buffer.from(keyHash, 'hex'));
 }
