@@ -4,12 +4,12 @@ import type { OperationId } from '../kernel/ids.ts';
 
 export const EXPORT_ID = /^exp_[a-z2-7]{32}$/;
 
-/** The id of the export that this request makes. */
+/** Derives the id of the export that this request creates. */
 export function deriveExportId(digest: Digest, scope: KeyScope): string {
   return `exp_${derivedLetters(digest, scopeParts(scope))}`;
 }
 
-/** The operation that makes an export has the export's id. */
+/** Derives the id of the operation that creates an export; it equals the export's id. */
 export function exportOperation(exportId: string): OperationId {
   return exportId as OperationId;
 }

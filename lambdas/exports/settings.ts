@@ -3,7 +3,7 @@ import { Environment } from '../kernel/contract/environment.ts';
 import { readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
 import { ExportsEnvironment } from './contract.ts';
 
-/** Set by Lambda. */
+/** Variable that Lambda sets to the function's own name. */
 const OWN_NAME = 'AWS_LAMBDA_FUNCTION_NAME';
 
 const bucket = z.string('is not set').min(3, 'must be the name of a bucket');
@@ -22,7 +22,10 @@ const writer = z.object({
   [OWN_NAME]: functionName,
 });
 
-/** @throws Error naming the variable that is missing or wrong */
+/**
+ * Reads the settings of the exports API.
+ * @throws Error naming the variable that is missing or wrong
+ */
 export function readExportsConfig(environment: Variables) {
   const data = readVariables(api, environment);
   return {
@@ -33,7 +36,10 @@ export function readExportsConfig(environment: Variables) {
   };
 }
 
-/** @throws Error naming the variable that is missing or wrong */
+/**
+ * Reads the settings of the export writer.
+ * @throws Error naming the variable that is missing or wrong
+ */
 export function readExportWriterConfig(environment: Variables) {
   const data = readVariables(writer, environment);
   return {

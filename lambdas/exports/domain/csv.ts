@@ -2,19 +2,23 @@
 export type Cell = string | number | undefined;
 
 /**
- * A character that begins a formula, at the start of a cell: of the file as it is, or of the file when a spreadsheet splits it at
- * another separator or breaks it at each line (OWASP, "CSV Injection"). White space, quotes and control characters before it do not
- * count. The other forms are for spreadsheets that fold them to ASCII (Unicode, "Normalization Form KC").
+ * Matches where a formula begins at the start of a cell: in the file itself, or after a spreadsheet has split it at
+ * another separator or at line breaks (OWASP, "CSV Injection"). White space, quotes and control characters before the
+ * formula are skipped. The full-width forms are included for spreadsheets that normalize them to ASCII (Unicode,
+ * "Normalization Form KC").
  */
 const FORMULA = /(?=[=+\-@%＝＋－＠％﹦﹢﹣﹫﹪⁼⁺₌₊﬩⩵⩶])(?<=(?:^|[,;|\t\r\n"])[\s\p{C}'"]*)/gu;
-/** Spreadsheets treat a leading tab or line break like the beginning of a formula. */
+/** Some spreadsheets treat a leading tab or line break like the beginning of a formula. */
 const LEADING = /^[\t\r\n]/;
-/** RFC 4180, section 2, rules 5 to 7; `;` for spreadsheets that split there. */
+/**
+ * Matches cells that must be quoted: RFC 4180, section 2, rules 5 to 7, plus `;` for spreadsheets that use it as
+ * separator.
+ */
 const QUOTED = /[",;\r\n\t]|^\s|\s$/;
 
 /**
- * One line of RFC 4180 with its end. A cell that would begin a formula is prefixed with an apostrophe, which makes it
- * text.
+ * Returns one RFC 4180 line with its line break. A cell that would begin a formula is prefixed with an apostrophe,
+ * which makes it text.
  */
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(field).join(',')}\r\n`;

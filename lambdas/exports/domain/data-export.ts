@@ -40,7 +40,7 @@ export interface ExportKey {
 export interface DataExport extends ExportKey {
   readonly revision: number;
   readonly kind: ExportKind;
-  /** The first and the last day, as `YYYY-MM-DD` in UTC. */
+  /** The first and last day, as `YYYY-MM-DD` in UTC. */
   readonly from: string;
   readonly to: string;
   readonly filters: ExportFilters;
@@ -48,43 +48,43 @@ export interface DataExport extends ExportKey {
   readonly fromMs: number;
   /** The end of the last day, or the second of the request if that is earlier. Unix milliseconds, exclusive. */
   readonly untilMs: number;
-  /** The API key or the operator. */
+  /** The API key or operator that requested the export. */
   readonly requestedBy: string;
   readonly fingerprint: Fingerprint;
   readonly createdAtMs: number;
   readonly status: 'pending' | 'running' | 'completed' | 'failed';
-  /** The writer that has the lease. */
+  /** Token of the writer that has the lease. */
   readonly owner?: string;
-  /** Time until which no other writer continues. Unix milliseconds. */
+  /** Time until which no other writer may continue. Unix milliseconds. */
   readonly leaseExpiresAtMs: number;
-  /** Number of writers that began since a part was saved. */
+  /** Number of writers that started since a part was last saved. */
   readonly tries: number;
   readonly uploadId?: string;
   readonly parts: readonly FilePart[];
-  /** The number of the next part. Each writer begins at a number that no earlier one has used. */
+  /** The number of the next part. Each writer begins at a number that no earlier writer has used. */
   readonly nextPart: number;
   /**
-   * The number of the file with the rows after the saved parts, when they are too few for a part. Absent or 0 when
-   * there is none.
+   * The number of the file with the remaining rows after the saved parts, when they are too few for a part. Absent or 0
+   * when there is none.
    */
   readonly rest?: number;
-  /** The place after the last row of the saved parts and of the rest. */
+  /** The position after the last row of the saved parts and the remaining rows. */
   readonly cursor?: string;
-  /** All rows are in saved parts. */
+  /** Whether all rows are in saved parts. */
   readonly isRead: boolean;
-  /** Rows in saved parts and in the rest. */
+  /** Number of rows in saved parts and in the file of remaining rows. */
   readonly rows: number;
-  /** Rows read so far. */
+  /** Number of rows read so far. */
   readonly readRows: number;
-  /** Size of the saved parts. */
+  /** Size of the saved parts. Bytes. */
   readonly bytes: number;
   readonly endedAtMs?: number;
   readonly failure?: 'not_readable' | 'too_large' | 'upload_lost';
 }
 
 /**
- * Time for the writer of a new export to start. If it does not, the next read of the export after this time starts one.
- * Milliseconds.
+ * Time for the writer of a new export to start. If no writer has started by then, the next read of the export starts
+ * one. Milliseconds.
  */
 const START_MS = 10_000;
 
@@ -102,7 +102,10 @@ export type RequestedExport = Pick<
   | 'createdAtMs'
 >;
 
-/** The initial state of the export. @param asked may also be an export in its current state */
+/**
+ * Returns the initial state of the export.
+ * @param asked may also be an export in its current state
+ */
 export function begun(asked: RequestedExport): DataExport {
   const { tenantId, mode, id, kind, from, to, filters, fromMs, untilMs, requestedBy, fingerprint, createdAtMs } = asked;
   const request = { kind, from, to, filters, fromMs, untilMs, requestedBy, fingerprint, createdAtMs };
@@ -128,7 +131,7 @@ export function hasEnded({ status }: Pick<DataExport, 'status'>): boolean {
   return status === 'completed' || status === 'failed';
 }
 
-/** Whether no writer is working on it. */
+/** Whether no writer is working on the export. */
 export function isLeft(asked: DataExport, nowMs: number): boolean {
   return !hasEnded(asked) && asked.leaseExpiresAtMs <= nowMs;
 }
@@ -141,17 +144,17 @@ export function fileEndsAtMs({ endedAtMs }: DataExport): number | undefined {
   return endedAtMs === undefined ? undefined : endedAtMs + FILE_DAYS * DAY_MS;
 }
 
-/** The name of the file in the bucket. Tenants have folders of their own. */
+/** Returns the name of the export's file in the bucket. Each tenant has its own folder. */
 export function fileOf({ tenantId, mode, id }: ExportKey): string {
   return `${EXPORTS_FOLDER}${tenantId}/${mode}/${id}.csv`;
 }
 
-/** The name of the file with rows that are too few for a part. */
+/** Returns the name of the file with remaining rows that are too few for a part. */
 export function restOf(key: ExportKey, number: number): string {
   return `${fileOf(key)}.${number}`;
 }
 
-/** An export as the API shows it. Times in Unix seconds. */
+/** Renders an export for the API. Times in Unix seconds. */
 export function exportObject(asked: DataExport): Record<string, unknown> {
   const { id, kind, from, to, filters, untilMs, status, rows, readRows, bytes, failure, createdAtMs, endedAtMs } =
     asked;

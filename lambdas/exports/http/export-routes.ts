@@ -33,7 +33,10 @@ import { exportBody, exportsQuery } from './export-schemas.ts';
 export interface ExportsTools extends RequestExportTools {
   readonly digest: Digest;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** @returns a link to the file of a completed export, valid for `LINK_SECONDS` */
+  /**
+   * Creates a link to the file of a completed export.
+   * @returns a link that is valid for `LINK_SECONDS`
+   */
   readonly link: (asked: DataExport) => Promise<string>;
 }
 
@@ -67,7 +70,7 @@ async function request(call: Call): Promise<Handled> {
       ...defined({ currency, account, status, type, amountFromMinor: least, amountToMinor: most }),
     },
     fromMs: from.fromMs,
-    // Whole seconds, so that balances can be requested for the same time.
+    // Truncated to whole seconds, so that balances can be requested for the same time.
     untilMs: Math.max(from.fromMs, Math.min(to.untilMs, Math.floor(receivedAtMs / 1000) * 1000)),
     requestedBy: caller.by.by === 'operator' ? caller.by.operator : caller.by.keyId,
     fingerprint,
@@ -104,7 +107,8 @@ const getExport: Route = {
     const asked = EXPORT_ID.test(id) ? await tools.exports.read({ tenantId, mode, id }) : undefined;
     if (asked === undefined) return refusal(problem('not_found', 'There is no such export.'), sent);
     const nowMs = tools.clock.nowMs();
-    // Its writer did not start, or has stopped. A writer that is started too early does nothing.
+    // The writer did not start, or has stopped. Starting a second writer is harmless: it finds the lease taken and
+    // ends.
     if (isLeft(asked, nowMs)) await tools.startWriter(asked).catch(tools.report);
     return found({ ...exportObject(asked), ...(await linkOf(tools, asked, nowMs)) });
   },

@@ -9,7 +9,7 @@ import { DAY_MS } from '../../views/domain/views.ts';
 import { EXPORT_KINDS, type ExportKind } from '../domain/data-export.ts';
 import { EXPORT_ID } from '../ids.ts';
 
-/** Schemas of the requests of exports. The API documents are generated from them. */
+/** Request schemas of exports. The API documents are generated from them. */
 
 const MAX_DAYS = 366;
 
@@ -60,14 +60,14 @@ export const exportBody = z
     const days = (to.untilMs - from.fromMs) / DAY_MS;
     if (days < 1) refuse('to', 'must not be before from');
     if (days > MAX_DAYS) refuse('to', `must be at most ${MAX_DAYS - 1} days after from`);
-    if (account !== undefined && kind !== 'entries') refuse('account', 'is a filter of entries only');
-    if (type !== undefined && kind !== 'events') refuse('type', 'is a filter of events only');
-    if (least !== undefined && kind !== 'payments') refuse('amount_from', 'is a filter of payments only');
-    if (most !== undefined && kind !== 'payments') refuse('amount_to', 'is a filter of payments only');
+    if (account !== undefined && kind !== 'entries') refuse('account', 'applies to entries only');
+    if (type !== undefined && kind !== 'events') refuse('type', 'applies to events only');
+    if (least !== undefined && kind !== 'payments') refuse('amount_from', 'applies to payments only');
+    if (most !== undefined && kind !== 'payments') refuse('amount_to', 'applies to payments only');
     if (least !== undefined && most !== undefined && most < least) refuse('amount_to', 'must be at least amount_from');
     const known = STATUSES[kind] ?? [];
     if (status !== undefined && !known.includes(status))
-      refuse('status', known.length === 0 ? `is no filter of ${kind}` : `must be one of ${known.join(', ')}`);
+      refuse('status', known.length === 0 ? `does not apply to ${kind}` : `must be one of ${known.join(', ')}`);
   })
   .meta({ id: 'CreateExport' });
 

@@ -25,10 +25,10 @@ import {
   placeKey,
 } from './export-items.ts';
 
-/** Rows of {@link OpenExports} that one query reads. Each is at most some hundred bytes long. */
+/** Number of rows of {@link OpenExports} that one query reads. Each has at most a few hundred bytes. */
 const OWNERS_PAGE = 1_000;
 
-/** Exports in the Registry table. Requests for them are in the activity log, in the Ledger table. */
+/** Stores exports in the Registry table. Requests for exports are logged in the activity log, in the Ledger table. */
 export class DynamoDbExports implements ExportStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -47,7 +47,8 @@ export class DynamoDbExports implements ExportStore {
   }
 
   /**
-   * Every change of the unfinished exports expects those that were read, so of two requests for the last place one is refused:
+   * Creates an export. The write is conditional on the unfinished exports that were read, so one of two requests for
+   * the last free slot is refused:
    *
    *   A ── read four ── write five ✓
    *   B ──── read four ──── write five ✗ ── read five: too many
@@ -71,7 +72,7 @@ export class DynamoDbExports implements ExportStore {
       if (written.kind === 'applied') return { kind: 'written' };
       const found = await this.read(asked);
       if (found !== undefined) return { kind: 'exists', found };
-      // A restored copy can list an export that was lost.
+      // A table restored from a backup can list an export that was lost.
       const there = await this.#get(placeKey(asked));
       left = there === undefined ? undefined : parsePlace(there).createdAtMs;
       return 'again';
@@ -106,7 +107,7 @@ export class DynamoDbExports implements ExportStore {
             ExpressionAttributeValues: { ':pk': exportsPartition(owner), ':from': FIRST_PLACE, ':until': until },
             ScanIndexForward: false,
             ConsistentRead: true,
-            // BETWEEN includes its end, which the previous page has shown.
+            // BETWEEN includes its end, which the previous page has already shown.
             Limit: limit + 1 - rows.length,
             ...defined({ ExclusiveStartKey: next }),
           }),
@@ -148,7 +149,7 @@ export class DynamoDbExports implements ExportStore {
     });
   }
 
-  /** After a lost answer, the repeated write finds its own row. */
+  /** Whether this call's write took effect although its answer was lost: the repeated write finds its own row. */
   async #isMine(now: DataExport): Promise<boolean> {
     const found = await this.read(now);
     return found?.revision === now.revision && found.owner === now.owner;
@@ -163,7 +164,10 @@ export class DynamoDbExports implements ExportStore {
     };
   }
 
-  /** The row exists only while there are unfinished exports, because a job reads all of these rows. */
+  /**
+   * Returns the write of the row of unfinished exports. The row exists only while there are unfinished exports, because
+   * a job reads all of these rows.
+   */
   #opened(was: OpenExports, ids: readonly string[]): TransactItem {
     const TableName = this.#table;
     const Item = openRow({ ...was, ids });
@@ -186,7 +190,10 @@ export class DynamoDbExports implements ExportStore {
   }
 }
 
-/** @param createdAtMs of a list entry without its export, which is replaced */
+/**
+ * Returns the condition on the listed export.
+ * @param createdAtMs creation time of a list entry whose export is missing and is being replaced
+ */
 function whileStill(createdAtMs: number | undefined) {
   if (createdAtMs === undefined) return { ConditionExpression: ROW_IS_NEW };
   return { ConditionExpression: 'createdAtMs = :left', ExpressionAttributeValues: { ':left': createdAtMs } };

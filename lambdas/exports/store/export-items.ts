@@ -15,7 +15,7 @@ import {
 } from '../domain/data-export.ts';
 
 /**
- * The rows of exports in the Registry:
+ * Rows of exports in the Registry:
  *
  * | row                         | partition        | sort key       |
  * |-----------------------------|------------------|----------------|

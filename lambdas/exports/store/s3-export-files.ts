@@ -20,7 +20,7 @@ import type { ExportFiles } from '../use/exports.ts';
 /** Maximum number of attempts of a call. */
 export const S3_ATTEMPTS = 3;
 
-/** The files of exports in S3. A repeated call has no further effect, so the client retries. */
+/** Stores the files of exports in S3. All calls are idempotent, so the client retries them. */
 export class S3ExportFiles implements ExportFiles {
   readonly #client: S3Client;
   readonly #bucket: string;
@@ -34,7 +34,7 @@ export class S3ExportFiles implements ExportFiles {
     const { UploadId } = await this.#client.send(
       new CreateMultipartUploadCommand({ Bucket: this.#bucket, Key, ContentType: 'text/csv; charset=utf-8' }),
     );
-    if (UploadId === undefined) throw new AmbiguousError('export_ambiguous', 'S3 named no upload');
+    if (UploadId === undefined) throw new AmbiguousError('export_ambiguous', 'S3 returned no upload id');
     return UploadId;
   }
 
@@ -43,7 +43,7 @@ export class S3ExportFiles implements ExportFiles {
     const { ETag, ChecksumCRC32 } = await this.#client.send(
       new UploadPartCommand({ ...place, Body: Buffer.from(text) }),
     );
-    if (ETag === undefined) throw new AmbiguousError('export_ambiguous', 'S3 named no part');
+    if (ETag === undefined) throw new AmbiguousError('export_ambiguous', 'S3 returned no ETag for a part');
     return { number: PartNumber, etag: ETag, ...defined({ crc32: ChecksumCRC32 }) };
   }
 
@@ -98,7 +98,7 @@ export class S3ExportFiles implements ExportFiles {
 }
 
 /**
- * A link to the file of an export that works without credentials for `LINK_SECONDS`. It expires earlier if the
+ * Returns a link to the file of an export that works without credentials for `LINK_SECONDS`. It expires earlier if the
  * credentials of this process do.
  */
 export function linkTo(client: S3Client, bucket: string, asked: DataExport): Promise<string> {

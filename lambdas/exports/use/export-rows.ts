@@ -27,15 +27,15 @@ export interface ExportRowsTools {
   readonly transitions: Pick<TransitionReader, 'readTransition'>;
 }
 
-/** Rows of the Views that one page reads. */
+/** Number of rows of the Views per page. */
 const PAGE_ROWS = 500;
-/** Transitions that are read at the same time. */
+/** Number of concurrent reads of transitions. */
 const READS_AT_ONCE = 32;
 
 type Row = readonly Cell[];
 type Read = (row: ViewRow) => Promise<Transition | undefined>;
 
-/** A kind of export: its list in the Views, and the rows that each row of the list produces. */
+/** The data source of one kind of export: its list in the Views, and the rows that each list row produces. */
 interface Source {
   readonly columns: readonly string[];
   readonly list: (asked: DataExport) => ViewList;
@@ -141,11 +141,11 @@ const SOURCES = {
 } as const satisfies Readonly<Record<keyof AllExportRows, Source>>;
 
 /**
- * The rows of all kinds of exports, oldest first. The list is read from the Views, and the data of payments from the
- * Ledger: for entries and events the state after their transition, for payments and disputes the state after the newest
- * projected transition.
+ * Reads the rows of all kinds of exports, oldest first. The list is read from the Views, and the data of payments from
+ * the Ledger: for entries and events the state after their transition, for payments and disputes the state after the
+ * newest projected transition.
  *
- * The pages throw RetryableError when they cannot be read now.
+ * Reading a page throws RetryableError when the rows cannot be read now.
  */
 export function exportRows(tools: ExportRowsTools): AllExportRows {
   const { entries, payments, refunds, disputes, events } = SOURCES;
@@ -219,7 +219,7 @@ function isInRange({ amountFromMinor: from, amountToMinor: to }: ExportFilters, 
   return minor >= (from ?? minor) && minor <= (to ?? minor);
 }
 
-/** ISO 8601 in UTC. */
+/** Formats a time as ISO 8601 in UTC. */
 function time(ms: number): string {
   return new Date(ms).toISOString();
 }

@@ -13,33 +13,46 @@ export type MadeExport =
 
 export interface ExportStore {
   /**
-   * The row of the export is the record of its request, and is permanent. @param activity the log entry to write with
-   * it
+   * Creates an export. Its row is also the permanent record of the request.
+   * @param activity the log entry to write with the export
    */
   make(asked: DataExport, activity: ActivityDraft): Promise<MadeExport>;
-  /** A consistent read. */
+  /** Reads an export, strongly consistent. */
   read(key: ExportKey): Promise<DataExport | undefined>;
-  /** Newest first. @param after the id of an export @returns undefined when there is no such export */
+  /**
+   * Lists exports, newest first.
+   * @param after the id of an export
+   * @returns undefined when there is no such export
+   */
   list(owner: ViewOwner, limit: number, after?: string): Promise<readonly DataExport[] | undefined>;
-  /** The unfinished exports of all tenants, eventually consistent. */
+  /** Lists the unfinished exports of all tenants, eventually consistent. */
   open(): Promise<readonly ExportKey[]>;
-  /** Writes the next revision. @returns false when another one has that revision */
+  /**
+   * Writes the next revision.
+   * @returns false when another writer has already written that revision
+   */
   save(now: DataExport): Promise<boolean>;
-  /** Like {@link ExportStore.save}, and makes room for another export. */
+  /** Saves the export as finished, like {@link ExportStore.save}, and removes it from the unfinished ones. */
   end(now: DataExport): Promise<boolean>;
 }
 
-/** Files that are made of parts. A file appears when its upload ends. */
+/** Stores files that are uploaded in parts. A file becomes visible when its upload is completed. */
 export interface ExportFiles {
   begin(file: string): Promise<string>;
-  /** A part with the same number replaces the earlier one. All but the last have 5 MiB or more. */
+  /** Uploads a part. It replaces an earlier part with the same number. All parts but the last have 5 MiB or more. */
   part(file: string, uploadId: string, number: number, text: string): Promise<FilePart>;
-  /** @returns false when there is no such upload */
+  /**
+   * Completes an upload.
+   * @returns false when there is no such upload
+   */
   end(file: string, uploadId: string, parts: readonly FilePart[]): Promise<boolean>;
   exists(file: string): Promise<boolean>;
-  /** Writes a text to a file of its own, for {@link ExportFiles.kept}. */
+  /** Writes a text to a separate file, to be read by {@link ExportFiles.kept}. */
   keep(file: string, text: string): Promise<void>;
-  /** @returns undefined when there is no such file */
+  /**
+   * Reads a text that `keep` wrote.
+   * @returns undefined when there is no such file
+   */
   kept(file: string): Promise<string | undefined>;
   /** Removes the parts of an abandoned upload. */
   abort(file: string, uploadId: string): Promise<void>;
@@ -47,13 +60,13 @@ export interface ExportFiles {
 
 export interface ExportPage {
   readonly rows: readonly (readonly Cell[])[];
-  /** The place after these rows. Absent on the last page. */
+  /** The position after these rows. Absent on the last page. */
   readonly next?: string;
 }
 
 export interface ExportRows {
   readonly columns: readonly string[];
-  /** A page of rows after a place, in a stable order. */
+  /** Reads a page of rows after a position, in a stable order. */
   page(asked: DataExport, after: string | undefined): Promise<ExportPage>;
 }
 

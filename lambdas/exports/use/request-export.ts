@@ -22,8 +22,8 @@ export type RequestedOutcome =
 
 /**
  * Creates an export once, with its entry in the activity log, and starts its writer. The row of the export is the
- * record of the request, and its answer is rendered from fields that never change. If the writer does not start, a read
- * of the export starts one.
+ * record of the request, and the answer is rendered from fields that never change. If the writer does not start, the
+ * next read of the export starts one.
  *
  * @throws RetryableError, AmbiguousError: a retry with the same key is safe
  */

@@ -8,13 +8,13 @@ export interface ResumeExportsTools {
   readonly exports: Pick<ExportStore, 'open' | 'read'>;
   readonly startWriter: StartWriter;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Receives the error of an export whose writer cannot be started. A later run starts it. */
+  /** Receives the error of an export whose writer could not be started. A later run starts it. */
   readonly report: (error: unknown) => void;
 }
 
 /**
- * A sweep over the unfinished exports of all tenants. It starts a writer for each export without an active one, because
- * its writer was not started or failed in all of Lambda's attempts.
+ * Starts a writer for each unfinished export, of any tenant, that has no active writer, because none was started or all
+ * of Lambda's attempts failed.
  */
 export async function resumeExports(
   { exports, startWriter, clock, report }: ResumeExportsTools,

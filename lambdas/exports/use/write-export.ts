@@ -10,29 +10,38 @@ export interface WriteExportTools {
   readonly startWriter: StartWriter;
   readonly clock: Clock;
   readonly entropy: Pick<Entropy, 'ownerToken'>;
-  /** Characters after which a part is uploaded. @default PART_LENGTH */
+  /**
+   * Minimum length of a part. Characters.
+   * @default PART_LENGTH
+   */
   readonly partLength?: number;
 }
 
-/** S3 accepts parts of 5 MiB or more, except the last one. A character has at least one byte. */
+/**
+ * S3 accepts parts of 5 MiB or more, except for the last part. A character has at least one byte, so this many
+ * characters are enough.
+ */
 const PART_LENGTH = 5 * 1024 * 1024;
-/** Maximum number of parts of one export: 5 GB in total, and 100 kB in its row, which is limited to 400 kB. */
+/** Maximum number of parts of one export: 5 GB in total, and 100 KB in the export's row, which is limited to 400 KB. */
 const MAX_PARTS = 1_000;
 /** Time for which a writer continues after its deadline to fill the current part. Milliseconds. */
 const FILL_PART_MS = 60_000;
 /**
- * Time after which everything before the second of a request has been projected, unless its event is late.
+ * Time after which all events before the second of a request have been projected, unless an event is late.
  * Milliseconds.
  */
 const SETTLED_MS = 10_000;
-/** Lease of a writer. A page of rows takes seconds; a writer that takes longer can no longer save. Milliseconds. */
+/**
+ * Duration of a writer's lease. Reading a page of rows takes seconds; a writer that takes longer than the lease can no
+ * longer save. Milliseconds.
+ */
 const LEASE_MS = 60_000;
-/** Interval at which the rows read so far are saved and the lease is renewed. Milliseconds. */
+/** Interval at which the progress is saved and the lease is renewed. Milliseconds. */
 const SAVE_PROGRESS_EVERY_MS = 2_000;
 /** Number of consecutive writers without a saved part after which the export fails. */
 const MAX_TRIES = 20;
 /**
- * Increment of the wait after each failed attempt, so that an export survives an outage of an hour and a half.
+ * Increment of the wait after each failed attempt. With it, an export survives an outage of an hour and a half.
  * Milliseconds.
  */
 const PAUSE_MS = 30_000;
@@ -40,7 +49,7 @@ const PAUSE_MS = 30_000;
 /** `busy`: another writer has the lease. `more`: the next writer was started. */
 export type WroteExport = 'unknown' | 'busy' | 'more' | 'ended';
 
-/** Another writer has taken over. */
+/** Thrown when another writer has taken over the export. */
 class TakenOver extends Error {}
 
 /**
@@ -49,9 +58,9 @@ class TakenOver extends Error {}
  *   A ── lease, revision 4 ── part 2 ── (stops) ────────────────────────── part 3 ── save revision 5 ✗
  *   B ─────────────────────────── lease, revision 5 ── part 4 ── save revision 6 ✓ ── end with parts 1, 2, 4
  *
- * The file consists of the parts that the row names. Parts of a superseded writer are not in the file, because each
- * writer begins with a part number of its own. Only a row whose parts contain all rows completes the upload, so the
- * file is the same whichever writer completes it.
+ * The file consists of the parts that the export's row lists. Parts of a superseded writer are not in the file, because
+ * each writer begins with its own part number. The upload is completed only when the saved parts contain all rows, so
+ * the file is the same whichever writer completes it.
  *
  * @throws the errors of the ports. The lease then ends after a pause, and the next writer continues
  */
@@ -67,7 +76,7 @@ export async function writeExport(tools: WriteExportTools, key: ExportKey, stopA
     return await writer.write(stopAtMs);
   } catch (error) {
     if (error instanceof TakenOver) return 'busy';
-    // The lease also expires by itself.
+    // The lease would also expire without this write.
     await writer.release(PAUSE_MS * writer.mine.tries).catch(() => undefined);
     throw error;
   }
@@ -110,7 +119,7 @@ class Writer {
       }
     }
     const isWritten = await files.end(this.#file, uploadId, this.mine.parts);
-    // An earlier writer may have ended the upload and died.
+    // An earlier writer may have completed the upload and crashed before it saved.
     if (!isWritten && !(await files.exists(this.#file))) return this.fail('upload_lost');
     return this.#end({ status: 'completed' });
   }
@@ -118,7 +127,7 @@ class Writer {
   async fail(failure: NonNullable<DataExport['failure']>): Promise<WroteExport> {
     const { uploadId } = this.mine;
     const ended = await this.#end({ status: 'failed', failure });
-    // The lifecycle rule of the bucket removes remaining parts.
+    // The lifecycle rule of the bucket removes parts that remain.
     if (uploadId !== undefined) await this.#tools.files.abort(this.#file, uploadId).catch(() => undefined);
     return ended;
   }
@@ -128,7 +137,10 @@ class Writer {
     await this.#save({}, pauseMs);
   }
 
-  /** The text with which the next part begins. @returns undefined when it was removed */
+  /**
+   * Returns the text with which the next part begins.
+   * @returns undefined when the text was removed
+   */
   async #begin(): Promise<string | undefined> {
     const { kind, parts, rest = 0 } = this.mine;
     const { rows, files } = this.#tools;
@@ -138,7 +150,7 @@ class Writer {
 
   /**
    * Reads the rows of one part, uploads them, and saves the progress. If matching rows are too rare to fill a part in
-   * time, they are kept in a file, which a superseded writer does not write.
+   * time, they are stored in a file whose number no superseded writer uses.
    */
   async #part(uploadId: string, begin: string, stopAtMs: number): Promise<void> {
     const { rows, files, clock, partLength = PART_LENGTH } = this.#tools;
@@ -175,7 +187,10 @@ class Writer {
     });
   }
 
-  /** @throws TakenOver when another writer has the lease */
+  /**
+   * Saves a change of the export with the next revision.
+   * @throws TakenOver when another writer has the lease
+   */
   async #save(change: Partial<DataExport>, leaseMs = LEASE_MS): Promise<void> {
     const nowMs = this.#tools.clock.nowMs();
     const now = { ...this.mine, ...change, revision: this.mine.revision + 1, leaseExpiresAtMs: nowMs + leaseMs };
