@@ -3,7 +3,7 @@ import { base32, type Digest } from '../../kernel/digest.ts';
 import { brokenLink, type Link, linkHash, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
 import type { Mode, TenantId } from '../../kernel/ids.ts';
 
-/** Actions in the chain of a tenant and a mode. Each entry is written in the transaction of the action. */
+/** Actions in the chain of a tenant and mode. Each entry is written in the transaction of the action. */
 const TENANT_ACTIONS = [
   'api_key.created',
   'api_key.rolled',
@@ -28,8 +28,8 @@ const TENANT_ACTIONS = [
 
 export const ACTIONS = [
   ...TENANT_ACTIONS,
-  // Actions in the chain of the deployment. Those up to `queue.redrive_requested` are written in the transaction of the
-  // action, the others before it begins.
+  // Actions in the chain of the deployment. Entries up to `queue.redrive_requested` are written in the transaction of
+  // the action, the rest before the action begins.
   'tenant.created',
   'operator_key.created',
   'operator_key.rolled',
@@ -41,7 +41,7 @@ export const ACTIONS = [
   'events.republish_started',
   'views.rebuild_started',
   'tables.recovery_started',
-  // In the transaction that restores a row of the Ledger.
+  // Written in the transaction that restores a row of the Ledger.
   'row.put_back',
   // Actions in the chain of the settings.
   'settings.seen',
@@ -55,7 +55,7 @@ export type Actor =
   | OperatorCause
   /** The user of the command line. */
   | { readonly by: 'command'; readonly operator: string }
-  /** A function that started with the settings. */
+  /** A function that recorded its settings when it started. */
   | { readonly by: 'start' };
 
 /**
@@ -64,7 +64,7 @@ export type Actor =
  */
 export type ActivityChain = 'deployment' | 'settings' | { readonly tenantId: TenantId; readonly mode: Mode };
 
-/** An action to record. It contains no personal data but the operator's name. */
+/** An action to record. It contains no personal data except the operator's name. */
 export interface ActivityDraft {
   readonly chain: ActivityChain;
   readonly action: Action;
@@ -86,7 +86,10 @@ export function nameOfChain(chain: ActivityChain): string {
   return typeof chain === 'string' ? chain : `${chain.tenantId}#${chain.mode}`;
 }
 
-/** @param newest the newest entry of the chain; undefined when the chain is empty */
+/**
+ * Creates the entry that follows the newest one.
+ * @param newest the newest entry of the chain; undefined when the chain is empty
+ */
 export function nextEntry(digest: Digest, newest: Link | undefined, { chain, ...draft }: ActivityDraft): ActivityEntry {
   const { sequence, hash: prevHash } = newest ?? { sequence: 0, hash: NO_PREDECESSOR };
   const content = { ...draft, chain: nameOfChain(chain), sequence: sequence + 1 };
@@ -96,29 +99,36 @@ export function nextEntry(digest: Digest, newest: Link | undefined, { chain, ...
 /**
  * Checks consecutive entries of a chain, oldest first.
  *
- * @param before the entry that precedes them @default none: they begin the chain
- * @returns the sequence of the first entry that was changed, removed or inserted; undefined when all hold
+ * @param before the entry that precedes them
+ * @default none: the entries begin the chain
+ * @returns the sequence of the first entry that was changed, removed or inserted; undefined when all entries are valid
  */
 export function firstBrokenEntry(digest: Digest, entries: readonly ActivityEntry[], before?: Link): number | undefined {
   return brokenLink(entries, ({ prevHash, hash: _claimed, ...content }) => linkHash(digest, content, prevHash), before);
 }
 
 export const ACTIVITY_ID = /^act_(?<sequence>[1-9]\d{0,8})_[a-z2-7]{16}$/;
-/** 80 bits: 16 letters. */
+/** 80 bits, encoded as 16 characters. */
 const ID_BYTES = 10;
 
-/** The id contains the place in the chain, so that no index is needed, and a part of the hash, so that it is unique. */
+/**
+ * Derives the id of an entry. It contains the sequence, so that no index is needed, and some of the hash, so that it is
+ * unique.
+ */
 export function activityId({ sequence, hash }: Pick<ActivityEntry, 'sequence' | 'hash'>): string {
   return `act_${sequence}_${base32(hash.subarray(0, ID_BYTES))}`;
 }
 
-/** @returns undefined when `id` does not have the form of an id */
+/**
+ * Parses the sequence in an id.
+ * @returns undefined when `id` does not have the form of an id
+ */
 export function sequenceOf(id: string): number | undefined {
   const sequence = ACTIVITY_ID.exec(id)?.groups?.['sequence'];
   return sequence === undefined ? undefined : Number(sequence);
 }
 
-/** The entry in the form of the API and the command line; the time in Unix seconds. */
+/** Renders an entry for the API and the command line; the time in Unix seconds. */
 export function activityObject(entry: ActivityEntry): Record<string, unknown> {
   const { sequence, action, actor, about, details = {}, occurredAtMs } = entry;
   return {
@@ -145,7 +155,7 @@ function actorObject(actor: Actor): Record<string, unknown> {
   }
 }
 
-/** The id of these settings: the same values have the same id. */
+/** Derives an id from settings. Equal values have the same id. */
 export function settingsId(digest: Digest, values: Readonly<Record<string, string>>): string {
   return `set_${base32(digest.sha256(digest.canonicalJson(values)).subarray(0, ID_BYTES))}`;
 }

@@ -53,7 +53,7 @@ export function parseActivity(item: Item): ActivityEntry {
   return activityItem.parse(item);
 }
 
-/** Nine digits, so that the text sorts in numeric order. */
+/** Digits of a sequence, so that texts sort in numeric order. */
 const SEQUENCE_DIGITS = 9;
 const BEYOND_ALL = 10 ** SEQUENCE_DIGITS - 1;
 
@@ -65,7 +65,10 @@ function activityPartition(chain: string): string {
   return `${LedgerRow.activity}${chain}`;
 }
 
-/** The condition lets one writer take a place in the chain. The whole transaction of any other writer is refused. */
+/**
+ * Returns the write of an entry. Its condition lets only one writer use a sequence number. The whole transaction of any
+ * other writer is refused.
+ */
 function activityPut(ledgerTable: string, entry: ActivityEntry): TransactItem {
   return { Put: { TableName: ledgerTable, Item: activityRow(entry), ConditionExpression: ROW_IS_NEW } };
 }
@@ -78,7 +81,7 @@ export function activityRow(entry: ActivityEntry): Item {
   };
 }
 
-/** The activity log, in the Ledger table. */
+/** Stores the activity log in the Ledger table. */
 export class DynamoDbActivity implements ActivityLog {
   readonly #client: DynamoDBDocumentClient;
   readonly #ledger: string;
@@ -91,8 +94,8 @@ export class DynamoDbActivity implements ActivityLog {
   }
 
   /**
-   * The entry of an action as an item for the transaction that has the effect of the action. When a rival's entry takes
-   * the place, the whole transaction is refused and must be repeated with a new item.
+   * Returns the entry of an action as an item for the transaction that has the effect of the action. When a rival's
+   * entry takes the sequence number, the whole transaction is refused and must be repeated with a new item.
    *
    * @param draft undefined when nothing is recorded
    */
@@ -102,10 +105,10 @@ export class DynamoDbActivity implements ActivityLog {
   }
 
   /**
-   * Writes a change and its entry in one transaction. An action with an effect outside the tables is recorded before it
-   * begins, without a change.
+   * Writes a change and its entry in one transaction. An action whose effect is outside the tables is recorded before
+   * it begins, without a change.
    *
-   * @returns false when a condition of the change does not hold; then nothing was written
+   * @returns false when a condition of the change fails; then nothing was written
    * @throws RetryableError `contention`
    */
   record(draft: ActivityDraft, change: readonly TransactItem[] = []): Promise<boolean> {
@@ -155,7 +158,7 @@ export class DynamoDbActivity implements ActivityLog {
     return newest;
   }
 
-  /** A query ends after one megabyte, so a page of large entries takes several. */
+  /** Reads a page of a chain. A query ends after one megabyte, so a page of large entries takes several queries. */
   async listActivity(chain: ActivityChain, { order, from, limit }: ActivityPage): Promise<readonly ActivityEntry[]> {
     const isAscending = order === 'oldest_first';
     const input = {
@@ -171,7 +174,7 @@ export class DynamoDbActivity implements ActivityLog {
     };
     const items: Item[] = [];
     let after: Item | undefined;
-    // Each query returns an item at least, or is the last.
+    // Each query returns at least one item, or is the last.
     for (let queries = 0; queries < limit; queries += 1) {
       const rest = { Limit: limit - items.length, ...defined({ ExclusiveStartKey: after }) };
       const { Items = [], LastEvaluatedKey } = await readWithRetries(this.#pacing, () =>
@@ -185,14 +188,14 @@ export class DynamoDbActivity implements ActivityLog {
   }
 }
 
-/** More than 10,000 rows. */
+/** Maximum number of transactions of one erasure, for more than 10,000 rows. */
 const MAX_ERASURES = 110;
 
 /**
- * Erases all personal data of a payment or an order, each part in one transaction with its entry.
+ * Erases all personal data of a payment or an order, batch by batch, each in one transaction with its log entry.
  *
  * @param draft its first id names the payment or the order
- * @returns false when there is none, or it was erased before; then nothing is recorded
+ * @returns false when there is no personal data, or it was already erased; then nothing is recorded
  * @throws RetryableError `contention`; a repeated erasure continues
  */
 export async function eraseDetails(tools: DetailsTools, log: DynamoDbActivity, draft: ActivityDraft): Promise<boolean> {

@@ -9,7 +9,10 @@ import {
 } from '../domain/activity.ts';
 
 export interface ActivityPage {
-  /** Newest first: the entries before this sequence. Oldest first: those after it. @default from the end of the chain */
+  /**
+   * With newest first, the page has the entries before this sequence; with oldest first, those after it.
+   * @default from the end of the chain
+   */
   readonly from?: number;
   readonly order: 'newest_first' | 'oldest_first';
   readonly limit: number;
@@ -17,7 +20,7 @@ export interface ActivityPage {
 
 /** The append-only log of operators' actions. */
 export interface ActivityLog {
-  /** A strongly consistent read. */
+  /** Reads a page of a chain, strongly consistent. */
   listActivity(chain: ActivityChain, page: ActivityPage): Promise<readonly ActivityEntry[]>;
 }
 
@@ -25,7 +28,10 @@ export type ListedActivity =
   | { readonly kind: 'unknown_cursor' }
   | { readonly kind: 'found'; readonly entries: readonly ActivityEntry[]; readonly hasMore: boolean };
 
-/** A page of a chain, newest first. @param after the id of the last entry of the previous page */
+/**
+ * Returns a page of a chain, newest first.
+ * @param after the id of the last entry of the previous page
+ */
 export async function pageOfActivity(
   log: ActivityLog,
   chain: ActivityChain,
@@ -38,7 +44,10 @@ export async function pageOfActivity(
   return { kind: 'found', entries: entries.slice(0, limit), hasMore: entries.length > limit };
 }
 
-/** @returns undefined when the chain has no entry of this id */
+/**
+ * Finds an entry.
+ * @returns undefined when the chain has no entry with this id
+ */
 export async function entryOf(log: ActivityLog, chain: ActivityChain, id: string): Promise<ActivityEntry | undefined> {
   const sequence = sequenceOf(id);
   if (sequence === undefined) return undefined;
@@ -49,9 +58,9 @@ export async function entryOf(log: ActivityLog, chain: ActivityChain, id: string
 const VERIFIED_AT_ONCE = 100;
 
 export interface VerifiedChain {
-  /** The number of entries that hold. */
+  /** The number of valid entries. */
   readonly entries: number;
-  /** The sequence of the first entry that was changed, removed or inserted. Absent when all hold. */
+  /** The sequence of the first entry that was changed, removed or inserted. Absent when all entries are valid. */
   readonly broken?: number;
 }
 
