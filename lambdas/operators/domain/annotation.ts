@@ -12,7 +12,10 @@ export interface AnnotationRequest {
   readonly reason: string;
   /** The name of the operator who is responsible. */
   readonly operator: string;
-  /** The sequence of the transition that it is about. @default the payment as a whole */
+  /**
+   * The sequence of the annotated transition.
+   * @default the payment as a whole
+   */
   readonly annotates?: number;
 }
 
@@ -20,13 +23,13 @@ export interface AnnotationRequest {
 export type AnnotationDecision =
   /** The chain contains this annotation. */
   | { readonly kind: 'made_before' }
-  /** There is no such transition. */
+  /** The payment has no such transition. */
   | { readonly kind: 'nothing_to_annotate' }
   | { readonly kind: 'append'; readonly draft: TransitionDraft };
 
 /**
- * Decides on an annotation, in any status of the payment. It posts nothing and changes only the payment's number of
- * annotations.
+ * Decides on an annotation, in any status of the payment. An annotation posts nothing and changes only the payment's
+ * number of annotations.
  */
 export function decideAnnotation(
   { annotationId, reason, operator, annotates }: AnnotationRequest,
@@ -41,7 +44,7 @@ export function decideAnnotation(
   return { kind: 'append', draft: { type: 'payment.annotated', payment: annotated, postings: [], subject } };
 }
 
-/** The answer to the request that made this annotation. */
+/** Renders the answer to the request that made this annotation. */
 export function annotationAnswer(transition: Transition): Answer {
   return {
     status: 201,
@@ -50,9 +53,9 @@ export function annotationAnswer(transition: Transition): Answer {
   };
 }
 
-/** An annotation as the API shows it, from its transition; the time in Unix seconds. */
+/** Renders an annotation for the API from its transition; the time in Unix seconds. */
 export function annotationObject({ sequence, payment, subject, occurredAtMs }: Transition): Record<string, unknown> {
-  invariant(subject?.kind === 'annotation', 'an annotation’s transition has the annotation as its subject');
+  invariant(subject?.kind === 'annotation', 'the transition of an annotation has another subject');
   return {
     id: subject.annotationId,
     object: 'annotation',

@@ -12,17 +12,17 @@ import type { Transition } from '../../payments/domain/transition.ts';
 import type { CorrectionRequest } from './correction.ts';
 import type { DecisionRequest } from './operator-decision.ts';
 
-/** Rules for which requests of operators wait for a second person, and for how long. */
+/** Rules that define which requests of operators wait for a second person, and for how long. */
 export interface ApprovalRules {
   /**
-   * Limit by currency, with `*` for all others: requests above it wait. Without `*`, all requests in other currencies
-   * wait. Minor units.
+   * Limit by currency, with `*` for all other currencies. Requests above the limit wait. Without `*`, all requests in
+   * unlisted currencies wait. Minor units.
    */
   readonly aboveMinor: Readonly<Record<string, number>>;
   readonly lifetimeMs: number;
 }
 
-/** An operator as an approval names one. */
+/** An operator as recorded in an approval. */
 export interface Person {
   readonly name: string;
   /** The same for all keys of one person. */
@@ -48,7 +48,7 @@ export interface ShownEffect {
 
 /** A request of an operator that waits for a second person. */
 export interface Approval extends GivenReason {
-  /** `apr_…`, which contains the time, so that it is found in the list without an index. */
+  /** `apr_…`. The id contains the time, so that the approval is found in the list without an index. */
   readonly id: OperationId;
   /** The id that the correction or decision will have. */
   readonly operationId: OperationId;
@@ -79,13 +79,19 @@ export const APPROVAL_ID = /^apr_([0-9a-z]{1,10})_[a-z2-7]{26}$/;
 const ID_BYTES = 17;
 const ID_LETTERS = 26;
 
-/** @param operationId of the correction or the decision */
+/**
+ * Derives the id of an approval.
+ * @param operationId the id of the correction or decision
+ */
 export function approvalId(digest: Digest, operationId: OperationId, createdAtMs: number): OperationId {
   const name = base32(digest.sha256(JSON.stringify(['approval', operationId])).subarray(0, ID_BYTES));
   return `${OperationPrefix.approval}${createdAtMs.toString(36)}_${name.slice(0, ID_LETTERS)}` as OperationId;
 }
 
-/** The sort key of an approval in the list of all. @returns undefined when the text is not the id of an approval */
+/**
+ * Returns the sort key of an approval in the list of all approvals.
+ * @returns undefined when the text is not the id of an approval
+ */
 export function approvalPlace(id: string): string | undefined {
   const [, time] = APPROVAL_ID.exec(id) ?? [];
   if (time === undefined) return undefined;
@@ -97,9 +103,9 @@ export function approvalPlace(id: string): string | undefined {
 export type Stake = Pick<Approval, 'amountMinor' | 'currency'>;
 
 /**
- * The amount that is above its limit, if any. The corrections of one payment are added up per currency, so that a
- * correction above the limit cannot be split; postings of a stray charge can be in another currency than the payment. A
- * decision counts with the amount that it concerns, even when it posts nothing.
+ * Returns the amount that exceeds its limit, if any. The corrections of one payment are added up per currency, so that
+ * a correction above the limit cannot be split; postings of a stray charge can be in another currency than the payment.
+ * A decision counts with the amount that it concerns, even when it posts nothing.
  */
 export function stakeAbove(
   rules: ApprovalRules,
@@ -149,13 +155,13 @@ export function shownEffect({ type, payment, postings }: TransitionDraft): Shown
   return { type, paymentStatus: payment.status, postings };
 }
 
-/** Whether two operators are the same person, by any of the names that keys and identity providers use. */
+/** Whether two operators are the same person, by any of the identifiers in keys and at identity providers. */
 export function isSamePerson(left: Person, right: Person): boolean {
   const names = new Set(namesOf(left));
   return namesOf(right).some((name) => names.has(name));
 }
 
-/** The fields that identify a person; other fields of the argument are omitted. */
+/** Returns the fields that identify a person; other fields of the argument are omitted. */
 export function personOf({ name, person, identity }: Person): Person {
   return { name, person, identity };
 }
@@ -167,8 +173,8 @@ function namesOf({ name, person, identity }: Person): readonly string[] {
 }
 
 /**
- * Time before the expiry of an approval in which no verdict is accepted. It exceeds the time from decision to write of
- * a request, so that no approval takes effect after it was shown as expired. Milliseconds.
+ * Time before the expiry of an approval from which no verdict is accepted. It exceeds the time from the decision to the
+ * write of a request, so that no approval takes effect after it was shown as expired. Milliseconds.
  */
 const CLOSED_BEFORE_MS = 60_000;
 
@@ -181,7 +187,7 @@ function statusOf({ end, expiresAtMs }: Approval, nowMs: number): string {
   return nowMs < expiresAtMs ? 'pending_approval' : 'expired';
 }
 
-/** The approval in the form of the API; amounts in minor units, times in Unix seconds. */
+/** Renders an approval for the API; amounts in minor units, times in Unix seconds. */
 export function approvalObject(approval: Approval, nowMs: number): Record<string, unknown> {
   const { id, asked, effect, end, askedBy } = approval;
   return {
@@ -208,7 +214,7 @@ function effectObject(id: OperationId, { type, paymentStatus, postings }: ShownE
   return { id, type, payment_status: paymentStatus, postings: postings.map(postingObject) };
 }
 
-/** Whether the draft has the effect that was shown. */
+/** Whether the draft has the effect that was shown to the approvers. */
 export function hasShownEffect({ operationId, effect }: Approval, draft: TransitionDraft): boolean {
   const texts = [effect, shownEffect(draft)].map((each) => JSON.stringify(effectObject(operationId, each)));
   return texts[0] === texts[1];

@@ -22,11 +22,11 @@ export interface CorrectionRequest {
 export type CorrectionDecision =
   /** The chain contains this correction. */
   | { readonly kind: 'made_before' }
-  /** There is no such transition, or it posted nothing. */
+  /** There is no such transition, or it has no postings. */
   | { readonly kind: 'nothing_to_reverse' }
-  /** A set of postings can be reversed once. The correction that reversed it can itself be reversed. */
+  /** A set of postings can be reversed only once. The correction that reversed it can itself be reversed. */
   | { readonly kind: 'already_reversed'; readonly correctionId: string }
-  /** Debits less credits; minor units. */
+  /** Debits minus credits; minor units. */
   | { readonly kind: 'unbalanced'; readonly byMinor: number }
   | { readonly kind: 'append'; readonly draft: TransitionDraft };
 
@@ -57,16 +57,16 @@ export function decideCorrection(
   return { kind: 'append', draft };
 }
 
-/** The answer to the request that made this correction. */
+/** Renders the answer to the request that made this correction. */
 export function correctionAnswer(transition: Transition): Answer {
   const body = correctionObject(transition);
   return { status: 201, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify(body) };
 }
 
-/** A correction as the API shows it, from its transition; amounts in minor units, the time in Unix seconds. */
+/** Renders a correction for the API from its transition; amounts in minor units, the time in Unix seconds. */
 export function correctionObject(transition: Transition): Record<string, unknown> {
   const { sequence, payment, postings, subject, occurredAtMs } = transition;
-  invariant(subject?.kind === 'correction', 'a correction’s transition has the correction as its subject');
+  invariant(subject?.kind === 'correction', 'the transition of a correction has another subject');
   return {
     id: subject.correctionId,
     object: 'correction',

@@ -21,13 +21,22 @@ import type { Transition } from '../../payments/domain/transition.ts';
 export interface DecisionRequest {
   readonly decisionId: string;
   readonly outcome: 'succeeded' | 'failed';
-  /** The capture, cancellation or refund to decide about. @default the payment itself */
+  /**
+   * The capture, cancellation or refund to decide about.
+   * @default the payment itself
+   */
   readonly change?: OperationId;
   /** The charge that the operator found. Required when the payment has no charge id. */
   readonly chargeId?: string;
-  /** The captured amount. Required when it differs from the requested amount. Minor units. @default the requested amount */
+  /**
+   * The captured amount. Required when it differs from the requested amount. Minor units.
+   * @default the requested amount
+   */
   readonly takenMinor?: number;
-  /** The processor's books cannot be read, and the operator decides without them. @default the books are compared */
+  /**
+   * Set to decide although the processor's books cannot be read.
+   * @default the decision is compared with the books
+   */
   readonly override?: true;
   readonly reason: string;
   /** The name of the operator who is responsible for the decision. */
@@ -41,17 +50,20 @@ export type DecisionOutcome =
   | { readonly kind: 'not_in_review'; readonly status: Payment['status'] }
   | { readonly kind: 'change_not_found' }
   | { readonly kind: 'change_ended' }
-  /** The resolver still asks the processor until `fromMs` (Unix milliseconds); its result could contradict the decision. */
+  /**
+   * Until `fromMs` (Unix milliseconds), the resolver still asks the processor, and its result could contradict the
+   * decision.
+   */
   | { readonly kind: 'change_too_young'; readonly fromMs: number }
   /** The decision contradicts the Ledger, which indicates a further error. */
   | { readonly kind: 'impossible'; readonly because: string }
-  /** The payment succeeded, and neither the payment nor the request has a charge id. */
+  /** The payment succeeded, but neither the payment nor the request contains a charge id. */
   | { readonly kind: 'charge_unnamed' }
-  /** The captured amount differs from the requested amount, and the request does not give it. */
+  /** The captured amount differs from the requested amount, and the request does not state the captured amount. */
   | { readonly kind: 'amount_unnamed' }
   | { readonly kind: 'append'; readonly draft: TransitionDraft };
 
-/** Ends a payment in review by an operator's decision, which is recorded with the operator's name. */
+/** Ends a payment in review by an operator's decision. The decision is recorded with the operator's name. */
 export function decideByOperator(request: DecisionRequest, state: PaymentState): DecisionOutcome {
   const { decisionId, outcome, chargeId, takenMinor } = request;
   const { payment, decisions } = state;
@@ -67,7 +79,7 @@ export function decideByOperator(request: DecisionRequest, state: PaymentState):
   const charged = chargeId ?? payment.chargeId;
   if (charged === undefined) return { kind: 'charge_unnamed' };
   if (state.strayCharges.has(charged)) {
-    return { kind: 'impossible', because: 'the charge is recorded as a stray charge, which is returned to the payer' };
+    return { kind: 'impossible', because: 'the charge is recorded as a stray charge and is returned to the payer' };
   }
   if (why?.code === WRONG_AMOUNT && takenMinor === undefined) return { kind: 'amount_unnamed' };
   const amountMinor = takenMinor ?? payment.amountMinor;
@@ -83,9 +95,10 @@ export function decideByOperator(request: DecisionRequest, state: PaymentState):
 }
 
 /**
- * Ends a change whose outcome could not be determined. The effect is the same as if the processor had reported the outcome.
+ * Ends a change whose outcome could not be determined. The effect is the same as if the processor had reported the
+ * outcome.
  *
- * @param begunAtMs when the change was requested; Unix milliseconds
+ * @param begunAtMs time at which the change was requested; Unix milliseconds
  */
 export function decideChangeByOperator(
   request: DecisionRequest & { readonly change: OperationId },
@@ -122,14 +135,17 @@ function decideDone(change: PendingChange, state: PaymentState): Decision {
     : decide({ kind: 'voided', chargeId, reason: 'requested' }, state);
 }
 
-/** A transition has one subject. When the subject is the change, the decision is stored inside the change. */
+/**
+ * Adds the decision to a draft. A transition has one subject. When the subject is the change, the decision is stored
+ * inside the change.
+ */
 function signed(draft: TransitionDraft, decision: OperatorDecision): TransitionDraft {
   const { subject } = draft;
   const isChange = subject?.kind === 'refund' || subject?.kind === 'capture' || subject?.kind === 'void';
   return { ...draft, subject: isChange ? { ...subject, decision } : decision };
 }
 
-/** A decision as the API shows it, from the transition that it caused; the time in Unix seconds. */
+/** Renders a decision for the API from the transition that it caused; the time in Unix seconds. */
 export function decisionObject(transition: Transition, decision: OperatorDecision): Record<string, unknown> {
   const { sequence, type, payment, postings, subject, occurredAtMs } = transition;
   const isChange = subject?.kind === 'refund' || subject?.kind === 'capture' || subject?.kind === 'void';

@@ -1,6 +1,6 @@
 /**
  * Compares an operator's decision about a charge with the processor's books. A decision that the books contradict is
- * refused, because its amount is posted and reported to the merchant before the books are read again.
+ * refused, because its amount is posted and reported to the merchant before the books are next read.
  */
 import { changeOf } from '../../payments/domain/change.ts';
 import { isAlike } from '../../payments/domain/nameless-refunds.ts';
@@ -14,14 +14,14 @@ import {
 } from '../../payments/domain/processor-charge.ts';
 import type { DecisionRequest } from './operator-decision.ts';
 
-/** The fields of a decision that its processor's books can contradict. */
+/** The fields of a decision that the processor's books can contradict. */
 export type Claim = Pick<DecisionRequest, 'outcome' | 'change' | 'chargeId' | 'takenMinor'>;
 
 /** Reasons why the books do not confirm a decision. */
 export type NotShown =
-  /** The books have no such charge of this payment. */
+  /** The books contain no such charge of this payment. */
   | { readonly kind: 'charge_not_shown' }
-  /** Amounts in minor units. */
+  /** The books show different amounts. Minor units. */
   | {
       readonly kind: 'amount_not_shown';
       readonly what: 'captured' | 'held' | 'refunded';
@@ -35,8 +35,8 @@ interface Money {
 }
 
 /**
- * The charge about which a decision makes a claim. A decision that a payment failed makes none that the books could
- * contradict: any money that they show now or later is returned to the payer.
+ * Returns the charge about which a decision makes a claim. A decision that a payment failed makes no claim that the
+ * books could contradict: if they show money now or later, it is returned to the payer.
  */
 export function claimedCharge(
   { outcome, change, chargeId }: Pick<Claim, 'outcome' | 'change' | 'chargeId'>,
@@ -49,7 +49,8 @@ export function claimedCharge(
 }
 
 /**
- * @param charge the claimed charge as the books show it; undefined when they have none
+ * Compares a decision with the claimed charge.
+ * @param charge the charge as shown in the books; undefined when they do not contain it
  * @returns undefined when the books confirm the decision
  */
 export function notShown(claim: Claim, state: PaymentState, charge: ProcessorCharge | undefined): NotShown | undefined {
@@ -67,8 +68,8 @@ export function notShown(claim: Claim, state: PaymentState, charge: ProcessorCha
 }
 
 /**
- * Whether the charge belongs to the payment: by its metadata, or because the Ledger has recorded it, as every user of
- * the processor's account can remove metadata.
+ * Whether the charge belongs to the payment: by its metadata, or because the Ledger has recorded it. The Ledger is
+ * needed because every user of the processor's account can remove metadata.
  */
 function isShownOf(charge: ProcessorCharge, { payment, strayCharges }: PaymentState): boolean {
   if (isOfAnotherPayment(charge, payment.id)) return false;
@@ -85,7 +86,7 @@ function refundDiffers(
   const refunds = factsOf(charge, state.payment, 0).filter((fact) => fact.kind === 'refund');
   const named = refunds.find((each) => each.refundId === refundId);
   if (outcome === 'failed') {
-    // A refund without its operation is recorded as made by another user, so it counts even if it is this one.
+    // A refund without an operation id is recorded as made by another user, so it counts even if it is this refund.
     const shownMinor = named === undefined || named.status === 'failed' ? 0 : named.amountMinor;
     return differs('refunded', 0, shownMinor, charge, charge.currency);
   }

@@ -93,11 +93,14 @@ function approvalKey(id: string): Item | undefined {
 
 function keyOf({ id }: Pick<Approval, 'id'>): Item {
   const key = approvalKey(id);
-  invariant(key !== undefined, `${id} is the id of an approval`);
+  invariant(key !== undefined, `${id} is not the id of an approval`);
   return key;
 }
 
-/** Effects of operators, and the approvals that some of them wait for: one partition of the Registry, by time. */
+/**
+ * Stores effects of operators, and the approvals that some of them wait for. Approvals are one partition of the
+ * Registry, sorted by time.
+ */
 export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -144,12 +147,15 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
       ),
     );
     const found: Approval[] = [];
-    // Read in sequence, because a page is short and rarely requested.
+    // Read one after the other, because a page is short and rarely requested.
     for (const item of Items) found.push(await this.#withReason(item));
     return found;
   }
 
-  /** The reason is in a details row of the payment, so that it is erased with the other personal data. */
+  /**
+   * Adds the reason to an approval. The reason is in a details row of the payment, so that it is erased with the other
+   * personal data.
+   */
   async #withReason(item: Item): Promise<Approval> {
     const approval = approvalItem.parse(item);
     const tools = { client: this.#client, registry: this.#tables.registry, pacing: this.#pacing };
@@ -164,7 +170,7 @@ export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore
     const { registry: TableName } = this.#tables;
     if (approval !== undefined) {
       const { reason, salt, ...row } = approval;
-      invariant(salt !== undefined, 'a new approval has a sealed reason');
+      invariant(salt !== undefined, 'a new approval has no sealed reason');
       items.push(
         { Put: { TableName, Item: { ...keyOf(approval), ...row }, ConditionExpression: ROW_IS_NEW } },
         detailsItem(this.#tables, approval.paymentId, salt, { reason }, { part: approval.id }),

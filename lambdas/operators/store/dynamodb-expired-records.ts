@@ -10,14 +10,14 @@ import type { ExpiredRecord, ExpiredRecords, TimeToLive } from '../use/expired-r
 
 const { partitionKey: PK, timeToLiveAttribute: EXPIRY } = IdempotencyTable;
 
-/** Rows per step: about half a megabyte with typical answers. Only keys are returned. */
+/** Number of rows per step: about half a megabyte with typical answers. Only keys are returned. */
 const PAGE = 500;
 
 const expiredItem = z.object({ [PK]: z.string(), [EXPIRY]: z.int() });
 
 /**
- * Segmented scans of the Idempotency table. Only completed records expire. An open record has no expiry, and the filter would
- * exclude it even if it had one.
+ * Finds expired records by segmented scans of the Idempotency table. Only completed records expire. An open record has
+ * no expiry, and the filter would exclude it even if it had one.
  */
 export class DynamoDbExpiredRecords implements ExpiredRecords {
   readonly #client: DynamoDBDocumentClient;
@@ -53,6 +53,8 @@ export class DynamoDbExpiredRecords implements ExpiredRecords {
   }
 
   /**
+   * Deletes the record if it is unchanged. Closes the race with a key that is used again:
+   *
    *   purge   ── finds it, expired ─────────────────────── delete ✗ another expiry
    *   rival             └─ time to live deletes it, the operation is recorded again
    */
@@ -92,7 +94,7 @@ export class DynamoDbTimeToLive implements TimeToLive {
           this.#client.send(new DescribeTimeToLiveCommand({ TableName })),
         );
         const status = described?.TimeToLiveStatus;
-        // Enabling can take up to an hour (Amazon DynamoDB API reference, "UpdateTimeToLive").
+        // Enabling time to live can take up to an hour (Amazon DynamoDB API reference, "UpdateTimeToLive").
         const isOn = status === 'ENABLED' || status === 'ENABLING';
         return { table, isOn: isOn && described?.AttributeName === EXPIRY };
       }),

@@ -131,7 +131,7 @@ export class DynamoDbQueues implements QueueLists {
     }));
   }
 
-  /** Claims without an active owner, longest overdue first. The index is eventually consistent. */
+  /** Lists claims without an active owner, longest overdue first. The index is eventually consistent. */
   async #claims(shard: number, limit: number, after?: string): Promise<readonly Found[]> {
     const { openClaimsIndex, partitionKey: key } = IdempotencyTable;
     const { name, partitionKey, sortKey } = openClaimsIndex;
@@ -171,7 +171,7 @@ function shardsOf(queue: QueueName): number {
   return queue === 'claims' ? INDEX_SHARDS : ROWS[queue].shards;
 }
 
-/** Shows an unreadable row as such, because it is stuck, too. */
+/** Renders a row. An unreadable row becomes an entry without details, because it is stuck, too. */
 function readable(item: Item, entryOf: Rows['entryOf']): QueueEntry {
   try {
     const { needsOperator = false, ...entry } = entryOf(item);

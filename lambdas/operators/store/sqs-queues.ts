@@ -21,17 +21,20 @@ import { DEAD_LETTERS_END, type MessageQueueNames, REDRIVE_TARGETS, TASKS_END } 
 import type { DeployedQueues, MessageEntry, MessageQueues, PutBack } from '../use/queue-lists.ts';
 
 /**
- * Visibility timeout of a message that is only listed: exceeds the duration of a listing, so that none is received
- * twice, and is short enough for an operator to wait. Seconds.
+ * Visibility timeout of a message that is only listed. It exceeds the duration of a listing, so that no message is
+ * received twice, and is short enough for an operator to wait. Seconds.
  */
 const HIDDEN_SECONDS = 15;
-/** Long polling queries all servers of the queue (Amazon SQS, "Short and long polling"). Seconds. */
+/**
+ * Wait time of a receive. Long polling queries all servers of the queue (Amazon SQS, "Short and long polling").
+ * Seconds.
+ */
 const LONG_POLL_SECONDS = 1;
 /** Visibility timeout of a message that is received to be moved. Seconds. */
 const MOVED_WITHIN_SECONDS = 30;
-/** The maximum of SQS per receive. */
+/** The SQS maximum of messages per receive. */
 const MAX_AT_ONCE = 10;
-/** Maximum number of receives. Each takes a second if the queue is empty. */
+/** Maximum number of receives. A receive from an empty queue takes a second. */
 const MAX_RECEIVES = 15;
 /** Number of consecutive receives without a message that ends a redrive. */
 const EMPTY_RECEIVES = 3;
@@ -77,7 +80,10 @@ export function deployedQueues({ at, tasks, functions, ...others }: MessageQueue
   return Object.fromEntries([...queues(kept, true), ...queues(received, false)]);
 }
 
-/** A letter of a vendor call, which names why it was given up. Messages of other queues have an attribute. */
+/**
+ * A dead letter of a vendor call. It names the reason why the call was given up. Messages of other queues have an
+ * attribute instead.
+ */
 const deadLetter = z.object({
   deadLetter: z.object({ vendor: z.string(), operation: z.string(), reason: z.string() }),
 });
@@ -95,7 +101,10 @@ export class SqsQueues implements MessageQueues {
     this.#start = start;
   }
 
-  /** @throws RetryableError `queues_unavailable` */
+  /**
+   * Implements `MessageQueues.count`.
+   * @throws RetryableError `queues_unavailable`
+   */
   async count(queue: string): Promise<number> {
     const QueueUrl = this.deployed[queue]?.url;
     const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...COUNTS] });
@@ -103,7 +112,10 @@ export class SqsQueues implements MessageQueues {
     return COUNTS.reduce((sum, name) => sum + Number(Attributes[name] ?? 0), 0);
   }
 
-  /** @throws as `count` */
+  /**
+   * Implements `MessageQueues.peek`.
+   * @throws as `count`
+   */
   async peek(queue: string, limit: number): Promise<readonly MessageEntry[]> {
     const found = new Map<string, MessageEntry>();
     const taken: Message[] = [];
@@ -127,7 +139,7 @@ export class SqsQueues implements MessageQueues {
     return [...found.values()];
   }
 
-  /** Makes listed messages visible again. Otherwise they become visible after some seconds. */
+  /** Makes listed messages visible again. Without this call, they become visible after some seconds. */
   async #show(queue: string, taken: readonly Message[]): Promise<void> {
     const QueueUrl = this.deployed[queue]?.url;
     const show = ({ ReceiptHandle }: Message) =>
@@ -135,7 +147,10 @@ export class SqsQueues implements MessageQueues {
     await Promise.allSettled(taken.map(show));
   }
 
-  /** @throws as `count` */
+  /**
+   * Implements `MessageQueues.putBack`.
+   * @throws as `count`
+   */
   async putBack(queue: string, { beforeMs, stopAtMs }: PutBack): Promise<number> {
     const { url, redriveTo = '', redriver } = this.deployed[queue] ?? {};
     const to = this.deployed[redriveTo]?.url;
@@ -143,7 +158,7 @@ export class SqsQueues implements MessageQueues {
       redriver === undefined ? this.#send(message, to) : this.#start(redriver, message.Body ?? '');
     let count = 0;
     let empty = 0;
-    // A listing by another operator may hide messages for a moment.
+    // A listing by another operator may hide messages for a few seconds.
     while (empty < EMPTY_RECEIVES && this.#nowMs() < stopAtMs) {
       const command = new ReceiveMessageCommand({
         QueueUrl: url,
@@ -176,9 +191,9 @@ export class SqsQueues implements MessageQueues {
 /** Starts a function with the body of a parked message. Resolves once Lambda has accepted it. */
 type StartRedrive = (functionName: string, parked: string) => Promise<void>;
 
-const startsNothing: StartRedrive = () => Promise.reject(new Error('no function is configured that redrives'));
+const startsNothing: StartRedrive = () => Promise.reject(new Error('no redrive function is configured'));
 
-/** Invokes functions asynchronously; Lambda retries, then parks the request. */
+/** Returns a function that invokes Lambda functions asynchronously; Lambda retries, then parks the request. */
 export function startRedrives({ lambda }: Functions): StartRedrive {
   return async (FunctionName, parked) => {
     const Payload = JSON.stringify({ parked: firstParked(parked) } satisfies RedriveRequest);
@@ -194,7 +209,7 @@ async function answered<T>(sent: Promise<T>): Promise<T> {
   }
 }
 
-/** Shows only ids and reasons of the body. */
+/** Renders a message. Of the body, only ids and reasons are shown. */
 function entryOf({ MessageId = '', Body = '', Attributes, MessageAttributes }: Message): MessageEntry {
   const about = ORDER_IN_TEXT.exec(Body)?.[0] ?? PAYMENT_IN_TEXT.exec(Body)?.[0];
   const given = deadLetterIn(Body);
@@ -212,7 +227,10 @@ function entryOf({ MessageId = '', Body = '', Attributes, MessageAttributes }: M
 const ORDER_IN_TEXT = inText(ORDER_ID);
 const PAYMENT_IN_TEXT = inText(PAYMENT_ID);
 
-/** @param form of an id, from its beginning to its end */
+/**
+ * Returns a pattern that finds an id inside a text.
+ * @param form a pattern that matches an id as a whole
+ */
 function inText(form: RegExp): RegExp {
   return new RegExp(`\\b${form.source.slice(1, -1)}\\b`);
 }

@@ -10,7 +10,10 @@ export interface AnnotatePayment extends Omit<OperatorRequest, 'asked'> {
 
 export type AnnotationRefusal = Exclude<AnnotationDecision, { kind: 'append' | 'made_before' }>;
 
-/** Adds an annotation to a payment's chain, exactly once. It moves no money, so no second person approves it. @throws as `takeEffect` */
+/**
+ * Adds an annotation to a payment's chain, exactly once. An annotation moves no money, so no second person approves it.
+ * @throws as `takeEffect`
+ */
 export async function annotatePayment(
   tools: KeyedEffectTools,
   { annotates, ...request }: AnnotatePayment,

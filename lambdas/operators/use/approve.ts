@@ -21,9 +21,12 @@ import { type CorrectionRefusal, correctionEffect } from './correct-ledger.ts';
 import { type DecisionRefusal, type DecisionTools, decisionEffect } from './decide-payment.ts';
 import { type EffectOfRequest, type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from './keyed-effect.ts';
 
-/** A second person's verdict on a request. It needs no key of its own: an approval ends once, and a repeated verdict is a replay. */
+/**
+ * A second person's verdict on a request. It needs no idempotency key: an approval ends only once, and a repeated
+ * verdict is a replay.
+ */
 export interface Verdict {
-  /** Taken from the request, not validated. */
+  /** The unvalidated approval id from the request. */
   readonly id: string;
   readonly by: Person;
   readonly cause: OperatorCause;
@@ -31,12 +34,12 @@ export interface Verdict {
 
 export type ApprovalRefusal =
   | { readonly kind: 'approval_not_found' }
-  /** The verdict is by the person who made the request. */
+  /** The person who made the request also gave the verdict. */
   | { readonly kind: 'own_approval' }
   /** The approval has already ended with the other verdict. */
   | { readonly kind: 'approval_ended' }
   | { readonly kind: 'approval_expired' }
-  /** The reason was erased, so the correction or the decision would have none. */
+  /** The reason was erased, so the correction or decision would have no reason. */
   | { readonly kind: 'reason_erased' }
   /** The payment has changed, so that the request would now have another effect. */
   | { readonly kind: 'approval_outdated' };
@@ -51,8 +54,8 @@ export type ApprovalOutcome =
 
 /**
  * Executes the request of another operator, exactly once. The request is decided again on the current payment, and
- * takes effect in the transaction that ends the approval. Of two concurrent verdicts, the first wins, because both
- * write the same record.
+ * takes effect in the transaction that ends the approval. Of two concurrent verdicts, only the first takes effect,
+ * because both write the same record.
  *
  *   Ben  ── read ── decide T3 ── record ✓ T3 ✓ end ✓
  *   Carl ──── read ── reject ──── record ✗: ended
@@ -82,7 +85,7 @@ export async function approve(tools: DecisionTools, verdict: Verdict): Promise<A
     personalFields: () => reasonFields(approval),
     ended: (atMs) => ({ approval, end: end(atMs) }),
   });
-  // The effect exists, so this is a repetition whose record of the verdict no longer exists.
+  // The effect exists, so this is a repeated request whose record of the verdict has expired.
   return taken.kind === 'payload_mismatch' || taken.kind === 'key_expired' ? { kind: 'approval_ended' } : taken;
 }
 
@@ -162,7 +165,7 @@ function answerOf(approval: Approval, nowMs: number): Answer {
   return { status: 200, headers: { 'content-type': JSON_TYPE }, body };
 }
 
-/** The fingerprint that distinguishes the two verdicts, which share one record. */
+/** Returns the fingerprint that distinguishes the two possible verdicts, which share one record. */
 function verdictPrint(digest: Digest, verdict: ApprovalEnd['verdict']): Fingerprint {
   return fingerprintOf(digest, { body: { verdict }, query: {} });
 }

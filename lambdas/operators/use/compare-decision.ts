@@ -6,7 +6,7 @@ import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from '../../payments/use/proces
 import type { DecisionRequest } from '../domain/operator-decision.ts';
 import { type Claim, claimedCharge, type NotShown, notShown } from '../domain/shown-by-books.ts';
 
-/** The processors whose books decisions are compared with. */
+/** The processors whose books are compared with decisions. */
 export interface ComparingTools extends KnownProcessors {
   readonly books: readonly ProcessorBooks[];
 }
@@ -16,13 +16,13 @@ export type ComparisonRefusal =
   /** The books cannot be read, and the request has no `override`. */
   | { readonly kind: 'books_unreadable' }
   /**
-   * `override` is allowed only for books that cannot be read. These can be read, or the decision makes no claim that
-   * they could contradict.
+   * `override` is allowed only for unreadable books. These books can be read, or the decision makes no claim that they
+   * could contradict.
    */
   | { readonly kind: 'override_refused' };
 
 /**
- * Compares a decision with the current books of the payment's processor, mode and account. It changes nothing.
+ * Compares a decision with the current books of the payment's processor, mode and account. Changes nothing.
  *
  * @returns undefined when the decision may be made
  */
@@ -39,7 +39,10 @@ export async function compareDecision(
   return isOverride ? { kind: 'override_refused' } : notShown(asked, state, read.charge);
 }
 
-/** A processor without a look-up, and one that this deployment no longer calls, count as unreadable. */
+/**
+ * Reads the claimed charge. A processor without a look-up counts as unreadable, as does a processor that this
+ * deployment no longer calls.
+ */
 async function readShown(
   tools: ComparingTools,
   first: PaymentChain['first'],

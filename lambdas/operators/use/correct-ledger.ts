@@ -37,7 +37,11 @@ export async function correctLedger(tools: KeyedEffectTools, request: CorrectLed
   return takeEffect<CorrectionRefusal>(tools, { ...request, ...correctionEffect(request, request.operationId) });
 }
 
-/** @param by the operator who is responsible @param correctionId the id of the correction, or the empty text for a preview */
+/**
+ * Describes the effect of a correction.
+ * @param by the operator who is responsible
+ * @param correctionId the id of the correction, or the empty text for a preview
+ */
 export function correctionEffect(
   { asked: { change }, reason, by }: Pick<CorrectLedger, 'asked' | 'reason' | 'by'>,
   correctionId: OperationId | '',

@@ -59,7 +59,11 @@ export async function previewDecision(
   });
 }
 
-/** @param by the operator who is responsible @param decisionId the id of the decision, or the empty text for a preview */
+/**
+ * Describes the effect of a decision.
+ * @param by the operator who is responsible
+ * @param decisionId the id of the decision, or the empty text for a preview
+ */
 export function decisionEffect(
   { clock, ...tools }: ComparingTools & { readonly clock: Pick<Clock, 'nowMs'> },
   { asked, reason, by }: Pick<DecidePayment, 'asked' | 'reason' | 'by'>,
@@ -74,7 +78,7 @@ export function decisionEffect(
       const decision = decideOn(request, chain, clock.nowMs());
       return decision.kind === 'append' ? ((await compareDecision(tools, asked, chain)) ?? decision) : decision;
     },
-    // Reads all charges of the payment: money that it must not have is returned, and later refunds and disputes are
+    // Reads all charges of the payment, so that wrongly captured money is returned, and later refunds and disputes are
     // recorded.
     inquiry: ({ payment: { id }, occurredAtMs }) => booksInquiry(id, occurredAtMs),
     answer: (_transition, chain) => ({
@@ -98,7 +102,7 @@ function decideOn(request: DecisionRequest, { state, transitions }: PaymentChain
   });
 }
 
-/** The refund or the payment after the decision. */
+/** Renders the refund or payment after the decision. */
 function decidedObject(asked: AskedDecision, { first, state }: PaymentChain): Record<string, unknown> {
   const refund = decidedRefund(asked, state);
   return refund === undefined ? paymentObject(state.payment, detailsOf(first)) : refundObject(refund, state.payment);

@@ -6,24 +6,27 @@ import type { ProcessedEvents } from '../../payments/use/transition-reader.ts';
 
 export interface ErasePaymentTools {
   readonly store: Pick<PaymentStore, 'listTransitions'>;
-  /** Knows which events were published. */
+  /** Reports which events were published. */
   readonly processed: ProcessedEvents;
-  /** Deletes the details rows and records it in the activity log. @returns false when there are none */
+  /**
+   * Deletes the details rows and records the deletion in the activity log.
+   * @returns false when there are none
+   */
   readonly erase: (payment: Pick<Payment, 'id' | 'tenantId' | 'mode'>) => Promise<boolean>;
 }
 
 /** In order of precedence. */
 export type ErasePaymentOutcome =
   | { readonly kind: 'not_found' }
-  /** The receipt and the commission of a later success need the metadata. */
+  /** The payment may still succeed, and its receipt and commission then need the metadata. */
   | { readonly kind: 'unfinished'; readonly status: PaymentStatus }
-  /** The receipt and the commission are made from the metadata in `payment.completed`, which was not published yet. */
+  /** The receipt and commission are made from the metadata in `payment.completed`, which is not published yet. */
   | { readonly kind: 'unpublished' }
-  /** The payment has no details, or they were erased before. */
+  /** The payment has no details, or they were already erased. */
   | { readonly kind: 'nothing_to_erase' }
   | { readonly kind: 'erased' };
 
-/** Final statuses, which can no longer become `succeeded`. */
+/** Final statuses. A payment in one of them can no longer become `succeeded`. */
 const ENDED: ReadonlySet<PaymentStatus> = new Set(['succeeded', 'failed', 'canceled']);
 
 /**

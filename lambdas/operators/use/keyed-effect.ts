@@ -37,7 +37,7 @@ import type { ApprovalChange, ApprovingStore } from './approving-store.ts';
 
 export interface KeyedEffectTools extends Pick<Expiring, 'retention'> {
   readonly effects: ApprovingStore;
-  /** @default every request takes effect at once */
+  /** @default every request takes effect immediately */
   readonly approvals?: ApprovalRules | undefined;
   readonly runner: OperationRunner;
   readonly clock: Clock;
@@ -50,31 +50,43 @@ export interface OperatorRequest<What extends Asked = Asked> {
   readonly cause: OperatorCause;
   /** The operator who is responsible. */
   readonly by: Person;
-  /** Derived from the operator, the method, the path and the idempotency key. It is also the id of what the request makes. */
+  /**
+   * Derived from the operator, the method, the path and the idempotency key. It is also the id of the object that the
+   * request creates.
+   */
   readonly operationId: OperationId;
-  /** The fingerprint of the request without the reason, because the record of the effect is permanent. */
+  /**
+   * The fingerprint of the request without its reason, because the record of the effect is permanent and a reason can
+   * be erased.
+   */
   readonly fingerprint: Fingerprint;
-  /** The payment id from the request, not yet parsed. */
+  /** The unparsed payment id from the request. */
   readonly payment: string;
-  /** From the request. Excluded from the fingerprint. */
+  /** The reason from the request. Excluded from the fingerprint. */
   readonly reason: string;
   readonly asked: What;
 }
 
-/** The effect of a kind of request. */
+/** The effect of one kind of request. */
 export interface EffectOfRequest<Refusal> {
-  /** Its name in the activity log. */
+  /** The action name in the activity log. */
   readonly action: Action;
-  /** The reason of the effect in the chain. @returns undefined after it was erased */
+  /** Returns the reason stored with the effect in the chain; undefined after an erasure. */
   readonly recordedReason: (chain: PaymentChain) => string | undefined;
-  /** Further details of the entry in the activity log. @default none */
+  /**
+   * Further details of the activity log entry.
+   * @default none
+   */
   readonly details?: Readonly<Record<string, string>>;
-  /** Changes nothing. It is called again on the new chain when a rival has appended. */
+  /** Decides the effect without changing anything. Called again on the new chain when a rival has appended. */
   readonly decide: (chain: PaymentChain) => Decided<Refusal> | Promise<Decided<Refusal>>;
   readonly answer: (transition: Transition, chain: PaymentChain) => Answer;
-  /** The fields of the answer that hold personal data, as JSON text; undefined when there are none. */
+  /** Returns the fields of the answer that contain personal data, as JSON text; undefined when there are none. */
   readonly personalFields: (chain: PaymentChain) => string | undefined;
-  /** Queued with the transition: a look at the processor's books. @default none */
+  /**
+   * Returns an inquiry at the processor, which is queued with the transition.
+   * @default no inquiry
+   */
   readonly inquiry?: (transition: Transition) => Inquiry;
 }
 
@@ -83,18 +95,24 @@ type Decided<Refusal> =
   | { readonly kind: 'made_before' }
   | Refusal;
 
-/** A keyed request whose effect is one transition and no call to another system. It needs no claim. */
+/** A keyed request whose effect is a single transition without a call to another system. It needs no claim. */
 export interface KeyedEffect<Refusal> extends Omit<OperatorRequest, 'asked'>, EffectOfRequest<Refusal> {
-  /** The request, which waits for a second person when its amount is above the limit. @default it does not wait */
+  /**
+   * The request as stored for a second person when its amount is above the limit.
+   * @default the request does not wait
+   */
   readonly asked?: Asked;
-  /** The approval that ends with this effect. @default none */
+  /**
+   * Returns the approval that ends with this effect.
+   * @default none
+   */
   readonly ended?: (atMs: number) => NonNullable<ApprovalChange['ended']>;
 }
 
 /** In order of precedence. */
 export type KeyedEffectOutcome<Refusal> =
   | { readonly kind: 'first'; readonly answer: Answer }
-  /** The stored answer, verbatim. */
+  /** The stored answer, byte for byte. */
   | { readonly kind: 'replay'; readonly answer: Answer }
   | { readonly kind: 'payload_mismatch' }
   | { readonly kind: 'not_found' }
@@ -102,11 +120,11 @@ export type KeyedEffectOutcome<Refusal> =
   | Refusal;
 
 /**
- * Writes the effect record and the transition together, exactly once; or, when a second person must approve it, the record and the
- * approval. A refusal is not stored, so the same key may succeed later.
+ * Writes the effect record and the transition together, exactly once. When a second person must approve the effect,
+ * writes the record and the approval instead. A refusal is not stored, so the same key may succeed later.
  *
  * @throws RetryableError when nothing was written; the same key may be used again
- * @throws AmbiguousError when it is unknown whether the store wrote; a retry with the same key finds out
+ * @throws AmbiguousError when it is unknown whether the write took effect; a retry with the same key finds out
  */
 export async function takeEffect<Refusal extends { readonly kind: string }>(
   tools: KeyedEffectTools,
@@ -197,12 +215,14 @@ function writeOf<Refusal>(
   };
 }
 
-/** Names the operator who made the request; the actor of the entry is the operator who approved it. */
+/**
+ * Returns details that name the operator who made the request; the actor of the entry is the operator who approved it.
+ */
 function approvedDetails(ended: ApprovalChange['ended']): Readonly<Record<string, string>> {
   return ended === undefined ? {} : { approval: ended.approval.id, asked_by: ended.approval.askedBy.name };
 }
 
-/** Writes the approval instead of the transition, which follows once a second person approves. */
+/** Returns the write of the approval instead of the transition, which is written after a second person approves. */
 function waitingWrite<Refusal>(
   tools: KeyedEffectTools,
   effect: KeyedEffect<Refusal> & Required<Pick<KeyedEffect<Refusal>, 'asked'>>,
@@ -252,8 +272,8 @@ function waitingWrite<Refusal>(
 const WAITING = 202;
 
 /**
- * The record is permanent, but its answer expires. The record leads from a correction or a decision to its payment, and
- * prevents its key from correcting another payment.
+ * Returns the record of an effect. The record is permanent, but its answer expires. It refers from a correction or
+ * decision to its payment, and prevents its key from being used for another payment.
  */
 function recordOf<Refusal>(
   { entropy, retention }: Pick<KeyedEffectTools, 'entropy' | 'retention'>,
@@ -277,7 +297,7 @@ function recordOf<Refusal>(
   };
 }
 
-/** The stored answer, with the personal data added that is stored separately. */
+/** Returns the stored answer together with the personal data, which is stored separately. */
 async function replayOf<Refusal extends { readonly kind: string }>(
   effects: ApprovingStore,
   effect: KeyedEffect<Refusal>,
@@ -314,7 +334,10 @@ export interface Preview {
   readonly waits: boolean;
 }
 
-/** Decides on an effect and writes nothing. @throws RetryableError when the store is unavailable */
+/**
+ * Decides on an effect without writing anything.
+ * @throws RetryableError when the store is unavailable
+ */
 export async function previewEffect<Refusal extends { readonly kind: string }>(
   { effects, approvals }: Pick<KeyedEffectTools, 'effects' | 'approvals'>,
   { payment, decide, asked }: Pick<KeyedEffect<Refusal>, 'payment' | 'decide' | 'asked'>,
@@ -322,7 +345,7 @@ export async function previewEffect<Refusal extends { readonly kind: string }>(
   const before = await findChain(effects, payment);
   if (before === undefined) return { kind: 'not_found' };
   const decision = await decide(before);
-  invariant(!isMadeBefore(decision), 'a preview has no id under which it could have been made');
+  invariant(!isMadeBefore(decision), 'a preview was decided as already made');
   if (!isAppend(decision)) return decision;
   const { draft } = decision;
   const waits =
@@ -330,7 +353,10 @@ export async function previewEffect<Refusal extends { readonly kind: string }>(
   return { kind: 'preview', draft, before, waits };
 }
 
-/** Reads the payment of any tenant. @param payment the id from the request */
+/**
+ * Reads a payment of any tenant.
+ * @param payment the id from the request
+ */
 async function findChain(effects: EffectStore, payment: string): Promise<PaymentChain | undefined> {
   const id = parsePaymentId(payment);
   return id === undefined ? undefined : readChain(effects, id);

@@ -2,19 +2,25 @@ import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
 import type { KeySummary, MadeKey, RecordOfKey } from '../../tenants/keys.ts';
 import { type RecordedAct, type RecordedOutcome, type RecordTools, recordOnce } from './record-once.ts';
 
-/** A request of an operator that makes a key. */
+/** A request of an operator that creates a key. */
 export interface MakeKey extends Pick<RecordedAct, 'operationId' | 'fingerprint'> {
-  /** The status of the answer. */
+  /** The HTTP status of the answer. */
   readonly status: 200 | 201;
-  /** @returns undefined when nothing was written */
+  /**
+   * Creates the key.
+   * @returns undefined when nothing was written
+   */
   readonly make: (recordOf: RecordOfKey) => Promise<MadeKey | undefined>;
-  /** The key as the API shows it. @param secret the key itself; null in the stored answer */
+  /**
+   * Renders the key for the API.
+   * @param secret the key itself; null in the stored answer
+   */
   readonly show: (key: KeySummary, secret: string | null) => Readonly<Record<string, unknown>>;
 }
 
 /**
- * Makes a key, exactly once. The record of the request has the answer without the key itself, so that the tables never hold it: a
- * repeated request has an answer without it.
+ * Creates a key, exactly once. The stored answer omits the key, so that the tables never contain it. The answer to a
+ * repeated request omits it too.
  *
  * @throws RetryableError when nothing was written
  */

@@ -15,22 +15,30 @@ export interface PurgeTools {
 interface PurgeObserver {
   /** Called for each record that could not be deleted. */
   failed(error: unknown): void;
-  /** Called at the end. @param expiredLeft records that time to live had left @param notWorking tables in which it does not work */
+  /**
+   * Called at the end.
+   * @param expiredLeft number of expired records that time to live had not deleted
+   * @param notWorking tables in which time to live does not work
+   */
   purged(expiredLeft: number, notWorking: readonly string[]): void;
 }
 
 /**
- * Time to live "typically deletes expired items within a few days" (AWS re:Post knowledge center, "Why aren't the items with
- * expired Time to Live deleted from my Amazon DynamoDB table?"). After four days this job deletes the record.
+ * Time after the expiry at which this job deletes a record. Time to live "typically deletes expired items within a few
+ * days" (AWS re:Post knowledge center, "Why aren't the items with expired Time to Live deleted from my Amazon DynamoDB
+ * table?"). Milliseconds.
  */
 const GRACE_MS = 4 * DAY_MS;
-/** Time to live can lag behind by hundreds of records. With more than this it has stopped working. */
+/** Number of expired records above which time to live counts as stopped. It can lag behind by hundreds of records. */
 const TTL_BACKLOG_LIMIT = 1_000;
-/** Each night starts with another segment, so that the following nights reach the rest of a table too large for one night. */
+/**
+ * Number of segments of the scan. Each night starts with another segment, so that a table too large for one night is
+ * covered by the following nights.
+ */
 const SEGMENTS = 16;
-/** Steps per page of work. Most rows have not expired, so this takes a few seconds. */
+/** Number of scan steps per page of work. Most rows have not expired, so this takes a few seconds. */
 const STEPS_AT_ONCE = 20;
-/** Concurrent deletes. */
+/** Number of concurrent deletes. */
 const CONCURRENT_DELETES = 8;
 
 export type ToPurge =
@@ -46,9 +54,9 @@ interface Place {
 }
 
 /**
- * Deletes the completed idempotency records that time to live has left, and reports whether time to live works. It scans the
- * whole table: an index by expiry would add a write to every payment only to make this nightly job cheaper. Readers already
- * treat an expired record as expired, so the deletion only saves storage.
+ * Creates the job that deletes completed idempotency records that time to live has not deleted, and reports whether
+ * time to live works. The job scans the whole table: an index by expiry would add a write to every payment only to make
+ * this nightly job cheaper. Readers already treat an expired record as expired, so the deletion only saves storage.
  */
 export function purgeExpired(tools: PurgeTools): Job<ToPurge> {
   return {
@@ -66,7 +74,7 @@ export function purgeExpired(tools: PurgeTools): Job<ToPurge> {
           found: at.found + found.length,
         };
         if (found.length === 0) continue;
-        const name = `${found.length} of segment ${segment}`;
+        const name = `${found.length} records of segment ${segment}`;
         const behind = JSON.stringify(at);
         return { items: [{ thing: { kind: 'records', records: found }, name, after: behind }], next: behind };
       }
@@ -79,7 +87,7 @@ export function purgeExpired(tools: PurgeTools): Job<ToPurge> {
   };
 }
 
-/** Removes some at a time. Failed removals are left for the next night. */
+/** Deletes records, a few concurrently. Failed deletions are left for the next night. */
 async function removeAll(
   { records, clock, observer }: PurgeTools,
   found: readonly ExpiredRecord[],

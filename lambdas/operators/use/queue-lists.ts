@@ -1,7 +1,8 @@
 import { IdempotencyRow } from '../../kernel/contract/rows.ts';
 
 /**
- * The queues of unfinished work, each with a description of its entries and the job whose runs count them as `left`.
+ * The queues of unfinished work, with a description of their entries, and the job whose runs count the entries as
+ * `left`.
  */
 export const QUEUES = {
   claims: { waits: 'Requests whose owner did not complete them before its lease ended.', job: 'resolve' },
@@ -17,68 +18,73 @@ export type QueueName = keyof typeof QUEUES;
 
 /** An entry of a queue. */
 export interface QueueEntry {
-  /** The id of the payment or the order. Absent when it is not known, or the row cannot be read. */
+  /** The id of the payment or order. Absent when the id is unknown or the row cannot be read. */
   readonly about?: string;
-  /** The id of the operation or the charge, when it differs. */
+  /** The id of the operation or charge, when it differs from `about`. */
   readonly part?: string;
-  /** Unix milliseconds. Absent when the row cannot be read. */
+  /** Time since which the entry waits. Unix milliseconds. Absent when the row cannot be read. */
   readonly sinceMs?: number;
-  /** Whether no job can end it. */
+  /** Whether the entry can only be resolved by an operator, not by a job. */
   readonly needsOperator: boolean;
 }
 
-/** The place of an entry: a shard, and the sort key in it. */
+/** The position of an entry: a shard, and a sort key in the shard. */
 export interface QueuePlace {
   readonly shard: number;
   readonly sort: string;
 }
 
-/** The sort of a place among the claims: the time at which the claim is due, and the key of its record. */
+/** Matches the sort key of a claim: the time at which the claim is due, and the key of its record. */
 export const CLAIM_SORT = new RegExp(String.raw`^(\d{1,15}) (${IdempotencyRow.record}.+)$`);
 
 export interface QueueSummary {
-  /** Counted up to some hundreds in each shard. */
+  /** Number of entries, counted up to a limit of some hundreds per shard. */
   readonly waiting: number;
   /** Whether there are more entries than were counted. */
   readonly hasMore: boolean;
-  /** The oldest counted entry. Unix milliseconds. */
+  /** Time of the oldest counted entry. Unix milliseconds. */
   readonly oldestMs?: number;
 }
 
-/** The queues across all tenants. Nothing is changed. */
+/** Reads the queues of unfinished work across all tenants. */
 export interface QueueLists {
   summary(queue: QueueName): Promise<QueueSummary>;
-  /** @param after the place of the last entry of the previous page */
+  /**
+   * Reads a page of entries.
+   * @param after the position of the last entry of the previous page
+   */
   page(
     queue: QueueName,
     page: { readonly after?: QueuePlace; readonly limit: number },
   ): Promise<readonly { readonly place: QueuePlace; readonly entry: QueueEntry }[]>;
 }
 
-/** Names of the queues of messages, with how each was deployed. */
+/** The message queues by name, with the properties of each deployed queue. */
 export type DeployedQueues = Readonly<Record<string, DeployedQueue>>;
 
 interface DeployedQueue {
   readonly url: string;
-  /** Whether no function receives its messages: dead letters and parked records. */
+  /** Whether no function receives the queue's messages: dead letters and parked records. */
   readonly isKept: boolean;
-  /** The name of the queue or function that processes its messages again, unchanged. */
+  /** The name of the queue or function that processes the messages again, unchanged. */
   readonly redriveTo?: string;
   /** The deployed name of `redriveTo`, if it is a function. */
   readonly redriver?: string;
 }
 
-/** Queues whose messages are kept and cannot be redriven, each with the alternative for an operator. */
+/** Queues whose messages cannot be redriven, each with the alternative for an operator. */
 const NO_REDRIVE_BECAUSE: Readonly<Record<string, string>> = {
   'Archive-Parked':
-    'The archive needs their rows, which are searched for in the whole Ledger: use the command `payonce redrive`.',
+    'The archive needs the rows of these messages, and finds them by searching the whole Ledger: use the command `payonce redrive`.',
   'Jobs-Missed': 'The next run of each job does everything that is due. Request a run of the job, and purge the queue.',
 };
 
 /** The reason for a queue that is in none of the lists above. The stacks have no such queue. */
 export const NO_REDRIVE = 'No function processes these messages again.';
 
-/** The destination of a redrive, or the reason why it is not possible. Undefined for an unknown queue. */
+/**
+ * Returns the destination of a redrive, or the reason why a redrive is not possible. Undefined for an unknown queue.
+ */
 export function redriveTarget(
   deployed: DeployedQueues,
   id: string,
@@ -104,36 +110,36 @@ function isQueueName(id: string): id is QueueName {
 export interface MessageEntry extends QueueEntry {
   /** The id of the message. */
   readonly id: string;
-  /** The reason why it was given up, if its sender gave one. */
+  /** The reason why the message was given up, if its sender gave one. */
   readonly reason?: string;
 }
 
 /** Selects the messages to move back. */
 export interface PutBack {
   /**
-   * Messages that were sent before this time. A message that fails again after it was moved counts as a new message.
-   * Unix milliseconds.
+   * Only messages that were sent before this time. A message that fails again after it was moved counts as a new
+   * message. Unix milliseconds.
    */
   readonly beforeMs: number;
-  /** No further message is received after this time. Unix milliseconds. */
+  /** Time after which no further message is received. Unix milliseconds. */
   readonly stopAtMs: number;
 }
 
-/** Queues of messages (Amazon SQS). */
+/** Access to message queues (Amazon SQS). */
 export interface MessageQueues {
   readonly deployed: DeployedQueues;
-  /** Approximate number of messages, including delayed and in-flight ones. */
+  /** Returns the approximate number of messages, including delayed and in-flight ones. */
   count(queue: string): Promise<number>;
   /**
-   * Some of the messages that no function receives, in no particular order. They are hidden from other readers for some
-   * seconds.
+   * Reads some messages of a queue that no function receives, in no particular order. They are hidden from other
+   * readers for some seconds.
    *
    * @param limit at least 1
    */
   peek(queue: string, limit: number): Promise<readonly MessageEntry[]>;
   /**
    * Moves messages, unchanged, to the queue or function that `redriveTo` names. A message is deleted only after it was
-   * passed on, so a crash in between leaves it in both places.
+   * passed on, so after a crash in between, both queues contain it.
    *
    * @returns the number of moved messages
    */

@@ -32,10 +32,10 @@ export interface KeyRecordTools {
   readonly digest: Digest;
 }
 
-/** The state of a key. */
+/** Possible states of an idempotency key. */
 export const KEY_STATES = ['in_progress', 'lease_ended', 'released', 'completed', 'expired'] as const;
 
-/** The record of a key, for operators. Fields that this kind of record does not have are absent. */
+/** The record of an idempotency key, for operators. Fields that this kind of record does not have are absent. */
 export interface KeyRecord {
   readonly operationId: OperationId;
   readonly state: (typeof KEY_STATES)[number];
@@ -44,7 +44,7 @@ export interface KeyRecord {
   readonly earlier?: readonly EarlierOwner[];
   readonly calls?: readonly NotedCall[];
   readonly fingerprint?: Fingerprint;
-  /** Unix milliseconds, as the two after it. */
+  /** Unix milliseconds, as are the next two fields. */
   readonly claimedAtMs?: number;
   readonly changedAtMs?: number;
   readonly leaseExpiresAtMs?: number;
@@ -64,12 +64,12 @@ export const KEYED_PATH =
   /^\/v1\/(?:payments(?:\/pay_[a-z2-7]{32}\/(?:capture|cancel|refunds))?|orders|admin\/(?:corrections|payments\/pay_[a-z2-7]{32}\/(?:resolve|annotations)))$/;
 const CHANGE_PATH = /^\/v1\/payments\/(pay_[a-z2-7]{32})\/(capture|cancel|refunds)$/;
 const CHANGES = { capture: 'capture', cancel: 'cancel', refunds: 'refund' } as const;
-/** The kind of owner that sends keys to a path. */
+/** Returns the kind of owner whose keys are sent to a path. */
 export function ownerKindOf(path: string): KeyOwner['kind'] {
   return path.startsWith('/v1/admin/') ? 'operator' : 'tenant';
 }
 
-/** The operation of a request with the key. It is derived again, because no row contains the key. */
+/** Derives the operation of a request with this key. No row contains the key, so it cannot be looked up. */
 export function operationOfKey(
   digest: Digest,
   owner: KeyOwner,
@@ -90,16 +90,16 @@ export function operationOfKey(
   return deriveChangeId(digest, CHANGES[step as keyof typeof CHANGES], paymentId, scope);
 }
 
-/** The forms of the ids whose records operators may read. Answers about keys and webhook secrets are not among them. */
+/** Matches the ids whose records operators may read. Answers about keys and webhook secrets are excluded. */
 const CLAIMED = /^(?:pay|ord)_[a-z2-7]{32}$|^(?:cap|can|ref|rtn)_[a-z2-7]{58}$/;
 const EFFECT = /^(?:cor|dec|ann|cb)_[a-z2-7]{32}$/;
 
 /**
- * The record of an operation: at most two strongly consistent reads.
+ * Reads the record of an operation, with at most two strongly consistent reads.
  *
- * @param id from the request, not validated
- * @returns undefined when there is none: the key was never used, or its record is deleted. A payment without its record is `expired`
- * @throws RetryableError when it cannot be read now
+ * @param id the unvalidated id from the request
+ * @returns undefined when the key was never used, or its record is deleted. A payment without its record is `expired`
+ * @throws RetryableError when the record cannot be read now
  */
 export async function readKeyRecord(
   { records, effects, chains }: KeyRecordTools,
@@ -153,7 +153,7 @@ function keyRecordOf(record: IdempotencyRecord, nowMs: number): KeyRecord {
     state: isOver ? 'expired' : 'completed',
     expiresAtSeconds,
     ...defined({ calls }),
-    // An expired answer is not repeated to its client either.
+    // The client does not get an expired answer, so the operator does not either.
     ...(isOver ? {} : { answer }),
   };
 }

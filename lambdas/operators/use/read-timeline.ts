@@ -18,10 +18,14 @@ import { type Delivery, newDelivery } from '../../webhooks/domain/webhook-delive
 import type { WebhookEndpoint } from '../../webhooks/domain/webhook-endpoint.ts';
 import type { WebhookStore } from '../../webhooks/use/webhooks.ts';
 
-/** Transitions of a page. Each costs a read for its claim or its callback, and one for each endpoint of the tenant. */
+/**
+ * Maximum number of transitions per page. Each costs a read for its claim or its callback, and one for each endpoint of
+ * the tenant.
+ */
 export const MAX_TRANSITIONS = 25;
 /**
- * Number of the newest entries of the tenant's log that are searched for actions of operators that are not transitions.
+ * Number of the newest entries of the tenant's activity log that are searched for operators' actions without a
+ * transition.
  */
 const ACTIVITY_READ = 100;
 
@@ -39,15 +43,15 @@ export type Happened =
   | { readonly kind: 'transition'; readonly transition: Transition }
   /** A request claimed an operation. Only its owner may call the processor until the lease ends. */
   | { readonly kind: 'claim'; readonly operationId: OperationId; readonly owner: OwnerToken }
-  /** The lease of `from` had ended, or `from` had released its claim. */
+  /** An owner took over a claim: the lease of `from` had ended, or `from` had released its claim. */
   | { readonly kind: 'takeover'; readonly operationId: OperationId; readonly from: EarlierOwner }
-  /** A call to the processor by the owner that completed the operation. */
+  /** The owner that completed the operation called the processor. */
   | { readonly kind: 'call'; readonly operationId: OperationId; readonly call: NotedCall }
-  /** The answer to the request was stored. */
+  /** The answer to a request was stored. */
   | { readonly kind: 'answer'; readonly operationId: OperationId; readonly status: number }
   /**
-   * No answer is stored yet. The owner may call the processor until its lease ends; without a lease, it has released
-   * its claim.
+   * No answer is stored yet. The owner may call the processor until its lease ends. Without a lease, the owner has
+   * released its claim.
    */
   | { readonly kind: 'open'; readonly operationId: OperationId; readonly leaseExpiresAtMs?: number }
   | { readonly kind: 'callback'; readonly eventId: string }
@@ -59,7 +63,7 @@ export type Happened =
 export interface TimelineEntry {
   /** Unix milliseconds. */
   readonly atMs: number;
-  /** The transition that it belongs to. Absent for an action without a transition. */
+  /** The sequence of the related transition. Absent for an action without a transition. */
   readonly sequence?: number;
   readonly happened: Happened;
 }
@@ -74,12 +78,12 @@ export type TimelineOutcome =
     };
 
 /**
- * The timeline of a payment in chronological order, from the rows that still exist: its transitions, the records of its
- * operations with their owners and calls, callbacks, events, attempts of webhooks, and actions of operators. A page
- * covers some transitions and everything that belongs to them. Records and deliveries are deleted after their
- * retention; the transitions stay.
+ * Returns the timeline of a payment in chronological order, from the rows that still exist: its transitions, the
+ * records of its operations with their owners and calls, callbacks, events, webhook attempts, and actions of operators.
+ * A page covers some transitions and everything related to them. Records and deliveries are deleted after their
+ * retention; transitions are permanent.
  *
- * @throws RetryableError when it cannot be read now
+ * @throws RetryableError when the timeline cannot be read now
  */
 export async function readTimeline(tools: TimelineTools, id: string, page: TransitionPage): Promise<TimelineOutcome> {
   const paymentId = parsePaymentId(id);
@@ -98,7 +102,7 @@ export async function readTimeline(tools: TimelineTools, id: string, page: Trans
   return { kind: 'found', payment, entries, hasMore };
 }
 
-/** The entries of one transition, and of the record of the operation or callback that caused it. */
+/** Returns the entries of one transition, and of the record of the operation or callback that caused it. */
 async function around(tools: TimelineTools, transition: Transition): Promise<readonly TimelineEntry[]> {
   const { sequence, type, occurredAtMs: atMs, subject, cause, payment } = transition;
   const entry = (happened: Happened, when = atMs): TimelineEntry => ({ atMs: when, sequence, happened });
@@ -114,7 +118,10 @@ async function around(tools: TimelineTools, transition: Transition): Promise<rea
   return record === undefined ? own : [...own, ...workUnder(record, entry)];
 }
 
-/** A payment's first transition begins its charge, and a pending change of it begins a capture, a void or a refund. */
+/**
+ * Returns the operation that a transition begins. A payment's first transition begins its charge, and a pending change
+ * begins a capture, a void or a refund.
+ */
 function operationBegunBy({ sequence, type, subject, payment }: Transition): OperationId | undefined {
   if (sequence === 1) return chargeOperation(payment.id);
   if (!type.endsWith('.pending')) return undefined;
@@ -169,7 +176,7 @@ async function deliveriesOf(
   return (await Promise.all(pairs)).flat();
 }
 
-/** Actions without a transition; corrections, decisions and annotations are in the chain itself. */
+/** Reads operators' actions without a transition; corrections, decisions and annotations are in the chain itself. */
 async function actsOn({ activity }: TimelineTools, { id, tenantId, mode }: Payment): Promise<readonly TimelineEntry[]> {
   const entries = await activity.listActivity({ tenantId, mode }, { order: 'newest_first', limit: ACTIVITY_READ });
   return entries
@@ -179,7 +186,7 @@ async function actsOn({ activity }: TimelineTools, { id, tenantId, mode }: Payme
 
 const IN_THE_CHAIN: ReadonlySet<string> = new Set(['correction.made', 'decision.made', 'annotation.made']);
 
-/** The order of entries of the same millisecond: causes before effects. */
+/** The order of entries with the same millisecond: causes before effects. */
 const RANKS = [
   'act',
   'claim',

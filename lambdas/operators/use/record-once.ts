@@ -8,14 +8,15 @@ import type { KeyedEffectTools } from './keyed-effect.ts';
 
 export type RecordTools = Pick<KeyedEffectTools, 'effects' | 'runner' | 'clock' | 'entropy'>;
 
-/** An action of an operator whose effect is only in the rows that it writes. */
+/** An action of an operator whose only effect is the rows that it writes. */
 export interface RecordedAct {
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
   /**
    * Writes the effect together with the record of the request.
    *
-   * @param recordOf makes the record. @param stored the answer to a repeated request
+   * @param recordOf creates the record.
+   * @param stored the answer to a repeated request
    * @returns the first answer; undefined when nothing was written
    */
   readonly act: (recordOf: (stored: Answer) => EffectRecord) => Promise<Answer | undefined>;
@@ -28,7 +29,7 @@ export type RecordedOutcome =
   | { readonly kind: 'refused' };
 
 /**
- * Takes effect exactly once. The record of the request is permanent.
+ * Performs an action exactly once. The record of the request is permanent.
  *
  * @throws RetryableError when nothing was written
  */

@@ -26,12 +26,12 @@ export interface Redrive {
 const MOVES_FOR_MS = 15_000;
 
 /**
- * Redrives the messages that were in a queue of dead letters when the request arrived, after recording the request in
- * the activity log. A repeated request continues with messages that a killed one left. No message is redriven twice by
- * one request, because a message that fails again is newer than the request. Each redriven message takes effect once,
+ * Redrives the messages that were in a dead-letter queue when the request arrived, after recording the request in the
+ * activity log. A repeated request continues with messages that a crashed one left. One request never redrives a
+ * message twice, because a message that fails again is newer than the request. Each redriven message takes effect once,
  * because every handler is idempotent.
  *
- * @returns `refused` when no message waits
+ * @returns `refused` when the queue is empty
  * @throws RetryableError when the queues or the store are unavailable: a retry with the same key continues
  * @throws AmbiguousError as above
  */
@@ -85,7 +85,7 @@ async function recordRequest(tools: RedriveTools, asked: Redrive): Promise<Recor
       });
       if (written.kind === 'recorded')
         return { kind: 'done', outcome: { kind: 'recorded', atMs, outcome: { kind: 'first', answer } } };
-      // A rival with the same key has recorded it, or another action took the next place in the log.
+      // A rival with the same key has recorded the request, or another action took the next sequence number in the log.
       const found = await find();
       return found === undefined ? { kind: 'again', prepared: undefined } : { kind: 'done', outcome: found };
     },
