@@ -16,18 +16,24 @@ export interface StackTemplate {
 
 const HOURS = 730;
 const HOUR_SECONDS = 3_600;
-/** Lambda polls a queue over five connections, with a request every 20 seconds each (AWS Lambda developer guide, "Using Lambda with Amazon SQS"). */
+/**
+ * Requests per queue and month. Lambda polls a queue over five connections, with a request every 20 seconds on each
+ * (AWS Lambda developer guide, "Using Lambda with Amazon SQS").
+ */
 const POLLS = (5 * HOURS * HOUR_SECONDS) / 20;
-/** Up to this number of metrics, the first three dashboards of an account are free. */
+/** Number of metrics up to which the first three dashboards of an account are free. */
 const FREE_METRICS = 50;
-/** An event in the archive, with the envelope of EventBridge. Assumed. */
+/** Size of an event in the archive, with the envelope of EventBridge. Gigabytes, assumed. */
 const EVENT_GB = 2 / 1024 ** 2;
 
-/** The runs of all jobs in a month. */
+/** Number of runs of all jobs in a month. */
 const RUNS = JOBS.map(({ every }) => (HOURS * HOUR_SECONDS) / every).reduce((sum, runs) => sum + runs, 0);
-/** Jobs that start together each minute keep as many processes of the executor and of the jobs API running. */
+/**
+ * Number of function processes that jobs keep running. Jobs that start together each minute use as many processes of
+ * the executor and of the jobs API.
+ */
 const JOB_PROCESSES = 2 * JOBS.filter(({ every }) => every === 60).length;
-/** Reads of the secret of their credential. */
+/** Number of reads of the job credential's secret. */
 const JOB_SECRET_READS = (JOB_PROCESSES * HOURS * HOUR_SECONDS) / JOB_SECRET_FRESH_SECONDS;
 /** A process reads each of its secrets at most once a minute (`ActiveSecrets`). */
 const MINUTES = HOURS * 60;
@@ -35,19 +41,19 @@ const MINUTES = HOURS * 60;
 const IDLE_METRICS = Object.keys(BacklogMetric).length + 2;
 
 /**
- * Metrics that payments, callbacks, events and webhooks write in the normal case: `first`, `callback_recorded` and
- * `webhook_delivered`, and `event_published` or `event_consumed` with `event_age` of the relay and of two consumers
- * (docs/metrics.md).
+ * Number of metrics that payments, callbacks, events and webhooks write in the normal case: `first`,
+ * `callback_recorded` and `webhook_delivered`, and `event_published` or `event_consumed` with `event_age` of the relay
+ * and of two consumers (docs/metrics.md).
  */
 export const TRAFFIC_METRICS = 9;
 /**
- * DynamoDB keeps the key of a table in memory for each caller, and asks KMS again after five minutes (Amazon DynamoDB
- * developer guide, "DynamoDB encryption at rest: How it works"). AWS charges for requests to the AWS managed key, but
- * not for the key.
+ * Number of KMS requests per table and caller. DynamoDB caches the key of a table for each caller, and asks KMS again
+ * after five minutes (Amazon DynamoDB developer guide, "DynamoDB encryption at rest: How it works"). AWS charges for
+ * requests to the AWS managed key, but not for the key.
  */
 export const KEY_READS = (HOURS * 60) / 5;
 
-/** The monthly cost of a deployment without requests. */
+/** Computes the monthly cost of a deployment without requests. */
 export function idleBill(templates: readonly StackTemplate[]): readonly BillLine[] {
   const resources = templates.flatMap(({ Resources }) => Object.values(Resources));
   const of = (type: string): readonly Resource[] => resources.filter(({ Type }) => Type === type);
@@ -67,12 +73,14 @@ export function idleBill(templates: readonly StackTemplate[]): readonly BillLine
       webAclRule: rules.length,
     }),
     lineOf('queueRequest', queues.length * POLLS, `requests to poll ${queues.length} queues`),
-    totalLine('runs of jobs that find nothing to do', run, RUNS),
+    totalLine('job runs that find nothing to do', run, RUNS),
     ...linesOf(logsOf(run), RUNS),
   ];
 }
 
-/** The additional monthly cost of payments, each with a reference, one callback, its event, and a webhook. */
+/**
+ * Computes the additional monthly cost of payments, each with a reference, one callback, one event, and one webhook.
+ */
 export function trafficBill(templates: readonly StackTemplate[], payments: number): readonly BillLine[] {
   const { paymentWithReference, callback, event, webhook, email, reconciling } = pathsFor(templates);
   const has = (type: string): boolean =>
@@ -89,13 +97,13 @@ export function trafficBill(templates: readonly StackTemplate[], payments: numbe
     ...(sendsEmails ? [totalLine('counters of receipts', email, payments)] : []),
     lineOf('secretRead', Math.min(payments, MINUTES) * secretGrants(templates)),
     lineOf('keyRequest', Math.min(payments, KEY_READS) * tableGrants(templates, false)),
-    // Charged by the hour in which it is written.
+    // A metric is charged for each hour in which it is written.
     lineOf('customMetric', TRAFFIC_METRICS * Math.min(1, payments / HOURS), 'custom metrics under traffic'),
     lineOf('loggedGb', logs * payments),
     lineOf('storedGb', grownGb(payments), 'GB stored in DynamoDB, added every month'),
     lineOf('backupGb', grownGb(payments), 'GB of point-in-time recovery, added every month'),
     ...(has('AWS::Events::Archive') ? [lineOf('archivedGb', payments * EVENT_GB)] : []),
-    // The request of the payment and its callback.
+    // One request creates the payment, and one is its callback.
     ...(has('AWS::WAFv2::WebACL') ? [lineOf('inspectedRequest', 2 * payments)] : []),
   ];
 }
@@ -106,8 +114,8 @@ function totalLine(what: string, { usage }: Path, times: number): BillLine {
 }
 
 /**
- * Number of secrets that functions may read, once for each function. Secrets of jobs, which run without requests, are
- * excluded.
+ * Counts secrets that functions may read, once for each function. Excludes the secrets of jobs, which run without
+ * requests.
  */
 export function secretGrants(templates: readonly StackTemplate[]): number {
   const policies = policiesOf(templates).filter(([id]) => !/^Jobs(Api|Executor)/.test(id));
@@ -118,8 +126,8 @@ export function secretGrants(templates: readonly StackTemplate[]): number {
 }
 
 /**
- * Number of tables that functions use, once for each function. @param ofJobs whether to count functions that run
- * without requests, or the others
+ * Counts tables that functions use, once for each function.
+ * @param ofJobs whether to count the functions that run without requests, or all other functions
  */
 export function tableGrants(templates: readonly StackTemplate[], ofJobs: boolean): number {
   return policiesOf(templates)
@@ -131,7 +139,7 @@ export function tableGrants(templates: readonly StackTemplate[], ofJobs: boolean
     }, 0);
 }
 
-/** The statements of functions' policies, by logical id. */
+/** Returns the statements of functions' policies, by logical id. */
 function policiesOf(templates: readonly StackTemplate[]): readonly (readonly [string, readonly Statement[]])[] {
   return templates
     .flatMap(({ Resources }) => Object.entries(Resources))
@@ -147,7 +155,7 @@ interface Statement {
   readonly Resource: unknown;
 }
 
-/** The metrics of a dashboard. */
+/** Counts the metrics of a dashboard. */
 function metricsOn({ Properties = {} }: Resource): number {
   const parts = (Properties['DashboardBody'] as { readonly 'Fn::Join': readonly [string, readonly unknown[]] })[
     'Fn::Join'
@@ -157,11 +165,11 @@ function metricsOn({ Properties = {} }: Resource): number {
   return widgets.reduce((sum, { properties: { metrics = [] } }) => sum + metrics.length, 0);
 }
 
-/** The paths at the settings of these templates. */
+/** Returns the cost paths with the settings of these templates. */
 export function pathsFor(templates: readonly StackTemplate[]): ReturnType<typeof pathsOf> {
   const all = templates.flatMap(({ Resources }) => Object.entries(Resources));
   const payments = all.find(([id]) => /^PaymentsFunction[0-9A-F]{8}$/.test(id))?.[1];
-  // A rule with a detail selects some payments by their metadata.
+  // A rule with a detail pattern selects only some payments, by their metadata.
   const reached = all.filter(([, { Type, Properties = {} }]) => {
     const pattern = JSON.stringify(Properties['EventPattern'] ?? {});
     return (

@@ -9,23 +9,30 @@ export interface Path {
   readonly usage: Usage;
 }
 
-/** One message's share of a batch of ten. */
+/** The share of one message in a batch of ten. */
 const BATCH_SHARE = 0.1;
-/** Write units of a tenant's limit per request: a process takes tokens for eight requests with one write. */
+/** Write units of a tenant's limit per request. A process takes tokens for eight requests with one write. */
 const LIMIT_UNITS = 1 / 8;
 const KILOBYTES_IN_GB = 1024 ** 2;
 const BYTES_IN_GB = 1024 ** 3;
-/** Lines of Lambda and of the function about one execution, and of the gateway about one request. Kilobytes. */
+/**
+ * Size of the log lines of Lambda and the function about one execution, and of the gateway about one request.
+ * Kilobytes.
+ */
 const EXECUTION_LOG = 1.5;
 const ACCESS_LOG = 0.4;
 
 /**
- * The start of a process is charged like the execution that it precedes (AWS Lambda, pricing). Half a second, for one
- * execution in a hundred. Assumed.
+ * Seconds of process starts per execution. A start is charged like an execution (AWS Lambda, pricing). Assumed: half a
+ * second, for one execution in a hundred.
  */
 const START_SECONDS = 0.5 / 100;
 
-/** Executions of a function. @param seconds of all of them @param executions 1 for one alone */
+/**
+ * Returns the usage of function executions.
+ * @param seconds total of all executions
+ * @param count number of executions
+ */
 function executions(megabytes: number, seconds: number, count = 1) {
   return { execution: count, gbSecond: gbSeconds(megabytes, seconds + count * START_SECONDS) };
 }
@@ -34,18 +41,24 @@ function gbSeconds(megabytes: number, seconds: number): number {
   return (megabytes / 1024) * seconds;
 }
 
-/** @param memoryMb of the payments function */
+/**
+ * Computes the cost of a request.
+ * @param memoryMb memory of the payments function
+ */
 function requestPath(title: string, writeUnits: number, memoryMb: number): Path {
   const usage = {
     gatewayRequest: 1,
     ...executions(memoryMb, 0.5),
     writeUnit: writeUnits + LIMIT_UNITS,
   };
-  const assumes = `The execution has ${memoryMb} MB and takes half a second, most of it for the processor's answer. The limit of its tenant costs an eighth of a write unit.`;
+  const assumes = `The execution has ${memoryMb} MB and takes half a second, most of it waiting for the processor. The tenant's limit costs an eighth of a write unit.`;
   return { title, assumes, usage };
 }
 
-/** @param consumers the queues that every such event reaches */
+/**
+ * Computes the cost of an event.
+ * @param consumers number of queues that every such event reaches
+ */
 function eventPath(
   title: string,
   writeUnits: number,
@@ -56,7 +69,7 @@ function eventPath(
 ): Path {
   return {
     title,
-    assumes: `The relay and ${consumers} consumers take ${seconds * 1_000} milliseconds for an event with 256 MB, and as many GB-seconds with more. A message costs a request to send, one to receive and one to delete${share < 1 ? ', the last two shared by ten' : ''}.`,
+    assumes: `The relay and ${consumers} consumers take ${seconds * 1_000} milliseconds per event with 256 MB, and as many GB-seconds with more memory. A message costs a request to send, one to receive and one to delete${share < 1 ? ', the last two shared by ten' : ''}.`,
     usage: {
       busEvent: 1,
       queueRequest: consumers * (1 + 2 * share),
@@ -67,13 +80,16 @@ function eventPath(
   };
 }
 
-/** @param share of an execution and of a request to receive or to delete */
+/**
+ * Computes the cost of a webhook.
+ * @param share the share of an execution, and of a request to receive or delete
+ */
 function webhookPath(title: string, share: number): Path {
   const queueRequest = 1 + 2 * share;
   return {
     title,
     assumes:
-      "The execution has 256 MB and takes 0.3 seconds, most of it for the receiver's answer. The messages have the group of their owner, so the queue is a fair one.",
+      'The execution has 256 MB and takes 0.3 seconds, most of it waiting for the receiver. The messages have the group of their owner, so the queue is fair.',
     usage: {
       queueRequest,
       fairRequest: queueRequest,
@@ -87,7 +103,7 @@ function webhookPath(title: string, share: number): Path {
 const COMMISSION_PATH: Path = {
   title: 'The commission of an affiliate',
   assumes:
-    'The event of a payment or an order that names an affiliate, or of a payment that requests a receipt, reaches one more consumer. It takes 50 milliseconds with 256 MB.',
+    'If the event of a payment or order names an affiliate, or the event of a payment requests a receipt, it reaches one more consumer, which takes 50 milliseconds with 256 MB.',
   usage: {
     queueRequest: 3,
     ...executions(256, 0.05),
@@ -96,15 +112,15 @@ const COMMISSION_PATH: Path = {
   },
 };
 
-/** Settings that the paths depend on, in addition to the counts. */
+/** Settings on which the paths depend, in addition to the counts. */
 export interface PathSettings {
   /** Memory of the payments function. */
   readonly memoryMb: number;
-  /** The queues that the event of every captured payment reaches. */
+  /** Number of queues that the event of every captured payment reaches. */
   readonly consumers: number;
 }
 
-/** The paths, from the counts of the tests and the settings of a deployment. */
+/** Computes the paths from the counts of the tests and the settings of a deployment. */
 export function pathsOf({ memoryMb, consumers }: PathSettings) {
   const { event, eventWithReference } = counted;
   return {
@@ -145,7 +161,7 @@ export function pathsOf({ memoryMb, consumers }: PathSettings) {
     reconciling: reconcilingPath(memoryMb),
     run: {
       title: 'A run of a job that finds nothing to do',
-      assumes: `The executor and the jobs API have 256 MB and take 0.1 seconds each, the worker has ${memoryMb} MB and takes 0.2 seconds. Over all jobs, it reads ${counted.idleReads} units in empty queues and among runs.`,
+      assumes: `The executor and the jobs API have 256 MB and take 0.1 seconds each. The worker has ${memoryMb} MB and takes 0.2 seconds. Across all jobs, it reads ${counted.idleReads} units in empty queues and among runs.`,
       usage: {
         firing: 1,
         gatewayRequest: 1,
@@ -159,12 +175,15 @@ export function pathsOf({ memoryMb, consumers }: PathSettings) {
   } as const satisfies Readonly<Record<string, Path>>;
 }
 
-/** All scheduled comparisons of the books, divided by the payments of a month. @param memoryMb of the worker */
+/**
+ * Computes the cost of all scheduled comparisons of the books, divided by the payments of a month.
+ * @param memoryMb memory of the worker
+ */
 function reconcilingPath(memoryMb: number): Path {
   const { payments, chains, queries, pages, seconds } = counted.reconciling;
   return {
-    title: 'The comparisons of its books',
-    assumes: `A payment is compared once within the hour and by seven nightly runs, at ${payments / 1_000_000} million payments a month. The worker has ${memoryMb} MB, and its seconds are taken from docs/benchmarks.md. A chain is read in one unit, a query of the index in at most two, and a page of work writes at most as much as a whole run.`,
+    title: "The comparisons of a payment with the processor's books",
+    assumes: `A payment is compared once within the hour and by seven nightly runs, at ${payments / 1_000_000} million payments a month. The worker has ${memoryMb} MB, and its duration is taken from docs/benchmarks.md. A chain is read with one unit, a query of the index with at most two, and a page of work writes at most as much as a whole run.`,
     usage: {
       gbSecond: gbSeconds(memoryMb, seconds) / payments,
       writeUnit: (pages * counted.run.writeUnits) / payments,
@@ -173,14 +192,14 @@ function reconcilingPath(memoryMb: number): Path {
   };
 }
 
-/** Logs of a path. The kilobytes of an execution and of a request are assumed. */
+/** Computes the logs of a path. The sizes for an execution and a request are assumed. */
 export function logsOf({ usage: { execution = 0, gatewayRequest = 0 } }: Path): Usage {
   return { loggedGb: (execution * EXECUTION_LOG + gatewayRequest * ACCESS_LOG) / KILOBYTES_IN_GB };
 }
 
 /**
- * Bytes that a payment with a reference, its event and one webhook leave permanently in each table, without copies in
- * indexes.
+ * Returns the bytes that a payment with a reference, its event and one webhook add permanently to each table, without
+ * copies in indexes.
  */
 export function growthOf(): Readonly<Record<string, number>> {
   const grown = new Map<string, number>();
@@ -190,7 +209,7 @@ export function growthOf(): Readonly<Record<string, number>> {
   return Object.fromEntries(grown);
 }
 
-/** Storage that payments add to the monthly bill. Gigabytes. */
+/** Computes the storage that payments add. Gigabytes. */
 export function grownGb(payments: number): number {
   return (Object.values(growthOf()).reduce((sum, bytes) => sum + bytes, 0) * payments) / BYTES_IN_GB;
 }

@@ -1,18 +1,18 @@
 /**
- * List prices of AWS in us-east-1: the only place in the repository that states a price. AWS's pages fill their tables by script, so they
- * were not read again. Third parties name the same prices in 2026 for DynamoDB's units, Lambda, the REST API, SQS, logs, custom metrics,
- * dashboards and WAF. The others were not compared: storage, backups, the bus, the archive, schedules, alarms, kept logs, X-Ray, secrets and
- * keys.
+ * Month of the AWS list prices for us-east-1. No other file of the repository states a price. AWS fills the tables of
+ * its pricing pages by script, so they were not read again. Third parties name the same prices in 2026 for DynamoDB's
+ * units, Lambda, the REST API, SQS, logs, custom metrics, dashboards and WAF. The remaining prices were not compared:
+ * storage, backups, the bus, the archive, schedules, alarms, kept logs, X-Ray, secrets and keys.
  */
 export const PRICES_AS_OF = '2025-11';
 
 interface Price {
-  /** The charged unit, as named in documents. */
+  /** The unit that is charged, as named in documents. */
   readonly what: string;
   readonly usd: number;
-  /** The number of units that `usd` is for. */
+  /** Number of units for `usd`. */
   readonly per: number;
-  /** AWS's page with the price. */
+  /** The AWS page that states the price. */
   readonly page: string;
 }
 
@@ -22,15 +22,15 @@ const aws = (name: string): string => `https://aws.amazon.com/${name}/pricing/`;
 export const PRICES = {
   writeUnit: { what: 'DynamoDB write units, on demand', usd: 0.625, per: MILLION, page: aws('dynamodb') },
   readUnit: { what: 'DynamoDB read units, on demand', usd: 0.125, per: MILLION, page: aws('dynamodb') },
-  storedGb: { what: 'GB stored in DynamoDB, a month', usd: 0.25, per: 1, page: aws('dynamodb') },
-  backupGb: { what: 'GB of point-in-time recovery, a month', usd: 0.2, per: 1, page: aws('dynamodb') },
+  storedGb: { what: 'GB stored in DynamoDB per month', usd: 0.25, per: 1, page: aws('dynamodb') },
+  backupGb: { what: 'GB of point-in-time recovery per month', usd: 0.2, per: 1, page: aws('dynamodb') },
   gatewayRequest: { what: 'requests to a REST API', usd: 3.5, per: MILLION, page: aws('api-gateway') },
   execution: { what: 'Lambda executions', usd: 0.2, per: MILLION, page: aws('lambda') },
   gbSecond: { what: 'GB-seconds of Lambda on arm64', usd: 13.3334, per: MILLION, page: aws('lambda') },
   busEvent: { what: 'events on an EventBridge bus', usd: 1, per: MILLION, page: aws('eventbridge') },
   firing: { what: 'firings of a schedule', usd: 1, per: MILLION, page: aws('eventbridge') },
   archivedGb: { what: 'GB written to an archive of events', usd: 0.1, per: 1, page: aws('eventbridge') },
-  lockedGb: { what: 'GB stored in S3 Standard, a month', usd: 0.023, per: 1, page: aws('s3') },
+  lockedGb: { what: 'GB stored in S3 Standard per month', usd: 0.023, per: 1, page: aws('s3') },
   queueRequest: { what: 'requests to SQS', usd: 0.4, per: MILLION, page: aws('sqs') },
   fairRequest: {
     what: 'requests to SQS for messages with a group, additional',
@@ -39,7 +39,7 @@ export const PRICES = {
     page: aws('sqs'),
   },
   loggedGb: { what: 'GB of logs', usd: 0.5, per: 1, page: aws('cloudwatch') },
-  keptLogGb: { what: 'GB of logs kept, a month', usd: 0.03, per: 1, page: aws('cloudwatch') },
+  keptLogGb: { what: 'GB of logs kept per month', usd: 0.03, per: 1, page: aws('cloudwatch') },
   alarm: { what: 'alarms', usd: 0.1, per: 1, page: aws('cloudwatch') },
   customMetric: { what: 'custom metrics', usd: 0.3, per: 1, page: aws('cloudwatch') },
   dashboard: { what: 'dashboards of more than 50 metrics', usd: 3, per: 1, page: aws('cloudwatch') },
@@ -67,14 +67,20 @@ export interface BillLine {
   readonly usd: number;
 }
 
-/** @param times how often the usage occurs */
+/**
+ * Returns one line for each kind of usage.
+ * @param times how often the usage occurs
+ */
 export function linesOf(usage: Usage, times = 1): readonly BillLine[] {
   return (Object.entries(usage) as [PriceName, number][])
     .filter(([, number]) => number > 0)
     .map(([name, number]) => lineOf(name, number * times));
 }
 
-/** @param what replaces the name in the list of prices */
+/**
+ * Returns one line.
+ * @param what replaces the name in the list of prices
+ */
 export function lineOf(name: PriceName, number: number, what: string = PRICES[name].what): BillLine {
   return { what, number, price: priceText(name), usd: (number * PRICES[name].usd) / PRICES[name].per };
 }
