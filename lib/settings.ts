@@ -38,63 +38,72 @@ export interface Settings
   /**
    * The name of this deployment, to distinguish it from others in the same account and region, for example `staging`.
    * It is part of the names of the stacks, of everything that is named after them, and of the metric namespace.
-   * @default the deployment without a name
+   * @default the deployment has no name
    */
   readonly environment?: string;
-  /** Deploy the sandbox processor and send test payments to it. It holds no real money. @default false */
+  /** Deploy the sandbox processor and send test payments to it. It moves no real money. @default false */
   readonly sandbox: boolean;
   /**
-   * The processors to call, once for each mode. The contract of each names its settings (lambdas/processors/<name>/contract.ts).
-   * The sandbox is called if it is deployed.
+   * The processors to call, once for each mode. Each processor's contract lists its settings
+   * (lambdas/processors/<name>/contract.ts). The sandbox is called if it is deployed.
    *
-   * @default none: payments are answered 503 `no_processor_configured`
+   * @default none: payments get 503 `no_processor_configured`
    */
   readonly processors: readonly CalledProcessor[];
   /**
    * The routing of new payments: JSON, a list of `{ "mode"?, "tenant"?, "currency"?, "processor" }`; the first matching
    * rule applies. A rule without a mode applies to the modes in which its processor is called. A payment without a
-   * match is refused.
+   * matching rule is refused.
    *
-   * @default all payments of a mode to its only processor
+   * @default all payments of a mode are sent to its only processor
    */
   readonly routes: readonly RoutingRule[];
   /** Keep tables and logs when a stack is deleted, and enable deletion protection of the tables. @default true */
   readonly retainData: boolean;
   /**
    * The ARN of a KMS key of this account and region that encrypts the tables, the queues and the bucket of exports. Its
-   * policy must allow all of them to use it (docs/data-key.md). @default the AWS managed key of DynamoDB, and keys of
-   * SQS and S3
+   * policy must allow all of them to use it (docs/data-key.md).
+   * @default the AWS managed key for tables, and keys managed by SQS and S3 for queues and buckets
    */
   readonly dataKeyArn?: string;
-  /** Keep the events of the last two weeks in an archive for replays. It is charged per gigabyte. @default true */
+  /** Keep the events of the last two weeks in an archive for replays, which is charged per gigabyte. @default true */
   readonly eventArchive: boolean;
   /**
    * Send all events to a queue for the NATS bridge (docs/nats-bridge.md), and create the policy that the bridge needs.
    * The bridge itself runs elsewhere. @default false
    */
   readonly natsBridge: boolean;
-  /** An event that the projector has not processed within this time is republished; 10 to 3600 seconds. @default 180 */
+  /**
+   * Time after which an event that the projector has not processed is republished; 10 to 3600 seconds.
+   * @default 180
+   */
   readonly eventsLostAfterSeconds: number;
   /** Allow webhooks to loopback addresses, also over plain HTTP, for a receiver on the same machine. @default false */
   readonly allowLoopbackWebhooks: boolean;
-  /** A web ACL in front of the API, with a size limit and a rate limit per address. It has a monthly cost. @default false */
+  /**
+   * Deploy a web ACL in front of the API, with a size limit and a rate limit per address. It has a monthly cost.
+   * @default false
+   */
   readonly firewall: boolean;
   /** Record traces of requests and executions in AWS X-Ray. They are charged by trace. @default false */
   readonly tracing: boolean;
   /**
-   * Set the role with which the account's API Gateway writes logs. It is required once in each region before a stage can log.
-   * False keeps the existing role of the account. @default true
+   * Set the role with which API Gateway writes logs for the account. A role is required once per region before a stage
+   * can log. With `false`, the existing role of the account is kept.
+   * @default true
    */
   readonly accountLogRole: boolean;
   /**
    * Restored tables that replace the declared ones: JSON, an object of `idempotency`, `ledger`, `registry` and `views`
-   * with names of tables, and `ledgerStream`, the ARN of the Stream of the restored Ledger. `payonce tables restore`
-   * prints it. The declared tables stay declared and unused. @default the declared tables
+   * with table names, and `ledgerStream`, the ARN of the Stream of the restored Ledger. `payonce tables restore` prints
+   * this object. The declared tables stay declared but unused.
+   * @default the declared tables are used
    */
   readonly restoredTables?: RestoredTables;
   /**
-   * Claims were lost when tables were restored. Every first charge and change is then looked up at the processor before
-   * it is sent. Set it with the deployment that adopts restored tables, and keep it for 30 days. @default false
+   * Whether claims were lost when tables were restored. If so, every first charge and change is looked up at the
+   * processor before it is sent. Set it with the deployment that adopts restored tables, and keep it for 30 days.
+   * @default false
    */
   readonly claimsLost: boolean;
   /** Maximum requests per second of the API, 1 to 10000. @default 200 */
@@ -102,8 +111,9 @@ export interface Settings
   /** Burst limit of the API, in requests, 1 to 5000. @default 400 */
   readonly throttlingBurst: number;
   /**
-   * Maximum requests per second of one tenant in one mode, 1 to 10000: for payments and reads each, and a tenth of it
-   * for administration and for reads that call the processor. `payonce limits set` gives a tenant another limit.
+   * Maximum requests per second of one tenant in one mode, 1 to 10000. The limit applies to payments and reads
+   * separately; a tenth of it applies to administration, and a tenth to reads that call the processor. `payonce limits
+   * set` gives a tenant another limit.
    * @default 100
    */
   readonly tenantRate: number;
@@ -111,11 +121,15 @@ export interface Settings
   readonly tenantBurst: number;
   /** Memory of the payments function in MB, 128 to 10240. @default 512 */
   readonly memoryMb: number;
-  /** Reserved concurrency of the payments function, 1 to 10000, out of the account's limit. @default no reservation */
+  /**
+   * Reserved concurrency of the payments function, 1 to 10000, taken from the account's limit.
+   * @default no reservation
+   */
   readonly reservedConcurrency?: number;
   /**
-   * Write units per second that each table and each of its indexes accepts immediately, 4000 to 40000. It is charged
-   * once, and AWS does not lower it again. @default 4000, the value of new tables; they grow with use
+   * Write units per second that each table and each of its indexes accepts immediately, 4000 to 40000. The increase is
+   * charged once, and AWS does not lower the value again.
+   * @default 4000, the value of new tables, which grows with use
    */
   readonly warmWriteUnits?: number;
   /** Retention of logs in days; one of the values that CloudWatch Logs allows. @default 90 */
@@ -129,16 +143,19 @@ export interface Settings
   readonly alarmTopicArn?: string;
 }
 
-/** Maximum length of a recorded setting, because all are in the environment of one function. Characters. */
+/** Maximum length of a recorded setting, because all settings are in the environment of one function. Characters. */
 const LONGEST_RECORDED = 200;
 
-/** Replaces a long text by a digest, so that a change remains visible. */
+/** Replaces a long text by a digest, so that a change of the text remains visible. */
 function recorded(text: string): string {
   if (text.length <= LONGEST_RECORDED) return text;
   return `sha256:${createHash('sha256').update(text).digest('hex').slice(0, 16)} of ${text.length} characters`;
 }
 
-/** The settings as the activity log records them: as text, or a digest of a long one, without e-mail addresses. Secrets are not settings. */
+/**
+ * Returns the settings as recorded in the activity log: as text, or as a digest of a long text, without e-mail
+ * addresses. Secrets are not settings.
+ */
 export function recordedSettings({ processors, alarmEmail, emailSender, ...others }: Settings): Record<string, string> {
   const texts = Object.entries(others).map(([name, value]): [string, string] => [
     name,
@@ -180,7 +197,7 @@ export const DEFAULTS: Omit<Settings, 'processors'> = {
   logRetentionDays: 90,
 };
 
-/** The values of CloudWatch Logs (PutRetentionPolicy) up to a year, and the maximum. */
+/** The retention values of CloudWatch Logs (PutRetentionPolicy) up to a year, and ten years. Days. */
 const RETENTION_DAYS = [1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 3653];
 
 const RULES = {
@@ -192,7 +209,7 @@ const RULES = {
   ...PAYMENT_REQUEST_RULES,
   ...RETENTION_RULES,
   environment: {
-    allowed: '1 to 20 lower case letters, digits and hyphens, beginning with a letter',
+    allowed: '1 to 20 lower-case letters, digits and hyphens, beginning with a letter',
     read: matching(/^[a-z](?:[a-z0-9-]{0,18}[a-z0-9])?$/),
   },
   sandbox: flag(),
@@ -241,8 +258,8 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
 }
 
 /**
- * Only the setting `environment`, for the names of constructs that need no other setting. @throws Error for an invalid
- * name
+ * Reads only the setting `environment`, for names of constructs that need no other setting.
+ * @throws Error for an invalid name
  */
 export function environmentOf(node: Node): string | undefined {
   return read(node, 'environment', RULES.environment);
@@ -253,12 +270,18 @@ export function tracingOf(node: Node): boolean {
   return read(node, 'tracing', RULES.tracing) ?? DEFAULTS.tracing;
 }
 
-/** The key of tables, queues and buckets. @throws as {@link readSettings} */
+/**
+ * Returns the ARN of the key that encrypts tables, queues and buckets.
+ * @throws as {@link readSettings}
+ */
 export function dataKeyOf(node: Node): string | undefined {
   return read(node, 'dataKeyArn', RULES.dataKeyArn);
 }
 
-/** @throws as {@link readSettings} */
+/**
+ * Reads the retention settings.
+ * @throws as {@link readSettings}
+ */
 export function retentionOf(node: Node): Retention | undefined {
   return read(node, 'retention', RULES.retention);
 }
@@ -274,15 +297,15 @@ function refuseConflicts(settings: Settings): void {
   const { alarmEmail, alarmTopicArn } = settings;
   if (alarmEmail !== undefined && alarmTopicArn !== undefined) {
     throw new Error(
-      `${PREFIX}alarmEmail is ${alarmEmail}, but alarms are sent to ${PREFIX}alarmTopicArn: set one of the two`,
+      `${PREFIX}alarmEmail is ${alarmEmail}, but alarms are sent to ${PREFIX}alarmTopicArn: set only one of them`,
     );
   }
 }
 
-/** Refuses unknown settings: a misspelled setting must not silently have its default. */
+/** Refuses unknown settings, because a misspelled setting must not silently get its default. */
 function refuseUnknown(node: Node, processors: readonly ProcessorContract[]): void {
   const known = [...Object.keys(RULES), ...processorSettings(processors)].map((name) => `${PREFIX}${name}`);
   const given = Object.keys(node.getAllContext() as Record<string, unknown>);
   const unknown = given.find((name) => name.startsWith(PREFIX) && !known.includes(name));
-  if (unknown !== undefined) throw new Error(`there is no setting ${unknown}; there are ${known.join(', ')}`);
+  if (unknown !== undefined) throw new Error(`there is no setting ${unknown}; the settings are ${known.join(', ')}`);
 }

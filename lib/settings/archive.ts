@@ -2,8 +2,9 @@ import { flag, matching, PREFIX, type Rule, whole } from './rules.ts';
 
 export interface ArchiveSettings {
   /**
-   * Archive every row of the Ledger in a bucket in which nothing can be changed or removed. The objects stay locked for
-   * `archiveYears`, even when the stacks are deleted. @default false
+   * Archive every row of the Ledger in a bucket whose objects cannot be changed or removed. The objects stay locked for
+   * `archiveYears`, even when the stacks are deleted.
+   * @default false
    */
   readonly archive: boolean;
   /**
@@ -12,27 +13,41 @@ export interface ArchiveSettings {
    */
   readonly archiveBucket?: string;
   /**
-   * The account whose archiver writes. Only the stack `PayonceArchive` is then created, for a logging account. @default
-   * this account
+   * The account whose archiver writes. With this setting, only the stack `PayonceArchive` is created, for a logging
+   * account.
+   * @default this account
    */
   readonly archiveWriter?: string;
   /**
-   * In `governance` mode, an administrator can lift the lock of an object; in `compliance` mode, no principal can.
+   * Lock mode. In `governance` mode, an administrator can remove the lock of an object; in `compliance` mode, no
+   * principal can.
    * @default governance
    */
   readonly archiveMode: 'governance' | 'compliance';
-  /** Years for which an object is locked, 1 to 100; 0 locks it for a day, for a trial. @default 7 */
+  /**
+   * Years for which an object is locked, 1 to 100. With 0, objects are locked for one day, for a trial.
+   * @default 7
+   */
   readonly archiveYears: number;
-  /** The ARN of the KMS key that encrypts the archive, in the account of its bucket. @default a key of S3 */
+  /**
+   * The ARN of the KMS key that encrypts the archive, in the account of its bucket.
+   * @default a key managed by S3
+   */
   readonly archiveKeyArn?: string;
   /**
    * The ARN of an asymmetric KMS key (`ECC_NIST_P256`, `SIGN_VERIFY`) that signs the manifests of the archive.
    * @default manifests have no signature
    */
   readonly archiveSigningKeyArn?: string;
-  /** Days after which objects move to the storage class S3 Glacier Instant Retrieval, 30 to 3650. @default they do not move */
+  /**
+   * Days after which objects move to the storage class S3 Glacier Instant Retrieval, 30 to 3650.
+   * @default objects do not move
+   */
   readonly archiveColdAfterDays?: number;
-  /** The archiver collects records for this time, so that objects are few; 0 to 300 seconds. @default 300 */
+  /**
+   * Time for which the archiver collects records, so that it writes few objects; 0 to 300 seconds.
+   * @default 300
+   */
   readonly archiveBatchSeconds: number;
 }
 
@@ -53,7 +68,7 @@ export const KEY_ARN = {
 export const ARCHIVE_RULES = {
   archive: flag(),
   archiveBucket: {
-    allowed: 'the name of a bucket: 3 to 63 lower case letters, digits, hyphens and full stops',
+    allowed: 'the name of a bucket: 3 to 63 lower-case letters, digits, hyphens and full stops',
     read: matching(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/),
   },
   archiveWriter: { allowed: 'the 12 digits of an AWS account', read: matching(/^\d{12}$/) },
@@ -68,12 +83,15 @@ export const ARCHIVE_RULES = {
   archiveBatchSeconds: whole(0, 300),
 } satisfies Record<keyof ArchiveSettings, Rule<unknown>>;
 
-/** @throws Error for settings of an archive that is not created, or that another account creates */
+/**
+ * Refuses archive settings that contradict each other.
+ * @throws Error for settings of an archive that is not created, or that another account creates
+ */
 export function refuseArchiveConflicts({ archive, archiveBucket, archiveWriter }: ArchiveSettings): void {
   if (archiveBucket !== undefined && !archive)
     throw new Error(`${PREFIX}archiveBucket is ${archiveBucket}, but ${PREFIX}archive is false: set it to true`);
   if (archiveWriter !== undefined && archive)
     throw new Error(
-      `${PREFIX}archiveWriter is ${archiveWriter}, so only the bucket of its archive is made here, but ${PREFIX}archive is true: set one of the two`,
+      `${PREFIX}archiveWriter is ${archiveWriter}, so only the bucket of that account's archive is created here, but ${PREFIX}archive is true: set only one of them`,
     );
 }

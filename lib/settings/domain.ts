@@ -3,13 +3,17 @@ import { matching, PREFIX } from './rules.ts';
 /** The settings of a custom domain. */
 export interface DomainSettings {
   /**
-   * A custom domain name of the API in addition to the address that AWS assigns, for example `pay.shop.example`. It
-   * belongs to the data stack, so its DNS record stays valid when the service stack is recreated. @default none
+   * A custom domain name of the API in addition to the address that AWS assigns, for example `pay.shop.example`. The
+   * domain belongs to the data stack, so its DNS record stays valid when the service stack is recreated.
+   * @default none
    */
   readonly domainName?: string;
   /** The ARN of the domain's certificate in AWS Certificate Manager, in the region of the stacks; required with `domainName`. */
   readonly certificateArn?: string;
-  /** The first segment of the path under the domain. @default the API is at the root of the domain */
+  /**
+   * The first path segment under the domain.
+   * @default the API is at the root of the domain
+   */
   readonly basePath?: string;
 }
 
@@ -25,7 +29,10 @@ export const DOMAIN_RULES = {
   basePath: { allowed: 'one segment of letters, digits, - and _', read: matching(/^[A-Za-z0-9_-]{1,64}$/) },
 };
 
-/** @throws Error when settings contradict each other */
+/**
+ * Refuses domain settings that contradict each other.
+ * @throws Error naming the settings
+ */
 export function refuseDomainConflicts({ domainName, certificateArn, basePath }: DomainSettings): void {
   if (domainName !== undefined && certificateArn === undefined) {
     throw new Error(

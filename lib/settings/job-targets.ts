@@ -4,7 +4,7 @@ import { webUrl } from '../../lambdas/kernel/platform/web-url.ts';
 import { checkTiming, JOB_ID, JOB_ID_ALLOWED } from '../job-registry.ts';
 import { objectOf, PREFIX } from './rules.ts';
 
-/** The settings of services whose jobs Payonce's schedules call. */
+/** The settings of other services whose jobs Payonce calls on schedule. */
 export interface JobTargetSettings {
   /**
    * Services with scheduled jobs: JSON, an object of names, each with `{ "url", "jobs": [{ "id", "why", "schedule", "every", "path",
@@ -15,7 +15,7 @@ export interface JobTargetSettings {
 
 export const JOB_TARGET_RULES = {
   jobTargets: {
-    allowed: 'JSON, an object of names of services, each with a url and a list of jobs',
+    allowed: 'JSON, an object of service names, each with a url and a list of jobs',
     read: objectOf(
       (value): value is JobTarget =>
         typeof value === 'object' &&
@@ -27,7 +27,7 @@ export const JOB_TARGET_RULES = {
   },
 };
 
-/** The name in credentials, which must not contain a space. */
+/** The form of a target's name, which is part of credentials and must not contain a space. */
 const NAME = /^[a-z](?:-?[a-z0-9]){1,29}$/;
 const PATH = /^(?:\/[A-Za-z0-9._~-]+)+$/;
 const SCOPE = /^[a-z][a-z0-9_:.-]{0,59}$/;
@@ -36,14 +36,15 @@ const JOB_FIELDS = ['id', 'why', 'schedule', 'every', 'timeZone', 'path', 'scope
 const SHORTEST_WINDOW_SECONDS = 60;
 const LONGEST_WINDOW_SECONDS = 24 * 60 * 60;
 /**
- * Maximum size of all targets, which are in the environment of one function, of at most 4 KB (AWS: "Lambda quotas").
+ * Maximum size of all targets, which are in the environment of one function, with at most 4 KB (AWS: "Lambda quotas").
  * Characters.
  */
 const MAX_CHARACTERS = 2_000;
 
 /**
+ * Checks the job targets.
  * @param allowLoopback whether the deployment may call this machine, over plain HTTP
- * @throws Error with a line for each fault: the target, the job, the field, what was given and what is allowed
+ * @throws Error with a line for each fault: the target, the job, the field, the given value and the allowed values
  */
 export function refuseBadTargets({ jobTargets = {} }: JobTargetSettings, allowLoopback: boolean): void {
   const ids = new Set<string>(JOBS.map(({ id }) => id));
@@ -89,7 +90,7 @@ function faultsOf(name: string, target: JobTarget, ids: Set<string>, allowLoopba
       Array.isArray(scopes) &&
       scopes.length > 0 &&
       scopes.every((scope) => typeof scope === 'string' && SCOPE.test(scope));
-    checkJob(isScopes, 'scopes', 'must be a list of names such as membership:admin');
+    checkJob(isScopes, 'scopes', 'must be a list of scopes such as membership:admin');
     const isWindow =
       Number.isInteger(window) && Number(window) >= SHORTEST_WINDOW_SECONDS && Number(window) <= LONGEST_WINDOW_SECONDS;
     checkJob(

@@ -4,24 +4,30 @@ import { matching, objectOf, PREFIX, readUrl, whole } from './rules.ts';
 /** The settings of operators and of approvals by a second person. */
 export interface OperatorSettings {
   /**
-   * The issuer of an OpenID Connect provider whose tokens name operators, an https address. @default operators use keys
+   * The issuer of an OpenID Connect provider whose tokens identify operators, an https address.
+   * @default operators use keys
    */
   readonly operatorIssuer?: string;
   /** The audience of these tokens; required with `operatorIssuer`. */
   readonly operatorAudience?: string;
   /** The client id of the console at this provider. @default the operator pastes a token into the console */
   readonly operatorClientId?: string;
-  /** The claim of these tokens with the role, or a list that contains it. @default roles */
+  /**
+   * The claim of these tokens that contains the role, or a list with the role.
+   * @default roles
+   */
   readonly operatorRoleClaim: string;
   /**
-   * The roles of values of this claim, for example of the groups of a company: JSON, an object of values with their
-   * roles. Other values then have no role. @default the values are the names of roles
+   * The roles that values of this claim have, for example the groups of a company: JSON, an object from values to
+   * roles. All other values then have no role.
+   * @default the values are the names of roles
    */
   readonly operatorRoles?: Readonly<Record<string, Role>>;
   /**
-   * Corrections and decisions of operators above these amounts wait for a second person: JSON, an object of currencies
-   * with amounts in minor units, and `*` for all other currencies. Without `*`, all amounts in other currencies wait.
-   * @default none wait
+   * Amounts above which corrections and decisions of operators wait for a second person: JSON, an object from
+   * currencies to amounts in minor units, with `*` for all other currencies. Without `*`, all amounts in other
+   * currencies wait.
+   * @default no correction or decision waits
    */
   readonly approvalAbove?: Readonly<Record<string, number>>;
   /** Time after which waiting corrections and decisions expire, 1 to 720 hours. @default 72 */
@@ -49,11 +55,14 @@ export const OPERATOR_RULES = {
 
 export const OPERATOR_DEFAULTS = { operatorRoleClaim: 'roles', approvalHours: 72 };
 
-/** @throws Error when settings contradict each other */
+/**
+ * Refuses operator settings that contradict each other.
+ * @throws Error naming the settings
+ */
 export function refuseOperatorConflicts(settings: OperatorSettings): void {
   const { operatorIssuer, operatorAudience } = settings;
   if ((operatorIssuer === undefined) !== (operatorAudience === undefined)) {
-    throw new Error(`${PREFIX}operatorIssuer and ${PREFIX}operatorAudience must be given together, or neither`);
+    throw new Error(`${PREFIX}operatorIssuer and ${PREFIX}operatorAudience must be given together or not at all`);
   }
   const needing = (['operatorRoles', 'operatorClientId'] as const).find((name) => settings[name] !== undefined);
   if (needing !== undefined && operatorIssuer === undefined) {

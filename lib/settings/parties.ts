@@ -3,24 +3,32 @@ import { address, email, matching, PREFIX, whole } from './rules.ts';
 /** The settings of the parties of orders. */
 export interface PartySettings {
   /**
-   * Base URL of the shop with the stock and referrals for orders (lambdas/orders/parties/shop-api.ts), without the sandbox.
-   * @default the sandbox's; without the sandbox, there is no orders API
+   * Base URL of the shop's API for stock and referrals of orders (lambdas/orders/parties/shop-api.ts), without the
+   * sandbox.
+   * @default the sandbox simulates the shop; without the sandbox, there is no orders API
    */
   readonly shopUrl?: string;
   /**
-   * The shop. `bigcommerce`: the inventory of a BigCommerce store is the stock, and there are no referrals.
+   * The kind of shop. `bigcommerce`: the inventory of a BigCommerce store is the stock, and there are no referrals.
    * @default own: a service at `shopUrl`
    */
   readonly shop?: Shop;
   /** The hash of the BigCommerce store; required with `shop: bigcommerce`. @default none */
   readonly bigcommerceStore?: string;
-  /** The location of the BigCommerce store whose inventory is adjusted, 1 to 999999999. @default 1 */
+  /**
+   * The location in the BigCommerce store whose inventory is adjusted, 1 to 999999999.
+   * @default 1
+   */
   readonly bigcommerceLocation?: number;
-  /** The sender of the e-mails of orders: an address that is verified at Postmark; required with a shop. @default the sandbox's */
+  /**
+   * The sender address of order e-mails, verified at Postmark; required with a shop.
+   * @default an address of the sandbox
+   */
   readonly emailSender?: string;
   /**
-   * Maximum number of e-mails to one recipient from one tenant in one mode on one day (UTC), 1 to 999. More are not
-   * sent. @default 20
+   * Maximum number of e-mails to one recipient from one tenant in one mode on one day (UTC), 1 to 999. Further e-mails
+   * are not sent.
+   * @default 20
    */
   readonly emailsPerRecipient: number;
 }
@@ -42,12 +50,15 @@ export const PARTY_RULES = {
 
 export const PARTY_DEFAULTS = { emailsPerRecipient: 20 };
 
-/** The address of the BigCommerce store, which is the shop. @returns undefined with another shop */
+/**
+ * Returns the API address of the BigCommerce store.
+ * @returns undefined when the shop is not a BigCommerce store
+ */
 export function bigcommerceUrl({ shop, bigcommerceStore }: PartySettings): string | undefined {
   return shop === 'bigcommerce' ? `https://api.bigcommerce.com/stores/${bigcommerceStore}` : undefined;
 }
 
-/** Requires all parties of orders, or none. Without parties there is no orders API. */
+/** Refuses settings with only some parties of orders. Without parties, there is no orders API. */
 export function refusePartyConflicts(settings: PartySettings & { readonly sandbox: boolean }): void {
   const { sandbox, shopUrl, shop, bigcommerceStore, bigcommerceLocation, emailSender } = settings;
   const isBigCommerce = shop === 'bigcommerce';

@@ -20,18 +20,24 @@ const owner = {
 };
 const account = z.string().regex(/^\d{12}$/, 'must be the 12 digits of an AWS account');
 const bySource = z.strictObject({
-  /** The `source` of its events on the bus. @default payonce.requests */
+  /**
+   * The `source` of the sender's events on the bus.
+   * @default payonce.requests
+   */
   source: z
     .string()
     .regex(/^(?!aws\.|payonce$)[\w./-]{1,128}$/, 'must be the source of events, but not a source of AWS or Payonce')
     .default(REQUESTS_SOURCE),
-  /** The account that puts them on the bus. @default the account of the deployment */
+  /**
+   * The account that puts the events on the bus.
+   * @default the account of the deployment
+   */
   account: account.optional(),
   ...owner,
 });
 const byQueue = z.strictObject({
-  /** The stack creates a queue of this name. */
-  queue: z.string().regex(/^[a-z][a-z0-9]{0,30}$/, 'must be 1 to 31 lower case letters and digits'),
+  /** The name of a queue that the stack creates for the sender. */
+  queue: z.string().regex(/^[a-z][a-z0-9]{0,30}$/, 'must be 1 to 31 lower-case letters and digits'),
   ...owner,
 });
 const byTopic = z.strictObject({
@@ -44,14 +50,14 @@ const byTopic = z.strictObject({
   ...owner,
 });
 const bySubject = z.strictObject({
-  /** An exact subject. The bridge reports the subject of each message. */
+  /** An exact NATS subject. The bridge reports the subject of each message. */
   subject: z.string().regex(/^(?=.{1,200}$)[\w$/:=-]+(?:\.[\w$/:=-]+)*$/, 'must be a NATS subject without wildcards'),
   ...owner,
 });
 
 /**
- * Discriminates the transport, so that validation errors name the right field. Without such a field, the sender is on
- * the bus.
+ * Discriminates the transport, so that validation errors name the right field. A sender without any of these fields is
+ * on the bus.
  */
 const KINDS = { source: bySource, queue: byQueue, topic: byTopic, subject: bySubject };
 const sender = z.looseObject({}, 'must be an object').transform((given, context) => {
@@ -69,7 +75,10 @@ const managed = z.strictObject({
   cluster: z
     .string()
     .regex(/^arn:aws[a-z-]*:kafka:[^\s:]+:[^\s:]+:cluster\/\S+$/, 'must be the ARN of an Amazon MSK cluster'),
-  /** User name and password (SASL/SCRAM). @default the role of the function (IAM) */
+  /**
+   * A secret with user name and password (SASL/SCRAM).
+   * @default the function's role is used (IAM)
+   */
   secret: secret.optional(),
   startAt,
 });
@@ -79,14 +88,20 @@ const selfManaged = z.strictObject({
     .min(1)
     .max(10),
   /**
-   * User name and password, or a certificate of the client. @default the brokers require none, within a network of your
-   * own
+   * A secret with user name and password, or a client certificate.
+   * @default the brokers require no authentication, in a network of your own
    */
   secret: secret.optional(),
   authentication: z.enum(['scram-512', 'scram-256', 'basic', 'client-certificate']).default('scram-512'),
-  /** A secret with the root certificate of the brokers. @default a public authority has signed their certificates */
+  /**
+   * A secret with the root certificate of the brokers.
+   * @default a public authority has signed the certificates of the brokers
+   */
   rootCertificate: secret.optional(),
-  /** The network of the brokers. @default they are reached over the internet */
+  /**
+   * The network of the brokers.
+   * @default the brokers are reached over the internet
+   */
   subnets: z
     .array(z.string().regex(/^subnet-[0-9a-f]+$/, 'must be the id of a subnet'))
     .min(1)
@@ -113,7 +128,7 @@ const paymentRequests = z
     if (kafka !== undefined && 'brokers' in kafka) {
       const { subnets, securityGroup, secret: ofClient } = kafka;
       if ((subnets === undefined) !== (securityGroup === undefined))
-        issue(['kafka'], 'must have subnets and securityGroup, or neither');
+        issue(['kafka'], 'must have both subnets and securityGroup, or neither');
       if (ofClient === undefined && subnets === undefined)
         issue(['kafka', 'secret'], 'must be given for brokers that are reached over the internet');
     }
@@ -122,7 +137,7 @@ const paymentRequests = z
     if (twice >= 0) issue(['senders', twice], 'is given twice');
   });
 
-/** Whether the field is the address of a sender. Each address has one tenant and mode. */
+/** Whether the field is the address of a sender. Each address belongs to one tenant and mode. */
 function isAddress([field]: readonly [string, unknown]): boolean {
   return field in KINDS || field === 'account';
 }

@@ -12,11 +12,17 @@ export type Mode = RoutingRule['mode'];
 
 /** The settings of processors and of routes, by their names in CDK context. */
 export interface ProcessorProps {
-  /** The URL of a processor of your own in live mode (docs/processor-protocol.md), an https address without a trailing slash. */
+  /**
+   * The URL of a processor of your own for live mode (docs/processor-protocol.md), an https address without a trailing
+   * slash.
+   */
   readonly processorUrl?: string;
   /** Same as `processorUrl`, in test mode. */
   readonly testProcessorUrl?: string;
-  /** The signature scheme of its callbacks: `sandbox`, `stripe` or `standard-webhooks`. @default sandbox */
+  /**
+   * The signature scheme of this processor's callbacks: `sandbox`, `stripe` or `standard-webhooks`.
+   * @default sandbox
+   */
   readonly callbackScheme?: string;
   /** Same as `callbackScheme`, in test mode. */
   readonly testCallbackScheme?: string;
@@ -24,12 +30,16 @@ export interface ProcessorProps {
   readonly stripeAccount?: string;
   /** The Stripe account for test payments. @default Stripe is not called in test mode */
   readonly testStripeAccount?: string;
-  /** The URL to which a payer returns after an approval at Stripe. @default approvals that redirect are not available */
+  /**
+   * The URL to which Stripe redirects a payer after an approval.
+   * @default approvals that redirect are not available
+   */
   readonly stripeReturnUrl?: string;
   /** Same as `stripeReturnUrl`, in test mode. */
   readonly testStripeReturnUrl?: string;
   /**
-   * The routing of new payments; the first matching rule applies. @default all payments of a mode to its only processor
+   * The routing of new payments; the first matching rule applies.
+   * @default all payments of a mode are sent to its only processor
    */
   readonly routes?: readonly GivenRule[];
 }
@@ -38,13 +48,13 @@ export interface ProcessorProps {
 export interface CalledProcessor {
   readonly processor: ProcessorContract;
   readonly mode: Mode;
-  /** Settings by their names in its contract, without those that a stack of this app provides. */
+  /** Setting values by their names in the processor's contract, without those that a stack of this app provides. */
   readonly settings: Readonly<Record<string, string>>;
-  /** The signature scheme of its callbacks. */
+  /** The signature scheme of the processor's callbacks. */
   readonly scheme: string;
 }
 
-/** The settings of each processor that is called, in each mode. */
+/** Reads the settings of each processor that is called, in each mode. */
 export function readProcessors(
   node: Node,
   processors: readonly ProcessorContract[],
@@ -90,10 +100,10 @@ function refuseSchemeAlone(node: Node, processor: ProcessorContract, mode: Mode)
   const { schemeSetting } = processor.callbacks;
   const name = schemeSetting === undefined ? undefined : `${PREFIX}${inMode(schemeSetting, mode)}`;
   if (name === undefined || node.tryGetContext(name) === undefined) return;
-  throw new Error(`${name} is given, but there is no ${settingOf(processor, mode)}`);
+  throw new Error(`${name} is given, but ${settingOf(processor, mode)} is missing`);
 }
 
-/** Refuses a processor with only a part of the required settings of a mode. */
+/** Refuses a processor with only some of the required settings of a mode. */
 function refuseIncomplete(
   { settings }: ProcessorContract,
   mode: Mode,
@@ -113,7 +123,10 @@ function ruleOf({ form }: ProcessorSetting): Rule<string> {
   return { allowed: form.allowed, read: matching(form.pattern) };
 }
 
-/** The setting that enables a processor in a mode: the setting of its stack, or its first required one. */
+/**
+ * Returns the name of the setting that enables a processor in a mode: the setting of its stack, or its first required
+ * setting.
+ */
 function settingOf({ settings, deployedBy }: ProcessorContract, mode: Mode): string {
   const needed = Object.values(settings).find(({ optional }) => optional !== true);
   return `${PREFIX}${deployedBy ?? inMode(needed?.context ?? '', mode)}`;
@@ -125,7 +138,7 @@ interface GivenRule extends Omit<RoutingRule, 'mode'> {
 }
 
 /**
- * The routing rules, each with its mode. A mode that no given rule applies to sends all payments to its only processor.
+ * Reads the routing rules, each with its mode. In a mode without a rule, all payments are sent to its only processor.
  *
  * @throws Error when a rule leads to a processor that is not called, or a mode has several processors and no rule
  */
@@ -147,7 +160,7 @@ export function readRoutes(
       );
     }
     const setting = lost === undefined ? '' : settingOf(lost, mode);
-    throw new Error(`${PREFIX}${ROUTES} sends payments to ${rule.processor}, but there is no ${setting}`);
+    throw new Error(`${PREFIX}${ROUTES} sends payments to ${rule.processor}, but ${setting} is missing`);
   });
   const implied = (['test', 'live'] as const).flatMap((mode): readonly RoutingRule[] => {
     const names = called.filter((each) => each.mode === mode).map(({ processor }) => processor.name);
@@ -155,7 +168,7 @@ export function readRoutes(
     if (only === undefined || rules.some((rule) => rule.mode === mode)) return [];
     if (more.length === 0) return [{ mode, processor: only }];
     throw new Error(
-      `${names.join(' and ')} are called in ${mode} mode, so ${PREFIX}${ROUTES} must define which payments each of them gets`,
+      `${names.join(' and ')} are called in ${mode} mode, so ${PREFIX}${ROUTES} must define which payments are sent to each of them`,
     );
   });
   return [...rules, ...implied];
@@ -182,7 +195,7 @@ function routes(processors: readonly ProcessorContract[]): Rule<readonly GivenRu
   };
 }
 
-/** The names of the settings of processors and of the routing rules, without the prefix. */
+/** Returns the names of the settings of processors and of the routing rules, without the prefix. */
 export function processorSettings(processors: readonly ProcessorContract[]): readonly string[] {
   const ofProcessors = processors
     .filter(({ deployedBy }) => deployedBy === undefined)

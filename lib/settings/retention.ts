@@ -9,9 +9,10 @@ import { objectOf, PREFIX, type Rule } from './rules.ts';
 
 export interface RetentionSettings {
   /**
-   * How long the records of completed operations are kept: JSON, an object of scopes with hours, 1 to 8760. `payments`
-   * are payments, changes and orders over HTTP; `events` is everything that is delivered by a queue; `default` and any
-   * other name are scopes of services of the team. @default payments 168, events 720, default 24
+   * Retention of the records of completed operations: JSON, an object from scopes to hours, 1 to 8760. `payments`
+   * covers payments, changes and orders over HTTP; `events` covers everything that a queue delivers; `default` and any
+   * other name are scopes of your own services.
+   * @default payments 168, events 720, default 24
    */
   readonly retention?: Retention;
 }
@@ -31,13 +32,13 @@ export const RETENTION_RULES = {
   },
 } satisfies Readonly<Record<string, Rule<Retention>>>;
 
-/** Refuses a retention of events that is shorter than the time in which they can be redelivered. */
+/** Refuses a retention of events that is shorter than the time during which events can be redelivered. */
 export function refuseShortRetention({ retention }: RetentionSettings): void {
   const hours = retentionHours('events', retention);
   if (hours >= REDELIVERED_HOURS) return;
   throw new Error(
     `${PREFIX}retention keeps records of events for ${hours} hours, but an event can be redelivered for ${REDELIVERED_HOURS} hours ` +
-      `(a replay of an event of up to ${REPLAY_HORIZON_DAYS} days, which then waits in a queue for up to ${QUEUE_DAYS} days). ` +
+      `(a replay of an event of up to ${REPLAY_HORIZON_DAYS} days, which can then wait in a queue for up to ${QUEUE_DAYS} days). ` +
       `Set events to ${REDELIVERED_HOURS} hours or more.`,
   );
 }

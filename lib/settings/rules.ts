@@ -6,11 +6,14 @@ export const PREFIX = 'payonce:';
 
 export interface Rule<Value> {
   readonly allowed: string;
-  /** @returns undefined for a value that is not allowed */
+  /**
+   * Parses a given value.
+   * @returns undefined for a value that is not allowed
+   */
   readonly read: (given: unknown) => Value | undefined;
 }
 
-/** The values that rules allow, by their names. Settings that are not given are absent. */
+/** The values that rules allow, by setting name. Settings that are not given are absent. */
 export type Given<Rules extends Readonly<Record<string, Rule<unknown>>>> = {
   readonly [Name in keyof Rules]?: Rules[Name] extends Rule<infer Value> ? Value : never;
 };
@@ -52,7 +55,7 @@ export function address(): Rule<string> {
   return { allowed: 'an https address without a trailing slash', read: readUrl };
 }
 
-/** An address of another stack is known only to CloudFormation. */
+/** Reads an https address. An address of another stack is a token that only CloudFormation can resolve. */
 export function readUrl(given: unknown): string | undefined {
   if (typeof given === 'string' && Token.isUnresolved(given) && given.startsWith('https://') && !given.endsWith('/'))
     return given;
@@ -68,7 +71,7 @@ export function matching(form: RegExp): Rule<string>['read'] {
   return (given) => (typeof given === 'string' && form.test(given) ? given : undefined);
 }
 
-/** Reads a JSON object, which must not be empty. */
+/** Returns a reader for a JSON object that must not be empty. */
 export function objectOf<Value>(isValue: (value: unknown) => value is Value) {
   return (given: unknown): Readonly<Record<string, Value>> | undefined => {
     const object: unknown = typeof given === 'string' ? parsedJson(given) : given;

@@ -71,7 +71,7 @@ describe('the setting paymentRequests', () => {
   test('refuses brokers on the internet without a secret, and a network without its security group', () => {
     expect(() => kafkaOf({ brokers: ['b1.example:9092'] })).toThrow('kafka.secret must be given');
     expect(() => kafkaOf({ brokers: ['b1:9092'], subnets: ['subnet-1'] })).toThrow(
-      'kafka must have subnets and securityGroup',
+      'kafka must have both subnets and securityGroup',
     );
   });
 });

@@ -103,7 +103,7 @@ describe('its settings', () => {
     [{ ...CHOSEN, 'payonce:tillhouseShop': '7' }, 'payonce:tillhouseShop is "7", but must be the number of a shop'],
     [
       { 'payonce:routes': JSON.stringify(ROUTES) },
-      'payonce:routes sends payments to tillhouse, but there is no payonce:testTillhouseUrl',
+      'payonce:routes sends payments to tillhouse, but payonce:testTillhouseUrl is missing',
     ],
     [
       { 'payonce:stripeReturnUrl': 'https://shop.example' },

@@ -68,7 +68,7 @@ describe('settings', () => {
     expect(settingsOf({ 'payonce:retention': { events: 672 } }).retention).toEqual({ events: 672 });
     expect(() => settingsOf({ 'payonce:retention': { events: 671 } })).toThrow(
       'payonce:retention keeps records of events for 671 hours, but an event can be redelivered for 672 hours ' +
-        '(a replay of an event of up to 14 days, which then waits in a queue for up to 14 days). Set events to 672 hours or more.',
+        '(a replay of an event of up to 14 days, which can then wait in a queue for up to 14 days). Set events to 672 hours or more.',
     );
   });
 
@@ -104,7 +104,7 @@ describe('settings', () => {
       'payonce:throttlingRate is "1e3", but must be a whole number from 1 to 10000',
     ],
     [{ 'payonce:operatorIssuer': 'http://id.example' }, 'but must be an https address'],
-    [{ 'payonce:operatorIssuer': 'https://id.example' }, 'must be given together, or neither'],
+    [{ 'payonce:operatorIssuer': 'https://id.example' }, 'must be given together or not at all'],
     [{ 'payonce:approvalAbove': '{"EURO":5}' }, 'but must be JSON, an object of currencies, or *'],
     [{ 'payonce:approvalAbove': '{"EUR":5,"*":0.5}' }, 'each with an amount in minor units'],
     [{ 'payonce:approvalAbove': '{}' }, 'each with an amount in minor units'],
@@ -119,14 +119,14 @@ describe('settings', () => {
     ],
     [
       { 'payonce:testProcessorUrl': 'https://processor.example' },
-      'sandbox and external are called in test mode, so payonce:routes must define which payments each of them gets',
+      'sandbox and external are called in test mode, so payonce:routes must define which payments are sent to each of them',
     ],
     [
       { ...OWN_PROCESSOR, 'payonce:callbackScheme': 'jwt' },
       'payonce:callbackScheme is "jwt", but must be one of sandbox, stripe, standard-webhooks',
     ],
-    [{ 'payonce:callbackScheme': 'stripe' }, 'but there is no payonce:processorUrl'],
-    [{ 'payonce:testCallbackScheme': 'stripe' }, 'but there is no payonce:testProcessorUrl'],
+    [{ 'payonce:callbackScheme': 'stripe' }, 'but payonce:processorUrl is missing'],
+    [{ 'payonce:testCallbackScheme': 'stripe' }, 'but payonce:testProcessorUrl is missing'],
     [{ 'payonce:sandboxUrl': 'https://sandbox.example' }, 'there is no setting payonce:sandboxUrl'],
     [
       { 'payonce:routes': '[{"processor":"sandbox","mode":"live"}]' },
@@ -178,10 +178,10 @@ describe('settings', () => {
         'payonce:alarmEmail': 'ops@shop.example',
         'payonce:alarmTopicArn': 'arn:aws:sns:eu-central-1:123456789012:pager',
       },
-      'but alarms are sent to payonce:alarmTopicArn: set one of the two',
+      'but alarms are sent to payonce:alarmTopicArn: set only one of them',
     ],
     [{ 'payonce:routes': '[' }, 'but must be JSON, a list of'],
-    [{ 'payonce:routes': '[{"processor":"stripe"}]' }, 'but there is no payonce:testStripeAccount'],
+    [{ 'payonce:routes': '[{"processor":"stripe"}]' }, 'but payonce:testStripeAccount is missing'],
     [{ 'payonce:sandbx': 'false' }, 'there is no setting payonce:sandbx; there are payonce:'],
   ])('%j stops the synth with the allowed values', (context, message) => {
     expect(() => settingsOf(context)).toThrow(message);
