@@ -12,8 +12,8 @@ export interface ApiDocsProps {
 }
 
 /**
- * The OpenAPI document, a page that shows it, and the console for operators. The function has no permissions except to
- * write its log.
+ * Serves the OpenAPI document, a page that shows it, and the operators' console. The function has no permissions except
+ * to write its log.
  */
 export class ApiDocs extends Construct {
   readonly api: PayonceFunction;

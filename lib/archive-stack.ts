@@ -20,12 +20,12 @@ export interface ArchiveStackProps extends StackProps {
   >;
 }
 
-/** Actions that remove an object or bypass its lock. A lock can be extended. */
+/** Actions that remove an object or bypass its lock. Extending a lock is allowed. */
 const REMOVALS = ['s3:DeleteObject', 's3:DeleteObjectVersion', 's3:BypassGovernanceRetention'];
 
 /**
- * The bucket of the archive: versions, a lock on every object, and a policy by which an object is written once and
- * never removed. It can be deployed into a logging account. It is always retained when the stack is deleted.
+ * The bucket of the archive: versioned, with a lock on every object, and a policy that lets an object be written once
+ * and never removed. It can be deployed into a logging account. It is always retained when the stack is deleted.
  */
 export class ArchiveStack extends Stack {
   readonly bucket: Bucket;
@@ -33,7 +33,7 @@ export class ArchiveStack extends Stack {
   constructor(scope: Construct, id: string, props: ArchiveStackProps) {
     super(scope, id, { ...props, terminationProtection: true });
     const { archiveMode, archiveYears, archiveKeyArn, archiveColdAfterDays, archiveWriter } = props.settings;
-    // A year of a lock has 365 days. A trial locks objects for a day.
+    // A locked year has 365 days. A trial deployment locks objects for one day.
     const locked = Duration.days(archiveYears === 0 ? 1 : archiveYears * 365);
     this.bucket = new Bucket(this, 'Bucket', {
       versioned: true,
@@ -50,7 +50,7 @@ export class ArchiveStack extends Stack {
         : {
             encryption: BucketEncryption.KMS,
             encryptionKey: Key.fromKeyArn(this, 'Key', archiveKeyArn),
-            // One request to KMS for many objects.
+            // Uses one KMS request for many objects.
             bucketKeyEnabled: true,
           }),
       ...(archiveColdAfterDays === undefined
@@ -75,7 +75,7 @@ export class ArchiveStack extends Stack {
     new CfnOutput(this, StackOutput.archiveBucket, { value: this.bucket.bucketName });
   }
 
-  /** An explicit deny overrides every allow in any account. */
+  /** Denies removals. An explicit deny overrides every allow in any account. */
   #deny(): void {
     const everybody = { effect: Effect.DENY, principals: [new AnyPrincipal()] };
     const objects = [this.bucket.arnForObjects('*')];
@@ -85,8 +85,8 @@ export class ArchiveStack extends Stack {
         sid: 'WrittenOnce',
         actions: ['s3:PutObject'],
         resources: objects,
-        // Amazon S3 user guide, "Enforce conditional writes on Amazon S3 buckets". A multipart upload has no such
-        // header, and is not needed.
+        // Denies writes without the header (Amazon S3 user guide, "Enforce conditional writes on Amazon S3 buckets"). A
+        // multipart upload cannot send the header, and is not needed.
         conditions: { Null: { 's3:if-none-match': 'true' } },
       }),
     );
@@ -100,7 +100,7 @@ export class ArchiveStack extends Stack {
     );
   }
 
-  /** The archiver of another account may write; IAM of that account decides who reads. */
+  /** Allows the archiver of another account to write. IAM of that account decides who may read. */
   #trust(account: string): void {
     const principals = [new AccountPrincipal(account)];
     this.bucket.addToResourcePolicy(
@@ -140,17 +140,18 @@ export class ArchiveStack extends Stack {
 
   #acknowledge(): void {
     const logs =
-      'CloudTrail data events record requests, if the account wants them: logs of access would be objects without a lock.';
+      'CloudTrail data events record requests, if the account enables them: access logs would be objects without a lock.';
     Validations.of(this.bucket).acknowledge(
       { id: 'AwsSolutions::AwsSolutions-S1', reason: logs },
       { id: 'PCI.DSS.321::PCI.DSS.321-S3BucketLoggingEnabled', reason: logs },
       {
         id: 'PCI.DSS.321::PCI.DSS.321-S3BucketReplicationEnabled',
-        reason: 'The account that keeps the archive decides about a second copy. The Ledger has backups of its own.',
+        reason:
+          'The account that owns the archive decides whether to keep a second copy. The Ledger has its own backups.',
       },
       {
         id: 'PCI.DSS.321::PCI.DSS.321-S3DefaultEncryptionKMS',
-        reason: 'A KMS key is charged. The setting payonce:archiveKeyArn selects one.',
+        reason: 'A KMS key costs money. The setting payonce:archiveKeyArn selects one.',
       },
     );
   }

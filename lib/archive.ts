@@ -20,16 +20,22 @@ export interface ArchiveProps {
   readonly settings: Pick<Settings, 'archiveBatchSeconds' | 'archiveKeyArn' | 'archiveSigningKeyArn'>;
 }
 
-/** Maximum number of rows, of some kilobytes each: Lambda also ends a batch at 6 MB. */
+/** Maximum number of rows per batch, of a few kilobytes each. Lambda also ends a batch at 6 MB. */
 const BATCH = 5_000;
 /** The Stream keeps records for 24 hours. A batch that cannot be archived must be reported before that. */
 const MAX_RECORD_AGE = Duration.hours(20);
-/** Time in the queue of parked records. */
+/** Retention of the queue of parked records. */
 export const ARCHIVE_PARKED = Duration.days(14);
-/** Age at which the alarm starts. Every batch waits for the batching window, and then takes seconds. */
+/**
+ * Age of the oldest record at which an alarm is raised. Every batch waits for the batching window and is then processed
+ * within seconds.
+ */
 const LATE = Duration.hours(1);
 
-/** The archiver: the second reader of the Ledger's Stream, which writes every record to a bucket in which nothing changes. */
+/**
+ * The archiver: the second reader of the Ledger's Stream. It writes every record to a bucket whose objects never
+ * change.
+ */
 export class Archive extends Construct {
   readonly archiver: PayonceFunction;
   readonly auditor: PayonceFunction;
@@ -42,7 +48,7 @@ export class Archive extends Construct {
       enforceSSL: true,
       retentionPeriod: ARCHIVE_PARKED,
     });
-    const reason = 'This is the queue of parked records.';
+    const reason = 'This queue is itself the dead-letter queue for parked records.';
     Validations.of(this.parked).acknowledge(
       { id: 'AwsSolutions::AwsSolutions-SQS3', reason },
       { id: 'Serverless::Serverless-SQSRedrivePolicy', reason },
@@ -57,7 +63,7 @@ export class Archive extends Construct {
     this.archiver.allow('WriteArchive', 's3:PutObject', `arn:${Aws.PARTITION}:s3:::${bucket.name}/ledger/*`);
     Validations.of(this.archiver.role).acknowledge({
       id: `AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::${bucket.shown}/ledger/*]`,
-      reason: 'It may write objects of any name; no other function may.',
+      reason: 'The archiver may write objects of any name; no other function may write.',
     });
     this.archiver.allow('ParkRecords', 'sqs:SendMessage', this.parked.queueArn);
     if (settings.archiveKeyArn !== undefined)
@@ -68,8 +74,8 @@ export class Archive extends Construct {
         startingPosition: StartingPosition.TRIM_HORIZON,
         batchSize: BATCH,
         maxBatchingWindow: Duration.seconds(settings.archiveBatchSeconds),
-        // Every record is archived, so there is no filter. The number of attempts is unlimited: only the age of a batch
-        // ends them.
+        // Every record is archived, so there is no filter. The number of attempts is unlimited: only the maximum age of
+        // a record ends the retries.
         bisectBatchOnError: true,
         retryAttempts: -1,
         maxRecordAge: MAX_RECORD_AGE,
@@ -88,7 +94,7 @@ export class Archive extends Construct {
       threshold: 1,
     });
     new RunbookAlarm(this, 'ArchiveLate', {
-      description: 'The archiver reads the Ledger’s Stream late: it fails, or the archive does not accept its objects.',
+      description: 'The archiver is behind in the Ledger’s Stream: it fails, or the archive rejects its objects.',
       entry: 'the-archive-is-behind',
       metric: this.archiver.function.metric('IteratorAge', { period: Duration.minutes(5), statistic: 'Maximum' }),
       threshold: LATE.toMilliseconds(),

@@ -1,20 +1,23 @@
 /**
- * Bundles with esbuild: reads a list of options as JSON from standard input. It is a separate process, because a
- * synthesis is synchronous and plugins of esbuild are not.
+ * Bundles with esbuild: reads a list of options as JSON from standard input. It is a separate process, because CDK
+ * synthesis is synchronous and esbuild plugins are not.
  */
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { type BuildOptions, build, type Plugin } from 'esbuild';
 
-/** The options of one build. */
+/** The options of one bundle. */
 export interface Bundled extends BuildOptions {
-  /** Whether a function converts zod schemas to JSON schemas. */
+  /**
+   * Whether a function converts zod schemas to JSON schemas.
+   * @default false
+   */
   readonly makesJsonSchemas?: boolean;
 }
 
-/** The code for JSON schemas, which zod schemas reference but most functions do not use. */
+/** The modules that generate JSON schemas. Zod schemas reference them, but most functions do not use them. */
 const JSON_SCHEMAS = /[\\/]zod[\\/]v4[\\/]core[\\/](?:json-schema-processors|to-json-schema)\.js$/;
-/** The clients of the AWS SDK read their version. */
+/** The package files from which AWS SDK clients read their version. */
 const CLIENT_PACKAGE = /[\\/]@aws-sdk[\\/]client-[a-z-]+[\\/]package\.json$/;
 
 function slim({ makesJsonSchemas = false }: Pick<Bundled, 'makesJsonSchemas'>): Plugin {
@@ -31,7 +34,7 @@ function slim({ makesJsonSchemas = false }: Pick<Bundled, 'makesJsonSchemas'>): 
   };
 }
 
-/** A stub module with the same exports, which fails when one of them is used. */
+/** Returns a stub module with the same exports, which throw when they are used. */
 function stubModule(path: string): string {
   const names = [...readFileSync(path, 'utf8').matchAll(/^export (?:const|function) (\w+)/gm)].map(([, name]) => name);
   const unused = "const unused = () => () => { throw new Error('this function is bundled without JSON schemas'); };";
@@ -43,7 +46,7 @@ try {
   for (const { makesJsonSchemas = false, ...options } of asked)
     await build({ ...options, plugins: [slim({ makesJsonSchemas })] });
 } catch (error) {
-  // esbuild has written the errors.
+  // esbuild has already printed the errors.
   process.exitCode = 1;
   if (!(error instanceof Error && 'errors' in error)) throw error;
 }

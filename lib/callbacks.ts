@@ -18,7 +18,8 @@ export interface CallbacksProps {
 }
 
 /**
- * Receives the callbacks of processors. It records callbacks, appends transitions and reads; it never changes a row.
+ * Receives the callbacks of processors. The function records callbacks, appends transitions and reads; it never changes
+ * a row.
  */
 export class Callbacks extends Construct {
   readonly api: EngineFunction;

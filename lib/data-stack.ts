@@ -51,8 +51,8 @@ export interface DataStackProps extends StackProps {
 }
 
 /**
- * The stateful resources: four tables with four lifetimes, the event bus, the secrets, the dead letters of vendor calls, and the
- * domain name of the API. A deployment of the service never replaces them.
+ * The stateful resources: four tables with different lifetimes, the event bus, the secrets, the dead letters of vendor
+ * calls, and the domain name of the API. A deployment of the service never replaces them.
  */
 export class DataStack extends Stack {
   readonly idempotency: Idempotency;
@@ -60,15 +60,18 @@ export class DataStack extends Stack {
   readonly registry: Registry;
   readonly views: DataTable;
   readonly events: EventBus;
-  /** The files of exports. */
+  /** The bucket with the files of exports. */
   readonly exports: ExportsBucket;
-  /** The root of the secrets of merchants' webhook endpoints, which are derived from it and not stored. */
+  /**
+   * The root keys from which the secrets of merchants' webhook endpoints are derived. The derived secrets are not
+   * stored.
+   */
   readonly webhookRoot: ProcessorSecret;
-  /** The keys that hash e-mail addresses. Payments and orders are indexed under the hashes. */
+  /** The keys for hashing e-mail addresses. Payments and orders are indexed by the hashes. */
   readonly emailKeys: ProcessorSecret;
-  /** The secret with which the executor signs its credentials for the routes of jobs. */
+  /** The secret with which the executor signs its credentials for the job routes. */
   readonly jobCredential: ProcessorSecret;
-  /** Secrets by the names of targets. Each signs calls for one target, and is shared with it. */
+  /** Secrets by target name. Each signs the calls for one target and is shared with that target. */
   readonly jobTargetCredentials: Readonly<Record<string, ProcessorSecret>>;
   /** The processors' signing secrets and API keys. The operator sets the values that a processor issues. */
   readonly processors: SecretsOfProcessors;
@@ -76,16 +79,16 @@ export class DataStack extends Stack {
   readonly deadLetters?: DeadLetterQueue;
   /** The token of the Postmark server. The operator sets the value that Postmark issues. Undefined without e-mails. */
   readonly postmarkToken?: ProcessorSecret;
-  /** Signs the calls to the shop. Undefined without a shop. */
+  /** Signs the calls to the shop. Undefined when no shop is configured. */
   readonly shopSigningKey?: ProcessorSecret;
-  /** The token of the BigCommerce store, where that is the shop. The operator sets the value. */
+  /** The token of the BigCommerce store, when that store is the shop. The operator sets the value. */
   readonly bigcommerceToken?: ProcessorSecret;
 
   constructor(scope: Construct, id: string, props: DataStackProps) {
     super(scope, id, { ...props, terminationProtection: props.settings.retainData });
     const retain = props.settings.retainData;
     const { idempotency, ledger, registry, views } = restoredOf(props.settings.restoredTables);
-    // Without a changed resource, CloudFormation may skip the deployment, and the outputs would not change.
+    // If no resource changed, CloudFormation may skip the deployment, and the outputs would not change.
     for (const { name } of [idempotency, ledger, registry, views].flatMap((table) => table ?? []))
       new CfnWaitConditionHandle(this, `Restored${name.replaceAll(/[^A-Za-z0-9]/g, '')}`);
     this.idempotency = new Idempotency(this, 'Idempotency', { retain, restored: idempotency });
@@ -112,11 +115,12 @@ export class DataStack extends Stack {
     this.exports = new ExportsBucket(this, 'Exports');
     this.processors = processorSecrets(this, props.settings.processors, retain);
     this.webhookRoot = new ProcessorSecret(this, 'WebhookRoot', {
-      description: 'Root keys from which webhook secrets are derived. Append new keys at the end; remove none.',
+      description: 'Root keys from which webhook secrets are derived. Append new keys at the end; never remove a key.',
       retain,
     });
     this.emailKeys = new ProcessorSecret(this, 'EmailKeys', {
-      description: 'Hashes e-mail addresses for lists. The first value is for new rows; every value finds rows.',
+      description:
+        'Keys that hash e-mail addresses for lists. The first value hashes new rows; every value is used for look-ups.',
       retain,
     });
     this.jobCredential = new ProcessorSecret(this, 'JobCredential', {
@@ -131,7 +135,7 @@ export class DataStack extends Stack {
       new CfnOutput(this, StackOutput.deadLettersQueue, { value: this.deadLetters.queueUrl });
     }
     Object.assign(this, partySecrets(this, props.settings, retain));
-    // Deployed before the API stages that log with it.
+    // Deployed before the API stages, whose logs need it.
     if (props.settings.accountLogRole) new AccountLogRole(this, 'AccountLogRole');
     this.#makeDomain(props.settings);
     keepOutputs(this, props.settings.restoredTables);
@@ -155,7 +159,10 @@ export class DataStack extends Stack {
     new CfnOutput(this, StackOutput.eventBus, { value: this.events.bus.eventBusName });
   }
 
-  /** An index has a throughput of its own, and one that is throttled throttles the table. */
+  /**
+   * Sets the warm throughput of the table and its indexes. An index has its own throughput, and a throttled index
+   * throttles the table.
+   */
   #warm(WriteUnitsPerSecond: number): void {
     for (const table of this.node.findAll().filter((node) => node instanceof CfnTable)) {
       table.addPropertyOverride('WarmThroughput', { WriteUnitsPerSecond });
@@ -165,7 +172,10 @@ export class DataStack extends Stack {
     }
   }
 
-  /** The operator's DNS record points the domain to the target, which does not change while this stack exists. */
+  /**
+   * Creates the domain name. The operator's DNS record points the domain to the target, which does not change while
+   * this stack exists.
+   */
   #makeDomain({ domainName, certificateArn }: DataStackProps['settings']): void {
     if (domainName === undefined || certificateArn === undefined) return;
     const domain = new DomainName(this, 'Domain', {
@@ -188,7 +198,7 @@ function identityProviderOf({
   return { identityProvider: { issuer, audience, roleClaim, ...defined({ roles }) } };
 }
 
-/** A secret for each target, so that the credential for one is useless at another. */
+/** Creates a secret for each target, so that the credential for one target is useless at another. */
 function targetCredentials(
   scope: Construct,
   targets: readonly string[],
@@ -197,14 +207,14 @@ function targetCredentials(
   const secretOf = (target: string): [string, ProcessorSecret] => [
     target,
     new ProcessorSecret(scope, `JobTarget-${target}`, {
-      description: `Signs calls of jobs for the target ${target}, which verifies them. The first value signs.`,
+      description: `Signs job calls to the target ${target}, which verifies them. The first value signs.`,
       retain,
     }),
   ];
   return Object.fromEntries(targets.map(secretOf));
 }
 
-/** The secrets of the shop and the e-mail service of orders, without the sandbox. */
+/** Creates the secrets of the shop and the e-mail service of orders. The sandbox needs neither. */
 function partySecrets(
   scope: Construct,
   { shopUrl, shop }: DataStackProps['settings'],

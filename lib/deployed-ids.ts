@@ -1,6 +1,6 @@
 import { CfnResource, type Stack } from 'aws-cdk-lib';
 
-/** Logical ids of deployed resources, by the path of the construct in the service stack. */
+/** Logical ids of deployed resources, by construct path in the service stack. */
 const DEPLOYED: Readonly<Record<string, string>> = {
   'Events/Api/Logs': 'EventsApiLogsD70BCB45',
   'FollowUps/CommissionConsumer/Logs': 'CommissionConsumerLogs35BEE7DD',
@@ -38,16 +38,16 @@ const DEPLOYED: Readonly<Record<string, string>> = {
 };
 
 /**
- * Queues and logs were deployed before rooms were constructs. They keep their ids, because a deploy would otherwise
- * lose their contents. A queue has one policy. Under a new id CloudFormation would write it first and then delete the
- * old resource, and the policy with it: EventBridge could no longer send to the queue. A rule that kept its id stays
- * allowed during the deploy. Other apps that use the constructs have no such history, so the stack sets the ids rather
- * than the constructs.
+ * Keeps the logical ids of resources that were deployed before each area of the service was a construct. With new ids,
+ * a deployment would lose the contents of queues and logs. A queue has only one policy: with a new id, CloudFormation
+ * would write the policy first and then delete it together with the old resource, so EventBridge could no longer send
+ * to the queue. A rule that keeps its id may send during the whole deployment. Other apps that use the constructs have
+ * no such history, so the stack sets the ids rather than the constructs.
  */
 export function keepDeployedIds({ node }: Stack): void {
   for (const [path, id] of Object.entries(DEPLOYED)) {
     const resource = node.findAll().find((each) => each.node.path === `${node.path}/${path}`)?.node.defaultChild;
-    // Some rooms exist only with a setting.
+    // Some areas exist only with certain settings.
     if (resource instanceof CfnResource) resource.overrideLogicalId(id);
   }
 }

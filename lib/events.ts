@@ -29,33 +29,42 @@ export interface EventsProps {
   /** Memory of the events API's function; in MB, 128 to 10240. */
   readonly memoryMb: number;
   /**
-   * An event that the projector has not processed within this time is republished; 10 seconds to an hour. @default 3
-   * minutes
+   * Time after which an event that the projector has not processed is republished; 10 seconds to an hour.
+   * @default 3 minutes
    */
   readonly lostAfter?: Duration;
 }
 
-/** Ten calls of the bus with ten entries each. */
+/** Ten calls of the bus, with ten entries each. */
 const BATCH = 100;
-/** The relay retries for this long while the bus is unavailable; its last attempt takes less than a minute. */
+/**
+ * Timeout of the relay. It retries for `RELAY_WAITS_SECONDS` while the bus is unavailable, and its last attempt takes
+ * less than a minute.
+ */
 const TIMEOUT = Duration.seconds(RELAY_WAITS_SECONDS + 60);
 /** The Stream keeps records for 24 hours. A record that cannot be published must be reported before that. */
 const MAX_RECORD_AGE = Duration.hours(20);
-/** The maximum of Lambda, after one and two minutes (AWS Lambda developer guide, "Asynchronous invocation"). */
+/**
+ * The maximum of Lambda. The retries follow after one and two minutes (AWS Lambda developer guide, "Asynchronous
+ * invocation").
+ */
 const REDRIVE_RETRIES = 2;
-/** Age at which the alarm starts. The way from the commit to the bus takes about a second. */
+/** Age at which an alarm is raised. An event usually takes about a second from the commit to the bus. */
 const LATE = Duration.minutes(1);
 const SOON = Duration.minutes(5);
-/** The waits of Lambda between attempts of a batch grow, so minutes without data do not mean recovery. */
+/**
+ * Lambda waits longer between later attempts of a batch, so minutes without data do not mean that the relay has
+ * recovered.
+ */
 const MINUTES_OF_TROUBLE = { evaluationPeriods: 15, datapointsToAlarm: 3 };
 
-/** The outbox: every outcome in the Ledger is published to the bus, and a record that cannot be published is parked. */
+/** The outbox: publishes every outcome in the Ledger to the bus, and parks records that cannot be published. */
 export class Events extends Construct {
   readonly relay: PayonceFunction;
-  /** Republishes a range of the Ledger, and parked records that an operator redrives. */
+  /** Republishes a time range of the Ledger, and parked records that an operator redrives. */
   readonly republisher: PayonceFunction;
   readonly parked: Queue;
-  /** Serves the events API, read-only. The Views grant it the lists. */
+  /** Serves the events API, read-only. The Views construct grants it access to the lists. */
   readonly api: PayonceFunction;
   readonly #props: EventsProps;
 
@@ -71,7 +80,7 @@ export class Events extends Construct {
       enforceSSL: true,
       retentionPeriod: Duration.days(14),
     });
-    const reason = 'This is the queue of parked records.';
+    const reason = 'This queue is itself the dead-letter queue for parked records.';
     Validations.of(this.parked).acknowledge(
       { id: 'AwsSolutions::AwsSolutions-SQS3', reason },
       { id: 'Serverless::Serverless-SQSRedrivePolicy', reason },
@@ -79,7 +88,7 @@ export class Events extends Construct {
     this.relay = this.#publisher('Relay', {
       folder: 'outbox-relay',
       timeout: TIMEOUT,
-      // More than half a vCPU: a batch takes mostly CPU time (test/bench/event-rate.test.ts).
+      // More than half a vCPU, because processing a batch is mostly CPU time (test/bench/event-rate.test.ts).
       memoryMb: 1_024,
     });
     props.data.registry.grantRows(this.relay, 'ReadMarks', ['dynamodb:GetItem'], [RegistryRow.jobMark]);
@@ -90,8 +99,8 @@ export class Events extends Construct {
       timeout: Duration.seconds(REPUBLISH_TIMEOUT_SECONDS),
     });
     props.data.ledger.grantFindOutcomes(this.republisher);
-    // An operator redrives a parked record by an asynchronous invocation. If its retries are exhausted, the record is
-    // parked again.
+    // An operator redrives a parked record by an asynchronous invocation. If all attempts fail, the record is parked
+    // again.
     const onFailure = new SqsDestination(this.parked);
     this.republisher.function.configureAsyncInvoke({ retryAttempts: REDRIVE_RETRIES, onFailure });
     this.api = this.#eventsApi();
@@ -116,11 +125,11 @@ export class Events extends Construct {
           FilterCriteria.filter({
             eventName: FilterRule.isEqual('INSERT') as readonly string[],
             dynamodb: {
-              // This index contains only outcomes.
+              // Only outcomes are in this index.
               NewImage: { [LedgerTable.recentOutcomesIndex.partitionKey]: { S: FilterRule.exists() } },
             },
           }),
-          // Rows are only inserted: every change or removal of a row is reported.
+          // Rows are only inserted, so every change or removal of a row is reported.
           FilterCriteria.filter({ eventName: FilterRule.notEquals('INSERT') as readonly object[] }),
         ],
       }),
@@ -145,14 +154,14 @@ export class Events extends Construct {
       ...MINUTES_OF_TROUBLE,
     });
     new RunbookAlarm(this, 'EventsLate', {
-      description: 'Events reach the event bus late.',
+      description: 'Events are published to the event bus late.',
       entry: 'the-relay-is-behind',
       metric: this.#metric(EventMetric.age, 'Maximum'),
       threshold: LATE.toMilliseconds(),
       ...MINUTES_OF_TROUBLE,
     });
     new RunbookAlarm(this, 'StreamLate', {
-      description: 'The relay reads the Ledger’s Stream late.',
+      description: 'The relay is behind in the Ledger’s Stream.',
       entry: 'the-relay-is-behind',
       metric: this.relay.function.metric('IteratorAge', { period: Duration.minutes(1), statistic: 'Maximum' }),
       threshold: LATE.toMilliseconds(),
@@ -160,7 +169,7 @@ export class Events extends Construct {
     });
   }
 
-  /** Alarms for states that must not occur and for payments that an operator must decide. */
+  /** Creates alarms for states that must not occur, and for payments that an operator must decide. */
   #watchStates(): void {
     const states = {
       PaymentToReview: {
@@ -230,8 +239,8 @@ export class Events extends Construct {
   }
 
   /**
-   * A function that reads transitions, puts events on the bus, and parks records that cannot be published. It writes no
-   * table.
+   * Creates a function that reads transitions, puts events on the bus, and parks records that cannot be published. It
+   * writes to no table.
    */
   #publisher(id: string, own: Pick<PayonceFunctionProps, 'folder' | 'timeout' | 'memoryMb'>): PayonceFunction {
     const { data, logs } = this.#props;

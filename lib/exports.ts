@@ -18,10 +18,10 @@ export interface ExportsProps {
   readonly memoryMb: number;
 }
 
-/** A part with its texts, and the bytes that are sent. */
+/** Enough for one part: its text, and the bytes that are sent. MB. */
 const WRITER_MEMORY_MB = 512;
 
-/** Exports: the API, and the function that writes files and continues by invoking itself. */
+/** Data exports: the API, and the function that writes the files. The function continues by invoking itself. */
 export class Exports extends Construct {
   readonly writer: PayonceFunction;
   readonly #props: ExportsProps;
@@ -57,7 +57,7 @@ export class Exports extends Construct {
     const actions = ['dynamodb:GetItem', 'dynamodb:Query', 'dynamodb:PutItem'];
     data.registry.grantRows(api, 'RequestExports', actions, [RegistryRow.export, RegistryRow.openExports]);
     api.allow('StartWriter', 'lambda:InvokeFunction', this.writer.function.functionArn);
-    // A link has the rights of the role that signed it.
+    // A link has the permissions of the role that signed it.
     data.exports.grantFiles(api, 'LinkFiles', ['s3:GetObject']);
     this.#acknowledge(api);
     return api;
@@ -84,7 +84,7 @@ export class Exports extends Construct {
     data.ledger.grantReadTransitions(writer);
     const { book, payment, dispute, event } = ViewsRow;
     data.views.grantRows(writer, 'ReadLists', ['dynamodb:Query'], [book, payment, dispute, event]);
-    // Without permission to list, S3 answers 403 for a missing file.
+    // Without permission to list, S3 returns 403 instead of 404 for a missing file.
     writer.allow('FindFiles', 's3:ListBucket', data.exports.bucket.bucketArn);
     data.exports.grantFiles(writer, 'WriteFiles', ['s3:AbortMultipartUpload', 's3:GetObject', 's3:PutObject']);
     this.#acknowledge(writer);
@@ -92,7 +92,7 @@ export class Exports extends Construct {
     return writer;
   }
 
-  /** Allows a worker of jobs to start a writer for each export without one. */
+  /** Allows a jobs worker to start a writer for each export that has none. */
   grantSweep(worker: PayonceFunction): void {
     const { registry } = this.#props.data;
     worker.setEnvironment({ [ExportsEnvironment.writer]: this.writer.function.functionName });
@@ -102,8 +102,9 @@ export class Exports extends Construct {
   }
 
   /**
-   * Allows the writer to continue by invoking itself. In a separate policy, because the function depends on the other
-   * one. Each execution completes at least one part, so the chain is bounded.
+   * Allows the writer to continue by invoking itself. The permission is in a separate policy, because the function
+   * depends on the policy of its role. Each execution completes at least one part, so the number of invocations is
+   * bounded.
    */
   #continues({ function: writer, role }: PayonceFunction): void {
     const own = new Policy(this, 'Continue', { roles: [role] });
@@ -112,7 +113,7 @@ export class Exports extends Construct {
     );
     Validations.of(own).acknowledge({
       id: 'PCI.DSS.321::PCI.DSS.321-IAMNoInlinePolicy',
-      reason: 'The permission belongs to one function, like the others of its role.',
+      reason: 'The permission is specific to one function, like the other permissions of its role.',
     });
     allowRecursiveLoop(writer);
   }
@@ -123,7 +124,7 @@ export class Exports extends Construct {
     const shown = JSON.stringify({ 'Fn::GetStackOutput': { StackName, Region, OutputName } });
     Validations.of(grantee).acknowledge({
       id: `AwsSolutions::AwsSolutions-IAM5[Resource::${shown}/${EXPORTS_FOLDER}*]`,
-      reason: 'The files of exports are created at run time.',
+      reason: 'The names of exported files are only known at run time.',
     });
   }
 }

@@ -12,14 +12,17 @@ import type { Parties } from './parties.ts';
 
 export interface FollowUpsProps {
   readonly data: Pick<DataStack, 'events' | 'idempotency' | 'ledger' | 'registry'>;
-  /** Send the receipts. @default no receipts are sent */
+  /**
+   * Parties that send the receipts.
+   * @default no receipts are sent
+   */
   readonly parties?: Parties;
   readonly logs: FunctionLogs;
 }
 
 const { commission: COMMISSION, commissionOfOrder: COMMISSION_OF_ORDER, commissionDue: COMMISSION_DUE } = RegistryRow;
 
-/** Consumers of payment events for receipts, and for commissions of affiliates who referred customers. */
+/** Consumers of payment events: for receipts, and for the commissions of affiliates who referred customers. */
 export class FollowUps extends Construct {
   readonly #props: FollowUpsProps;
 
@@ -30,7 +33,7 @@ export class FollowUps extends Construct {
     if (props.parties !== undefined) this.#receipts(props.parties);
   }
 
-  /** Allows a worker of jobs to release commissions after the refund period. */
+  /** Allows a jobs worker to release commissions after the refund period. */
   grantRelease(worker: PayonceFunction): void {
     const { idempotency, registry } = this.#props.data;
     idempotency.grantCommit(worker, ['businessKey']);
@@ -40,7 +43,7 @@ export class FollowUps extends Construct {
     registry.grantRows(worker, 'KeepCommissions', ['dynamodb:PutItem'], [COMMISSION, COMMISSION_OF_ORDER]);
   }
 
-  /** The consumer for commissions. It reads no payment and makes no payout. */
+  /** Creates the consumer for commissions. It reads no payment and makes no payout. */
   #commissions(): void {
     const { events, idempotency, registry } = this.#props.data;
     const consumer = this.#consumer('CommissionConsumer', {
@@ -58,7 +61,7 @@ export class FollowUps extends Construct {
     });
   }
 
-  /** The consumer for receipts: claims, reads the payment, sends the e-mail to the payer, and completes. */
+  /** Creates the consumer for receipts: it claims, reads the payment, sends the e-mail to the payer, and completes. */
   #receipts(parties: Parties): void {
     const { events, idempotency, ledger, registry } = this.#props.data;
     const consumer = this.#consumer('ReceiptConsumer', {

@@ -35,27 +35,37 @@ export interface IntakeProps {
   readonly requests: PaymentRequests;
 }
 
-/** Concurrent executions for each queue. Each calls the processor for up to ten payments at a time. */
+/**
+ * Maximum number of concurrent executions per queue. Each execution calls the processor for up to ten payments
+ * concurrently.
+ */
 const CONCURRENCY = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
-/** Age at which the alarm starts: a payer may be waiting, and an event that is a day old is not charged. */
+/**
+ * Age of the oldest request at which an alarm is raised: a payer may be waiting, and an event older than a day is not
+ * charged.
+ */
 const LONGEST_WAIT = Duration.minutes(30);
 /** The maximum of EventBridge (Amazon EventBridge user guide, "Retry policy"). */
 const DELIVER_FOR = Duration.hours(24);
-/** Maximum size of the policy of a bus (Amazon EventBridge user guide, "Amazon EventBridge quotas"). Characters. */
+/** Maximum size of an event bus policy (Amazon EventBridge user guide, "Amazon EventBridge quotas"). Characters. */
 const LONGEST_BUS_POLICY = 10_240;
-/** Maximum size of a statement of this policy without its source and principals, and of a principal. Characters. */
+/** Maximum size of a statement of this policy without its source and principals, and of one principal. Characters. */
 const STATEMENT = 360;
 const PRINCIPAL = 42;
 
 /**
- * Payment requests over events: from the bus, queues of single senders, topics of Kafka, and the NATS bridge. Every
- * transport ends at one function, which acknowledges an event once it is settled or durable in the queue.
+ * Payment requests over events: from the bus, from queues of single senders, from Kafka topics, and from the NATS
+ * bridge. Every transport invokes the same function, which acknowledges an event after it is settled or stored in the
+ * queue.
  */
 export class Intake extends Construct {
   /** Processes the events of every transport. */
   readonly function: EngineFunction;
-  /** The bus, the bridge and the function itself write to it. Its dead-letter queue also holds parked requests. */
+  /**
+   * The queue of delayed requests. The bus, the bridge and the function itself write to it. Its dead-letter queue also
+   * contains parked requests.
+   */
   readonly tasks: TaskQueue;
   readonly #props: IntakeProps;
 
@@ -81,7 +91,7 @@ export class Intake extends Construct {
       [Environment.parkingQueueUrl]: deadLetters.queueUrl,
       [IntakeEnvironment.settings]: Stack.of(this).toJsonString(this.#settings()),
     });
-    // A waiting request is sent again until it is too old.
+    // The function re-enqueues a waiting request until the request is too old.
     allowRecursiveLoop(this.function.function);
     this.#takeFromBus();
     for (const each of requests.senders) if ('topic' in each) this.#takeFromTopic(each);
@@ -93,7 +103,7 @@ export class Intake extends Construct {
     for (const [name, value] of Object.entries(outputs)) new CfnOutput(Stack.of(this), name, { value });
   }
 
-  /** The parts of `POST /v1/payments` that events use. */
+  /** Grants the permissions of `POST /v1/payments` that events need. */
   #grantPay(): void {
     const { emailKeys, idempotency, registry } = this.#props.data;
     idempotency.grantClaim(this.function, ['charge']);
@@ -106,7 +116,7 @@ export class Intake extends Construct {
     emailKeys.grantReadTo(this.function);
   }
 
-  /** Maps each sender by name, and creates the queues of single senders. */
+  /** Maps each sender by its name, and creates the queues of single senders. */
   #settings(): IntakeSettings {
     const { oldestHours, senders } = this.#props.requests;
     const queues: { readonly arn: string; readonly sender: string }[] = [];
@@ -137,7 +147,8 @@ export class Intake extends Construct {
     );
     Validations.of(this.function.function).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
-      reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
+      reason:
+        "A queue's event source mapping needs no failure destination: SQS moves the messages to the dead-letter queue.",
     });
     new RunbookAlarm(tasks, 'RequestsParked', {
       description: `Payment requests from events were parked or dead-lettered (${id}).`,
@@ -155,8 +166,9 @@ export class Intake extends Construct {
   }
 
   /**
-   * Creates a rule for each sender, so that only their events reach the queue. One statement lets all rules of the bus
-   * send: SQS allows twenty in the policy of a queue (Amazon SQS developer guide, "Amazon SQS policy quotas").
+   * Creates a rule for each sender, so that only events of known senders reach the queue. One statement allows all
+   * rules of the bus to send: SQS allows twenty statements in a queue policy (Amazon SQS developer guide, "Amazon SQS
+   * policy quotas").
    */
   #takeFromBus(): void {
     const { bus } = this.#props.data.events;
@@ -185,7 +197,7 @@ export class Intake extends Construct {
     for (const { source, account = Aws.ACCOUNT_ID } of senders) {
       const name = account === Aws.ACCOUNT_ID ? source : `${source}-${account}`;
       new Rule(this, `Rule-${name}`, {
-        // The class and its interface differ in an optional property.
+        // The class and its interface differ in an optional property, so the types do not match.
         eventBus: bus as unknown as IEventBus,
         eventPattern: { source: [source], account: [account], detailType: [PAYMENT_REQUESTED] },
         targets: [target],
@@ -195,7 +207,7 @@ export class Intake extends Construct {
   }
 
   /**
-   * Allows senders of other accounts to put only these events on the bus, by a statement for each source with its
+   * Allows senders in other accounts to put only these events on the bus, with one statement per source and its
    * accounts.
    */
   #admitAccounts(senders: readonly { readonly source: string; readonly account?: string | undefined }[]): void {
@@ -209,7 +221,7 @@ export class Intake extends Construct {
     if (length > LONGEST_BUS_POLICY) {
       throw new Error(
         `${PREFIX}paymentRequests has ${bySource.size} sources of other accounts, and the policy of the bus would have about ` +
-          `${length} characters, but EventBridge allows ${LONGEST_BUS_POLICY}: let accounts share a source`,
+          `${length} characters, but EventBridge allows ${LONGEST_BUS_POLICY}: use one source for several accounts`,
       );
     }
     for (const [source, ofSource] of bySource) {

@@ -2,20 +2,22 @@ import { JOB_PAGE_SECONDS, type JobEntry } from '../lambdas/jobs/contract/jobs.t
 import { isTimeZone, readSchedule } from '../lambdas/jobs/schedules.ts';
 import { JOBS_RUN } from '../lambdas/kernel/contract/api.ts';
 
-/** Ids are part of run-ids, and a run-id is an idempotency key of at most 128 characters. */
+/** The form of job ids. They are parts of run-ids, and a run-id is an idempotency key of at most 128 characters. */
 export const JOB_ID = /^[a-z](?:-?[a-z0-9]){1,49}$/;
 export const JOB_ID_ALLOWED = 'must be 2 to 50 lower-case letters, digits and single hyphens, beginning with a letter';
-/** Maximum duration: a nightly run must end before the next one is due. Seconds. */
+/** Maximum duration of a run: a nightly run must end before the next one is due. Seconds. */
 const LONGEST_RUN_SECONDS = 24 * 60 * 60;
-/** Maximum interval. Runs are kept for some weeks, and the check for overdue jobs must find them. Seconds. */
+/**
+ * Maximum interval of a schedule. Runs are kept for some weeks, and the check for overdue jobs must find them. Seconds.
+ */
 const RAREST_SECONDS = 7 * 24 * 60 * 60;
 const WORKERS: readonly string[] = ['payments', 'upkeep'];
 const OVERLAPS: readonly string[] = ['forbid', 'allow'];
 
 /**
- * Checks the registry at synthesis.
+ * Checks the job registry at synthesis.
  *
- * @throws Error with a line for each fault: the entry, the field, what was given and what is allowed
+ * @throws Error with a line for each fault: the entry, the field, the given value and the allowed values
  */
 export function checkJobs(entries: readonly JobEntry[]): void {
   const faults = entries.flatMap((entry, index) => faultsOf(entry, entries.slice(0, index)));
@@ -35,7 +37,7 @@ function faultsOf(entry: JobEntry, earlier: readonly JobEntry[]): readonly strin
   checkTiming(entry, check);
   const route = `/v1/admin/jobs/${id}/runs`;
   check(path === route, 'path', `must be ${route}`);
-  check(scopes.length > 0, 'scopes', `must not be empty: ${JOBS_RUN} is required by the route`);
+  check(scopes.length > 0, 'scopes', `must not be empty: the route requires ${JOBS_RUN}`);
   check(scopes.length === 0 || scopes.includes(JOBS_RUN), 'scopes', `must contain ${JOBS_RUN}`);
   check(
     scopes.every((scope) => scope === JOBS_RUN),
@@ -43,7 +45,7 @@ function faultsOf(entry: JobEntry, earlier: readonly JobEntry[]): readonly strin
     `must be among ${JOBS_RUN}`,
   );
   check(overlap === undefined || OVERLAPS.includes(overlap), 'overlap', `must be ${OVERLAPS.join(' or ')}`);
-  const range = `must be a whole number of seconds from ${JOB_PAGE_SECONDS}, a page, to ${LONGEST_RUN_SECONDS}, a day`;
+  const range = `must be a whole number of seconds from ${JOB_PAGE_SECONDS} (one page) to ${LONGEST_RUN_SECONDS} (one day)`;
   const inRange = (seconds: number): boolean =>
     Number.isInteger(seconds) && seconds >= JOB_PAGE_SECONDS && seconds <= LONGEST_RUN_SECONDS;
   check(maxDuration === undefined || inRange(maxDuration), 'maxDuration', range);
@@ -53,7 +55,10 @@ function faultsOf(entry: JobEntry, earlier: readonly JobEntry[]): readonly strin
 
 type Timing = Pick<JobEntry, 'schedule' | 'timeZone' | 'every'>;
 
-/** Checks when a job runs. @param check notes a fault of a field */
+/**
+ * Checks the schedule of a job.
+ * @param check reports a fault of a field
+ */
 export function checkTiming(
   { schedule, timeZone, every }: Timing,
   check: (holds: boolean, field: keyof Timing, allowed: string) => void,
@@ -65,9 +70,9 @@ export function checkTiming(
   check(
     Number.isInteger(every) && every > 0 && every <= RAREST_SECONDS,
     'every',
-    `must be a whole number of seconds up to ${RAREST_SECONDS}, a week`,
+    `must be a whole number of seconds up to ${RAREST_SECONDS} (one week)`,
   );
   const rate = read.kind === 'read' && read.schedule.kind === 'rate' ? read.schedule.everyMs / 1000 : undefined;
   check(rate === undefined || rate === every, 'every', `must be ${rate}, to match the rate`);
-  check(rate === undefined || timeZone === undefined, 'timeZone', 'must be left out: a rate has no time zone');
+  check(rate === undefined || timeZone === undefined, 'timeZone', 'must be omitted: a rate has no time zone');
 }

@@ -28,13 +28,16 @@ export interface JobsProps {
   readonly logs: FunctionLogs;
   /** Memory of the workers; in MB, 128 to 10240. */
   readonly memoryMb: number;
-  /** Other services with scheduled jobs, and whether loopback addresses are allowed. @default none */
+  /**
+   * Other services with scheduled jobs, and whether loopback addresses are allowed.
+   * @default no other services
+   */
   readonly calls?: Pick<Settings, 'jobTargets' | 'allowLoopbackWebhooks'>;
   /** The settings of the deployment, for the activity log. */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** The environment variable with the queue of each worker. */
+/** The environment variable that contains the queue of each worker. */
 const QUEUE_VARIABLES = {
   payments: Environment.paymentJobsQueueUrl,
   upkeep: Environment.upkeepJobsQueueUrl,
@@ -42,7 +45,7 @@ const QUEUE_VARIABLES = {
 
 /**
  * Scheduled jobs: their schedules, the executor that requests runs, the API that accepts them, and a worker for each
- * set of permissions. The room of each job grants permissions to the worker.
+ * set of permissions. The construct of each job's area grants permissions to the worker.
  */
 export class Jobs extends Construct {
   readonly workers: Readonly<Record<JobWorkerName, PayonceFunction>>;
@@ -55,7 +58,7 @@ export class Jobs extends Construct {
     const { data, processors, http, logs, memoryMb } = props;
     const own = { ...logs, timeout: Duration.seconds(JOB_WORKER_TIMEOUT_SECONDS), memoryMb };
     this.workers = {
-      // It moves money.
+      // Runs the jobs that move money.
       payments: new EngineFunction(this, 'Payments', {
         ...own,
         folder: 'payment-jobs',
@@ -63,7 +66,7 @@ export class Jobs extends Construct {
         processors,
         appends: ['payment', 'order'],
       }),
-      // For upkeep. It appends nothing to the Ledger.
+      // Runs maintenance jobs. Appends nothing to the Ledger.
       upkeep: new PayonceFunction(this, 'Upkeep', { ...own, folder: 'upkeep-jobs', environment: engineTables(data) }),
     };
     const queues = {
@@ -80,12 +83,15 @@ export class Jobs extends Construct {
     if (targets !== undefined) new TargetJobs(this, 'Targets', { targets, data, logs, missed, allowLoopback });
   }
 
-  /** Grants a worker the queue of its runs, and the rows of its runs and locks. */
+  /**
+   * Creates the queue of a worker's runs, and grants the worker access to this queue and to the rows of its runs and
+   * locks.
+   */
   #queueOf(name: JobWorkerName, id: string): IQueue {
     const { registry } = this.#props.data;
     const worker = this.workers[name];
     registry.grantRows(worker, 'Runs', ['dynamodb:GetItem', 'dynamodb:PutItem'], [RegistryRow.jobRuns]);
-    // It reports overdue jobs.
+    // The upkeep worker reports overdue jobs.
     if (name === 'upkeep') registry.grantRows(worker, 'ListRuns', ['dynamodb:Query'], [RegistryRow.jobRuns]);
     registry.grantRows(worker, 'Locks', ['dynamodb:UpdateItem'], [RegistryRow.jobLock]);
     const { queue } = new JobWorker(this, id, { worker });
@@ -93,7 +99,7 @@ export class Jobs extends Construct {
     return queue;
   }
 
-  /** The jobs API. It may insert runs but not change them. It records the settings of the deployment. */
+  /** Creates the jobs API. It may insert runs but not change them, and records the settings of the deployment. */
   #api(queues: readonly (readonly [JobWorkerName, IQueue])[]): PayonceFunction {
     const { data, logs, settings } = this.#props;
     const api = new PayonceFunction(this, 'Api', {
@@ -122,7 +128,7 @@ export class Jobs extends Construct {
     return api;
   }
 
-  /** Requests runs for invocations by schedules. It has no access to tables or queues of jobs. */
+  /** Creates the executor, which requests runs when schedules invoke it. It has no access to tables or job queues. */
   #executor(): PayonceFunction {
     const { data, http, logs } = this.#props;
     const executor = new PayonceFunction(this, 'Executor', {
@@ -133,7 +139,7 @@ export class Jobs extends Construct {
       environment: {
         [Environment.idempotencyTable]: data.idempotency.tableName,
         [Environment.jobCredentialSecretId]: data.jobCredential.arn,
-        // It is not part of the API, so a reference to the API's address is not circular.
+        // The executor is not part of the API, so this reference to the API's address is not circular.
         [Environment.apiUrl]: http.url,
       },
     });

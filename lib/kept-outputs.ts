@@ -2,10 +2,10 @@ import { ArnFormat, CfnOutput, type Stack } from 'aws-cdk-lib';
 import type { DataTable } from './constructs/data-table.ts';
 import type { RestoredTables } from './restored-tables.ts';
 
-/** The value of outputs whose resources these settings do not deploy. */
+/** Value of outputs whose resources are not deployed with these settings. */
 const NOT_DEPLOYED = 'not-deployed';
 
-/** The secrets that depend on settings, each with the output of its ARN as CDK names it. */
+/** The secrets that depend on settings, with the CDK names of the outputs of their ARNs. */
 const SECRETS: Readonly<Record<string, string>> = {
   BigCommerceToken: 'BigCommerceToken1D77AA9AIdAE2BBC59',
   PostmarkToken: 'PostmarkTokenF70DB93DId4D4034F8',
@@ -22,7 +22,7 @@ const SECRETS: Readonly<Record<string, string>> = {
   TestStripeKey: 'TestStripeKey723BA9EFId34438A1E',
 };
 
-/** The outputs of each table as CDK names them: of its ARN, its name, and its Stream. */
+/** The CDK names of each table's outputs: ARN, name and Stream. */
 const TABLES: Readonly<Record<string, readonly string[]>> = {
   idempotency: ['FnGetAttIdempotencyC15CBC33Arn21F5AE60', 'RefIdempotencyC15CBC33D18B5CD2'],
   ledger: [
@@ -39,9 +39,9 @@ interface Tables extends Readonly<Record<'idempotency' | 'registry' | 'views', D
 }
 
 /**
- * Declares the outputs that the service reads with other settings only, so that none is ever removed. When an update of
- * the service fails, its rollback may read the outputs of the previous settings again, and a missing output would make
- * it fail, too.
+ * Declares the outputs that the service reads only with other settings, so that no output is ever removed. When an
+ * update of the service fails, its rollback may read the outputs of the previous settings again, and would fail, too,
+ * if one were missing.
  *
  * @param restored the tables that replace the declared ones
  */

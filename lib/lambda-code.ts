@@ -7,13 +7,15 @@ import type { BuildOptions } from 'esbuild';
 import type { Bundled } from './bundler.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
-/** The folder of each function's code in the package, which has no sources. */
+/** The folder of each function's code in the published package, which contains no sources. */
 const PACKAGED = join(ROOT, 'functions');
-/** Temporary directory of this process, because two processes may synthesize concurrently. The stacks keep copies. */
+/**
+ * Temporary directory of this process, because two processes may synthesize concurrently. The stacks copy its content.
+ */
 const OUTPUT = join(ROOT, 'dist', `lambdas-${process.pid}`);
 
 const FUNCTIONS = join('lambdas', 'functions');
-/** The source of each function: a file of `lambdas/functions`, or the sandbox processor. */
+/** Returns the source of each function: a file of `lambdas/functions`, or the sandbox processor. */
 const sourcesOfFunctions = (): ReadonlyMap<string, string> =>
   new Map([
     ...globSync('*.ts', { cwd: join(ROOT, FUNCTIONS) })
@@ -31,8 +33,8 @@ const FILES: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * The functions that call processors. The code of each processor is in separate chunks, which are loaded when the processor is
- * called: most deployments never load Stripe's package, a third of the bundle.
+ * The functions that call processors. The code of each processor is in separate chunks, which are loaded when the
+ * processor is called. Most deployments therefore never load Stripe's package, which is a third of the bundle.
  */
 const CALL_PROCESSORS: readonly string[] = [
   'payments',
@@ -58,10 +60,12 @@ const OPTIONS = {
   target: 'node24',
   mainFields: ['module', 'main'],
   minify: true,
-  // Not linked: Node would read them at each start. `withSourcePlaces` reads them at a fault.
+  // External, without a link in the code, because Node would read linked source maps at each start. `withSourcePlaces`
+  // reads them after an error.
   sourcemap: 'external',
   sourcesContent: false,
-  // Lambda provides credentials in the environment. The other credential providers would be a quarter of the bundle.
+  // Lambda provides credentials in the environment. The other credential providers would take up a quarter of the
+  // bundle.
   alias: {
     '@aws-sdk/credential-provider-node': join(ROOT, 'lambdas', 'kernel', 'platform', 'environment-credentials.ts'),
     '@aws-lambda-powertools/jmespath': UNUSED,
@@ -72,23 +76,27 @@ const OPTIONS = {
   logLevel: 'error',
 } as const satisfies BuildOptions;
 
-/** CDK context of an app that deploys only some functions: their names, so that no others are bundled. @default all functions */
+/**
+ * CDK context of an app that deploys only some functions: the names of the functions to bundle.
+ * @default all functions
+ */
 export const BUNDLED_CONTEXT = 'payonce-bundle:functions';
 
 let bundled = false;
 
 /**
- * The code of a function. In a clone, all functions are bundled once per synth. Functions without chunks are bundled by one call, because a call for
- * each takes half a second more for every function. The output depends only on the sources, so unchanged sources are not deployed again.
+ * Returns the code of a function. In a clone, all functions are bundled once per synthesis. Functions without chunks
+ * are bundled by one esbuild call, because a separate call takes half a second longer for every function. The output
+ * depends only on the sources, so unchanged sources are not deployed again.
  *
- * @param name a file of `lambdas/functions` without its ending, or `sandbox-processor`
- * @throws Error when there is no such function
+ * @param name a file of `lambdas/functions` without its extension, or `sandbox-processor`
+ * @throws Error when no such function exists
  */
 export function lambdaCode(node: Node, name: string): Code {
   const isPackaged = existsSync(PACKAGED);
   const names = isPackaged ? readdirSync(PACKAGED) : [...sourcesOfFunctions().keys()];
   if (!names.includes(name)) throw new Error(`${name} is not a function; the functions are ${names.sort().join(', ')}`);
-  // `cdk list` and template tests do not need the code and do not wait for it.
+  // `cdk list` and template tests do not need the code, so nothing is bundled for them.
   const stacks: unknown = node.tryGetContext('aws:cdk:bundling-stacks');
   if (Array.isArray(stacks) && stacks.length === 0) return Code.fromInline('// not bundled');
   if (isPackaged) return Code.fromAsset(join(PACKAGED, name));
@@ -104,7 +112,8 @@ export function lambdaCode(node: Node, name: string): Code {
 /**
  * Bundles each function into its own folder of `directory`.
  *
- * @param names of the functions @default all
+ * @param names of the functions
+ * @default all functions
  */
 export function bundle(directory: string, names: readonly unknown[] = [...sourcesOfFunctions().keys()]): void {
   rmSync(directory, { recursive: true, force: true });
@@ -132,10 +141,10 @@ export function bundle(directory: string, names: readonly unknown[] = [...source
 }
 
 /**
- * Builds the page for operators, or the lab's, with an index and hashed assets.
+ * Builds the operators' console or the lab page, with an index and hashed assets.
  *
- * @param page the folder of its index
- * @throws Error when it cannot be built
+ * @param page the folder of the page's index
+ * @throws Error when the page cannot be built
  */
 export function buildConsole(directory: string, page: 'console' | 'console/lab' = 'console'): void {
   const vite = join(ROOT, 'node_modules', 'vite', 'bin', 'vite.js');
@@ -143,13 +152,13 @@ export function buildConsole(directory: string, page: 'console' | 'console/lab' 
   const words = [vite, 'build', join(ROOT, page), '--config', config, '--outDir', directory];
   const { status } = spawnSync(process.execPath, words, {
     stdio: ['ignore', 'ignore', 'inherit'],
-    // Vite would leave it in the temporary folder.
+    // Without this setting, Vite would leave a compile cache in the temporary folder.
     env: { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' },
   });
   if (status !== 0) throw new Error('the console cannot be built');
 }
 
-/** Bundles each source, a path from the project's root, into the folder of its name, as `index.mjs`. */
+/** Bundles each source, given by its path from the project's root, into the folder of its name, as `index.mjs`. */
 export function bundleEach(sources: ReadonlyMap<string, string>, directory: string): void {
   rmSync(directory, { recursive: true, force: true });
   build([inFolders([...sources], directory)]);
@@ -159,7 +168,10 @@ function inFolders(sources: readonly (readonly [folder: string, source: string])
   return { entryPoints: sources.map(([folder, source]) => ({ in: source, out: join(folder, 'index') })), outdir };
 }
 
-/** @throws Error when a source cannot be bundled; esbuild prints the reason to standard error */
+/**
+ * Runs the bundler.
+ * @throws Error when a source cannot be bundled; esbuild prints the reason to standard error
+ */
 function build(bundles: readonly Bundled[]): void {
   const input = JSON.stringify(bundles.map((each) => ({ ...OPTIONS, ...each })));
   const { status } = spawnSync(process.execPath, [join(ROOT, 'lib', 'bundler.ts')], {

@@ -18,9 +18,9 @@ export interface NatsBridgeProps {
 }
 
 /**
- * Visibility timeout of an event while the bridge publishes it. Afterwards, the event is published again with the same
- * id, so it must be shorter than the duplicate window of the stream, by default 2 minutes (NATS documentation,
- * "Streams").
+ * Visibility timeout of an event while the bridge publishes it. After this time, the event is published again with the
+ * same id, so the timeout must be shorter than the duplicate window of the stream, by default 2 minutes (NATS
+ * documentation, "Streams").
  */
 const HIDDEN = Duration.seconds(30);
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
@@ -29,15 +29,15 @@ const DELIVER_FOR = Duration.hours(24);
 const LONGEST_WAIT = Duration.minutes(10);
 
 /**
- * The resources of the NATS bridge in the account: a queue of all events, and a policy for the role or user that the
- * bridge runs as.
+ * The resources of the NATS bridge in the account: a queue of all events, and a policy for the role or user of the
+ * bridge.
  */
 export class NatsBridge extends Construct {
   constructor(scope: Construct, id: string, { data, requests }: NatsBridgeProps) {
     super(scope, id);
     const { queue, deadLetters } = new TaskQueue(this, 'Tasks', { handlerTimeout: HIDDEN, hiddenFor: HIDDEN });
     new Rule(this, 'Rule', {
-      // The class and its interface differ in an optional property.
+      // The class and its interface differ in an optional property, so the types do not match.
       eventBus: data.events.bus as unknown as IEventBus,
       eventPattern: { source: [EVENT_SOURCE], detailType: [...ALL_EVENTS] },
       targets: [new SqsQueue(queue, { deadLetterQueue: deadLetters, maxEventAge: DELIVER_FOR })],
@@ -65,7 +65,7 @@ export class NatsBridge extends Construct {
       threshold: 1,
     });
     new RunbookAlarm(this, 'EventsWait', {
-      description: 'Events wait for the NATS bridge: it is down, or JetStream does not store them.',
+      description: 'Events are waiting for the NATS bridge: the bridge is down, or JetStream does not store them.',
       entry: 'the-bridge-of-nats',
       metric: queue.metricApproximateAgeOfOldestMessage({ ...EVERY_MINUTE }),
       threshold: LONGEST_WAIT.toSeconds(),

@@ -33,10 +33,13 @@ export interface OperatorsProps {
   readonly settings: Pick<Settings, 'approvalAbove' | 'approvalHours'>;
 }
 
-/** Reported every night. */
+/** Period of metrics that are reported every night. */
 const NIGHTLY = Duration.days(1);
 
-/** The API of operators and of the books: keys, limits, corrections, decisions and their approvals, queues, entries and balances. */
+/**
+ * The API of operators and of the ledger: keys, limits, corrections, decisions and their approvals, queues, entries and
+ * balances.
+ */
 export class Operators extends Construct {
   readonly api: EngineFunction;
   readonly #data: OperatorsProps['data'];
@@ -69,9 +72,9 @@ export class Operators extends Construct {
     const { apiKey, apiKeys, apiKeyUse, approvals, limit, operatorKey, operatorKeys, owners, tenants } = RegistryRow;
     const { inquiry, return: giveBack, openOrder, hold, orphan, keptOrphan, details } = RegistryRow;
     const { webhookEndpoints, webhookDelivery } = RegistryRow;
-    // Each statement covers all rows of its action, because the policy of this role is near the maximum size.
+    // Each statement covers all rows of its action, because the policy of this role is close to the maximum size.
     data.registry.grantRows(this.api, 'ChangeKeysAndApprovals', ['dynamodb:UpdateItem'], [apiKey, approvals]);
-    // An operator's key can be revoked, but neither created nor made from another key.
+    // An operator's key can be revoked, but not created or replaced, through the API.
     data.registry.grantUpdateOf(this.api, 'RevokeOperatorKeys', operatorKey, ['revokedAtMs']);
     const keys = [apiKey, apiKeys, owners];
     const looks = [inquiry, giveBack, openOrder, details];
@@ -104,8 +107,8 @@ export class Operators extends Construct {
   }
 
   /**
-   * Lets operators count the messages of these queues, by their names for operators, and read and redrive those that no
-   * function receives.
+   * Lets operators count the messages of these queues, which are listed by their names for operators, and read and
+   * redrive messages that no function receives.
    *
    * @param at a queue of this stack
    * @param redrivers functions that process such messages again
@@ -145,7 +148,7 @@ export class Operators extends Construct {
     allow('ReadKeptMessages', [count, 'sqs:ReceiveMessage', 'sqs:ChangeMessageVisibility', 'sqs:DeleteMessage'], kept);
   }
 
-  /** Allows a worker of jobs to delete expired records. */
+  /** Allows a jobs worker to delete expired records. */
   grantPurge(worker: PayonceFunction): void {
     this.#data.idempotency.grantPurge(worker);
     this.#data.registry.grantActions(worker, 'TimeToLive', ['dynamodb:DescribeTimeToLive']);

@@ -19,7 +19,7 @@ export interface OrdersProps {
   readonly memoryMb: number;
 }
 
-/** The orders API. It claims, appends and commits like the payments API, and calls the parties. */
+/** The orders API. It claims, appends and commits like the payments API, and calls the parties of orders. */
 export class Orders extends Construct {
   readonly api: EngineFunction;
 

@@ -16,12 +16,15 @@ export interface OutboundProps {
   readonly logs: FunctionLogs;
 }
 
-/** Concurrent delayed calls, so that a recovering vendor does not receive all of them at once. */
+/**
+ * Maximum number of concurrent delayed calls, so that a recovering vendor does not receive all of them at the same
+ * time.
+ */
 const DELAYED_AT_ONCE = 5;
 
 /**
- * Calls to vendors that were given up in their process: a function that makes the last attempt of delayed calls,
- * redrives dead letters, and records the outcomes in the orders; and alarms.
+ * Handles vendor calls that their process gave up: a function makes the last attempt of delayed calls, redrives dead
+ * letters, and records the outcomes in the orders. Also creates alarms.
  */
 export class Outbound extends Construct {
   readonly redrive: EngineFunction;
@@ -36,7 +39,7 @@ export class Outbound extends Construct {
       memoryMb: 256,
       data,
       appends: ['order'],
-      // No call is made for an order whose money was returned.
+      // No vendor is called for an order whose money was returned.
       reads: ['payment', 'order'],
     });
     parties.grantCall(this.redrive);
@@ -56,7 +59,8 @@ export class Outbound extends Construct {
     );
     Validations.of(this.redrive.function).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
-      reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
+      reason:
+        "A queue's event source mapping needs no failure destination: SQS moves the messages to the dead-letter queue.",
     });
     new VendorTrouble(this, 'VendorTrouble', { vendors: VENDORS, deadLetters });
   }

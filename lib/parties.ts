@@ -13,20 +13,20 @@ import { TaskQueue } from './constructs/task-queue.ts';
 
 export interface PartiesProps {
   readonly addresses: PartyAddresses;
-  /** Stores the sending claims of calls to vendors that do not deduplicate. */
+  /** Stores the claims for calls to vendors that do not deduplicate. */
   readonly registry: Registry;
   /** Maximum number of e-mails to one recipient from one tenant in one mode on one day. */
   readonly emailsPerRecipient: number;
-  /** Receives the calls that were given up. */
+  /** Receives calls that were given up. */
   readonly deadLetters: DeadLetterQueue;
 }
 
-/** The addresses of the parties of orders. */
+/** The addresses of the parties of orders and the secrets to call them. */
 type PartyAddresses =
   /** The sandbox simulates all parties. @param sandboxUrl without a trailing slash */
   | { readonly sandboxUrl: string; readonly sandboxSecret: ProcessorSecret }
   | (RealShop & {
-      /** The sender of e-mails: an address that is verified at Postmark. */
+      /** The sender address of e-mails, verified at Postmark. */
       readonly emailSender: string;
       /** The token of the Postmark server. */
       readonly postmarkToken: ProcessorSecret;
@@ -34,13 +34,16 @@ type PartyAddresses =
 
 type RealShop =
   | {
-      /** Base address of the shop's stock and referrals (lambdas/orders/parties/shop-api.ts), without a trailing slash. */
+      /**
+       * Base address of the shop's API for stock and referrals (lambdas/orders/parties/shop-api.ts), without a trailing
+       * slash.
+       */
       readonly shopUrl: string;
       /** Signs the calls to the shop. */
       readonly shopSigningKey: ProcessorSecret;
     }
   | {
-      /** The BigCommerce store whose inventory is the stock, without a trailing slash. */
+      /** The API address of the BigCommerce store whose inventory is the stock, without a trailing slash. */
       readonly storeUrl: string;
       readonly bigcommerceToken: ProcessorSecret;
       readonly bigcommerceLocation: number;
@@ -48,17 +51,20 @@ type RealShop =
 
 const POSTMARK_URL = 'https://api.postmarkapp.com';
 
-/** A reserved domain that receives no e-mail (RFC 2606). */
+/** Sender address in the sandbox, in a reserved domain that receives no e-mail (RFC 2606). */
 const SANDBOX_SENDER = 'shop@payonce.example';
 
-/** The sandbox stores a message before its function times out, and its search is strongly consistent. Seconds. */
+/**
+ * Time after which the sandbox has stored a message: before its function times out, and its search is strongly
+ * consistent. Seconds.
+ */
 const SANDBOX_LAG_SECONDS = SANDBOX_TIMEOUT_SECONDS + 1;
 
-/** The parties of orders: stock, referrals and e-mail. */
+/** The parties of orders: the services for stock, referrals and e-mail. */
 export class Parties extends Construct {
-  /** The queue of calls to them that were given up. */
+  /** The queue of calls to the parties that were given up. */
   readonly deadLetters: DeadLetterQueue;
-  /** The queue of calls whose last attempt follows half a minute after their process gave up. */
+  /** The queue of calls whose process gave up; half a minute later they get a last attempt. */
   readonly delayedCalls: Queue;
   readonly #props: PartiesProps;
 
@@ -68,8 +74,8 @@ export class Parties extends Construct {
     this.deadLetters = props.deadLetters;
     const { queue } = new TaskQueue(this, 'DelayedCalls', {
       handlerTimeout: Duration.minutes(REDRIVE_TIMEOUT_MINUTES),
-      // A call that waits for an open breaker or a Retry-After is redelivered after this time. Six times the timeout,
-      // as AWS recommends for throttled functions, would be half an hour. A call that is redelivered while it is in
+      // A call that waits for an open breaker or a Retry-After is redelivered after this time. AWS recommends six times
+      // the timeout for throttled functions, which would be half an hour. A call that is redelivered while it is in
       // progress finds its claim and is not made twice.
       hiddenFor: Duration.minutes(REDRIVE_TIMEOUT_MINUTES + 1),
       deadLetters: props.deadLetters,
@@ -78,8 +84,8 @@ export class Parties extends Construct {
   }
 
   /**
-   * Allows `grantee` to call the parties: their addresses, the token of the e-mail service, the sending claims, and the queue of
-   * dead letters. `readPartiesConfig` reads the environment that this sets.
+   * Allows `grantee` to call the parties: grants their addresses, the token of the e-mail service, the claims, and the
+   * queue of dead letters. Sets the environment that `readPartiesConfig` reads.
    */
   grantCall(grantee: PayonceFunction): void {
     const { addresses, registry, emailsPerRecipient, deadLetters } = this.#props;
@@ -101,7 +107,10 @@ export class Parties extends Construct {
     grantee.allow('DeadLetter', 'sqs:SendMessage', deadLetters.queueArn, this.delayedCalls.queueArn);
   }
 
-  /** Allows `grantee` to call the parties, and to count the e-mails that it sends. A redriven e-mail was counted before. */
+  /**
+   * Allows `grantee` to call the parties, and to count the e-mails that it sends. A redriven e-mail needs no count,
+   * because it was counted at its first attempt.
+   */
   grantSend(grantee: PayonceFunction): void {
     this.grantCall(grantee);
     const counts = [RegistryRow.emailCount];

@@ -16,11 +16,14 @@ export interface PaymentsProps {
   readonly logs: FunctionLogs;
   /** In MB, 128 to 10240. */
   readonly memoryMb: number;
-  /** Reserved concurrency, 1 to 10000, out of the account's limit. @default no reservation */
+  /**
+   * Reserved concurrency, 1 to 10000, taken from the account's limit.
+   * @default no reservation
+   */
   readonly reservedConcurrency?: number;
 }
 
-/** Number per five minutes. Fewer are caused by a client that retries a request of last week by mistake. */
+/** Alarm threshold, per five minutes. A client that retries last week's requests by mistake causes fewer. */
 const MISSED_REPLAYS = 20;
 
 /** The payments API. It claims, calls the processor and commits. */
@@ -42,7 +45,7 @@ export class Payments extends Construct {
     data.idempotency.grantClaim(this.api, ['charge', 'capture', 'cancel', 'refund']);
     data.idempotency.grantCommit(this.api, ['inquiry']);
     new RunbookAlarm(this, 'ReplaysMissed', {
-      description: 'Repeated requests find no stored answer.',
+      description: 'Repeated requests do not find their stored answers.',
       entry: 'replays-are-missed',
       metric: payonceMetric({ service: 'payments', name: 'replay_missed', period: Duration.minutes(5) }),
       threshold: MISSED_REPLAYS,

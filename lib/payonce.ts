@@ -12,29 +12,32 @@ import type { Settings } from './settings.ts';
 import { buildStacks } from './stacks.ts';
 
 /**
- * The settings of a deployment, by the names that they have in CDK context after `payonce:` (README, "Deploy it to
- * AWS"). A missing setting has its value from the context of the app, if there is one, and otherwise its default.
+ * The settings of a deployment. In CDK context, their names begin with `payonce:` (README, "Deploy it to AWS"). A
+ * missing setting is read from the context of the app; if it is absent there too, the default applies.
  */
 export interface PayonceProps
   extends Partial<Omit<Settings, 'archiveWriter' | 'processors' | 'routes'>>,
     ProcessorProps {
-  /** The account and the region of the stacks. @default those of the credentials of the deploy */
+  /**
+   * The account and region of the stacks.
+   * @default the account and region of the credentials used to deploy
+   */
   readonly env?: Environment;
 }
 
-/** A consumer of yours. */
+/** A consumer in your own code. */
 export interface AddConsumerProps extends Pick<EventConsumerProps, 'events' | 'metadata' | 'concurrency'> {
   /**
-   * Its handler must be created with `createEventHandler` of `payonce/events`, for the same events. Its timeout is at
-   * most 30 seconds.
+   * The function of the consumer. Its handler must be created with `createEventHandler` of `payonce/events`, for the
+   * same events. Its timeout is at most 30 seconds.
    */
   readonly function: Function;
 }
 
 /**
  * A deployment of Payonce in an app: the stacks `PayonceData`, `PayonceService` and, with `sandbox`, `PayonceSandbox`,
- * each prefixed with the name of the environment. An app has one for each environment. The functions are part of the
- * package, so no bundler runs.
+ * each prefixed with the name of the environment. Create one for each environment. The package contains the bundled
+ * functions, so no bundler runs.
  */
 export class Payonce extends Construct {
   /** The stateful resources: the tables, the bus `data.events.bus`, the secrets. */
@@ -44,10 +47,10 @@ export class Payonce extends Construct {
   /** The sandbox processor, if it is deployed. */
   readonly sandbox?: SandboxStack;
 
-  /** @throws Error for an invalid setting, with the given value and the allowed values */
+  /** @throws Error for an invalid setting, with the given and the allowed values */
   constructor(scope: Construct, id: string, { env, ...settings }: PayonceProps = {}) {
     super(scope, id);
-    // The templates equal those that the tests of Payonce deploy, whatever flags the app has.
+    // Keeps the templates equal to those that Payonce's tests deploy, whatever feature flags the app sets.
     for (const [name, value] of Object.entries(flags())) this.node.setContext(name, value);
     for (const [name, value] of Object.entries(settings))
       if (value !== undefined) this.node.setContext(`${PREFIX}${name}`, value);
@@ -60,7 +63,10 @@ export class Payonce extends Construct {
     if (sandbox !== undefined) this.sandbox = sandbox;
   }
 
-  /** Delivers events to a function: rule, queue and dead-letter queue, with alarms. @param scope a stack of yours */
+  /**
+   * Delivers events to a function, through a rule, a queue and a dead-letter queue with alarms.
+   * @param scope a stack of your app
+   */
   addConsumer(scope: Construct, id: string, { function: made, ...props }: AddConsumerProps): EventConsumer {
     const { role } = made;
     if (role === undefined)
@@ -69,7 +75,7 @@ export class Payonce extends Construct {
   }
 }
 
-/** The feature flags of cdk.json. */
+/** Reads the feature flags of cdk.json. */
 function flags(): Readonly<Record<string, unknown>> {
   const { context } = JSON.parse(readFileSync(new URL('../cdk.json', import.meta.url), 'utf8')) as {
     readonly context: Readonly<Record<string, unknown>>;

@@ -10,13 +10,13 @@ import type { CalledProcessor, Mode } from './settings/processors.ts';
 
 /** The secrets of a processor. */
 export interface ProcessorSecrets {
-  /** The signing secret of its callbacks. */
+  /** The signing secret of the processor's callbacks. */
   readonly callbacks: ProcessorSecret;
-  /** The secrets that its client needs, by their names in its contract. */
+  /** The secrets of the processor's API client, by their names in the processor's contract. */
   readonly client: Readonly<Record<string, ProcessorSecret>>;
 }
 
-/** Secrets by the processor's name and mode. */
+/** Secrets by processor name and mode. */
 export type SecretsOfProcessors = ReadonlyMap<string, ProcessorSecrets>;
 
 /** Creates the secrets of the configured processors. The operator sets the values that a processor issues. */
@@ -52,7 +52,10 @@ export function processorSecrets(
   );
 }
 
-/** @throws Error when the processor is not called in this mode */
+/**
+ * Returns the secrets of a processor.
+ * @throws Error when the processor is not called in this mode
+ */
 export function secretsOf(
   secrets: SecretsOfProcessors,
   { name }: Pick<ProcessorContract, 'name'>,
@@ -68,20 +71,29 @@ function keyOf(name: string, mode: Mode): string {
 }
 
 export interface ProcessorsProps {
-  /** The configured processors. */
+  /** The processors that are called, with their modes. */
   readonly called: readonly CalledProcessor[];
   readonly secrets: SecretsOfProcessors;
-  /** The routing of new payments; the first matching rule applies, and a payment without a match is refused. */
+  /** The routing of new payments. The first matching rule applies, and a payment without a matching rule is refused. */
   readonly routes: readonly RoutingRule[];
-  /** Records of claims were lost with a table: each first send follows a look-up. @default false */
+  /**
+   * Whether idempotency records were lost with a table, so that a look-up must precede each first send.
+   * @default false
+   */
   readonly claimsLost?: boolean;
-  /** Base address of the sandbox, without a trailing slash. @default it is not deployed */
+  /**
+   * The base address of the sandbox, without a trailing slash.
+   * @default the sandbox is not deployed
+   */
   readonly sandbox?: { readonly url: string };
 }
 
 const PERIOD = Duration.minutes(5);
 
-/** The processors of a deployment: the permissions to call them and to verify their callbacks, and an alarm for each that is unavailable. */
+/**
+ * The processors of a deployment: the permissions to call them and to verify their callbacks, and an alarm for each
+ * processor that becomes unavailable.
+ */
 export class Processors extends Construct {
   /** The names of the configured processors. */
   readonly names: readonly string[];
@@ -126,7 +138,10 @@ export class Processors extends Construct {
     if (claimsLost) grantee.setEnvironment({ [Environment.claimsLost]: 'true' });
   }
 
-  /** Like `grantCall`, without the routing of new payments, for a function that begins none. */
+  /**
+   * Sets variables and permissions like `grantCall`, but without the routing of new payments, for a function that
+   * begins no payments.
+   */
   grantReadBooks(grantee: PayonceFunction): void {
     const { called, secrets, ...stacks } = this.#props;
     for (const { processor, mode, settings } of called) {

@@ -13,7 +13,7 @@ export interface ReconciliationProps {
   readonly processors: Processors;
 }
 
-/** The books are compared at least every hour. */
+/** Time without a comparison after which an alarm is raised. The books are compared at least every hour. */
 const COMPARED = Duration.hours(2);
 
 /** Compares the books of processors with the Ledger, and raises an alarm when they differ. */
@@ -36,7 +36,7 @@ export class Reconciliation extends Construct {
     });
   }
 
-  /** Allows a worker of jobs to compare books. It appends nothing to the Ledger. */
+  /** Allows a jobs worker to compare books. Appends nothing to the Ledger. */
   grantCompare(worker: PayonceFunction): void {
     const { data, processors } = this.#props;
     processors.grantCall(worker);

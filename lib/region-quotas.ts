@@ -1,6 +1,6 @@
 /**
- * Default quota of event deliveries to targets per second (Amazon EventBridge user guide, "Amazon EventBridge quotas":
- * Invocations throttle limit).
+ * Default quotas of event deliveries to targets per second, by region (Amazon EventBridge user guide, "Amazon
+ * EventBridge quotas": Invocations throttle limit).
  */
 const INVOCATIONS: Readonly<Record<string, number>> = {
   'us-east-1': 18_750,
@@ -20,7 +20,7 @@ const INVOCATIONS: Readonly<Record<string, number>> = {
 };
 const OTHER_REGIONS = 1_100;
 
-/** Default quota of requests per second (Amazon API Gateway developer guide, "Amazon API Gateway quotas"). */
+/** Default quota of API requests per second (Amazon API Gateway developer guide, "Amazon API Gateway quotas"). */
 const REQUESTS = 10_000;
 const REQUESTS_OF_YOUNG_REGIONS = 2_500;
 const YOUNG_REGIONS: readonly string[] = [
@@ -39,20 +39,20 @@ const YOUNG_REGIONS: readonly string[] = [
   'mx-central-1',
 ];
 
-/** Number of rules that every payment event matches: for the lists and for webhooks. */
+/** Number of rules that every payment event matches: one for the lists and one for webhooks. */
 export const RULES_OF_AN_EVENT = 2;
 
-/** Events that EventBridge delivers per second without a delay, with the default quota. */
+/** Returns the number of events that EventBridge delivers per second without a delay, with the default quota. */
 export function eventsPerSecond(region: string): number {
   return Math.floor((INVOCATIONS[region] ?? OTHER_REGIONS) / RULES_OF_AN_EVENT);
 }
 
-/** Requests that API Gateway admits per second, with the default quota. */
+/** Returns the number of requests that API Gateway admits per second, with the default quota. */
 export function requestsPerSecond(region: string): number {
   return YOUNG_REGIONS.includes(region) ? REQUESTS_OF_YOUNG_REGIONS : REQUESTS;
 }
 
-/** The rows of docs/benchmarks.md: regions with the same rates in one row. */
+/** Returns the rows of docs/benchmarks.md. Regions with the same rates share a row. */
 export function regionRows(): readonly string[] {
   const regions = [...new Set([...Object.keys(INVOCATIONS), ...YOUNG_REGIONS])];
   const rows = Map.groupBy(

@@ -10,19 +10,28 @@ import type { Parties } from './parties.ts';
 
 export interface ResolvingProps {
   readonly data: Pick<DataStack, 'idempotency' | 'registry'>;
-  /** Finish orders, too. @default there are no orders */
+  /**
+   * Set if orders are finished, too.
+   * @default no orders are deployed
+   */
   readonly parties?: Parties;
 }
 
 const SOON = Duration.minutes(5);
-/** The send window closes 15 minutes after the claim, so no claim stays open for much longer. */
+/**
+ * Age of an open claim at which an alarm is raised. The send window closes 15 minutes after the claim, so no claim
+ * should stay open for much longer.
+ */
 const CLAIM_OPEN = Duration.minutes(20);
-/** Most processors know an outcome within a day. Some bank payments take days and need an inquiry by an operator. */
+/**
+ * Age of an unknown outcome at which an alarm is raised. Most processors know an outcome within a day. Some bank
+ * payments take days and need an inquiry by an operator.
+ */
 const OUTCOME_UNKNOWN = Duration.hours(24);
 
 const { reference, details, return: giveBack, inquiry, openOrder, hold, orphan, keptOrphan } = RegistryRow;
 
-/** Finishes open claims, like a retry. Jobs do the work; this construct grants permissions to their worker. */
+/** Finishes open claims as a retry would. Jobs do the work; this construct grants permissions to their worker. */
 export class Resolving extends Construct {
   readonly #props: ResolvingProps;
 
@@ -43,19 +52,22 @@ export class Resolving extends Construct {
     });
   }
 
-  /** Allows a worker of jobs to finish stale claims, to return stray charges, to retry orphans and to end holds. */
+  /**
+   * Allows a jobs worker to finish stale claims, to return stray charges, to retry orphaned callbacks, and to end
+   * holds.
+   */
   grantResolve(worker: PayonceFunction): void {
     const { data, parties } = this.#props;
     data.idempotency.grantClaim(worker, ['charge', 'capture', 'cancel', 'refund', 'return', 'order']);
     data.idempotency.grantCommit(worker, ['inquiry', 'adoption', 'callback']);
     data.idempotency.grantFindOpenClaims(worker);
-    // It claims like a caller, with the rows of a first claim, so that an existing row refuses the claim.
+    // The worker claims like a caller, and writes the same rows, so that an existing row refuses the claim.
     const written = [reference, details, giveBack, inquiry, openOrder, hold, keptOrphan];
     data.registry.grantRows(worker, 'WriteReferences', ['dynamodb:PutItem'], written);
     const queues = [giveBack, inquiry, openOrder, hold, orphan];
     data.registry.grantReadQueues(worker);
     data.registry.grantRows(worker, 'FindHolds', ['dynamodb:Query'], [hold]);
-    // An entry is postponed, marked for an operator, or deleted.
+    // A queue entry is postponed, marked for an operator, or deleted.
     data.registry.grantRows(worker, 'TakeQueued', ['dynamodb:UpdateItem', 'dynamodb:DeleteItem'], queues);
     parties?.grantSend(worker);
   }

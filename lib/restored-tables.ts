@@ -1,15 +1,21 @@
 import * as z from 'zod';
 
-/** A table that was restored from a backup and replaces the declared one, in the same account and region. */
+/** A table that was restored from a backup and replaces a declared table, in the same account and region. */
 export interface RestoredTable {
   readonly name: string;
-  /** The ARN of its Stream. @default it has none */
+  /**
+   * The ARN of the table's Stream.
+   * @default the table has no Stream
+   */
   readonly streamArn?: string;
 }
 
 const name = z.string().regex(/^[A-Za-z0-9_.-]{3,255}$/);
 
-/** The policy rules recognize the Ledger by its name (lib/policies/payonce-rules.ts). */
+/**
+ * The setting of restored tables. The Ledger's name must contain "Ledger", because the policy rules recognize the table
+ * by its name (lib/policies/payonce-rules.ts).
+ */
 const restoredTables = z
   .strictObject({
     idempotency: name.exactOptional(),
@@ -23,7 +29,7 @@ const restoredTables = z
   )
   .refine((tables) => Object.keys(tables).length > 0);
 
-/** Names of restored tables, and the ARN of the Stream of the Ledger. */
+/** Names of restored tables, and the ARN of the Ledger's Stream. */
 export type RestoredTables = z.infer<typeof restoredTables>;
 
 export const RESTORED_TABLES_RULE = {
@@ -38,7 +44,7 @@ export const RESTORED_TABLES_RULE = {
   },
 };
 
-/** The restored tables by the names of the declared ones that they replace. */
+/** Returns the restored tables, by the names of the declared tables that they replace. */
 export function restoredOf({ idempotency, ledger, ledgerStream: streamArn, registry, views }: RestoredTables = {}) {
   const named = (table: string | undefined): RestoredTable | undefined =>
     table === undefined ? undefined : { name: table };

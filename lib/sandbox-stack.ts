@@ -15,24 +15,30 @@ import type { ProcessorSecret } from './constructs/processor-secret.ts';
 import { TaskQueue } from './constructs/task-queue.ts';
 import type { Settings } from './settings.ts';
 
-/** Tasks per batch: a slow callback delays at most this many. */
+/** Number of tasks per batch. A slow callback delays at most this many. */
 const TASKS_AT_ONCE = 5;
-/** Concurrent executions for tasks. The processor's API has the rest of the account's concurrency. */
+/**
+ * Maximum number of concurrent executions for tasks, which leaves the rest of the account's concurrency to the sandbox
+ * API.
+ */
 const WORKERS = 20;
 
 export interface SandboxStackProps extends StackProps {
   readonly settings: Settings;
   readonly data: {
-    /** The signing secret of its callbacks. */
+    /** The secret that signs the sandbox's callbacks. */
     readonly callbackSecret: ProcessorSecret;
-    /** The secret that every caller except the payer must send. @default none, for the demonstration */
+    /**
+     * The secret that every caller except the payer must send.
+     * @default no secret, for the demonstration
+     */
     readonly accessSecret?: ProcessorSecret;
   };
   /** The SSM parameter with the address for callbacks. @default the parameter of the service */
   readonly callbackAddressParameter?: string;
 }
 
-/** The sandbox processor: a function with its own table behind its own API. */
+/** The sandbox processor: a function with its own table and its own API. */
 export class SandboxStack extends Stack {
   /** Base address, without a trailing slash. */
   readonly url: string;
@@ -46,7 +52,7 @@ export class SandboxStack extends Stack {
       partitionKey: KeyAttribute.partition,
       sortKey: KeyAttribute.sort,
       timeToLiveAttribute: IdempotencyTable.timeToLiveAttribute,
-      // Test data, which need not be retained.
+      // Test data, which is not worth retaining.
       retain: false,
     });
     const processor = new PayonceFunction(this, 'Processor', {
@@ -103,7 +109,7 @@ export class SandboxStack extends Stack {
   }
 }
 
-/** The sandbox puts its delayed tasks into its own queue: callbacks, and changes of charges. */
+/** Lets the sandbox put its delayed tasks, callbacks and changes of charges, into its own queue. */
 function enqueueForItself(processor: PayonceFunction, tasks: TaskQueue): void {
   processor.function.addEventSource(
     new SqsEventSource(tasks.queue, {
@@ -112,11 +118,12 @@ function enqueueForItself(processor: PayonceFunction, tasks: TaskQueue): void {
       maxConcurrency: WORKERS,
     }),
   );
-  // A charge changes a few times, and a callback is attempted a few times.
+  // Bounded: a charge changes a few times, and a callback is attempted a few times.
   allowRecursiveLoop(processor.function);
   Validations.of(processor.function).acknowledge({
     id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
-    reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
+    reason:
+      "A queue's event source mapping needs no failure destination: SQS moves the messages to the dead-letter queue.",
   });
   processor.role.addToPrincipalPolicy(
     new PolicyStatement({ sid: 'LaterTasks', actions: ['sqs:SendMessage'], resources: [tasks.queue.queueArn] }),

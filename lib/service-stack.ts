@@ -44,11 +44,14 @@ export interface ServiceStackProps extends StackProps {
   readonly data: DataStack;
   /** The bucket of the archive. @default rows are not archived */
   readonly archiveBucket?: ArchiveBucket;
-  /** The sandbox, if it is deployed. Its address has no trailing slash. */
+  /** The sandbox, if it is deployed. Its URL has no trailing slash. */
   readonly sandbox?: { readonly url: string; readonly secret: ProcessorSecret };
 }
 
-/** The replaceable resources: the API and its functions. It connects the rooms, and each room grants access to its own resources. */
+/**
+ * The replaceable resources: the API and its functions. The stack connects the constructs of the areas, and each
+ * construct grants access to its own resources.
+ */
 export class ServiceStack extends Stack {
   constructor(scope: Construct, id: string, props: ServiceStackProps) {
     super(scope, id, props);
@@ -130,8 +133,8 @@ export class ServiceStack extends Stack {
 }
 
 /**
- * Keeps ids, and retains queues, which hold undelivered work and dead letters. CloudFormation generates their names, so
- * retained queues do not block the next deploy.
+ * Keeps logical ids, and retains queues, which contain undelivered work and dead letters. CloudFormation generates
+ * their names, so retained queues do not block the next deployment.
  */
 function keep(stack: Stack, { retainData }: Settings): void {
   keepDeployedIds(stack);
@@ -150,7 +153,7 @@ function processorsOf(scope: Construct, { settings, data, sandbox }: ServiceStac
   });
 }
 
-/** The functions of the archive by their outputs; none without an archive. */
+/** Returns the functions of the archive by output name; empty without an archive. */
 function archiveOf(
   scope: Construct,
   { archiveBucket: bucket, data, settings }: ServiceStackProps,
@@ -163,7 +166,10 @@ function archiveOf(
   return { [StackOutput.archiverFunction]: archiver, [StackOutput.auditorFunction]: auditor };
 }
 
-/** Without the settings, events cannot request payments and are not sent to NATS. */
+/**
+ * Creates the intake and the NATS bridge. Without the settings, events cannot request payments and are not sent to
+ * NATS.
+ */
 function takeRequests(
   stack: Stack,
   room: Omit<IntakeProps, 'requests'>,
@@ -174,7 +180,7 @@ function takeRequests(
   if (natsBridge) new NatsBridge(stack, 'NatsBridge', { data: room.data, ...taken });
 }
 
-/** Stack output for operators. */
+/** Returns the stack output that lists the called processors for operators. */
 function calledProcessors({ processors }: Settings): string {
   if (processors.length === 0) {
     return 'NONE: payments are answered 503 no_processor_configured. Set payonce:sandbox, payonce:stripeAccount or payonce:processorUrl.';
@@ -182,7 +188,10 @@ function calledProcessors({ processors }: Settings): string {
   return processors.map(({ processor, mode }) => `${processor.name} (${mode})`).join(', ');
 }
 
-/** @returns undefined without the sandbox and without settings for parties: there is then no orders API */
+/**
+ * Creates the parties of orders.
+ * @returns undefined without the sandbox and without settings for parties; then there is no orders API
+ */
 function partiesOf(scope: Construct, { settings, data, sandbox }: ServiceStackProps): Parties | undefined {
   const { registry, deadLetters, postmarkToken, shopSigningKey, bigcommerceToken } = data;
   const { emailsPerRecipient } = settings;
@@ -211,7 +220,7 @@ function partiesOf(scope: Construct, { settings, data, sandbox }: ServiceStackPr
 function setCallbackAddress(scope: Construct, http: HttpApi, { environment }: Settings): void {
   new StringParameter(scope, 'CallbackAddress', {
     parameterName: callbackAddressParameter(environment),
-    description: 'The address for callbacks of the sandbox processor.',
+    description: 'The callback address of the sandbox processor.',
     stringValue: `${http.url}${callbackPath(sandboxContract, 'test')}`,
   });
 }

@@ -13,7 +13,7 @@ import { SandboxStack } from './sandbox-stack.ts';
 import { ServiceStack } from './service-stack.ts';
 import { readSettings, type Settings } from './settings.ts';
 
-/** The stacks of a deployment, without the stack of its archive. */
+/** The stacks of a deployment, without the archive stack. */
 interface PayonceStacks {
   /** The stateful resources. */
   readonly data: DataStack;
@@ -26,10 +26,11 @@ interface PayonceStacks {
 /**
  * Creates the stacks that the context of a scope selects.
  *
- * @param env their account and region. @default those of the credentials of the deploy
+ * @param env their account and region.
+ * @default the account and region of the credentials used to deploy
  * @param processors the available processors
- * @returns undefined with `archiveWriter`, which creates only the stack of the archive
- * @throws Error for an invalid setting, with the given value and the allowed values
+ * @returns undefined with `archiveWriter`, which creates only the archive stack
+ * @throws Error for an invalid setting, with the given and the allowed values
  */
 export function buildStacks(
   scope: Construct,
@@ -39,7 +40,7 @@ export function buildStacks(
   }: { readonly env?: Environment; readonly processors?: readonly ProcessorContract[] } = {},
 ): PayonceStacks | undefined {
   const settings = readSettings(scope.node, processors);
-  // The ids are the same in every environment, and so are the logical ids.
+  // Construct ids, and therefore logical ids, are the same in every environment.
   const named = (stack: keyof typeof StackName, description: string) => ({
     settings,
     description,
@@ -61,7 +62,7 @@ export function buildStacks(
   }
   const { callbacks, client } = secretsOf(data.processors, sandboxContract, 'test');
   const secret = client['accessKey'];
-  if (secret === undefined) throw new Error('the sandbox has a secret');
+  if (secret === undefined) throw new Error('the sandbox has no secret');
   const sandbox = new SandboxStack(scope, StackName.sandbox, {
     ...named('sandbox', 'Payonce: sandbox processor'),
     data: { callbackSecret: callbacks, accessSecret: secret },
@@ -70,7 +71,7 @@ export function buildStacks(
   return { data, sandbox, service: new ServiceStack(scope, StackName.service, { ...service, ...ofSandbox }) };
 }
 
-/** The stack of the bucket, unless there is no archive or its bucket is in another account. */
+/** Creates the archive stack, unless there is no archive or its bucket is in another account. */
 function archiveOf(
   scope: Construct,
   { archive, archiveBucket, archiveWriter }: Settings,

@@ -8,7 +8,7 @@ import { readSettings, recordedSettings } from './settings.ts';
 import { buildStacks } from './stacks.ts';
 
 /**
- * The templates of the stacks that this context selects, by name, without code. No files remain on disk.
+ * Returns the templates of the stacks that this context selects, by name, without code. Leaves no files on disk.
  *
  * @param context as in `cdk deploy -c`, in addition to the context of cdk.json
  * @throws Error for an invalid setting
@@ -26,8 +26,8 @@ export function synthesizedStacks(context: Readonly<Record<string, unknown>>): R
 }
 
 /**
- * The settings of a deploy with this context, in the form in which the activity log records them. @throws Error for an
- * invalid setting
+ * Returns the settings of a deployment with this context, as recorded in the activity log.
+ * @throws Error for an invalid setting
  */
 export function settingsOfClone(context: Readonly<Record<string, unknown>>): Record<string, string> {
   const { node } = new RootConstruct();

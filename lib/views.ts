@@ -10,7 +10,7 @@ import { EventConsumer } from './constructs/event-consumer.ts';
 import { type FunctionLogs, PayonceFunction } from './constructs/payonce-function.ts';
 import type { DataStack } from './data-stack.ts';
 
-/** Concurrent batches, for 2,000 events a second (test/bench/event-rate.test.ts). */
+/** Maximum number of concurrent batches, for 2,000 events a second (test/bench/event-rate.test.ts). */
 const PROJECTIONS = 50;
 
 export interface ViewsProps {
@@ -19,8 +19,8 @@ export interface ViewsProps {
 }
 
 /**
- * The read models of lists and balances. One function writes them from events. Other functions may read the kinds of
- * rows that they list.
+ * The read models of lists and balances. One function writes them from events. Other functions may read the rows that
+ * they list.
  */
 export class Views extends Construct {
   readonly projector: PayonceFunction;
@@ -30,7 +30,7 @@ export class Views extends Construct {
   constructor(scope: Construct, id: string, { data, logs }: ViewsProps) {
     super(scope, id);
     this.#data = data;
-    // It has no access to the Ledger or to API keys.
+    // The projector has no access to the Ledger or to API keys.
     this.projector = new PayonceFunction(this, 'Projector', {
       ...logs,
       folder: 'views-projector',
@@ -49,9 +49,9 @@ export class Views extends Construct {
   }
 
   /**
-   * Allows each of these functions to read its lists, and to hash e-mail addresses.
+   * Allows each of these functions to read its lists and to hash e-mail addresses.
    *
-   * @param api.orders undefined without an orders API
+   * @param api functions; `orders` is undefined without an orders API
    */
   grantLists(api: {
     readonly payments: PayonceFunction;
@@ -63,7 +63,7 @@ export class Views extends Construct {
     const { name: index } = ViewsTable.listsIndex;
     this.#grantList(api.payments, [payment, reference, dispute]);
     views.grantRowsOfIndex(api.payments, 'ListByStatus', index, [payment]);
-    // Payments are found by their reference in its rows.
+    // A look-up by reference finds payments through these rows.
     views.grantRows(api.payments, 'ReadHeads', ['dynamodb:GetItem'], [payment]);
     this.#grantEmails(api.payments, EmailRow.payment);
     if (api.orders !== undefined) {
@@ -71,25 +71,25 @@ export class Views extends Construct {
       views.grantRowsOfIndex(api.orders, 'ListByStatus', index, [order]);
       this.#grantEmails(api.orders, EmailRow.order);
     }
-    // A report of volumes sums the totals of days and the events of open days.
+    // A volume report sums the totals of closed days and the events of open days.
     this.#grantList(api.events, [event, total]);
     views.grantRowsOfIndex(api.events, 'ListByType', index, [event]);
   }
 
-  /** Allows `grantee` to list payments, entries of the books and mismatches, and to sum entries. */
+  /** Allows `grantee` to list payments, ledger entries and mismatches, and to sum entries. */
   grantReadBooks(grantee: PayonceFunction): void {
     const { book, total, allMismatches, payment, reference } = ViewsRow;
     const { views } = this.#data;
     grantee.setEnvironment({ [Environment.viewsTable]: views.tableName });
-    // One statement, because the policy of this role is near the maximum size.
+    // A single statement, because the policy of this role is close to the maximum size.
     const read = ['dynamodb:GetItem', 'dynamodb:Query'];
     views.grantRows(grantee, 'ListViews', read, [book, total, allMismatches, payment, reference]);
     this.#grantEmails(grantee, EmailRow.payment);
   }
 
   /**
-   * Allows a worker of jobs to maintain the views of all account owners: it sums days, lists mismatches, and reads the
-   * progress of the views.
+   * Allows a jobs worker to maintain the views of all owners: to sum days, list mismatches, and read the progress of
+   * the views.
    */
   grantKeep(worker: PayonceFunction): void {
     worker.setEnvironment({

@@ -27,15 +27,21 @@ export interface WebhooksProps {
 
 /** Tasks that one execution handles concurrently. Most of the time is spent waiting for receivers. */
 const BATCH = 10;
-/** Concurrent senders. Each handles a batch of ten, so this many times ten slow servers do not delay the others. */
+/**
+ * Maximum number of concurrent senders. Each handles a batch of ten, so slow servers delay others only if there are ten
+ * times this many.
+ */
 const SENDERS = 20;
-/** Concurrent runs of lanes and pages of replays: more than a tenant has endpoints in a mode. A run makes up to ten concurrent calls. */
+/**
+ * Maximum number of concurrent runs of lanes and pages of replays: more than a tenant has endpoints in a mode. A run
+ * makes up to ten concurrent calls.
+ */
 const LANE_WORKERS = 20;
 
 /**
- * The system's resolver holds one of Node's threads for each look-up (Node.js: "dns.lookup", implementation considerations). With
- * the default of four, a few names without an answer would delay all other calls. This is enough for two batches, because a
- * look-up that has timed out continues.
+ * Threads for DNS look-ups. The system's resolver occupies one of Node's threads for each look-up (Node.js:
+ * "dns.lookup", implementation considerations). With the default of four, a few unanswered look-ups would delay all
+ * other calls. This number is enough for two batches, because a look-up that has timed out continues in its thread.
  */
 const THREADS = 2 * BATCH + 4;
 
@@ -46,10 +52,10 @@ const DELIVERIES = [RegistryRow.webhookDelivery];
 const REPLAYS = [RegistryRow.webhookReplay];
 const LANES = [RegistryRow.webhookLane];
 
-/** Webhooks: the endpoints API, the fan-out of events, and the sender. A job sweeps due deliveries. */
+/** Merchant webhooks: the endpoints API, the fan-out of events, and the sender. A job retries due deliveries. */
 export class Webhooks extends Construct {
   readonly sender: PayonceFunction;
-  /** The tasks of the sender. */
+  /** The queue of delivery tasks for the sender. */
   readonly queue: Queue;
   readonly #props: WebhooksProps;
   readonly #tasks: TaskQueue;
@@ -134,7 +140,7 @@ export class Webhooks extends Construct {
     data.registry.grantRows(sender, 'WriteRows', ['dynamodb:PutItem'], rows);
     data.registry.grantRows(sender, 'ParkDeliveries', ['dynamodb:UpdateItem'], DELIVERIES);
     data.webhookRoot.grantReadTo(sender);
-    // It reads the event from the Ledger at each attempt.
+    // The sender reads the event from the Ledger at each attempt.
     data.ledger.grantReadTransitions(sender);
     data.registry.grantReadDetails(sender);
     // A replay reads the tenant's own events.
@@ -147,11 +153,12 @@ export class Webhooks extends Construct {
     own.addEventSource(
       new SqsEventSource(this.#lanes.queue, { ...source, batchSize: 1, maxConcurrency: LANE_WORKERS }),
     );
-    // A replay continues page by page to the end of its range. A delivery ends with its last attempt.
+    // Bounded: a replay continues page by page to the end of its range, and a delivery ends with its last attempt.
     allowRecursiveLoop(own);
     Validations.of(own).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
-      reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
+      reason:
+        "A queue's event source mapping needs no failure destination: SQS moves the messages to the dead-letter queue.",
     });
     return sender;
   }
@@ -164,7 +171,7 @@ export class Webhooks extends Construct {
     };
   }
 
-  /** All of these functions send tasks to the queue. */
+  /** Creates a function that may send tasks to the queue. */
   #function(
     id: string,
     { environment = {}, ...own }: Pick<PayonceFunctionProps, 'folder' | 'timeout'> & Partial<PayonceFunctionProps>,
@@ -187,7 +194,7 @@ export class Webhooks extends Construct {
     return made;
   }
 
-  /** Allows a worker of jobs to find due deliveries and to enqueue them again. */
+  /** Allows a jobs worker to find due deliveries and to enqueue them again. */
   grantSweep(worker: PayonceFunction): void {
     const [tasks, lanes] = [this.#tasks.queue, this.#lanes.queue];
     worker.setEnvironment({

@@ -4,9 +4,9 @@ import { ManagedPolicy, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Construct } from 'constructs';
 
 /**
- * The role with which API Gateway writes the logs of all APIs of the account in this region. A stage can log only when the account
- * has one (Amazon API Gateway, "Set up CloudWatch logging"). It belongs to the account: if it were deleted with the stack, all other
- * APIs would lose their logs.
+ * The role with which API Gateway writes the logs of all APIs of the account in this region. A stage can log only if
+ * the account has such a role (Amazon API Gateway, "Set up CloudWatch logging"). The role is shared by the account: if
+ * it were deleted with the stack, all other APIs would stop logging.
  */
 export class AccountLogRole extends Construct {
   constructor(scope: Construct, id: string) {
@@ -20,7 +20,7 @@ export class AccountLogRole extends Construct {
     Validations.of(role).acknowledge({
       id: 'AwsSolutions::AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs]',
       reason:
-        'The role is for every API of the account, and API Gateway rejects a role without the permissions of this policy.',
+        'The role serves every API of the account, and API Gateway rejects a role without the permissions of this policy.',
     });
   }
 }

@@ -7,14 +7,14 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
-/** The SNS topic of the alarms. */
+/** Either the e-mail address to notify, or an existing SNS topic. */
 export type AlarmTopicProps =
   /** Create a topic with a subscription of this e-mail address. */
   | { readonly email: string }
   /** Use an existing topic. It must allow CloudWatch to publish. */
   | { readonly topicArn: string };
 
-/** Notifies a topic when an alarm of the stack starts or ends. */
+/** Notifies a topic when an alarm of the stack is raised or ends. */
 export class AlarmTopic extends Construct {
   constructor(scope: Construct, id: string, props: AlarmTopicProps) {
     super(scope, id);
@@ -29,7 +29,10 @@ export class AlarmTopic extends Construct {
     });
   }
 
-  /** CloudWatch cannot publish to a topic that is encrypted with the AWS managed key (Amazon SNS developer guide, "Enable compatibility between event sources from AWS services and encrypted topics"). */
+  /**
+   * Creates the topic with its own key. CloudWatch cannot publish to a topic that is encrypted with the AWS managed key
+   * (Amazon SNS developer guide, "Enable compatibility between event sources from AWS services and encrypted topics").
+   */
   #own(email: string): ITopic {
     const { account, region, partition } = Stack.of(this);
     const alarms = new ServicePrincipal('cloudwatch.amazonaws.com');
@@ -40,7 +43,7 @@ export class AlarmTopic extends Construct {
     const key = new Key(this, 'Key', {
       description: 'Encrypts alarm notifications.',
       enableKeyRotation: true,
-      // It encrypts no stored data. A retained key would cost 1 USD a month.
+      // The key encrypts no stored data. A retained key would cost 1 USD a month.
       removalPolicy: RemovalPolicy.DESTROY,
     });
     key.addToResourcePolicy(
@@ -65,7 +68,7 @@ export class AlarmTopic extends Construct {
     topic.addSubscription(new EmailSubscription(email));
     Validations.of(topic).acknowledge({
       id: 'Serverless::Serverless-SNSRedrivePolicy',
-      reason: 'A failed e-mail needs no queue: the alarm is also shown on the dashboard.',
+      reason: 'A failed e-mail needs no dead-letter queue: the alarm is also shown on the dashboard.',
     });
     return topic;
   }

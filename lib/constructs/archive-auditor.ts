@@ -22,8 +22,8 @@ export interface ArchiveAuditorProps {
 }
 
 /**
- * Each hour, a function lists the new objects of the archive in a manifest, and verifies a part of the archive. It may
- * write manifests and the records of verifications, but no lines.
+ * Runs a function each hour that lists the new objects of the archive in a manifest, and verifies a slice of the
+ * archive. The function may write manifests and records of verifications, but no lines.
  */
 export class ArchiveAuditor extends Construct {
   readonly auditor: PayonceFunction;
@@ -48,7 +48,7 @@ export class ArchiveAuditor extends Construct {
     this.auditor.allow('WriteManifests', 's3:PutObject', ...written);
     Validations.of(this.auditor.role).acknowledge({
       id: `AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:s3:::${bucket.shown}/verifications/*]`,
-      reason: 'Each verification has a record of its own.',
+      reason: 'Each verification writes its own record.',
     });
     data.ledger.grantRead(this.auditor, ['payment', 'order', 'activity']);
     data.ledger.grantFindOutcomes(this.auditor);
@@ -86,7 +86,7 @@ export class ArchiveAuditor extends Construct {
     const role = schedulerRole(this);
     Validations.of(role).acknowledge({
       id: `AwsSolutions::AwsSolutions-IAM5[Resource::<${invoked.stack.getLogicalId(invoked.node.defaultChild as never)}.Arn>:*]`,
-      reason: 'The wildcard covers versions and aliases of the function, which has none.',
+      reason: 'The wildcard covers versions and aliases of the function. It has no versions and aliases.',
     });
     new Schedule(this, 'EveryHour', {
       description: 'Lists the new objects of the archive in a manifest.',

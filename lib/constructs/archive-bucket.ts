@@ -1,14 +1,14 @@
 import { Aws, Validations } from 'aws-cdk-lib';
 import { PolicyStatement, type Role } from 'aws-cdk-lib/aws-iam';
 
-/** A bucket of this account or of another one. */
+/** The bucket of the archive, in this or another account. */
 export interface ArchiveBucket {
   readonly name: string;
-  /** The name in the form that cdk-nag prints. */
+  /** The bucket name in the form that cdk-nag prints. */
   readonly shown: string;
 }
 
-/** Lets a role verify the archive: read its objects and manifests, and the configuration that protects them. */
+/** Allows a role to verify the archive: to read its objects and manifests, and the configuration that protects them. */
 export function grantVerify({ name, shown }: ArchiveBucket, role: Role): void {
   const bucket = `arn:${Aws.PARTITION}:s3:::${name}`;
   const actions = [
@@ -24,7 +24,10 @@ export function grantVerify({ name, shown }: ArchiveBucket, role: Role): void {
   grantObjects({ name, shown }, role, ['ledger', 'manifests']);
 }
 
-/** Lets a role read the manifests and the records of verifications. It sees the names of all objects, and no rows. */
+/**
+ * Allows a role to read the manifests and the records of verifications. The role sees the names of all objects, but no
+ * rows.
+ */
 export function grantReadAudit(bucket: ArchiveBucket, role: Role): void {
   const resources = [`arn:${Aws.PARTITION}:s3:::${bucket.name}`];
   role.addToPolicy(new PolicyStatement({ sid: 'ListArchive', actions: ['s3:ListBucket'], resources }));

@@ -14,13 +14,13 @@ export interface AuditApiProps {
   readonly http: HttpApi;
   readonly logs: FunctionLogs;
   readonly settings: Pick<Settings, 'archiveKeyArn' | 'memoryMb'>;
-  /** @default the answer shows that there is no archive */
+  /** @default none; the answer then shows that there is no archive */
   readonly bucket?: ArchiveBucket | undefined;
 }
 
 /**
- * Shows operators the latest verifications of the auditor, and the newest manifests. It reads no rows, neither in the
- * Ledger nor in the archive.
+ * Shows operators the latest verifications of the auditor, and the newest manifests. The function reads no rows,
+ * neither in the Ledger nor in the archive.
  */
 export class AuditApi extends Construct {
   constructor(scope: Construct, id: string, { data, http, logs, settings, bucket }: AuditApiProps) {

@@ -13,19 +13,22 @@ export interface AuditingRoleProps {
   readonly restored?: RestoredTable | undefined;
   /** @default the role reads no archive */
   readonly archive?: ArchiveBucket | undefined;
-  /** The KMS key of the archive. @default a key of S3 */
+  /**
+   * The KMS key of the archive.
+   * @default the archive is encrypted with a key of S3
+   */
   readonly archiveKeyArn?: string | undefined;
-  /** Lists the tenants whose activity logs are read, for `--from` and `--to`. */
+  /** The table that lists the tenants whose activity logs are read, for `--from` and `--to`. */
   readonly registry: DataTable;
 }
 
-/** The time of the work. */
+/** Maximum session duration of the role. */
 const SESSION = Duration.hours(1);
 
 /**
  * The role with which an auditor verifies the Ledger and its archive (`payonce verify`). It may read everything in the
- * Ledger, in restored copies of it, and in the archive, and may change nothing. A principal of the account assumes it
- * with an identity policy that allows it; no function does.
+ * Ledger, in restored copies of the Ledger, and in the archive, and may change nothing. A principal of the account
+ * assumes the role if its identity policy allows it; no function does.
  */
 export class AuditingRole extends Construct {
   readonly role: Role;
@@ -45,7 +48,7 @@ export class AuditingRole extends Construct {
         new PolicyStatement({ sid: 'DecryptArchive', actions: ['kms:Decrypt'], resources: [archiveKeyArn] }),
       );
     const tables = `arn:${Aws.PARTITION}:dynamodb:${Aws.REGION}:${Aws.ACCOUNT_ID}:table/`;
-    // The name of a copy consists of the name of the first table and a moment.
+    // The name of a copy consists of the name of the original table and a time.
     const first = restored?.name.replace(/-r\d{1,10}$/, '');
     const copies = `${first ?? ledger.table.tableName}-r*`;
     const actions = ['dynamodb:Query', 'dynamodb:Scan', 'dynamodb:DescribeTable'];
@@ -60,7 +63,7 @@ export class AuditingRole extends Construct {
     Validations.of(this.role).acknowledge(
       {
         id: `AwsSolutions::AwsSolutions-IAM5[Resource::arn:<AWS::Partition>:dynamodb:<AWS::Region>:<AWS::AccountId>:table/${shown}-r*]`,
-        reason: 'The name of a copy consists of the name of the Ledger and the moment that it was restored to.',
+        reason: 'The name of a copy consists of the name of the Ledger and the time to which it was restored.',
       },
       {
         id: 'PCI.DSS.321::PCI.DSS.321-IAMNoInlinePolicy',
@@ -71,8 +74,8 @@ export class AuditingRole extends Construct {
 }
 
 /**
- * The role with which an operator restores a row of the Ledger (`payonce tables restore-row`). It also has the permissions
- * that appends need.
+ * The role with which an operator restores a row of the Ledger (`payonce tables restore-row`). In addition to an
+ * auditor's permissions, it has those that appends need.
  */
 export class RowRestoreRole extends AuditingRole {
   constructor(scope: Construct, id: string, props: AuditingRoleProps) {

@@ -6,31 +6,31 @@ import { QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { dataKeyOf } from '../settings.ts';
 
-/** The encryption of a table: with the key of the setting `dataKeyArn`, if there is one. */
+/** Returns the encryption of a table: with the key of the setting `dataKeyArn`, if there is one. */
 export function tableEncryption(scope: Construct): Pick<TableProps, 'encryption' | 'encryptionKey'> {
   const encryptionKey = dataKey(scope);
   if (encryptionKey === undefined) return { encryption: TableEncryption.AWS_MANAGED };
   return { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey };
 }
 
-/** The encryption of a queue, like {@link tableEncryption}. */
+/** Returns the encryption of a queue, like {@link tableEncryption}. */
 export function queueEncryption(scope: Construct): Pick<QueueProps, 'encryption' | 'encryptionMasterKey'> {
   const encryptionMasterKey = dataKey(scope);
   if (encryptionMasterKey === undefined) return { encryption: QueueEncryption.SQS_MANAGED };
   return { encryption: QueueEncryption.KMS, encryptionMasterKey };
 }
 
-/** The encryption of a bucket, like {@link tableEncryption}. */
+/** Returns the encryption of a bucket, like {@link tableEncryption}. */
 export function bucketEncryption(
   scope: Construct,
 ): Pick<BucketProps, 'encryption' | 'encryptionKey' | 'bucketKeyEnabled'> {
   const encryptionKey = dataKey(scope);
   if (encryptionKey === undefined) return { encryption: BucketEncryption.S3_MANAGED };
-  // One request to KMS for many objects.
+  // Uses one KMS request for many objects.
   return { encryption: BucketEncryption.KMS, encryptionKey, bucketKeyEnabled: true };
 }
 
-/** The key, referenced once in each stack. The policy of the key grants its use (docs/data-key.md). */
+/** Returns the key, imported once per stack. The policy of the key must grant its use (docs/data-key.md). */
 function dataKey(scope: Construct): IKey | undefined {
   const arn = dataKeyOf(scope.node);
   if (arn === undefined) return undefined;

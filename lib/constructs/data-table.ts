@@ -10,17 +10,20 @@ import { tableEncryption } from './data-key.ts';
 
 export interface DataTableProps extends Pick<TableProps, 'stream' | 'timeToLiveAttribute'> {
   readonly partitionKey: string;
-  /** @default none */
+  /** @default no sort key */
   readonly sortKey?: string;
   /** Keep the table when its stack is deleted, and enable deletion protection. */
   readonly retain: boolean;
-  /** The table to use instead of the declared one, which remains declared but unused. @default the declared one */
+  /**
+   * A table to use instead of the declared one, which then remains declared but unused.
+   * @default the declared table is used
+   */
   readonly restored?: RestoredTable | undefined;
 }
 
 /**
- * A table for data of payments: on-demand capacity, point-in-time recovery for 35 days, and encryption with the key of the setting
- * `dataKeyArn` or the AWS managed key of DynamoDB. CloudTrail records the use of both.
+ * A table for payment data: on-demand capacity, point-in-time recovery for 35 days, and encryption with the key of the
+ * setting `dataKeyArn` or the AWS managed key of DynamoDB. CloudTrail records the use of either key.
  */
 export class DataTable extends Construct {
   /** The table in use. */
@@ -30,7 +33,7 @@ export class DataTable extends Construct {
   constructor(scope: Construct, id: string, props: DataTableProps) {
     super(scope, id);
     const { partitionKey, sortKey, retain, restored, ...rest } = props;
-    // The id `Default` adds nothing to the logical id.
+    // The construct id `Default` adds nothing to the logical id.
     this.#declared = new Table(this, 'Default', {
       ...rest,
       partitionKey: text(partitionKey),
@@ -39,14 +42,14 @@ export class DataTable extends Construct {
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       ...tableEncryption(this),
       deletionProtection: retain,
-      // A protected table cannot be deleted, so the rollback of a failed first deploy leaves it.
+      // A protected table cannot be deleted, so the rollback of a failed first deployment leaves it behind.
       removalPolicy: retain ? RemovalPolicy.RETAIN : RemovalPolicy.DESTROY,
     });
-    // The class and its interface differ in an optional property.
+    // The class and its interface differ in an optional property, so the types do not match.
     this.table = restored === undefined ? (this.#declared as unknown as ITable) : adopted(this, restored);
   }
 
-  /** The table that the stack declares, even when a restored one is in use. */
+  /** The table that the stack declares, even when a restored table is in use. */
   get declared(): CfnTable {
     return this.#declared.node.defaultChild as CfnTable;
   }
@@ -59,7 +62,7 @@ export class DataTable extends Construct {
     return this.table.tableArn;
   }
 
-  /** A restored table has the indexes that it had when it was backed up. */
+  /** Adds an index to the declared table. A restored table has the indexes that it had when it was backed up. */
   addIndex(index: GlobalSecondaryIndexProps): void {
     this.#declared.addGlobalSecondaryIndex(index);
   }
@@ -70,7 +73,8 @@ export class DataTable extends Construct {
   }
 
   /**
-   * Allows actions on rows of some kinds only. For example, the payments function cannot create API keys, even if it is compromised.
+   * Allows actions only on rows of some kinds. For example, the payments function cannot create API keys, even if it is
+   * compromised.
    *
    * @param rows prefixes or complete values of partition keys (kernel/contract/rows.ts); at least one
    */
@@ -82,16 +86,19 @@ export class DataTable extends Construct {
    * Allows updates of some attributes only, on rows of one kind. A row that such an update creates has no other
    * attributes.
    *
-   * @param attributes those that the update and its condition name; the keys are added
+   * @param attributes the attributes in the update and its condition; the keys are added
    */
   grantUpdateOf(grantee: IGrantable, sid: string, row: string, attributes: readonly string[]): void {
     const names = [KeyAttribute.partition, KeyAttribute.sort, ...attributes];
-    // An update without attributes satisfies the condition, and changes nothing.
+    // An update without attributes satisfies the condition but changes nothing.
     const conditions = { ...rowConditions(sid, [row]), 'ForAllValues:StringEquals': { 'dynamodb:Attributes': names } };
     allow(grantee, { sid, actions: ['dynamodb:UpdateItem'], resources: [this.tableArn], conditions });
   }
 
-  /** Allows queries of an index in partitions of some kinds. @param rows as for {@link grantRows}, of the index */
+  /**
+   * Allows queries of an index in partitions of some kinds.
+   * @param rows like `rows` of {@link grantRows}, but partition keys of the index
+   */
   grantRowsOfIndex(grantee: IGrantable, sid: string, index: string, rows: readonly string[]): void {
     const resources = [`${this.tableArn}/index/${index}`];
     allow(grantee, { sid, actions: ['dynamodb:Query'], resources, conditions: rowConditions(sid, rows) });
@@ -103,7 +110,7 @@ export class DataTable extends Construct {
   }
 }
 
-/** The ARN contains the name, by which the policy rules recognize the Ledger. */
+/** Imports a restored table. Its ARN contains the name, by which the policy rules recognize the Ledger. */
 function adopted(scope: Construct, { name, streamArn }: RestoredTable): ITable {
   const tableArn = `arn:${Aws.PARTITION}:dynamodb:${Aws.REGION}:${Aws.ACCOUNT_ID}:table/${name}`;
   return Table.fromTableAttributes(scope, 'Restored', {
@@ -116,9 +123,12 @@ function allow({ grantPrincipal }: IGrantable, statement: PolicyStatementProps):
   grantPrincipal.addToPrincipalPolicy(new PolicyStatement(statement));
 }
 
-/** Every read and write contains its key, so `ForAllValues` never passes because of a missing value. */
+/**
+ * Returns the condition on partition keys. Every read and write contains its key, so `ForAllValues` never passes
+ * because of a missing value.
+ */
 export function rowConditions(sid: string, rows: readonly string[]): Record<string, Record<string, string[]>> {
-  if (rows.length === 0) throw new Error(`${sid} is granted for no kind of rows, but needs at least one`);
+  if (rows.length === 0) throw new Error(`${sid} is granted for no rows, but needs at least one kind`);
   const partitions = rows.map((row) => (/[#_]$/.test(row) ? `${row}*` : row));
   return { 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': partitions } };
 }

@@ -11,7 +11,10 @@ export interface DeadLetterQueueProps {
 
 export const KEPT = Duration.days(QUEUE_DAYS);
 
-/** Calls to vendors that were given up. No function reads it: an operator redrives the calls after fixing the cause. */
+/**
+ * The queue of vendor calls that were given up. No function reads it: an operator redrives the calls after fixing the
+ * cause.
+ */
 export class DeadLetterQueue extends Queue {
   constructor(scope: Construct, id: string, props: DeadLetterQueueProps) {
     super(scope, id, {
@@ -23,11 +26,11 @@ export class DeadLetterQueue extends Queue {
     Validations.of(this).acknowledge(
       {
         id: 'AwsSolutions::AwsSolutions-SQS3',
-        reason: 'This is the dead-letter queue; a call that cannot be repeated stays in it.',
+        reason: 'This is the dead-letter queue; a call that cannot be repeated remains in it.',
       },
       {
         id: 'Serverless::Serverless-SQSRedrivePolicy',
-        reason: 'This is the dead-letter queue; a call that cannot be repeated stays in it.',
+        reason: 'This is the dead-letter queue; a call that cannot be repeated remains in it.',
       },
     );
   }

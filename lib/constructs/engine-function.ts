@@ -7,15 +7,24 @@ import { PayonceFunction, type PayonceFunctionProps } from './payonce-function.t
 
 export interface EngineFunctionProps extends Omit<PayonceFunctionProps, 'environment'> {
   readonly data: Pick<DataStack, 'idempotency' | 'ledger' | 'registry'>;
-  /** The processors that it may call. @default none */
+  /**
+   * The processors that the function may call.
+   * @default none
+   */
   readonly processors?: Processors;
-  /** The kinds of rows that it may append to the Ledger. @default payments */
+  /**
+   * The kinds of rows that the function may append to the Ledger.
+   * @default payments
+   */
   readonly appends?: readonly LedgerKind[];
-  /** The kinds of rows that it may read in the Ledger. @default those that it may append */
+  /**
+   * The kinds of rows that the function may read in the Ledger.
+   * @default the kinds that it may append
+   */
   readonly reads?: readonly LedgerKind[];
 }
 
-/** A function that appends to the Ledger. Permissions to claim or to write queues are granted separately. */
+/** A function that appends to the Ledger. Permissions to claim or to write to queues are granted separately. */
 export class EngineFunction extends PayonceFunction {
   constructor(
     scope: Construct,
@@ -30,7 +39,7 @@ export class EngineFunction extends PayonceFunction {
   }
 }
 
-/** The tables that `readPaymentsConfig` needs. */
+/** Returns the variables with the tables that `readPaymentsConfig` needs. */
 export function engineTables({ idempotency, ledger, registry }: EngineFunctionProps['data']) {
   return {
     [Environment.idempotencyTable]: idempotency.tableName,

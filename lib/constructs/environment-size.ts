@@ -1,20 +1,23 @@
 import { Stack } from 'aws-cdk-lib';
 import { CfnFunction, type Function } from 'aws-cdk-lib/aws-lambda';
 
-/** The quota of all variables of a function, names and values together (AWS Lambda developer guide, "Lambda quotas"). Bytes. */
+/**
+ * The quota for all variables of a function, names and values together (AWS Lambda developer guide, "Lambda quotas").
+ * Bytes.
+ */
 const MAX_BYTES = 4_096;
-/** Maximum length of the address of a queue without its name, or of an ARN without the name of its resource. */
+/** Maximum length of a queue URL without the queue name, or of an ARN without the resource name. */
 const ADDRESS_BYTES = 60;
-/** CloudFormation appends this to the name of the stack and the logical id. */
+/** Length of the suffix that CloudFormation appends to the stack name and the logical id. */
 const SUFFIX_BYTES = 14;
-/** The maximum of SQS, which allows the longest generated names. */
+/** The SQS maximum for queue names, which is the largest limit of generated names. */
 const NAME_BYTES = 80;
-/** Size of a value of another stack: the name of a table, or an ARN. */
+/** Size of a value from another stack: a table name, or an ARN. */
 const VALUE_BYTES = 110;
-/** Size of the account, the region or a suffix. */
+/** Size of an account id, a region or a suffix. */
 const PSEUDO_BYTES = 16;
 
-/** Refuses a function whose environment Lambda would refuse at deployment, because its settings are too long. */
+/** Rejects a function whose environment Lambda would reject at deployment, because its settings are too long. */
 export function refuseLargeEnvironment({ node }: Function): void {
   const resource = node.defaultChild;
   if (!(resource instanceof CfnFunction)) throw new Error(`${node.path} is not a function of this app`);
@@ -38,7 +41,7 @@ export function refuseLargeEnvironment({ node }: Function): void {
   });
 }
 
-/** The size of a value on AWS, or a little more. */
+/** Estimates the size of a deployed value, never too low. */
 function sizeOf(value: unknown, stackName: number): number {
   if (typeof value === 'string') return Buffer.byteLength(value);
   if (Array.isArray(value)) return value.reduce<number>((sum, part) => sum + sizeOf(part, stackName), 0);

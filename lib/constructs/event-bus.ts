@@ -19,18 +19,18 @@ export class EventBus extends Construct {
     super(scope, id);
     const removal = props.retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY;
     const { stackName } = Stack.of(this);
-    // CloudFormation does not generate names for buses. A bus that a deleted stack retained must not occupy the name of
-    // the next stack's bus.
+    // CloudFormation does not generate names for buses, so the name contains a random part of the stack id. Otherwise,
+    // a bus retained from a deleted stack would block the next stack's bus.
     const ofThisStack = Fn.select(0, Fn.split('-', Fn.select(2, Fn.split('/', Aws.STACK_ID))));
     this.bus = new Bus(this, 'Bus', {
       eventBusName: `${stackName}-${ofThisStack}`,
-      description: 'Payonce: events of payments',
+      description: 'Payonce: payment events',
     });
     this.bus.applyRemovalPolicy(removal);
     if (!props.archive) return;
     const archive = new Archive(this, 'Archive', {
       sourceEventBus: this.bus,
-      description: 'Events of the last two weeks, for replay to a consumer',
+      description: 'Events of the last two weeks, to be replayed to a consumer',
       eventPattern: { source: [EVENT_SOURCE] },
       retention: Duration.days(REPLAY_HORIZON_DAYS),
     });

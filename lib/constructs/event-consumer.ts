@@ -14,13 +14,13 @@ import { TaskQueue } from './task-queue.ts';
 
 export interface EventConsumerProps {
   readonly bus: EventBus;
-  /** Made with `createEventHandler`; its timeout must not exceed CONSUMER_TIMEOUT_SECONDS. */
+  /** Created with `createEventHandler`; its timeout must not exceed CONSUMER_TIMEOUT_SECONDS. */
   readonly consumer: { readonly function: Function; readonly role: Pick<IPrincipal, 'addToPrincipalPolicy'> };
-  /** The events that it receives. Its handler must name the same events. */
+  /** The events that the consumer receives. Its handler must name the same events. */
   readonly events: readonly EventName[];
   /**
-   * Delivers only events of payments with this name in their metadata, and of orders with this field. @default all
-   * events
+   * Delivers only payment events with this name in their metadata, and order events with this field.
+   * @default all events
    */
   readonly metadata?: string;
   /** Maximum number of concurrent executions, 2 to 1000. @default 10 */
@@ -28,18 +28,21 @@ export interface EventConsumerProps {
 }
 
 const DEFAULT_CONCURRENCY = 10;
-/** Messages for one execution. It handles them concurrently, each with one transaction. */
+/** Messages per execution, handled concurrently, each with one transaction. */
 const BATCH = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
 /**
- * Age at which the alarm starts. SQS deletes messages after two weeks, and an operator must know much earlier that the
- * consumer is behind.
+ * Age of the oldest message at which an alarm is raised. SQS deletes messages after two weeks, and an operator must
+ * know much earlier that the consumer is behind.
  */
 const LONGEST_WAIT = Duration.minutes(30);
 /** The maximum of EventBridge (Amazon EventBridge user guide, "Retry policy"). */
 const DELIVER_FOR = Duration.hours(24);
 
-/** Delivers events to a function: rule → queue → function. Messages fail separately. An alarm reports dead letters. */
+/**
+ * Delivers events to a function: rule → queue → function. Each message succeeds or fails separately. An alarm reports
+ * dead letters.
+ */
 export class EventConsumer extends Construct {
   readonly tasks: TaskQueue;
 
@@ -49,14 +52,14 @@ export class EventConsumer extends Construct {
     const seconds = consumer.function.timeout?.toSeconds() ?? 0;
     if (seconds > CONSUMER_TIMEOUT_SECONDS) {
       throw new Error(
-        `${id}: the timeout of its function is ${seconds} s, but must be at most ${CONSUMER_TIMEOUT_SECONDS} s: a claim can be taken over after that`,
+        `${id}: the timeout of its function is ${seconds} s, but must be at most ${CONSUMER_TIMEOUT_SECONDS} s, because a claim can then be taken over`,
       );
     }
     this.tasks = new TaskQueue(this, 'Tasks', { handlerTimeout: Duration.seconds(CONSUMER_TIMEOUT_SECONDS) });
     const { queue, deadLetters } = this.tasks;
     for (const [ruleId, { detailType, detail }] of Object.entries(patternsOf(events, metadata))) {
       new Rule(this, ruleId, {
-        // The class and its interface differ in an optional property.
+        // The class and its interface differ in an optional property, so the types do not match.
         eventBus: bus as unknown as IEventBus,
         eventPattern: { source: [EVENT_SOURCE], detailType, ...defined({ detail }) },
         targets: [new SqsQueue(queue, { deadLetterQueue: deadLetters, maxEventAge: DELIVER_FOR })],
@@ -67,9 +70,10 @@ export class EventConsumer extends Construct {
     );
     Validations.of(consumer.function).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
-      reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
+      reason:
+        "A queue's event source mapping needs no failure destination: SQS moves the messages to the dead-letter queue.",
     });
-    // The function itself parks unreadable messages there, with the reason, and sends failed messages again.
+    // The function itself moves unreadable messages there, with the reason, and re-enqueues failed messages.
     consumer.function.addEnvironment(Environment.parkingQueueUrl, deadLetters.queueUrl);
     consumer.role.addToPrincipalPolicy(
       new PolicyStatement({
@@ -79,13 +83,13 @@ export class EventConsumer extends Construct {
       }),
     );
     new RunbookAlarm(this, 'DeadLettersWait', {
-      description: `The dead-letter queue of ${id} holds events.`,
+      description: `The dead-letter queue of ${id} contains events.`,
       entry: 'events-that-could-not-be-processed',
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ ...EVERY_MINUTE }),
       threshold: 1,
     });
     new RunbookAlarm(this, 'EventsWait', {
-      description: `Events wait too long for ${id}.`,
+      description: `Events for ${id} wait too long.`,
       entry: 'events-wait',
       metric: queue.metricApproximateAgeOfOldestMessage({ ...EVERY_MINUTE }),
       threshold: LONGEST_WAIT.toSeconds(),
@@ -98,7 +102,7 @@ interface SelectedEvents {
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** Patterns by the construct id of their rule. */
+/** Returns event patterns by the construct id of their rule. */
 function patternsOf(events: readonly EventName[], name: string | undefined): Readonly<Record<string, SelectedEvents>> {
   if (name === undefined) return { Rule: { detailType: [...events] } };
   const named = { [name]: [{ exists: true }] };

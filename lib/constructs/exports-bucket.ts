@@ -6,9 +6,9 @@ import { EXPORTS_FOLDER, FILE_DAYS } from '../../lambdas/exports/contract.ts';
 import { bucketEncryption } from './data-key.ts';
 
 /**
- * The bucket of export files. It removes them after some days, because they can be recreated at any time.
- * CloudFormation cannot delete a bucket with files, so the bucket is retained when its stack is deleted, and is empty
- * after these days.
+ * The bucket of export files. It deletes files after some days, because they can be recreated at any time.
+ * CloudFormation cannot delete a bucket that contains files, so the bucket is retained when its stack is deleted, and
+ * becomes empty after these days.
  */
 export class ExportsBucket extends Construct {
   readonly bucket: Bucket;
@@ -31,8 +31,8 @@ export class ExportsBucket extends Construct {
       ],
     });
     const logs =
-      'CloudTrail data events record requests, if the account wants them. Links are made for callers of the API, whom its log names.';
-    const copies = 'A file can be exported again at any time, and is removed after some days.';
+      'CloudTrail data events record requests, if the account enables them. Links are created for callers of the API, whom the access log identifies.';
+    const copies = 'A file can be exported again at any time, and is deleted after some days.';
     Validations.of(this.bucket).acknowledge(
       { id: 'AwsSolutions::AwsSolutions-S1', reason: logs },
       { id: 'PCI.DSS.321::PCI.DSS.321-S3BucketLoggingEnabled', reason: logs },
@@ -40,7 +40,7 @@ export class ExportsBucket extends Construct {
       { id: 'PCI.DSS.321::PCI.DSS.321-S3BucketVersioningEnabled', reason: copies },
       {
         id: 'PCI.DSS.321::PCI.DSS.321-S3DefaultEncryptionKMS',
-        reason: 'A KMS key is charged. Files are encrypted with keys of S3 and hold no personal data.',
+        reason: 'A KMS key costs money. Files are encrypted with keys of S3 and contain no personal data.',
       },
     );
   }

@@ -8,24 +8,30 @@ import { environmentMetric, metricNamespace } from './payonce-metric.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
 export interface FunctionAlarmsProps {
-  /** Functions by the names that the alarms show. */
+  /** Functions by the names that the alarms display. */
   readonly functions: ReadonlyMap<string, PayonceFunction>;
 }
 
 const PERIOD = Duration.minutes(5);
-/** A single error can be a crashed process, and callers retry. This number in one period indicates a bug or an outage. */
+/**
+ * Number of failures per period that indicates a bug or an outage. A single error can be a crashed process, and callers
+ * retry.
+ */
 const MANY_ERRORS = 3;
-/** Throttling in two consecutive periods is more than a burst. */
+/** Number of consecutive periods. Throttling in two of them is more than a burst. */
 const THROTTLED_PERIODS = 2;
-/** Lambda writes this line after every execution; `status` is success, error, failure or timeout (AWS Lambda developer guide, "Lambda Telemetry API Event schema reference", platform.report). */
+/**
+ * Matches failed executions. Lambda logs this line after every execution; `status` is success, error, failure or
+ * timeout (AWS Lambda developer guide, "Lambda Telemetry API Event schema reference", platform.report).
+ */
 const NOT_SUCCESSFUL = FilterPattern.all(
   FilterPattern.stringValue('$.type', '=', 'platform.report'),
   FilterPattern.stringValue('$.record.status', '!=', 'success'),
 );
 
 /**
- * Alarms for functions that fail and for functions that are throttled, over all functions. Lambda's metrics cover one
- * function or the whole account, and an alarm over several costs as much as one for each.
+ * Alarms for failing and for throttled functions, summed over all functions. Lambda's own metrics cover one function or
+ * the whole account, and an alarm over several metrics costs as much as one alarm for each.
  */
 export class FunctionAlarms extends Construct {
   constructor(scope: Construct, id: string, { functions }: FunctionAlarmsProps) {
@@ -40,7 +46,7 @@ export class FunctionAlarms extends Construct {
       });
     }
     new RunbookAlarm(this, 'Errors', {
-      description: 'Executions of functions fail.',
+      description: 'Function executions fail.',
       entry: 'a-function-fails',
       metric: failuresMetric(),
       threshold: MANY_ERRORS,
@@ -55,12 +61,12 @@ export class FunctionAlarms extends Construct {
   }
 }
 
-/** Failed executions of all functions of the environment. */
+/** Counts failed executions of all functions of the environment. */
 export function failuresMetric(): Metric {
   return environmentMetric(FUNCTION_FAILED, PERIOD);
 }
 
-/** Throttles of all functions of the account in the region, because they share its concurrency. */
+/** Counts throttles of all functions of the account in the region, which share one concurrency limit. */
 export function throttlesMetric(): Metric {
   return new Metric({ namespace: 'AWS/Lambda', metricName: 'Throttles', statistic: 'Sum', period: PERIOD });
 }

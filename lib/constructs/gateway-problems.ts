@@ -33,8 +33,8 @@ const INTERNAL_ERROR: GatewayProblem = {
 };
 
 /**
- * The answers that API Gateway generates. The two defaults set the status, too: a template cannot read the status that the
- * gateway chose, and the body must agree with it.
+ * The answers that API Gateway generates. The two defaults also set the status, because a template cannot read the
+ * status that the gateway chose, and the body must match it.
  */
 const PROBLEMS: readonly (readonly [ResponseType, GatewayProblem])[] = [
   [
@@ -42,7 +42,7 @@ const PROBLEMS: readonly (readonly [ResponseType, GatewayProblem])[] = [
     { status: 400, code: 'invalid_request', title: 'Invalid request', detail: 'The request could not be understood.' },
   ],
   [ResponseType.DEFAULT_5XX, INTERNAL_ERROR],
-  // The gateway's name for an unknown method or path.
+  // The gateway uses this name for an unknown method or path.
   [ResponseType.MISSING_AUTHENTICATION_TOKEN, NOT_FOUND],
   [ResponseType.RESOURCE_NOT_FOUND, NOT_FOUND],
   [
@@ -86,10 +86,10 @@ const bodyOf = ({ status, code, title, detail }: GatewayProblem) => ({
   request_id: '$context.requestId',
 });
 
-/** For the API's examples. */
+/** The bodies of these answers, for the examples of the API documents. */
 export const GATEWAY_PROBLEM_BODIES = PROBLEMS.map(([, problem]) => bodyOf(problem));
 
-/** Gives the gateway's errors the form of the API's errors (RFC 9457), so that a client parses one form only. */
+/** Renders the gateway's errors like the API's errors (RFC 9457), so that a client parses only one format. */
 export function answerWithProblems(api: RestApi): void {
   for (const [type, problem] of PROBLEMS) {
     const { status, retryAfterSeconds } = problem;

@@ -19,21 +19,20 @@ import { RetainedLogGroup } from './retained-log-group.ts';
 export interface HttpApiProps {
   readonly description: string;
   readonly settings: Pick<Settings, 'throttlingRate' | 'throttlingBurst' | 'logRetentionDays' | 'retainData'>;
-  /** Answers every path and method that has no route of its own. */
+  /** Handles every path and method without its own route. */
   readonly fallback: Function;
 }
 
 /**
- * Answers of this size or more are compressed for callers that accept gzip: lists and the API's documents. An answer with one
- * payment is smaller and is not compressed.
+ * Minimum size of answers that are compressed for callers that accept gzip: lists and the API documents. An answer with
+ * one payment is smaller and is not compressed.
  */
 const COMPRESSED_FROM = Size.kibibytes(8);
 
 /**
- * Paths whose requests do not count against the throttling of the rest: a flood of payments delays neither the
- * processors' callbacks nor the jobs, and a reader of the documents delays no other request. API Gateway throttles each
- * of these methods separately. An `ANY` method is named by the verbs that it accepts, because a setting for `ANY` is
- * rejected.
+ * Paths that are throttled separately: a flood of payments delays neither the processors' callbacks nor the jobs, and a
+ * reader of the documents delays no other request. API Gateway throttles each of these methods separately. An `ANY`
+ * method is listed by the verbs that it accepts, because API Gateway rejects a setting for `ANY`.
  */
 const OWN_THROTTLES = [
   '/callbacks/{proxy+}/POST',
@@ -50,10 +49,15 @@ const OWN_THROTTLES = [
 /** The first segment of every path at the address that AWS assigns. */
 export const STAGE = 'live';
 
-/** TLS 1.2 and 1.3 (Amazon API Gateway developer guide, "Supported security policies"). The default of a regional API accepts TLS 1.0. */
+/**
+ * A policy for TLS 1.2 and 1.3 (Amazon API Gateway developer guide, "Supported security policies"). The default policy
+ * of a regional API accepts TLS 1.0.
+ */
 const SECURITY_POLICY = 'SecurityPolicy_TLS13_1_2_PFS_PQ_2025_09';
 
-/** A REST API in front of functions, with throttling, access logs, and gateway errors in the form of the API's errors. */
+/**
+ * A REST API in front of functions, with throttling, access logs, and gateway errors in the format of the API's errors.
+ */
 export class HttpApi extends Construct {
   readonly api: RestApi;
 
@@ -70,7 +74,7 @@ export class HttpApi extends Construct {
       description,
       endpointTypes: [EndpointType.REGIONAL],
       minCompressionSize: COMPRESSED_FROM,
-      // The data stack creates the role, if any stack does.
+      // The data stack creates the role, if it is needed.
       cloudWatchRole: false,
       defaultIntegration: integrationOf(fallback),
       deployOptions: {
@@ -83,7 +87,7 @@ export class HttpApi extends Construct {
             { throttlingRateLimit: settings.throttlingRate, throttlingBurstLimit: settings.throttlingBurst },
           ]),
         ),
-        // Metrics per method are charged for each method. The metrics of the stage are free.
+        // Metrics per method are charged separately. The metrics of the stage are free.
         metricsEnabled: false,
         tracingEnabled: tracingOf(this.node),
         accessLogDestination: new LogGroupLogDestination(accessLog),
@@ -94,18 +98,18 @@ export class HttpApi extends Construct {
     const resource = api.node.defaultChild as CfnRestApi;
     resource.securityPolicy = SECURITY_POLICY;
     resource.endpointAccessMode = 'BASIC';
-    // Remove the construct's output of the address. The stacks have their own, without a trailing slash.
+    // Removes the construct's output of the address. The stacks declare their own, without a trailing slash.
     this.api.node.tryRemoveChild('Endpoint');
     this.api.root.addMethod('ANY');
-    // Requests that match no other route reach this one, at any depth (Amazon API Gateway, greedy path variables).
+    // Requests that match no other route match this one, at any depth (Amazon API Gateway, greedy path variables).
     this.api.root.addProxy({ anyMethod: true });
     answerWithProblems(this.api);
     acknowledge(this.api);
   }
 
   /**
-   * Serves the API under a domain of the data stack, too, if there is one. The domain is referenced by name, because an export of
-   * the data stack could not be removed while it is imported here.
+   * Serves the API also under the domain of the data stack, if there is one. The domain is referenced by name, because
+   * an export of the data stack could not be removed while this stack imports it.
    *
    * @returns the base address for callers, without a trailing slash
    */
@@ -126,9 +130,10 @@ export class HttpApi extends Construct {
   }
 
   /**
-   * Routes paths, with any method, to a function. Its router answers 404 and 405.
+   * Routes paths, with any method, to a function. The function's router answers 404 and 405.
    *
-   * @param paths `/v1/orders` for itself only, `/v1/orders/{proxy+}` for everything below it. The most specific path applies
+   * @param paths `/v1/orders` matches only this path, `/v1/orders/{proxy+}` everything below it. The most specific path
+   * applies
    */
   route(paths: readonly string[], handler: Function): void {
     const integration = integrationOf(handler);
@@ -137,16 +142,16 @@ export class HttpApi extends Construct {
 }
 
 /**
- * Grants one permission for each function. The default of one for each method can exceed the size limit of a function's
- * policy.
+ * Creates an integration with one permission per function. The default of one permission per method can exceed the size
+ * limit of a function's policy.
  */
 function integrationOf(handler: Function): LambdaIntegration {
   return new LambdaIntegration(handler, { scopePermissionToMethod: false });
 }
 
 /**
- * Logs the caller, the resource and the result, without query, header and body. The path is not logged: it may contain
- * any text.
+ * Returns the log format: the caller, the resource and the result, without query, headers and body. The path is not
+ * logged, because it may contain arbitrary text.
  */
 function accessLogFormat(): AccessLogFormat {
   return AccessLogFormat.custom(
@@ -164,13 +169,15 @@ function accessLogFormat(): AccessLogFormat {
   );
 }
 
-/** Acknowledges findings that apply to every API of the app, with reasons for the synthesized validation report. */
+/**
+ * Acknowledges cdk-nag findings that apply to every API of the app, with reasons for the synthesized validation report.
+ */
 function acknowledge(api: RestApi): void {
   Validations.of(api).acknowledge(
     {
       id: 'AwsSolutions::AwsSolutions-APIG2',
       reason:
-        'The functions validate every request with errors that name the field. The gateway could only report an invalid request.',
+        'The functions validate every request, with errors that name the field. The gateway could only report that a request is invalid.',
     },
     {
       id: 'AwsSolutions::AwsSolutions-APIG3',
@@ -178,7 +185,7 @@ function acknowledge(api: RestApi): void {
     },
     {
       id: 'AwsSolutions::AwsSolutions-APIG4',
-      reason: 'The functions check API keys against their hashes, so that all refusals have the same form.',
+      reason: 'The functions check API keys against their hashes, so that all refusals have the same format.',
     },
     {
       id: 'AwsSolutions::AwsSolutions-COG4',
@@ -196,7 +203,7 @@ function acknowledge(api: RestApi): void {
     },
     {
       id: 'Serverless::Serverless-APIGWXrayEnabled',
-      reason: 'Traces are charged. The setting payonce:tracing enables them.',
+      reason: 'Traces cost money. The setting payonce:tracing enables them.',
     },
     {
       id: 'PCI.DSS.321::PCI.DSS.321-APIGWAssociatedWithWAF',
@@ -209,7 +216,7 @@ function acknowledge(api: RestApi): void {
     {
       id: 'PCI.DSS.321::PCI.DSS.321-APIGWSSLEnabled',
       reason:
-        'The finding concerns client certificates for HTTP backends. Lambda integrations are called with signed requests.',
+        'The finding is about client certificates for HTTP backends. Lambda integrations are called with signed requests.',
     },
   );
 }

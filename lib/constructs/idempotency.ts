@@ -9,11 +9,11 @@ import { DataTable, number } from './data-table.ts';
 export interface IdempotencyProps {
   /** Keep the table when its stack is deleted, and enable deletion protection. */
   readonly retain: boolean;
-  /** @default the declared table */
+  /** @default the declared table is used */
   readonly restored?: RestoredTable | undefined;
 }
 
-/** Kinds of records. */
+/** Kinds of idempotency records. */
 export type RecordKind = keyof typeof OperationPrefix;
 
 /** The table of idempotency records and effect records. A record expires some time after its completion. */
@@ -40,7 +40,7 @@ export class Idempotency extends DataTable {
     this.grantRows(grantee, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem'], kinds.map(recordsOf));
   }
 
-  /** Allows `grantee` to claim records of one kind and to complete them. A refused claim returns the existing record. */
+  /** Allows `grantee` to claim and complete records of one kind. A refused claim returns the existing record. */
   grantClaimOf(grantee: IGrantable, kind: RecordKind): void {
     this.grantRows(grantee, 'Claims', ['dynamodb:PutItem'], [recordsOf(kind)]);
   }
@@ -51,8 +51,8 @@ export class Idempotency extends DataTable {
   }
 
   /**
-   * Allows `grantee` to read the records of callbacks, and of requests that call a processor or a party, which are
-   * claimed before the call.
+   * Allows `grantee` to read the records of callbacks, and the records of requests that are claimed before a call to a
+   * processor or a party.
    */
   grantReadClaims(grantee: IGrantable): void {
     const kinds = ['charge', 'capture', 'cancel', 'refund', 'return', 'order', 'callback'] as const;

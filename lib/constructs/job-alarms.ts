@@ -11,14 +11,20 @@ import { payonceMetric } from './payonce-metric.ts';
 import { RunbookAlarm, type RunbookAlarmProps } from './runbook-alarm.ts';
 
 const PERIOD = Duration.minutes(5);
-/** A failure in one run of a job that runs every few minutes is corrected by the next runs. */
+/**
+ * Number of periods with failures after which an alarm is raised, by pace. A failed run of a job that runs every few
+ * minutes is corrected by the next runs.
+ */
 const FAILED_PERIODS: Readonly<Record<Pace, number>> = { minutes: 3, hours: 1 };
-/** Overdue jobs are reported every five minutes. A run of the job that checks them takes at most ten. */
+/**
+ * Number of periods without a report after which an alarm is raised. Overdue jobs are reported every five minutes, and
+ * a run of the reporting job takes at most ten.
+ */
 const SILENT_PERIODS = 3;
 
 /**
- * Alarms for jobs that do not run, jobs that fail, and jobs whose items fail or are skipped: each over all jobs of one
- * pace.
+ * Alarms for jobs that do not run, for failed runs, and for items that fail or are skipped. Each alarm covers all jobs
+ * of one pace.
  */
 export class JobAlarms extends Construct {
   constructor(scope: Construct, id: string) {
@@ -29,11 +35,10 @@ export class JobAlarms extends Construct {
       description: 'No run of a job has succeeded in time.',
       threshold: 1,
     });
-    // A count is never below zero, so only missing data starts it.
+    // A count is never below zero, so only missing data raises this alarm.
     new RunbookAlarm(this, 'NotWatched', {
       ...overdue,
-      description:
-        'Nothing reports whether jobs are overdue: schedules, the executor or the worker of upkeep do not run.',
+      description: 'Nothing reports whether jobs are overdue: schedules, the executor or the upkeep worker do not run.',
       threshold: 0,
       isHeartbeat: true,
       evaluationPeriods: SILENT_PERIODS,
@@ -57,7 +62,7 @@ export class JobAlarms extends Construct {
         evaluationPeriods: FAILED_PERIODS[pace],
       });
       new RunbookAlarm(this, `ItemSkipped-${pace}`, {
-        description: `An item of a job that runs every few ${often} ended its worker repeatedly and was skipped.`,
+        description: `An item of a job that runs every few ${often} was skipped after its worker had died repeatedly.`,
         entry: 'an-item-was-skipped',
         ...alarm(JobMetric.skipped),
       });
@@ -69,7 +74,7 @@ export function overdueMetric() {
   return payonceMetric({ service: JOB_SERVICE, name: JobMetric.overdue, statistic: 'Maximum', period: PERIOD });
 }
 
-/** A metric over all jobs of one pace. */
+/** Returns a metric over all jobs of one pace. */
 export function paceMetric(pace: Pace, name: JobMetricName) {
   return payonceMetric({ service: JOB_SERVICE, name, period: PERIOD, of: { [PACE_DIMENSION]: pace } });
 }

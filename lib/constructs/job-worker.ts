@@ -13,15 +13,21 @@ import { TaskQueue } from './task-queue.ts';
 export interface JobWorkerProps {
   /** Created with `jobWorker`; its timeout is `JOB_WORKER_TIMEOUT_SECONDS`. */
   readonly worker: Pick<PayonceFunction, 'function' | 'role'>;
-  /** Maximum number of pages, of different jobs, that are processed concurrently; 2 to 1000. @default 10 */
+  /**
+   * Maximum number of job pages that are processed concurrently, each of a different job; 2 to 1000.
+   * @default 10
+   */
   readonly concurrency?: number;
 }
 
-/** Every job of a worker may have a page in progress. A message that must wait uses no execution time. */
+/** Every job of a worker may have one page in progress. A message that must wait uses no execution time. */
 const DEFAULT_CONCURRENCY = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
 
-/** Delivers runs to a function one at a time, and allows it to send itself the message for the next page. */
+/**
+ * Delivers runs to a function one message at a time, and allows the function to send itself the message for the next
+ * page.
+ */
 export class JobWorker extends Construct {
   readonly queue: Queue;
 
@@ -36,13 +42,14 @@ export class JobWorker extends Construct {
     worker.function.addEventSource(
       new SqsEventSource(queue, { batchSize: 1, reportBatchItemFailures: true, maxConcurrency: concurrency }),
     );
-    // A run ends when all items are processed, or at its maximum duration.
+    // Bounded: a run ends when all items are processed, or at its maximum duration.
     allowRecursiveLoop(worker.function);
     Validations.of(worker.function).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
-      reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
+      reason:
+        "A queue's event source mapping needs no failure destination: SQS moves the messages to the dead-letter queue.",
     });
-    // The function itself parks unreadable messages there, with the reason.
+    // The function itself moves unreadable messages there, with the reason.
     worker.function.addEnvironment(Environment.parkingQueueUrl, deadLetters.queueUrl);
     worker.role.addToPrincipalPolicy(
       new PolicyStatement({
@@ -52,7 +59,7 @@ export class JobWorker extends Construct {
       }),
     );
     new RunbookAlarm(this, 'DeadLettersWait', {
-      description: `The dead-letter queue of ${id} holds runs.`,
+      description: `The dead-letter queue of ${id} contains runs.`,
       entry: 'job-messages-wait',
       metric: deadLetters.metricApproximateNumberOfMessagesVisible({ ...EVERY_MINUTE }),
       threshold: 1,

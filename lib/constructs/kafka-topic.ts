@@ -10,14 +10,17 @@ import { RunbookAlarm } from './runbook-alarm.ts';
 export interface KafkaTopicProps {
   readonly kafka: Kafka;
   readonly topic: string;
-  /** The consumer group. A new group reads the topic from `startAt` again. @default payonce-<topic> */
+  /**
+   * The consumer group. A new group reads the topic again from `startAt`.
+   * @default payonce-<topic>
+   */
   readonly group?: string | undefined;
   /**
-   * It throws only when it can neither process nor keep a record; its batch is then redelivered until the records
-   * expire.
+   * The function that processes the records. It throws only when it can neither process nor store a record; the batch
+   * is then redelivered until its records expire.
    */
   readonly consumer: Pick<PayonceFunction, 'function' | 'role'>;
-  /** Records for one execution. */
+  /** Number of records per execution. */
   readonly batch: number;
 }
 
@@ -29,7 +32,7 @@ const AUTHENTICATION = {
 } as const;
 
 /**
- * A Kafka topic that Lambda reads for a function, on Amazon MSK or self-managed brokers. Lambda commits an offset once
+ * A Kafka topic that Lambda reads for a function, on Amazon MSK or self-managed brokers. Lambda commits an offset after
  * the function has returned. There is no failure destination, because Lambda would then give up a batch after ten
  * attempts.
  */
@@ -60,8 +63,8 @@ export class KafkaTopic extends Construct {
     Validations.of(mapping).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
       reason:
-        'With a failure destination, Lambda gives a batch up after ten tries (AWS Lambda developer guide, "Using a Kafka topic as an ' +
-        'on-failure destination"). Without one, it waits until the function can keep its records.',
+        'With a failure destination, Lambda gives up a batch after ten tries (AWS Lambda developer guide, "Using a Kafka topic as an ' +
+        'on-failure destination"). Without one, Lambda retries until the function can store the records.',
     });
     this.#watch(mapping, topic);
     this.#grant();
@@ -69,12 +72,13 @@ export class KafkaTopic extends Construct {
   }
 
   /**
-   * An event source mapping that cannot reach a broker fails silently. It reports its polls, and polls without a record
-   * as 0 (AWS Lambda developer guide, "Event source mapping metrics"), so the alarm starts when there is no report.
+   * Creates an alarm for a topic that is not polled. An event source mapping that cannot reach a broker fails silently.
+   * It reports its polls, and polls without a record as 0 (AWS Lambda developer guide, "Event source mapping metrics"),
+   * so missing data raises the alarm.
    */
   #watch({ attrId: EventSourceMappingUUID }: CfnEventSourceMapping, topic: string): void {
     new RunbookAlarm(this, 'NotPolled', {
-      description: `The topic ${topic} of Kafka is not polled.`,
+      description: `The Kafka topic ${topic} is not polled.`,
       entry: 'a-topic-is-not-polled',
       metric: new Metric({
         namespace: 'AWS/Lambda',
@@ -102,7 +106,10 @@ export class KafkaTopic extends Construct {
     ];
   }
 
-  /** AWS Lambda developer guide, "Configuring Lambda permissions for Amazon MSK event source mappings" and "… self-managed …". */
+  /**
+   * Grants the permissions listed in AWS Lambda developer guide, "Configuring Lambda permissions for Amazon MSK event
+   * source mappings" and "… self-managed …".
+   */
   #grant(): void {
     const { kafka, topic, group = `payonce-${topic}`, consumer } = this.#props;
     const allow = (sid: string, actions: string[], resources: string[]) =>
@@ -127,7 +134,8 @@ export class KafkaTopic extends Construct {
         'ec2:DescribeSubnets',
         'ec2:DescribeVpcs',
       ],
-      // Lambda creates the interfaces, and most of these actions support no resource (Service Authorization Reference).
+      // Lambda creates the network interfaces, and most of these actions support no resource (Service Authorization
+      // Reference).
       ['*'],
     );
   }

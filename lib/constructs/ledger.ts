@@ -22,7 +22,7 @@ export type LedgerKind = keyof typeof LedgerRow;
 export interface LedgerProps {
   /** Keep the table when its stack is deleted, and enable deletion protection. */
   readonly retain: boolean;
-  /** @default the declared table */
+  /** @default the declared table is used */
   readonly restored?: RestoredTable | undefined;
 }
 
@@ -37,21 +37,23 @@ export class Ledger extends Construct {
       sortKey: KeyAttribute.sort,
       retain: props.retain,
       restored: props.restored,
-      // With old images, because the alarm for a MODIFY or REMOVE must show the lost row.
+      // Includes old images, because the alarm for a MODIFY or REMOVE must show the lost row.
       stream: StreamViewType.NEW_AND_OLD_IMAGES,
     });
     this.table.addIndex({
       indexName: LedgerTable.recentOutcomesIndex.name,
       partitionKey: text(LedgerTable.recentOutcomesIndex.partitionKey),
       sortKey: text(LedgerTable.recentOutcomesIndex.sortKey),
-      // Keys only: readers of the index then read the transition. A copy would double the write cost of a payment.
+      // Keys only: readers of the index then read the transition. A copy of the transition would double the write cost
+      // of a payment.
       projectionType: ProjectionType.KEYS_ONLY,
     });
   }
 
   /**
-   * Allows `grantee` to append rows of some kinds inside a transaction, together with the record of the row, and denies every
-   * other write (Amazon DynamoDB developer guide, "IAM and transactions": the condition key `dynamodb:EnclosingOperation`).
+   * Allows `grantee` to append rows of some kinds inside a transaction, together with their idempotency records, and
+   * denies every other write (Amazon DynamoDB developer guide, "IAM and transactions": the condition key
+   * `dynamodb:EnclosingOperation`).
    */
   grantAppend(grantee: IGrantable, kinds: readonly LedgerKind[]): void {
     grantee.grantPrincipal.addToPrincipalPolicy(
@@ -85,12 +87,12 @@ export class Ledger extends Construct {
     this.table.grantRows(grantee, 'ReadTransitions', ['dynamodb:GetItem'], rows);
   }
 
-  /** Allows `grantee` to find the keys of the outcomes in a range of time. */
+  /** Allows `grantee` to find the keys of the outcomes in a time range. */
   grantFindOutcomes(grantee: IGrantable): void {
     this.table.grantIndex(grantee, 'FindOutcomes', LedgerTable.recentOutcomesIndex.name);
   }
 
-  /** An explicit deny overrides every allow, including one that is added by mistake later. */
+  /** Denies changes of rows. An explicit deny overrides every allow, including one that is added by mistake later. */
   #denyChanges(grantee: IGrantable): void {
     grantee.grantPrincipal.addToPrincipalPolicy(
       new PolicyStatement({

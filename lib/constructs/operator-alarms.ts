@@ -5,11 +5,11 @@ import { payonceMetric } from './payonce-metric.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
 export interface OperatorAlarmsProps {
-  /** Whether orders are enabled. Without them, no function counts their metrics. */
+  /** Whether orders are enabled. Without orders, no function counts their metrics. */
   readonly orders: boolean;
 }
 
-/** An alarm for each metric that must stay at zero (`ALARMS`), counted over all functions. */
+/** Alarms for the metrics that must stay at zero (`ALARMS`), counted over all functions. */
 export class OperatorAlarms extends Construct {
   constructor(scope: Construct, id: string, { orders }: OperatorAlarmsProps) {
     super(scope, id);

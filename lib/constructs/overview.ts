@@ -30,12 +30,12 @@ export interface OverviewProps {
   readonly api: RestApi;
   readonly functions: ReadonlyMap<string, PayonceFunction>;
   readonly queues: ReadonlyMap<string, Queue>;
-  /** Names of tables, by the names that the dashboard shows. */
+  /** Table names, by the names that the dashboard displays. */
   readonly tables: Readonly<Record<string, string>>;
   readonly jobs: readonly JobEntry[];
   /** Whether orders are enabled. */
   readonly orders: boolean;
-  /** The vendors and processors whose calls are counted. */
+  /** The vendors and processors whose calls are shown. */
   readonly vendors: readonly string[];
   readonly processors: readonly string[];
   /** All alarms of the stack. */
@@ -43,14 +43,14 @@ export interface OverviewProps {
 }
 
 const PERIOD = Duration.minutes(5);
-/** A dashboard has 24 columns: three widgets in a row. */
+/** Width of a widget. A dashboard has 24 columns, so three widgets fit in a row. */
 const WIDTH = 8;
-/** The maximum number of alarms of a widget (CloudWatch, "Dashboard body structure"). */
+/** The maximum number of alarms per widget (CloudWatch, "Dashboard body structure"). */
 const ALARMS_SHOWN = 100;
 
 /**
- * The operator's dashboards: the alarms and the path of the money from the requests to the books, and the machines
- * under it. Each has at most 50 metrics, so that the first three of an account are free.
+ * The operator's dashboards: one for the alarms and the flow of money from requests to the ledger, one for the
+ * infrastructure. Each has at most 50 metrics, so that the first three dashboards of an account are free.
  */
 export class Overview extends Construct {
   constructor(scope: Construct, id: string, props: OverviewProps) {
@@ -67,7 +67,7 @@ export class Overview extends Construct {
     for (const row of [functions(props), stores(props)]) machines.addWidgets(...row);
   }
 
-  /** Names of dashboards are unique in the account, not in the region. */
+  /** Creates a dashboard. Dashboard names are unique in the account, not only in the region. */
   #dashboard(id: string, name: string): Dashboard {
     const environment = environmentOf(this.node);
     return new Dashboard(this, id, {
@@ -110,7 +110,7 @@ function requests({ api, orders, vendors, processors }: OverviewProps): IWidget[
 
 function waiting(): IWidget[] {
   const ages = [BacklogMetric.oldestClaim, BacklogMetric.oldestUnknown];
-  // The alarm about messages already shows this metric.
+  // The alarm for messages already shows this metric.
   const { messages_wait: _, ...ofMoney } = ALARMS;
   return [
     graph('Open claims and unknown outcomes', [

@@ -23,7 +23,7 @@ type EnvironmentName = ValueOf<typeof Environment> | typeof NODE_THREADS | Value
 export type FunctionLogs = Pick<PayonceFunctionProps, 'logRetentionDays' | 'retainLogs'>;
 
 export interface PayonceFunctionProps {
-  /** The file of `lambdas/functions` that exports its handler, without `.ts`. */
+  /** The file of `lambdas/functions` that exports the handler, without `.ts`. */
   readonly folder: string;
   readonly timeout: Duration;
   /** In MB. CPU is proportional. */
@@ -36,7 +36,7 @@ export interface PayonceFunctionProps {
   readonly environment: Partial<Record<EnvironmentName, string>>;
 }
 
-/** The base of all functions: Node 24 on arm64, a role of its own that may write only its own log, and a log group of its own. */
+/** The base of all functions: Node 24 on arm64, its own role that may only write its own log, and its own log group. */
 export class PayonceFunction extends Construct implements IGrantable {
   readonly function: Function;
   readonly role: Role;
@@ -103,20 +103,20 @@ export class PayonceFunction extends Construct implements IGrantable {
       {
         id: 'PCI.DSS.321::PCI.DSS.321-IAMNoInlinePolicy',
         reason:
-          'The role of one function has an inline policy: a managed policy could be attached elsewhere or changed separately.',
+          'The role of a single function has an inline policy: a managed policy could be attached elsewhere or changed separately.',
       },
       {
         id: 'PCI.DSS.321::PCI.DSS.321-LambdaInsideVPC',
         reason:
-          'It calls AWS and processors over TLS and uses no network resource. A VPC would add a NAT gateway and no protection.',
+          'The function calls AWS and processors over TLS and uses no network resource. A VPC would add a NAT gateway and no protection.',
       },
       {
         id: 'Serverless::Serverless-LambdaTracing',
-        reason: 'Traces are charged. The setting payonce:tracing enables them.',
+        reason: 'Traces cost money. The setting payonce:tracing enables them.',
       },
       {
         id: 'Serverless::Serverless-LambdaDLQ',
-        reason: 'It is invoked synchronously. A dead-letter queue receives only asynchronous events.',
+        reason: 'The function is invoked synchronously. A dead-letter queue receives only asynchronous events.',
       },
     );
   }

@@ -5,7 +5,7 @@ import { METRIC_NAMESPACE, OUTBOUND_SERVICE, VENDOR_DIMENSION } from '../../lamb
 import { environmentOf } from '../settings.ts';
 
 export interface PayonceMetricProps {
-  /** The name under which the functions count it. */
+  /** The service name under which functions count the metric. */
   readonly service: string;
   readonly name: string;
   /** @default Sum */
@@ -15,16 +15,19 @@ export interface PayonceMetricProps {
   readonly of?: Readonly<Record<string, string>>;
 }
 
-/** The namespace of the metrics of an environment. */
+/** Returns the namespace of the metrics of an environment. */
 export function metricNamespace(node: Node): string {
   const environment = environmentOf(node);
   return environment === undefined ? METRIC_NAMESPACE : `${METRIC_NAMESPACE}/${environment}`;
 }
 
-/** A metric belongs to no stack, so the alarm or dashboard that shows it determines the environment. */
+/**
+ * The namespace, resolved where the metric is used: a metric belongs to no stack, so the alarm or dashboard that shows
+ * it determines the environment.
+ */
 const NAMESPACE = Lazy.uncachedString({ produce: ({ scope }) => metricNamespace(scope.node) });
 
-/** A metric that the functions of Payonce count. */
+/** Returns a metric that Payonce's functions count. */
 export function payonceMetric({ service, name, statistic = 'Sum', period, of = {} }: PayonceMetricProps): Metric {
   return new Metric({
     namespace: NAMESPACE,
@@ -35,12 +38,12 @@ export function payonceMetric({ service, name, statistic = 'Sum', period, of = {
   });
 }
 
-/** A metric of the environment without dimensions, from the logs of its functions. */
+/** Returns a metric of the environment without dimensions, derived from the logs of its functions. */
 export function environmentMetric(name: string, period: Duration): Metric {
   return new Metric({ namespace: NAMESPACE, metricName: name, statistic: 'Sum', period });
 }
 
-/** A metric of the calls of all functions to one vendor or processor. */
+/** Returns a metric of all functions' calls to one vendor or processor. */
 export function vendorMetric(vendor: string, name: string, period: Duration): Metric {
   return payonceMetric({ service: OUTBOUND_SERVICE, name, period, of: { [VENDOR_DIMENSION]: vendor } });
 }

@@ -3,20 +3,23 @@ import { type IGrantable, PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import { type CfnSecret, Secret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { Construct } from 'constructs';
 
-/** Letters and digits: 190 bits. */
+/** Number of generated letters and digits: 190 bits. */
 const SECRET_LETTERS = 32;
 
 export interface ProcessorSecretProps {
   readonly description: string;
   /** Keep the secret when its stack is deleted. */
   readonly retain: boolean;
-  /** Issued by an external system: it has no value until the operator sets one. @default a value is generated */
+  /**
+   * Whether an external system issues the secret; it then has no value until the operator sets one.
+   * @default a value is generated
+   */
   readonly issued?: boolean;
 }
 
 /**
  * A secret shared with a processor: a JSON object in which every value is active. One value is generated, unless the
- * processor issues the secret. A change of how values are generated regenerates every value.
+ * processor issues the secret. Warning: changing how values are generated regenerates every value.
  */
 export class ProcessorSecret extends Secret {
   constructor(scope: Construct, id: string, props: ProcessorSecretProps) {
@@ -30,7 +33,7 @@ export class ProcessorSecret extends Secret {
       },
       removalPolicy: props.retain ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : RemovalPolicy.DESTROY,
     });
-    // Without a text and without a rule, Secrets Manager creates a secret without a value
+    // Without a text and a generation rule, Secrets Manager creates a secret without a value
     // (AWS::SecretsManager::Secret).
     if (props.issued === true) (this.node.defaultChild as CfnSecret).generateSecretString = undefined;
     Validations.of(this).acknowledge(
@@ -40,17 +43,20 @@ export class ProcessorSecret extends Secret {
       },
       {
         id: 'PCI.DSS.321::PCI.DSS.321-SecretsManagerUsingKMSKey',
-        reason: 'It is encrypted with the AWS managed key of Secrets Manager and contains no card data.',
+        reason: 'The secret is encrypted with the AWS managed key of Secrets Manager and contains no card data.',
       },
     );
   }
 
-  /** References the secret by the attribute that is its ARN (AWS: "AWS::SecretsManager::Secret", return values), also in the local AWS. */
+  /**
+   * Returns the ARN through `Ref` (AWS: "AWS::SecretsManager::Secret", return values), which also works in the local
+   * AWS.
+   */
   get arn(): string {
     return (this.node.defaultChild as CfnSecret).attrId;
   }
 
-  /** Allows a function to read it. */
+  /** Allows a function to read the secret. */
   grantReadTo({ grantPrincipal }: IGrantable): void {
     grantPrincipal.addToPrincipalPolicy(
       new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [this.arn] }),

@@ -12,7 +12,7 @@ import type { PayonceFunction } from './payonce-function.ts';
 export interface RegistryProps {
   /** Keep the table when its stack is deleted, and enable deletion protection. */
   readonly retain: boolean;
-  /** @default the declared table */
+  /** @default the declared table is used */
   readonly restored?: RestoredTable | undefined;
   /** The limit of payments and reads for each tenant without a limit of its own. */
   readonly tenantLimit: RateLimit;
@@ -20,7 +20,10 @@ export interface RegistryProps {
   readonly identityProvider?: IdentityProviderSettings;
 }
 
-/** The table of mutable data that has no other source: API keys, references, queues of unfinished work, endpoints, runs of jobs. */
+/**
+ * The table of mutable data that has no other source: API keys, references, queues of unfinished work, endpoints, job
+ * runs.
+ */
 export class Registry extends DataTable {
   readonly #limit: RateLimit;
   readonly #identityProvider: IdentityProviderSettings | undefined;
@@ -29,7 +32,7 @@ export class Registry extends DataTable {
     super(scope, id, {
       partitionKey: KeyAttribute.partition,
       sortKey: KeyAttribute.sort,
-      // For rows that expire, such as deliveries. Most rows do not expire.
+      // For rows that expire, such as deliveries. Most rows never expire.
       timeToLiveAttribute: IdempotencyTable.timeToLiveAttribute,
       retain,
       restored,
@@ -67,7 +70,10 @@ export class Registry extends DataTable {
     this.grantRowsOfIndex(grantee, 'ReadQueues', RegistryTable.queuesIndex.name, Object.values(QueueRow));
   }
 
-  /** Allows `api` to admit callers by API key: to find the owner of a key, to store the day of its last use, and to count its requests. */
+  /**
+   * Allows `api` to authenticate callers by API key: to find the owner of a key, to store the day of its last use, and
+   * to count its requests.
+   */
   grantAuthenticate(api: PayonceFunction): void {
     this.grantRows(api, 'ReadApiKeys', ['dynamodb:GetItem'], [RegistryRow.apiKey]);
     this.grantRows(api, 'NoteUseOfKeys', ['dynamodb:UpdateItem'], [RegistryRow.apiKeyUse]);
@@ -88,7 +94,7 @@ export class Registry extends DataTable {
       api.setEnvironment({ [Environment.identityProvider]: JSON.stringify(this.#identityProvider) });
   }
 
-  /** Allows `grantee` to see whether a tenant exists. */
+  /** Allows `grantee` to read whether a tenant exists. */
   grantReadTenants(grantee: IGrantable): void {
     this.grantRows(grantee, 'ReadTenants', ['dynamodb:GetItem'], [RegistryRow.tenants]);
   }

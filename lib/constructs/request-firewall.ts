@@ -12,17 +12,21 @@ export interface RequestFirewallProps {
   readonly settings: Pick<Settings, 'logRetentionDays' | 'basePath'>;
 }
 
-/** Maximum number of requests of one address in five minutes. It is high, because a shop's servers share few addresses. */
+/**
+ * Maximum number of requests of one address in five minutes. The limit is high, because a shop's servers share few
+ * addresses.
+ */
 const REQUESTS_PER_ADDRESS = 20_000;
 
 /**
- * AWS WAF counts the requests of five minutes and evaluates them every few seconds, so a blocked address waits a while.
+ * AWS WAF counts the requests of the last five minutes and evaluates the count every few seconds, so a blocked address
+ * stays blocked for a while.
  */
 const RETRY_AFTER_SECONDS = 60;
 
 /**
- * Headers that carry a credential, a key of a request, or a signature. AWS WAF can redact only headers that are listed
- * by name.
+ * Headers that contain a credential, an idempotency key, or a signature. AWS WAF can only redact headers that are
+ * listed by name.
  */
 const REDACTED_HEADERS = [
   'authorization',
@@ -35,7 +39,9 @@ const REDACTED_HEADERS = [
   'x-api-key',
 ];
 
-/** Blocks requests that are too large or too many before they cost an invocation. The functions check the size, too. */
+/**
+ * Blocks requests that are too large or too frequent before they cost an invocation. The functions check the size, too.
+ */
 export class RequestFirewall extends Construct {
   constructor(scope: Construct, id: string, props: RequestFirewallProps) {
     super(scope, id);
@@ -43,7 +49,7 @@ export class RequestFirewall extends Construct {
       scope: 'REGIONAL',
       defaultAction: { allow: {} },
       visibilityConfig: visibility('Acl'),
-      // By default AWS WAF inspects only 16 KB, and a body that is not inspected to its end counts as too large.
+      // By default, AWS WAF inspects only 16 KB and treats a larger body as too large.
       associationConfig: { requestBody: { API_GATEWAY: { defaultSizeInspectionLimit: 'KB_32' } } },
       customResponseBodies: {
         BodySize: problem(413, 'body_too_large', 'Content too large'),
@@ -86,7 +92,7 @@ export class RequestFirewall extends Construct {
       // AWS WAF requires this prefix.
       name: `aws-waf-logs-${stack.stackName}`,
       retentionDays: settings.logRetentionDays,
-      // Its name is fixed, so a retained log group would make the next deployment fail.
+      // The name is fixed, so a retained log group would make the next deployment fail.
       retain: false,
     });
     new CfnLoggingConfiguration(this, 'Logging', {
@@ -99,7 +105,7 @@ export class RequestFirewall extends Construct {
           arnFormat: ArnFormat.COLON_RESOURCE_NAME,
         }),
       ],
-      // A request is logged with its path, query and headers, except for the fields listed here.
+      // The log contains path, query and headers of a request, except for the fields listed here.
       redactedFields: [
         { uriPath: {} },
         { queryString: {} },
@@ -127,9 +133,9 @@ const TOO_LARGE: CfnWebACL.StatementProperty = {
 };
 
 /**
- * Matches the path of a callback, but no other path that contains its words. Processors' events may be larger than
- * requests, and the callbacks function has its own limit. The address that AWS assigns has the stage in the path, and a
- * domain can have a base path.
+ * Returns a statement that matches the path of a callback, but no other path that contains the same words. Processors'
+ * events may be larger than requests, and the callbacks function has its own limit. Addresses assigned by AWS contain
+ * the stage in the path, and a domain can have a base path.
  */
 function isCallback({ basePath }: RequestFirewallProps['settings']): CfnWebACL.StatementProperty {
   const before = [STAGE, ...(basePath === undefined ? [] : [basePath])].join('|');
@@ -143,8 +149,8 @@ function isCallback({ basePath }: RequestFirewallProps['settings']): CfnWebACL.S
 }
 
 /**
- * The body of a refusal. The firewall answers before the gateway, has no request id and does not support the media type
- * of problems.
+ * Returns the body of a refusal. The firewall answers before the gateway, has no request id, and does not support the
+ * media type of problems.
  */
 function problem(status: number, code: string, title: string): CfnWebACL.CustomResponseBodyProperty {
   const detail = `${title}. Nothing was done.`;

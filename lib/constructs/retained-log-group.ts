@@ -12,7 +12,7 @@ export interface RetainedLogGroupProps {
   readonly retain: boolean;
 }
 
-/** A log group with a retention: without one, logs are stored and charged permanently. */
+/** A log group with a retention. Without a retention, logs are stored and charged permanently. */
 export class RetainedLogGroup extends LogGroup {
   constructor(scope: Construct, id: string, props: RetainedLogGroupProps) {
     super(scope, id, {

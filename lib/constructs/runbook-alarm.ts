@@ -4,23 +4,29 @@ import type { Construct } from 'constructs';
 import { defined } from '../../lambdas/kernel/defined.ts';
 
 export interface RunbookAlarmProps {
-  /** Its meaning, in a sentence that ends with a full stop. */
+  /** The meaning of the alarm, as a sentence that ends with a full stop. */
   readonly description: string;
-  /** The entry of docs/runbook.md with the steps to take: its heading in lower case, with hyphens. */
+  /** The entry of docs/runbook.md with the steps to take, as its anchor: the heading in lower case, with hyphens. */
   readonly entry: string;
-  /** The metric, without label and metric math, which are for dashboards. */
+  /** The metric, without a label or metric math, which are for dashboards. */
   readonly metric: IMetric;
-  /** The alarm starts at this value and above. */
+  /** Value at and above which the alarm is raised. */
   readonly threshold: number;
-  /** In periods of the metric. @default 1 */
+  /**
+   * Number of evaluated periods of the metric.
+   * @default 1
+   */
   readonly evaluationPeriods?: number;
   /** The number of these periods that must breach the threshold. @default all */
   readonly datapointsToAlarm?: number;
-  /** The alarm starts below the threshold instead, and when data is missing. @default missing data is not breaching */
+  /**
+   * Raise the alarm below the threshold instead, and when data is missing.
+   * @default missing data is not breaching
+   */
   readonly isHeartbeat?: boolean;
 }
 
-/** The base of all alarms. The description links to the runbook. */
+/** The base class of all alarms. The description links to the runbook. */
 export class RunbookAlarm extends Alarm {
   constructor(scope: Construct, id: string, props: RunbookAlarmProps) {
     const { description, entry, metric, threshold, evaluationPeriods = 1, isHeartbeat = false } = props;

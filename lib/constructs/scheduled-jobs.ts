@@ -14,32 +14,36 @@ import { RunbookAlarm } from './runbook-alarm.ts';
 import { schedulerRole } from './scheduler-role.ts';
 
 export interface ScheduledJobsProps {
-  /** Each job gets a schedule. */
+  /** The jobs to schedule. */
   readonly jobs: readonly JobEntry[];
-  /** Requests the run for an invocation by the schedule. */
+  /** The function that a schedule invokes to request a run. */
   readonly executor: Function;
 }
 
-/** Maximum age of an invocation. An older one is obsolete, because each run processes everything that is due. */
+/** Maximum age of an invocation. An older invocation is obsolete, because each run processes everything that is due. */
 const LATEST = Duration.hours(1);
-/** The minimum of the Scheduler (EventBridge Scheduler API reference, "RetryPolicy"). */
+/** The Scheduler's minimum for the maximum event age (EventBridge Scheduler API reference, "RetryPolicy"). */
 const SOONEST_GIVEN_UP = Duration.minutes(1);
 /**
- * With the Scheduler's growing waits this is more than fits into an hour, so the age of the invocation is the limit.
+ * Maximum number of delivery attempts. With the Scheduler's growing waits, fewer fit into an hour, so in practice the
+ * age of the invocation is the limit.
  */
 const DELIVERY_ATTEMPTS = 20;
-/** The maximum of Lambda, after one and two minutes (AWS Lambda developer guide, "Asynchronous invocation"). */
+/**
+ * The maximum of Lambda. The retries follow after one and two minutes (AWS Lambda developer guide, "Asynchronous
+ * invocation").
+ */
 const CALL_RETRIES = 2;
-/** The maximum of SQS, so that an operator has time to look at the message. */
+/** The maximum retention of SQS, so that an operator has time to inspect the message. */
 const KEPT = Duration.days(14);
 
 /**
- * A schedule for each job. The Scheduler invokes Lambda asynchronously and does not receive the result (AWS Lambda
- * developer guide, "Invoke a Lambda function on a schedule"). The Scheduler retries the invocation, and Lambda retries
- * a failed execution. Invocations whose retries are exhausted are sent to one queue, which has an alarm.
+ * Creates a schedule for each job. The Scheduler invokes Lambda asynchronously and does not receive the result (AWS
+ * Lambda developer guide, "Invoke a Lambda function on a schedule"). The Scheduler retries the invocation, and Lambda
+ * retries a failed execution. Invocations whose retries are exhausted are sent to one queue, which has an alarm.
  */
 export class ScheduledJobs extends Construct {
-  /** Invocations by schedules that started no run. */
+  /** The queue of scheduled invocations that did not request a run. */
   readonly missed: Queue;
 
   /** @throws Error when an entry is invalid, with all faults */
@@ -84,7 +88,7 @@ export class ScheduledJobs extends Construct {
     const role = schedulerRole(this);
     Validations.of(role).acknowledge({
       id: `AwsSolutions::AwsSolutions-IAM5[Resource::<${executor.stack.getLogicalId(executor.node.defaultChild as never)}.Arn>:*]`,
-      reason: 'The wildcard covers versions and aliases of the executor, which has none.',
+      reason: 'The wildcard covers versions and aliases of the executor. It has no versions and aliases.',
     });
     return role;
   }
@@ -104,7 +108,7 @@ export class ScheduledJobs extends Construct {
   }
 }
 
-/** The time until the next invocation, which does the same; at most an hour. */
+/** Returns the time until the next invocation, which does the same work; at most an hour. */
 function usefulFor({ every }: JobEntry): Duration {
   return Duration.seconds(Math.min(LATEST.toSeconds(), Math.max(SOONEST_GIVEN_UP.toSeconds(), every)));
 }

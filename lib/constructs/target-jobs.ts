@@ -24,18 +24,18 @@ export interface TargetJobsProps {
   readonly targets: JobTargets;
   readonly data: Pick<DataStack, 'idempotency' | 'jobTargetCredentials' | 'registry'>;
   readonly logs: FunctionLogs;
-  /** Runs that no target accepted. It has an alarm. */
+  /** The queue of runs that no target accepted. It has an alarm. */
   readonly missed: Queue;
-  /** Allows targets on this machine, over plain HTTP. */
+  /** Allow targets on this machine, over plain HTTP. */
   readonly allowLoopback: boolean;
 }
 
-/** A call ends within seconds, and jobs rarely fire together. */
+/** Maximum number of concurrent calls. A call ends within seconds, and jobs rarely fire together. */
 const CALLS_AT_ONCE = 10;
 
 /**
- * Schedules of jobs of other services. A schedule enqueues the call, and a function makes it and retries it until the
- * target has accepted the run or its window has ended.
+ * Schedules for jobs of other services. A schedule enqueues the call. A function makes the call and retries it until
+ * the target has accepted the run or the window of the run has ended.
  */
 export class TargetJobs extends Construct {
   constructor(scope: Construct, id: string, props: TargetJobsProps) {
@@ -66,11 +66,12 @@ export class TargetJobs extends Construct {
     caller.function.addEventSource(
       new SqsEventSource(queue, { batchSize: 1, reportBatchItemFailures: true, maxConcurrency: CALLS_AT_ONCE }),
     );
-    // A call is retried until the window of its run ends.
+    // Bounded: a call is retried until the window of its run ends.
     allowRecursiveLoop(caller.function);
     Validations.of(caller.function).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
-      reason: 'An event source mapping of a queue needs no failure destination: SQS dead-letters the messages.',
+      reason:
+        "A queue's event source mapping needs no failure destination: SQS moves the messages to the dead-letter queue.",
     });
     const role = schedulerRole(this);
     for (const [target, { jobs }] of Object.entries(targets)) {

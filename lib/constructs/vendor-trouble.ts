@@ -10,14 +10,16 @@ export interface VendorTroubleProps {
   readonly deadLetters: Queue;
 }
 
-/** A breaker opens after five consecutive failures. An alarm within five minutes is early enough. */
+/**
+ * Evaluation period. A breaker opens after five consecutive failures, and an alarm within five minutes is early enough.
+ */
 const PERIOD = Duration.minutes(5);
-/** Callers retry a single given-up call. This number in one period indicates an outage. */
+/** Number of given-up calls per period that indicates an outage. Callers retry a single given-up call. */
 const MANY_GIVEN_UP = 10;
-/** Age of dead letters four days before SQS deletes them. */
+/** Age of dead letters at which an alarm is raised: four days before SQS deletes them. */
 const OLD = Duration.days(10);
 
-/** Alarms for a vendor that is unavailable and for calls that wait for a redrive. Each has an entry in docs/runbook.md. */
+/** Alarms for an unavailable vendor, and for calls that wait for a redrive. Each has an entry in docs/runbook.md. */
 export class VendorTrouble extends Construct {
   constructor(scope: Construct, id: string, props: VendorTroubleProps) {
     super(scope, id);

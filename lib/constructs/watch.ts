@@ -16,7 +16,7 @@ import { payonceMetric } from './payonce-metric.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
 /**
- * Number of refusals per five minutes that raises the alarm. Fewer are caused by a client that slows down as it should.
+ * Number of refusals per five minutes at which an alarm is raised. A client that slows down as it should causes fewer.
  */
 const LIMITED_REQUESTS = 100;
 
@@ -29,9 +29,9 @@ export interface WatchProps {
 }
 
 /**
- * Monitors a whole stack: alarms for every function and every job, a dashboard, and the notification of operators. It
- * must be created last, because it monitors existing resources. Rooms define further alarms, for example for their dead
- * letters; operators are notified of those, too.
+ * Monitors a whole stack: alarms for every function and every job, a dashboard, and the notification of operators. Must
+ * be created last, because it monitors the constructs that exist. Other constructs define further alarms, for example
+ * for their dead letters; operators are notified of those, too.
  */
 export class Watch extends Construct {
   constructor(scope: Construct, id: string, { settings, data, api, processors }: WatchProps) {
@@ -71,26 +71,29 @@ export class Watch extends Construct {
 }
 
 /**
- * Excludes the archive, whose alarms show its metrics, and exports and audits, for which no payment waits. A dashboard
- * of more metrics is charged.
+ * Excludes functions of the archive, whose alarms show their metrics, and of exports and audits, for which no payment
+ * waits. A dashboard with more metrics would cost money.
  */
 function onDashboard<Part>(parts: ReadonlyMap<string, Part>): ReadonlyMap<string, Part> {
   return new Map([...parts].filter(([name]) => !/^(?:Archive|Audit|Exports)/.test(name)));
 }
 
-/** The queues of messages of the service, by their names for operators. */
+/** Returns the message queues of the service, by their names for operators. */
 export function queuesOf(stack: Stack, { deadLetters }: Pick<DataStack, 'deadLetters'>): ReadonlyMap<string, Queue> {
   const queues = named(stack, (node) => node instanceof Queue);
   return deadLetters === undefined ? queues : queues.set('Vendors-DeadLetters', deadLetters);
 }
 
-/** All constructs of one kind, by their paths in the stack. */
+/** Returns all constructs of one kind, by their paths in the stack. */
 function named<Part extends IConstruct>(stack: Stack, isOne: (node: IConstruct) => node is Part): Map<string, Part> {
   const parts = stack.node.findAll().filter(isOne);
   return new Map(parts.map((part) => [pathOf(part), part]));
 }
 
-/** The name of a part for operators. `Default` is the construct id of a room's only function, which has the name of the room. */
+/**
+ * Returns the name of a construct for operators. `Default` is the construct id of the only function of an area, which
+ * is named like its area.
+ */
 export function pathOf(part: IConstruct): string {
   const ids = part.node.path.slice(Stack.of(part).node.path.length + 1).split('/');
   return ids.filter((id) => id !== 'Default').join('-');

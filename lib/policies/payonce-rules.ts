@@ -48,7 +48,7 @@ const RULES: readonly Rule[] = [
   },
   {
     name: 'NoWildcardOnData',
-    description: 'A policy on a table names its actions one by one.',
+    description: 'A policy on a table lists its actions individually.',
     violates: (resource) =>
       statementsOf(resource).some(({ Effect, Action }) => Effect === 'Allow' && listOf(Action).some(isWildcardOnData)),
   },
@@ -62,7 +62,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'LogsEnd',
     description:
-      'Every log group has a retention, and every function has a log group of the stack, because a log group that Lambda creates has no retention.',
+      'Every log group has a retention, and every function has a log group in the stack, because a log group that Lambda creates has no retention.',
     violates: ({ Type, Properties = {} }) =>
       (Type === 'AWS::Logs::LogGroup' && Properties['RetentionInDays'] === undefined) ||
       (Type === 'AWS::Lambda::Function' && !JSON.stringify(Properties['LoggingConfig'] ?? {}).includes('"LogGroup":')),
@@ -86,14 +86,14 @@ export class PayonceRules implements IPolicyValidationPlugin {
   }
 }
 
-/** All resources of a template that break a rule. */
+/** Returns all resources of a template that break a rule. */
 export function findViolations(template: Template): readonly { readonly rule: Rule; readonly logicalId: string }[] {
   return Object.entries(template.Resources).flatMap(([logicalId, resource]) =>
     RULES.filter((rule) => rule.violates(resource)).map((rule) => ({ rule, logicalId })),
   );
 }
 
-/** The statements of a policy, of a role's inline policies, and of a table's resource policy. */
+/** Returns the statements of a policy, of a role's inline policies, or of a table's resource policy. */
 function statementsOf({ Properties = {} }: Resource): readonly Statement[] {
   const { PolicyDocument, Policies = [], ResourcePolicy } = Properties as PolicyHolder;
   const documents = [

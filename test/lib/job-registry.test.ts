@@ -79,7 +79,7 @@ describe('the job registry', () => {
     [
       'a rate with a time zone',
       { schedule: 'rate(1 hour)', timeZone: 'Europe/Berlin' },
-      'timeZone "Europe/Berlin" must be left out: a rate has no time zone',
+      'timeZone "Europe/Berlin" must be omitted: a rate has no time zone',
     ],
   ])('refuses %s, and names the field and the allowed values', (_what, changes, fault) => {
     expect(() => checkJobs([wrong(changes)])).toThrow(fault);
