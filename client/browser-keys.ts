@@ -1,19 +1,20 @@
 import { PayonceError } from './errors.ts';
 import type { KeyStore, StoredOperation } from './key-store.ts';
 
-/** The object store with one row for each operation. */
+/** The IndexedDB object store, with one row for each operation. */
 const ROWS = 'operations';
 
 /**
- * Keeps operations in IndexedDB, for all tabs and workers of one origin. A row is stored and read in one transaction,
- * which is on the disk when it ends: it outlives a reload, a crash of the browser, and a loss of power. The rows of a
- * private window end with it.
+ * Stores operations in IndexedDB, for all tabs and workers of one origin. A row is stored and read in one transaction
+ * and is on disk when the transaction ends, so it survives a reload, a crash of the browser, and a loss of power. The
+ * rows of a private window are deleted with the window.
  *
  * `localStorage` does not suffice: Chromium writes it to disk some seconds later, and it has no atomic put-if-absent.
  *
- * @param database the name of the IndexedDB database @default 'payonce'
- * @throws PayonceError from its functions: `invalid_key_store` when the browser stores nothing, for example because the
- *   disk is full
+ * @param database the name of the IndexedDB database
+ * @default 'payonce'
+ * @throws PayonceError from its functions: `invalid_key_store` when the browser cannot store the row, for example
+ * because the disk is full
  */
 export function browserKeys(database = 'payonce'): KeyStore {
   return {
@@ -25,8 +26,8 @@ export function browserKeys(database = 'payonce'): KeyStore {
 }
 
 /**
- * Reads and writes one row. Transactions of other tabs are serialized before or after it. @returns the row that is now
- * on disk
+ * Reads and writes one row. Transactions of other tabs run before or after this one.
+ * @returns the row that is now on disk
  */
 async function change(
   database: string,
@@ -45,13 +46,13 @@ async function change(
   }
 }
 
-/** Opened for each change, because a browser may close a connection at any time. */
+/** Opens the database. Called for each change, because a browser may close a connection at any time. */
 function open(database: string): Promise<IDBDatabase> {
   const opening = indexedDB.open(database, 1);
   return new Promise((resolve, reject) => {
     opening.addEventListener('upgradeneeded', () => opening.result.createObjectStore(ROWS, { keyPath: 'operation' }));
     opening.addEventListener('success', () => resolve(opening.result));
-    opening.addEventListener('error', () => reject(opening.error ?? new Error('it does not open')));
+    opening.addEventListener('error', () => reject(opening.error ?? new Error('the database cannot be opened')));
   });
 }
 
@@ -67,13 +68,13 @@ function commit(
     const reading = rows.get(operation) as IDBRequest<StoredOperation | undefined>;
     reading.addEventListener('success', () => {
       row = next(reading.result);
-      // Also written for an existing row, so that it is on disk in any case.
+      // Also written when a row exists, so that the row is on disk in any case.
       rows.put(row);
     });
     transaction.addEventListener('complete', () => {
-      if (row === undefined) reject(new Error('it gave no row'));
+      if (row === undefined) reject(new Error('the transaction returned no row'));
       else resolve(row);
     });
-    transaction.addEventListener('abort', () => reject(transaction.error ?? new Error('its transaction was ended')));
+    transaction.addEventListener('abort', () => reject(transaction.error ?? new Error('the transaction was aborted')));
   });
 }

@@ -18,26 +18,26 @@ export type WebhookEndpoint = Schemas['WebhookEndpoint'];
 type EndpointWithSecret = Schemas['WebhookEndpointWithSecret'];
 
 export interface ClientOptions {
-  /** The address of the API with its stage, for example `https://pay.example.com/v1` without `/v1`. */
+  /** The address of the API including its stage, but without `/v1`, for example `https://pay.example.com`. */
   readonly url: string;
   /**
-   * A tenant's API key. It is a secret: never ship it to a browser. There, `url` must be an address of your own server,
-   * which adds it.
+   * A tenant's API key. It is a secret: never ship it to a browser. In a browser, set `url` to an address of your own
+   * server, which adds the key.
    *
-   * @default none is sent
+   * @default no key is sent
    */
   readonly apiKey?: string;
-  /** The store of keys and bodies before they are sent: `fileKeys`, `memoryKeys`, or two functions of yours. */
+  /** Stores keys and bodies before they are sent: `fileKeys`, `memoryKeys`, or two functions of your own. */
   readonly keys: KeyStore;
-  /** @default the system's */
+  /** @default the system's clock, timers and randomness */
   readonly surroundings?: Partial<Surroundings>;
 }
 
 export type Client = ReturnType<typeof createClient>;
 
 /**
- * A client of Payonce's API that cannot charge twice: each change has a name chosen by the caller (`operation`), and is
- * stored with its key before it is sent.
+ * Creates a client of Payonce's API that cannot charge twice: the caller chooses a name (`operation`) for each change,
+ * which is stored with its key before it is sent.
  *
  * @throws TypeError for a URL that is not http or https
  */
@@ -66,25 +66,34 @@ export function createClient({ url, apiKey, keys, surroundings }: ClientOptions)
   };
 }
 
-/** Every change is made by `POST`, except for the deletion of an endpoint. */
+/** Describes a `POST` request. Every change is made by `POST`, except for the deletion of an endpoint. */
 const post = (path: string, params?: object) => ({ method: 'POST', path, ...(params === undefined ? {} : { params }) });
 
 function payments(changes: Operations, reading: Reading) {
   const at = (id: string) => `/v1/payments/${segment(id)}`;
   return {
-    /** Its status can be `processing` or `requires_action`: see `wait`. @throws ProblemError `payment_failed` with the payment */
+    /**
+     * Creates a payment. Its status can be `processing` or `requires_action`: see `wait`.
+     * @throws ProblemError `payment_failed` with the payment
+     */
     create: (params: Schemas['CreatePayment'], once: Once) => changes.run<Payment>(post('/v1/payments', params), once),
-    /** @param params the full authorized amount, unless an amount is given */
+    /**
+     * Captures an authorized payment.
+     * @param params without an amount, the full authorized amount is captured
+     */
     capture: (id: string, params: Schemas['CapturePayment'], once: Once) =>
       changes.run<Payment>(post(`${at(id)}/capture`, params), once),
     cancel: (id: string, once: Once) => changes.run<Payment>(post(`${at(id)}/cancel`), once),
-    /** @param params the remaining amount, unless an amount is given */
+    /**
+     * Refunds a payment.
+     * @param params without an amount, the remaining amount is refunded
+     */
     refund: (id: string, params: Schemas['RefundPayment'], once: Once) =>
       changes.run<Refund>(post(`${at(id)}/refunds`, params), once),
     retrieve: (id: string, limits?: Limits) => reading.get<Payment>(at(id), limits),
     /**
-     * Waits while the payment is `processing`. A payment in `requires_action` or `needs_review` waits for a person, and
-     * is returned.
+     * Waits while the payment is `processing`. A payment in `requires_action` or `needs_review` depends on a person,
+     * and is returned.
      *
      * @throws UnfinishedError after `timeoutMs`, by default two minutes
      */
@@ -100,7 +109,7 @@ function payments(changes: Operations, reading: Reading) {
   };
 }
 
-/** Changes of payments, which have ids of their own. */
+/** Returns functions for changes of payments, which have their own ids. */
 function parts<Part extends { readonly status: string }>(
   reading: Reading,
   name: 'refunds' | 'captures' | 'cancellations',
@@ -108,7 +117,10 @@ function parts<Part extends { readonly status: string }>(
   const at = (id: string) => `/v1/${name}/${segment(id)}`;
   return {
     retrieve: (id: string, limits?: Limits) => reading.get<Part>(at(id), limits),
-    /** Waits while it is `pending`. @throws UnfinishedError */
+    /**
+     * Waits while the change is `pending`.
+     * @throws UnfinishedError when the time is up
+     */
     wait: (id: string, limits?: Limits) => reading.wait<Part>(at(id), ({ status }) => status === 'pending', limits),
   };
 }
@@ -116,10 +128,16 @@ function parts<Part extends { readonly status: string }>(
 function orders(changes: Operations, reading: Reading) {
   const at = (id: string) => `/v1/orders/${segment(id)}`;
   return {
-    /** @throws ProblemError `payment_failed`, `out_of_stock` or `order_canceled` with the order */
+    /**
+     * Creates an order.
+     * @throws ProblemError `payment_failed`, `out_of_stock` or `order_canceled` with the order
+     */
     create: (params: Schemas['CreateOrder'], once: Once) => changes.run<Order>(post('/v1/orders', params), once),
     retrieve: (id: string, limits?: Limits) => reading.get<Order>(at(id), limits),
-    /** Waits while it is `processing`. @throws UnfinishedError */
+    /**
+     * Waits while the order is `processing`.
+     * @throws UnfinishedError when the time is up
+     */
     wait: (id: string, limits?: Limits) => reading.wait<Order>(at(id), ({ status }) => status === 'processing', limits),
     list: (query?: QueryOf<'listOrders'>, limits?: Limits) => reading.pages<Order>('/v1/orders', query, limits),
   };
@@ -129,15 +147,15 @@ function webhookEndpoints(changes: Operations, reading: Reading) {
   const root = '/v1/webhook_endpoints';
   const at = (id: string) => `${root}/${segment(id)}`;
   return {
-    /** The answer, which the key store keeps, contains the secret. */
+    /** Creates an endpoint. The answer, which the key store keeps, contains the secret. */
     create: (params: Schemas['CreateWebhookEndpoint'], once: Once) =>
       changes.run<EndpointWithSecret>(post(root, params), once),
-    /** Repeating it changes nothing, so it needs no operation. */
+    /** Updates an endpoint. A repeated update changes nothing, so it needs no operation. */
     update: (id: string, params: Schemas['UpdateWebhookEndpoint'], limits?: Limits) =>
       reading.set<WebhookEndpoint>(at(id), params, limits),
     delete: (id: string, once: Once) =>
       changes.run<Schemas['DeletedWebhookEndpoint']>({ method: 'DELETE', path: at(id) }, once),
-    /** The answer, which the key store keeps, contains the new secret. */
+    /** Rotates the secret. The answer, which the key store keeps, contains the new secret. */
     rotateSecret: (id: string, params: Schemas['RotateWebhookSecret'], once: Once) =>
       changes.run<EndpointWithSecret>(post(`${at(id)}/rotate_secret`, params), once),
     replay: (id: string, params: Schemas['ReplayWebhooks'], once: Once) =>
@@ -151,7 +169,7 @@ function webhookEndpoints(changes: Operations, reading: Reading) {
   };
 }
 
-/** An id as a part of a path, escaped so that it cannot lead to another path. */
+/** Escapes an id as a path segment, so that it cannot lead to another path. */
 function segment(id: string): string {
   if (typeof id !== 'string' || id === '' || id === '.' || id === '..')
     throw new TypeError(`an id must be a string such as pay_…, but is ${JSON.stringify(id)}`);

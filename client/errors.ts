@@ -2,7 +2,7 @@ import type { components } from './api-types.ts';
 
 /** Problem details of the API (RFC 9457). */
 export type Problem = components['schemas']['Problem'];
-/** Stable. A newer API may answer with codes that this client does not know. */
+/** A stable code. A newer API may answer with codes that this client does not know. */
 export type ProblemCode = Problem['code'];
 
 /**
@@ -22,7 +22,7 @@ const FINAL = 'new_operation';
 const LATER = 'same_operation';
 const CORRECT = 'correct';
 
-/** The action after each code. A new code of the API does not compile without one. */
+/** The recovery for each code. A new code of the API does not compile without one. */
 const RECOVERIES: Readonly<Record<ProblemCode, Recovery>> = {
   payment_failed: FINAL,
   payment_canceled: FINAL,
@@ -95,8 +95,8 @@ const RECOVERIES: Readonly<Record<ProblemCode, Recovery>> = {
 };
 
 /**
- * Problems that are resolved within the duration of a request. The client retries with the same key and body
- * automatically.
+ * Problems that usually end within the time limit of a request. The client retries them automatically with the same key
+ * and body.
  */
 const PASSING: ReadonlySet<string> = new Set<ProblemCode>([
   'idempotency_key_in_progress',
@@ -107,7 +107,7 @@ const PASSING: ReadonlySet<string> = new Set<ProblemCode>([
   'timeout',
 ]);
 
-/** Whether the next attempt with the same key and body can succeed. This includes unknown codes of server errors. */
+/** Whether the next attempt with the same key and body can succeed. True for unknown codes of server errors. */
 export function isPassing({ code, status }: Pick<Problem, 'code' | 'status'>): boolean {
   return PASSING.has(code) || (!isKnown(code) && status >= 500);
 }
@@ -136,8 +136,8 @@ export class PayonceError extends Error {
   override readonly name: string = 'PayonceError';
   readonly code: ProblemCode | ClientCode;
   /**
-   * Whether this operation may have taken effect, now or in an earlier process. Call again with the same operation to
-   * find out, which never causes a second effect.
+   * Whether this operation may have taken effect, now or in an earlier process. To find out, call again with the same
+   * operation; this never causes a second effect.
    */
   readonly mayHaveTakenEffect: boolean;
 
@@ -152,11 +152,11 @@ export class PayonceError extends Error {
   }
 }
 
-/** The API's answer that the request did not succeed. */
+/** The API answered that the request did not succeed. */
 export class ProblemError extends PayonceError {
   override readonly name = 'ProblemError';
   declare readonly code: ProblemCode;
-  /** With the members of its code: `payment`, `payment_id`, `amount_left` and others. */
+  /** The problem, with members that depend on its code: `payment`, `payment_id`, `amount_left` and others. */
   readonly problem: Problem;
   readonly recovery: Recovery;
 
@@ -170,11 +170,11 @@ export class ProblemError extends PayonceError {
 
 function adviceFor(code: ProblemCode): string {
   if (code === 'idempotency_key_expired')
-    return ' The operation took effect before: retrieve the object that the problem names.';
-  return isFinal(code) ? ' This is final for the operation: a further attempt needs another operation.' : '';
+    return ' The operation already took effect: retrieve the object that the problem names.';
+  return isFinal(code) ? ' This answer is final for the operation: a further attempt needs another operation.' : '';
 }
 
-/** Whether an error is the API's problem with one of these codes. */
+/** Whether an error is a problem of the API with one of these codes. */
 export function isProblem<Code extends ProblemCode>(
   error: unknown,
   ...codes: readonly Code[]
@@ -182,7 +182,7 @@ export function isProblem<Code extends ProblemCode>(
   return error instanceof ProblemError && (codes as readonly ProblemCode[]).includes(error.code);
 }
 
-/** The object had no outcome at the end of the wait. */
+/** The wait ended before the object had an outcome. */
 export class UnfinishedError<Item> extends PayonceError {
   override readonly name = 'UnfinishedError';
   /** The object as last read. */

@@ -4,8 +4,9 @@ import { dirname, join, resolve } from 'node:path';
 import { type KeyStore, type StoredOperation, storedIn } from './key-store.ts';
 
 /**
- * Keeps each operation in a file of its own, for one machine with any number of processes. A row and the name of its
- * file are on disk before the row is used, so a crash of the process or the machine leaves the whole row or none.
+ * Stores each operation in a separate file, for one machine with any number of processes. A row and the name of its
+ * file are on disk before the row is used, so a crash of the process or the machine leaves either the whole row or
+ * none.
  *
  * Files contain requests and answers, and are readable only by their owner. The folder must be on a local disk.
  *
@@ -20,14 +21,14 @@ export function fileKeys(folder: string): KeyStore {
       const file = fileOf(request.operation);
       const draft = await writeDraft(root, request);
       try {
-        // Of two concurrent processes, one creates the name. A rename would overwrite the file of the other.
+        // Of two concurrent processes, only one can create the name. A rename would overwrite the other process's file.
         await link(draft, file);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
       } finally {
         await rm(draft, { force: true });
       }
-      // Also for an existing row, whose writer may have died before the name was on disk.
+      // Also for an existing row, whose writer may have crashed before the name was on disk.
       await syncFolder(root);
       return storedIn(await readFile(file, 'utf8'));
     },
@@ -38,7 +39,10 @@ export function fileKeys(folder: string): KeyStore {
   };
 }
 
-/** @returns the name of a complete file on disk */
+/**
+ * Writes a row to a temporary file.
+ * @returns the name of a complete file on disk
+ */
 async function writeDraft(root: string, row: StoredOperation): Promise<string> {
   const draft = join(root, `.${randomUUID()}.draft`);
   const file = await open(draft, 'wx', 0o600);
@@ -51,7 +55,7 @@ async function writeDraft(root: string, row: StoredOperation): Promise<string> {
   return draft;
 }
 
-/** Creates a folder. A new folder is lost with its rows unless its parent is on disk, too. */
+/** Creates a folder. Without syncing its parent, a new folder could be lost together with its rows. */
 async function makeFolder(root: string): Promise<void> {
   const first = await mkdir(root, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
@@ -59,7 +63,7 @@ async function makeFolder(root: string): Promise<void> {
 }
 
 async function syncFolder(folder: string): Promise<void> {
-  // Windows does not open folders. There, the file system's journal keeps the order of names.
+  // Windows cannot open folders. There, the journal of the file system keeps names in order.
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');
   try {

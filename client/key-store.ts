@@ -1,17 +1,17 @@
 import { PayonceError } from './errors.ts';
 
-/** The request of a key, the same text for every attempt. */
+/** A request with its key. Every attempt sends the same bytes. */
 export interface StoredRequest {
-  /** The caller's own name for the operation that takes effect once. */
+  /** The caller's name for the operation. */
   readonly operation: string;
-  /** The `Idempotency-Key`. */
+  /** The value of the `Idempotency-Key` header. */
   readonly key: string;
   readonly method: string;
-  /** The path of the API, without its address. */
+  /** The path of the API, without scheme and host. */
   readonly path: string;
   /** JSON; null for a request without a body. */
   readonly body: string | null;
-  /** The mode of the API key; null when the client has no key that shows it. */
+  /** The mode of the API key; null when the client has no key that shows the mode. */
   readonly mode: 'test' | 'live' | null;
 }
 
@@ -23,33 +23,32 @@ export interface StoredAnswer {
 }
 
 export interface StoredOperation extends StoredRequest {
-  /** Absent while there is no answer. */
+  /** Absent until the request is answered. */
   readonly answer?: StoredAnswer;
 }
 
 type Awaitable<Value> = Value | Promise<Value>;
 
 /**
- * The store of operations. A custom store consists of two functions, for example over a column of the order's own row.
- * Both may run in a transaction of the caller. An error that they throw stops the operation and is passed to its
- * caller.
+ * Stores operations. A custom store consists of two functions, for example on a column of your own order rows. Both may
+ * run in a transaction of the caller. An error that they throw stops the operation and is passed to its caller.
  */
 export interface KeyStore {
   /**
-   * Stores the request unless there is one for this operation; of two concurrent requests, one is stored. It must be
-   * durable before this returns, because the request is then sent.
+   * Stores the request unless one is already stored for this operation; of two concurrent requests, only one is stored.
+   * The row must be durable before this function returns, because the request is sent next.
    *
    * @returns the stored operation
    */
   putIfAbsent(request: StoredRequest): Awaitable<StoredOperation>;
   /**
-   * Stores the answer with the request. It can be called more than once for an operation, with the same bytes. After an
-   * error, the same operation receives the answer again.
+   * Stores the answer with the request. Can be called more than once for an operation, with the same bytes. If it
+   * throws, the same operation can receive the answer again later.
    */
   keepAnswer(request: StoredRequest, answer: StoredAnswer): Awaitable<void>;
 }
 
-/** Keeps operations as long as this object lives. A process that crashes forgets its keys, so this is for tests and scripts. */
+/** Stores operations in memory. A crashed process loses its keys, so this store is only for tests and scripts. */
 export function memoryKeys(): KeyStore {
   const rows = new Map<string, StoredOperation>();
   return {
@@ -63,14 +62,15 @@ export function memoryKeys(): KeyStore {
 }
 
 /**
- * Reads a row that was stored as JSON, for custom stores.
+ * Parses a row that was stored as JSON, for custom stores.
  *
- * @param answer as JSON @default none
+ * @param answer as JSON
+ * @default no answer
  * @throws PayonceError `invalid_key_store` for anything else
  */
 export function storedIn(request: string | null | undefined, answer?: string | null): StoredOperation {
   const row = { ...objectIn(request), ...(answer == null ? {} : { answer: objectIn(answer) }) };
-  if (!isOperation(row)) throw new PayonceError('invalid_key_store', 'The key store has no row of this operation.');
+  if (!isOperation(row)) throw new PayonceError('invalid_key_store', 'The key store has no row for this operation.');
   return row;
 }
 

@@ -9,11 +9,11 @@ import {
 import type { Answer, Limits, Sender } from './sender.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** A call that takes effect once. */
+/** Options of a call that takes effect once. */
 export interface Once extends Limits {
   /**
-   * Your own name for the operation that takes effect once, for example `order_42`. Calls of this name send the same
-   * key and body, in this process and in later ones, and get the same answer. 1 to 200 characters.
+   * Your own name for the operation, for example `order_42`. Calls with this name send the same key and body, in this
+   * and in later processes, and get the same answer. 1 to 200 characters.
    */
   readonly operation: string;
 }
@@ -22,7 +22,10 @@ const LONGEST_NAME = 200;
 
 type Change = Pick<StoredRequest, 'method' | 'path'> & { readonly params?: object };
 
-/** Stores the key and the body, sends, and stores the answer, in this order, whichever process does the next step. */
+/**
+ * Stores the key and the body, sends them, and stores the answer, in this order, even if different processes do the
+ * steps.
+ */
 export class Operations {
   readonly #keys: KeyStore;
   readonly #sender: Sender;
@@ -37,12 +40,14 @@ export class Operations {
   }
 
   /**
+   * Runs an operation.
    * @throws ProblemError the API's answer
-   * @throws PayonceError `operation_changed` before anything is sent; `no_answer`; `invalid_operation`; `invalid_key_store`
+   * @throws PayonceError `operation_changed` before anything is sent; `no_answer`; `invalid_operation`;
+   * `invalid_key_store`
    */
   async run<Value>({ method, path, params }: Change, { operation, ...limits }: Once): Promise<Value> {
     if (typeof operation !== 'string' || operation === '' || operation.length > LONGEST_NAME)
-      throw new PayonceError('invalid_operation', `operation must be a text of 1 to ${LONGEST_NAME} characters`);
+      throw new PayonceError('invalid_operation', `operation must be a string of 1 to ${LONGEST_NAME} characters`);
     const body = params === undefined ? null : JSON.stringify(params);
     const offered = { operation, key: this.#mintKey(), method, path, body, mode: this.#mode };
     const stored: unknown = await this.#keys.putIfAbsent(offered);
@@ -53,22 +58,22 @@ export class Operations {
     const { sentBefore, ...answer } = await this.#sender.send(request, limits);
     const isKept = answer.kind === 'success' || isFinal(answer.problem.code);
     if (isKept) await this.#keys.keepAnswer(request, { status: answer.status, body: answer.text });
-    // An earlier process that had this key may have sent it.
+    // If the stored key is from an earlier process, that process may have sent the request.
     return settled(answer, !isKept && (sentBefore || request.key !== offered.key)) as Value;
   }
 }
 
 function checked(stored: unknown, operation: string): StoredOperation {
   if (isOperation(stored) && stored.operation === operation) return stored;
-  const message = `The key store returned no row of the operation ${operation}. Nothing was sent.`;
+  const message = `The key store returned no row for the operation ${operation}. Nothing was sent.`;
   throw new PayonceError('invalid_key_store', message);
 }
 
-/** The error for a changed request. It names fields without their values, which can be personal. */
+/** Creates the error for a changed request. It names fields without their values, which can be personal data. */
 function changed(operation: string, fields: readonly string[]): PayonceError {
   const message =
-    `The operation ${operation} was begun with another ${fields.join(', ')}. Nothing was sent. ` +
-    'A request that differs needs an operation of its own.';
+    `The operation ${operation} was started with another ${fields.join(', ')}. Nothing was sent. ` +
+    'A different request needs another operation.';
   return new PayonceError('operation_changed', message);
 }
 
@@ -84,7 +89,7 @@ function settled(answer: Answer, mayHaveTakenEffect = false): object {
   return answer.value;
 }
 
-/** The differences between two requests. As for the API, the order of fields does not matter. */
+/** Returns the names of fields that differ between two requests. As in the API, the order of fields does not matter. */
 function differences(stored: StoredRequest, offered: StoredRequest): readonly string[] {
   const rest = (['mode', 'method', 'path'] as const).filter((each) => stored[each] !== offered[each]);
   if (stored.body === offered.body) return rest;
@@ -94,7 +99,7 @@ function differences(stored: StoredRequest, offered: StoredRequest): readonly st
   return [...rest, ...names.filter((name) => left.get(name) !== right.get(name))];
 }
 
-/** The fields of a body, each as text with a canonical order of fields. */
+/** Returns the fields of a body, each as text with its own fields in canonical order. */
 function fieldsOf(body: string): ReadonlyMap<string, string> {
   const value = JSON.parse(body) as object;
   return new Map(Object.entries(value).map(([name, inner]) => [name, JSON.stringify(sorted(inner))]));

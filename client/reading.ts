@@ -3,7 +3,10 @@ import { PayonceError, ProblemError, UnfinishedError } from './errors.ts';
 import type { Limits, Sender } from './sender.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** A page of a list. Some lists name the start of the next page; in others it begins after the last object. */
+/**
+ * A page of a list. Some lists return the start of the next page; in others, the next page begins after the last
+ * object.
+ */
 interface Page<Item> {
   readonly data: readonly Item[];
   readonly has_more: boolean;
@@ -12,12 +15,12 @@ interface Page<Item> {
 
 type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** Default wait. Exceeds the time in which a payer's bank usually decides. Milliseconds. */
+/** Default time limit of a wait. Exceeds the time in which a payer's bank usually decides. Milliseconds. */
 const WAIT_MS = 120_000;
-/** Maximum number of reads; more than fit into any wait of some minutes. */
+/** Maximum number of polls; more than fit into a wait of some minutes. */
 const MAX_POLLS = 1_000;
 
-/** Requests that change nothing when they are repeated. */
+/** Sends requests that change nothing when they are repeated. */
 export class Reading {
   readonly #sender: Sender;
   readonly #around: Surroundings;
@@ -27,17 +30,21 @@ export class Reading {
     this.#around = around;
   }
 
-  /** @throws ProblemError, PayonceError `no_answer` */
+  /**
+   * Reads an object.
+   * @throws ProblemError the API's answer
+   * @throws PayonceError `no_answer`
+   */
   async get<Value>(path: string, limits: Limits = {}): Promise<Value> {
     return this.#ask('GET', path, null, limits);
   }
 
-  /** Sets fields. */
+  /** Sets fields of an object. */
   async set<Value>(path: string, params: object, limits: Limits = {}): Promise<Value> {
     return this.#ask('PATCH', path, JSON.stringify(params), limits);
   }
 
-  /** All objects of a list, page after page. */
+  /** Yields all objects of a list, page by page. */
   async *pages<Item extends object>(path: string, query: Query = {}, limits: Limits = {}): AsyncGenerator<Item> {
     const from = query['ending_before'] === undefined ? 'starting_after' : 'ending_before';
     for (let cursor = query[from]; ; ) {
@@ -50,15 +57,18 @@ export class Reading {
       if (!page.has_more) return;
       const next = page.next_cursor ?? placeOf(page.data.at(-1));
       if (next === undefined || next === cursor)
-        throw new PayonceError('unexpected_answer', `The list ${path} has more pages, but does not name the next one.`);
+        throw new PayonceError(
+          'unexpected_answer',
+          `The list ${path} has more pages, but the answer does not say where the next one begins.`,
+        );
       cursor = next;
     }
   }
 
   /**
-   * Reads an object until it has an outcome.
+   * Polls an object until it has an outcome.
    *
-   * @throws UnfinishedError when it has none in time
+   * @throws UnfinishedError when it has no outcome in time
    */
   async wait<Value>(path: string, isOpen: (value: Value) => boolean, limits: Limits = {}): Promise<Value> {
     const { timeoutMs = WAIT_MS, signal } = limits;
@@ -80,7 +90,9 @@ export class Reading {
   }
 }
 
-/** Transitions have no id. */
+/**
+ * Returns the position of the last object, by which the next page is requested. Transitions have no id but a sequence.
+ */
 function placeOf(last: object | undefined): string | undefined {
   const { id, sequence } = (last ?? {}) as { readonly id?: string; readonly sequence?: number };
   return id ?? (sequence === undefined ? undefined : String(sequence));

@@ -7,17 +7,20 @@ export interface Sent {
   readonly method: string;
   readonly path: string;
   readonly body: string | null;
-  /** Absent for requests that change nothing when they are repeated. */
+  /** The idempotency key. Absent for requests that change nothing when they are repeated. */
   readonly key?: string;
 }
 
 /** Time limits of a call. */
 export interface Limits {
-  /** All attempts and the pauses between them. Milliseconds. @default 60,000 */
+  /**
+   * Limit for all attempts and the pauses between them. Milliseconds.
+   * @default 60,000
+   */
   readonly timeoutMs?: number;
   /**
-   * Ends the call with the signal's reason. A sent request may still take effect; call with the same operation to find
-   * out.
+   * Aborts the call, with the signal's reason. A sent request may still take effect; to find out, call again with the
+   * same operation.
    */
   readonly signal?: AbortSignal;
 }
@@ -27,7 +30,7 @@ export type Answer =
   | { readonly kind: 'success'; readonly status: number; readonly text: string; readonly value: object }
   | { readonly kind: 'problem'; readonly status: number; readonly text: string; readonly problem: Problem };
 
-/** `sentBefore`: an attempt before this answer may have been received. */
+/** `sentBefore`: whether the API may have received an earlier attempt. */
 export type Answered = Answer & { readonly sentBefore: boolean };
 
 type Attempt =
@@ -35,20 +38,22 @@ type Attempt =
   | { readonly kind: 'again'; readonly why: unknown; readonly afterMs?: number; readonly received: boolean };
 
 const TIMEOUT_MS = 60_000;
-/** The API's gateway answers within 29 s. Milliseconds. */
+/** Time limit of one attempt. The API's gateway answers within 29 s. Milliseconds. */
 const ATTEMPT_MS = 30_000;
-/** More than fit into any timeout of some minutes. The loop ends even if the clock stands still. */
+/**
+ * Maximum number of attempts; more than fit into a timeout of some minutes. It ends the loop even if the clock stops.
+ */
 const MAX_ATTEMPTS = 100;
-/** Statuses of a gateway or a proxy in front of the API. */
+/** Statuses that a gateway or proxy in front of the API may return, and that are retried. */
 const PASSING_STATUS = new Set([408, 425, 429, 500, 502, 503, 504]);
 
 export interface SenderOptions {
-  /** With the stage, without a trailing slash. */
+  /** The address of the API including its stage, without a trailing slash. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Sends one request until it is answered, with the same bytes and the same key each time. */
+/** Sends one request until it is answered, with the same bytes and key each time. */
 export class Sender {
   readonly #options: SenderOptions;
   readonly #around: Surroundings;
@@ -59,6 +64,7 @@ export class Sender {
   }
 
   /**
+   * Sends a request.
    * @throws PayonceError `no_answer` when the time is up, `unexpected_answer` for an answer that is not from the API
    */
   async send(request: Sent, { timeoutMs = TIMEOUT_MS, signal }: Limits): Promise<Answered> {
@@ -76,7 +82,7 @@ export class Sender {
       if (this.#around.nowMs() + waitMs >= untilMs) break;
       await this.#around.sleep(waitMs, signal);
     }
-    const advice = request.key === undefined ? '' : ' Call again with the same operation to get it.';
+    const advice = request.key === undefined ? '' : ' To get the answer, call again with the same operation.';
     const message = `${request.method} ${request.path} had no answer within ${timeoutMs} ms.${advice}`;
     const mayHaveTakenEffect = request.key !== undefined && sentBefore;
     throw new PayonceError('no_answer', message, { cause: last, mayHaveTakenEffect });
@@ -87,7 +93,7 @@ export class Sender {
     const headers = {
       ...this.#options.headers,
       ...(body === null ? {} : { 'content-type': 'application/json' }),
-      // While the first request with the key is running, the API waits for its answer.
+      // While another request with this key is running, the API waits for its answer.
       ...(key === undefined ? {} : { 'idempotency-key': key, prefer: 'wait=8' }),
     };
     try {
@@ -110,8 +116,8 @@ export class Sender {
     const body = objectIn(text);
     if (status >= 200 && status < 300) {
       if (typeof body?.['object'] === 'string') return { kind: 'success', status, text, value: body };
-      // A truncated answer, or the page of a proxy.
-      return { kind: 'again', why: new Error(`the answer ${status} has no object`), received: true };
+      // A truncated answer, or an HTML page of a proxy.
+      return { kind: 'again', why: new Error(`the answer ${status} contains no object`), received: true };
     }
     const seconds = parseRetryAfter(headers.get('retry-after'), this.#around.nowMs());
     const later = seconds === undefined ? {} : { afterMs: seconds * 1000 };
@@ -121,7 +127,7 @@ export class Sender {
       const why = new Error(`${problem.code}: ${problem.detail}`);
       return { kind: 'again', why, received: problem.code !== 'rate_limited', ...later };
     }
-    const why = new Error(`the answer ${status} is not of the API`);
+    const why = new Error(`the answer ${status} is not from the API`);
     if (PASSING_STATUS.has(status)) return { kind: 'again', why, received: true, ...later };
     const message =
       `The address answered ${status}, which is not an answer of Payonce. Is ${this.#options.url} the address of its API, ` +

@@ -1,15 +1,15 @@
 /** The environment of the client: Node 20 and later, and browsers. Replaced in tests. */
 export interface Surroundings {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
-  /** Unix milliseconds. */
+  /** Returns the current time. Unix milliseconds. */
   readonly nowMs: () => number;
-  /** Ends early, with the signal's reason, when the signal is aborted. */
+  /** Waits. Rejects early, with the signal's reason, when the signal is aborted. */
   readonly sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
-  /** A signal that is aborted after this time. */
+  /** Returns a signal that is aborted after this time. */
   readonly expire: (ms: number) => AbortSignal;
-  /** Random, from 0 up to, not including, 1; for jitter only. */
+  /** Returns a random number from 0 (inclusive) to 1 (exclusive), for jitter only. */
   readonly fraction: () => number;
-  /** A key that was never used: 122 random bits. */
+  /** Returns a key that was never used: 122 random bits. */
   readonly mintKey: () => string;
 }
 

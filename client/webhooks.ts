@@ -4,29 +4,33 @@ import { PayonceError } from './errors.ts';
 export type WebhookEvent = components['schemas']['Event'];
 
 export interface WebhookOptions {
-  /** The endpoint's `whsec_…`. After a rotation, the new and the previous one. */
+  /** The endpoint's secrets (`whsec_…`). After a rotation, both the new and the previous one. */
   readonly secrets: readonly string[];
   /**
-   * Maximum difference between the time of a webhook and this machine's clock, in either direction. @default 300, as in
-   * Standard Webhooks
+   * Maximum difference between the timestamp of a webhook and this machine's clock, in either direction.
+   * @default 300, as in Standard Webhooks
    */
   readonly toleranceSeconds?: number;
-  /** Unix milliseconds. @default now */
+  /**
+   * Unix milliseconds.
+   * @default the current time
+   */
   readonly nowMs?: number;
 }
 
 type HeaderValues = Pick<Headers, 'get'> | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** No name of this type exists both in Node and in browsers. */
+/** The type of a key. It has no name that exists both in Node and in browsers. */
 type Key = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
 
 const TOLERANCE_SECONDS = 300;
 
 /**
- * Verifies a webhook (Standard Webhooks) and reads its event. It is delivered at least once: process each `id` once.
+ * Verifies a webhook (Standard Webhooks) and returns its event. Events are delivered at least once: process each `id`
+ * only once.
  *
  * @param body the body exactly as received, not JSON that was parsed and serialized again
- * @param headers of the request: `Headers`, or Node's, in any case
+ * @param headers the headers of the request: `Headers`, or Node's, in any case
  * @throws PayonceError `invalid_webhook`
  */
 export async function verifyWebhook(
@@ -36,15 +40,15 @@ export async function verifyWebhook(
 ): Promise<WebhookEvent> {
   const header = headerReader(headers);
   const [id, timestamp, signatures] = [header('webhook-id'), header('webhook-timestamp'), header('webhook-signature')];
-  // The full stop separates the signed parts. With one in the id, a signature would match several ids, times and
-  // bodies.
-  if (id.includes('.')) throw invalid('webhook-id has a full stop');
+  // The full stop separates the signed fields. If the id contained one, a signature would match several combinations of
+  // id, time and body.
+  if (id.includes('.')) throw invalid('webhook-id contains a full stop');
   if (!/^\d{1,12}$/.test(timestamp)) throw invalid('webhook-timestamp is not a time in Unix seconds');
   if (Math.abs(nowMs / 1000 - Number(timestamp)) > toleranceSeconds)
     throw invalid(`it was signed more than ${toleranceSeconds} seconds before or after this machine's time`);
   const received = typeof body === 'string' ? new TextEncoder().encode(body) : body;
   const signed = joined(new TextEncoder().encode(`${id}.${timestamp}.`), received);
-  if (secrets.length === 0) throw invalid('there is no secret to verify it with');
+  if (secrets.length === 0) throw invalid('no secret was given to verify it with');
   const keys = await Promise.all(secrets.map(keyOf));
   const given = signatures.split(' ').flatMap((each) => (each.startsWith('v1,') ? [bytesOf(each.slice(3))] : []));
   const known = given.filter((each) => each !== undefined);
@@ -66,19 +70,25 @@ function headerReader(headers: HeaderValues): (name: string) => string {
   };
 }
 
-/** Fields of one name are one list (RFC 9110, section 5.3); its members are separated by spaces (Standard Webhooks). */
+/**
+ * Joins repeated headers. Fields with one name form one list (RFC 9110, section 5.3); its members are separated by
+ * spaces (Standard Webhooks).
+ */
 function single(value: unknown): unknown {
   return Array.isArray(value) ? value.join(' ') : value;
 }
 
 async function keyOf(secret: string): Promise<Key> {
   const bytes = secret.startsWith('whsec_') ? bytesOf(secret.slice('whsec_'.length)) : undefined;
-  // The secret itself is not shown.
-  if (bytes === undefined || bytes.length === 0) throw invalid('a secret must be whsec_ and base64');
+  // The message must not contain the secret.
+  if (bytes === undefined || bytes.length === 0) throw invalid('a secret must be whsec_ followed by base64');
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
 }
 
-/** @returns undefined for text that is not base64 */
+/**
+ * Decodes base64.
+ * @returns undefined for text that is not base64
+ */
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));
