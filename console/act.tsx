@@ -16,13 +16,13 @@ interface Field {
   readonly isWhole?: true;
   /** The currency of an amount, which is entered with its decimals and sent in minor units. */
   readonly currency?: string;
-  /** Set for a flag, whose only choice is true. */
+  /** Set for a flag. The only value sent is true. */
   readonly isFlag?: true;
-  /** A day in UTC, which is sent as Unix seconds. */
+  /** Set for a day in UTC, which is sent as Unix seconds. */
   readonly isDay?: true;
-  /** A day, which is sent as entered. */
+  /** Set for a day, which is sent as entered. */
   readonly isDate?: true;
-  /** Words with spaces between them. */
+  /** Set for a list of words, entered with spaces between them. */
   readonly isList?: true;
 }
 
@@ -31,7 +31,7 @@ interface ActProps {
   /** A sentence that describes the effect. */
   readonly does: string;
   readonly role: Role;
-  /** The reason why it is not possible now. */
+  /** The reason why the action is not possible now. */
   readonly because?: string | undefined;
   readonly method?: 'PATCH';
   readonly path: string;
@@ -43,7 +43,7 @@ interface ActProps {
   /** Content to compare while deciding. */
   readonly details?: ComponentChildren;
   readonly fixed?: Readonly<Record<string, unknown>>;
-  /** The part of the answer that is shown before the dialog closes. */
+  /** Renders fields of the answer before the dialog closes. */
   readonly shows?: (answer: unknown) => ComponentChildren;
   /** Called after the action, with its answer. */
   readonly done: (answer: unknown) => void;
@@ -53,20 +53,20 @@ interface ActProps {
 
 type Values = Readonly<Record<string, string>>;
 
-/** A field has an invalid value, so nothing was sent. */
+/** Thrown when a field has an invalid value, so nothing was sent. */
 class Unsent extends Error {}
 
 /**
- * An action of an operator, which is confirmed once, with a description of its effect. The key is generated when the
- * dialog opens, so a double click and a repetition after a lost answer are one action.
+ * Offers an action of an operator, with a description of its effect and one confirmation. The key is generated when the
+ * dialog opens, so a double click, or a repetition after a lost answer, causes only one action.
  */
 export function Act(props: ActProps) {
   const { name, role, because } = props;
   const { self } = useApi();
   const [key, setKey] = useState<string>();
-  // The browser reports late that a dialog was closed; the next one may be open by then.
+  // The browser reports late that a dialog was closed; the next dialog may be open by then.
   const closed = (own: string) => () => setKey((now) => (now === own ? undefined : now));
-  const why = may(self, role) ? because : `Your role is ${self.role}; this needs ${role}.`;
+  const why = may(self, role) ? because : `Your role is ${self.role}; this action needs ${role}.`;
   const id = `why-${name.replaceAll(/\W+/g, '-')}`;
   return (
     <>
@@ -93,7 +93,7 @@ interface DialogProps extends ActProps {
   readonly close: () => void;
 }
 
-/** Sends an action, one request at a time. */
+/** Returns functions that send an action, one request at a time. */
 function useSending({ idempotencyKey, close, ...act }: DialogProps) {
   const { method = 'POST', path, tenant, fields, fixed = {}, shows, done } = act;
   const api = useApiOf(tenant);
@@ -101,7 +101,7 @@ function useSending({ idempotencyKey, close, ...act }: DialogProps) {
   const [ended, setEnded] = useState<readonly [answer: unknown, shown: ComponentChildren]>();
   const [failed, setFailed] = useState<Failed>();
   const [waits, setWaits] = useState(false);
-  // The rendered state is outdated at the second click of a double click.
+  // At the second click of a double click, the rendered state is outdated.
   const isBusy = useRef(false);
   const send = async (values: Values, isDry = false): Promise<void> => {
     if (isBusy.current) return;
@@ -147,7 +147,7 @@ function Dialog(props: DialogProps) {
     close();
     if (sending.failed?.error instanceof Refused) refused?.();
   };
-  // A sent request cannot be canceled, so the dialog stays until its answer is known.
+  // A sent request cannot be canceled, so the dialog stays open until the answer is known.
   const stay = (event: Event) => sending.isBusy.current && event.preventDefault();
   return (
     <dialog ref={open} aria-label={name} onClose={leave} onCancel={stay}>
@@ -187,7 +187,7 @@ function Dialog(props: DialogProps) {
 
 interface Failed {
   readonly error: unknown;
-  /** Set for a preview, which has no effect. */
+  /** Whether this is a preview, which has no effect. */
   readonly isDry: boolean;
 }
 
@@ -233,7 +233,7 @@ function Choices({
 
 type DryRun = Schemas['DryRun'];
 
-/** The postings that would be made, and the changes of the payment's balances. */
+/** Shows the postings that the action would make, and the changes of the payment's balances. */
 function Previewed({
   run: { payment_status: status, needs_approval: waits, postings, balances },
 }: {
@@ -246,7 +246,7 @@ function Previewed({
         {waits ? ', after a second person has approved it.' : '.'}
       </p>
       <Table
-        label="What would be posted"
+        label="Postings that would be made"
         rows={postings}
         none="Nothing would be posted."
         columns={[
@@ -277,7 +277,7 @@ function Previewed({
   );
 }
 
-/** Content that only the answer of an action shows. The second click of a double click does not close it. */
+/** Shows content that only the answer of an action contains. The second click of a double click does not close it. */
 function Ended({
   name,
   open,
@@ -300,7 +300,10 @@ function Ended({
   );
 }
 
-/** @throws Unsent when an amount is not valid in its currency */
+/**
+ * Checks amounts before sending.
+ * @throws Unsent when an amount is not valid in its currency
+ */
 function refuseWrongAmounts(fields: readonly Field[], values: Values): void {
   for (const { name, label, currency } of fields) {
     const given = (values[name] ?? '').trim();
@@ -309,7 +312,7 @@ function refuseWrongAmounts(fields: readonly Field[], values: Values): void {
   }
 }
 
-/** The fields that were filled in. */
+/** Returns the request body, with the fields that were filled in. */
 function bodyOf(fields: readonly Field[], values: Values): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     fields.flatMap<[string, unknown]>(({ name, isWhole, isDay, isList, isFlag, currency }) => {
@@ -319,7 +322,7 @@ function bodyOf(fields: readonly Field[], values: Values): Readonly<Record<strin
       if (isDay === true) return [[name, Date.parse(given) / 1000]];
       if (isFlag === true) return [[name, true]];
       if (currency !== undefined) return [[name, parseAmount(given, currency)]];
-      // The API reports other errors in the text.
+      // Invalid values are sent as text; the API then reports the error.
       return [[name, isWhole === true && /^\d+$/.test(given) ? Number(given) : given]];
     }),
   );

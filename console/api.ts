@@ -3,7 +3,7 @@ import type { components } from './api-types.ts';
 export type Schemas = components['schemas'];
 export type Role = Schemas['OperatorSelf']['role'];
 
-/** An answer of the API that is not 2xx, in the form of RFC 9457. */
+/** The API answered with a status other than 2xx, with a problem (RFC 9457). */
 export class Refused extends Error {
   override readonly name = 'Refused';
   readonly status: number;
@@ -18,28 +18,32 @@ export class Refused extends Error {
   }
 }
 
-/** No answer was received. The request may have arrived. */
+/** Thrown when no answer was received. The API may have received the request. */
 class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
-/** Relative to the page, so that it works under every host, stage and prefix. */
+/** The address of the API, relative to the page, so that it works under every host, stage and prefix. */
 const ROOT = new URL('../', document.baseURI);
 
-/** Calls the API with the credential of one operator, which is kept in memory only. */
+/** Calls the API with the credential of one operator, which is only kept in memory. */
 export interface Api {
   readonly self: Schemas['OperatorSelf'];
   get<Answer>(path: string): Promise<Answer>;
-  /** @param key the idempotency key: the same for each repetition of one act */
+  /**
+   * Sends a change.
+   * @param key the idempotency key: the same for each repetition of an action
+   */
   send<Answer>(method: 'POST' | 'PATCH', path: string, body: unknown, key: string): Promise<Answer>;
   /**
-   * @param tenant the tenant and mode whose routes to call, for example `ten_desk/live` @returns the same API for this
-   *   tenant
+   * Returns the API for a tenant.
+   * @param tenant the tenant and mode whose routes are called, for example `ten_desk/live`
    */
   of(tenant: string): Api;
 }
 
 /**
+ * Signs in with a credential.
  * @param ended called when the API no longer accepts the credential
  * @throws Refused when the credential is not valid
  */

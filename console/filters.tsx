@@ -9,15 +9,15 @@ export interface Filter {
   readonly label: string;
   readonly required?: true;
   readonly choices?: readonly string[];
-  /** A day in UTC, which is sent as Unix seconds. */
+  /** Set for a day in UTC, which is sent as Unix seconds. */
   readonly isDay?: true;
-  /** A day in UTC, which is sent as entered. */
+  /** Set for a day in UTC, which is sent as entered. */
   readonly isDate?: true;
-  /** An amount in the currency of the field `currency`, which is sent in minor units. */
+  /** Set for an amount in the currency of the field `currency`, which is sent in minor units. */
   readonly isMoney?: true;
 }
 
-/** A form whose values are in the address of the page, so that its results can be shared as a link. */
+/** Shows a form whose values are stored in the address of the page, so that its results can be shared as a link. */
 export function Filters({
   screen,
   act,
@@ -86,7 +86,7 @@ export function Filters({
 
 type Values = Readonly<Record<string, string>>;
 
-/** The filters of the address, with amounts as entered. */
+/** Returns the filters for the address, with amounts as entered. */
 function written(fields: readonly Filter[], { currency = '', ...filters }: Values): Values {
   const amounts = fields.flatMap<[string, string]>(({ name, isMoney }) => {
     const minor = filters[name] ?? '';
@@ -97,13 +97,16 @@ function written(fields: readonly Filter[], { currency = '', ...filters }: Value
   return { ...filters, ...(currency === '' ? {} : { currency }), ...Object.fromEntries(amounts) };
 }
 
-/** The filters in the form of the API. @throws Error when an amount is not valid in the currency */
+/**
+ * Converts the filters for the API.
+ * @throws Error when an amount is not valid in the currency
+ */
 function sent(fields: readonly Filter[], given: Values): Values {
   const { currency = '' } = given;
   const amounts = fields.flatMap<[string, string]>(({ name, label, isMoney }) => {
     const text = given[name] ?? '';
     if (!isMoney || text === '') return [];
-    if (!isCurrency(currency)) throw new Error(`${label} needs the code of a currency, for example EUR.`);
+    if (!isCurrency(currency)) throw new Error(`${label} needs a currency code, for example EUR.`);
     const minor = parseAmount(text, currency);
     if (minor === undefined) throw new Error(amountWanted(label, currency));
     return [[name, String(minor)]];
@@ -111,7 +114,7 @@ function sent(fields: readonly Filter[], given: Values): Values {
   return { ...given, ...Object.fromEntries(amounts) };
 }
 
-/** Suggestions of a field for a tenant. Any other id can be typed. */
+/** Suggests tenant names for an input field. Any other id can be typed. */
 function TenantNames() {
   const { answer } = useRead<Schemas['TenantList']>('/v1/admin/tenants?limit=100');
   return (

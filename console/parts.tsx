@@ -7,7 +7,7 @@ export const Session = createContext<Api | undefined>(undefined);
 
 export function useApi(): Api {
   const api = useContext(Session);
-  if (api === undefined) throw new Error('a screen is shown before the operator has signed in');
+  if (api === undefined) throw new Error('the API is used before the operator has signed in');
   return api;
 }
 
@@ -17,13 +17,13 @@ interface Read<Answer> {
   readonly again: () => void;
 }
 
-/** Calls as the operator, for one tenant if it is given (`ten_desk/live`). */
+/** Returns the API of the signed-in operator, for one tenant if it is given (`ten_desk/live`). */
 export function useApiOf(tenant: string | undefined): Api {
   const api = useApi();
   return useMemo(() => (tenant === undefined ? api : api.of(tenant)), [api, tenant]);
 }
 
-/** Reads a path, and again when it changes or when `again` is called. */
+/** Reads a path. Repeats the read when the path changes or when `again` is called. */
 export function useRead<Answer>(path: string, tenant?: string): Read<Answer> {
   return useAsked(path, tenant, ask<Answer>);
 }
@@ -32,7 +32,7 @@ function ask<Answer>(api: Api, path: string): Promise<Answer> {
   return api.get<Answer>(path);
 }
 
-/** Maximum number of pages that are read as one. */
+/** Maximum number of pages that are combined into one answer. */
 const MAX_PAGES = 40;
 
 interface NumberedPage {
@@ -41,7 +41,10 @@ interface NumberedPage {
   readonly next_sequence: number | null;
 }
 
-/** Reads all pages of a path as one answer. Its `has_more` means that there were too many. */
+/**
+ * Reads all pages of a path and combines them into one answer. `has_more` of the result means that there were too many
+ * pages.
+ */
 export function useWhole<Answer extends NumberedPage>(path: string): Read<Answer> {
   return useAsked(path, undefined, askWhole<Answer>);
 }
@@ -56,7 +59,10 @@ async function askWhole<Answer extends NumberedPage>(api: Api, path: string): Pr
   return { ...last, data };
 }
 
-/** @param how must be the same function at each rendering */
+/**
+ * Runs a read and returns its state.
+ * @param how must be the same function at each rendering
+ */
 function useAsked<Answer>(
   path: string,
   tenant: string | undefined,
@@ -87,7 +93,7 @@ export function Trouble({ error }: { readonly error: unknown }) {
   );
 }
 
-/** Shows the answer of a read, or that it is pending or failed. */
+/** Shows the answer of a read, or that the read is pending or has failed. */
 export function Loaded<Answer>({
   of: { answer, error, again },
   children,
@@ -160,7 +166,7 @@ interface Page<Row> {
   readonly next_cursor?: string;
 }
 
-/** A list of the API, page by page. */
+/** Shows a list of the API, page by page. */
 export function List<Row extends { readonly id?: string }>({
   path,
   tenant,
@@ -235,12 +241,12 @@ const KINDS: Readonly<Record<string, 'good' | 'bad' | 'open'>> = {
   suspected: 'open',
 };
 
-/** A status. The text carries the meaning; its color only helps to find it. */
+/** Shows a status. The text carries the meaning; the color only makes it easier to find. */
 export function Status({ of: status }: { readonly of: string }) {
   return <span class={`status ${KINDS[status] ?? ''}`}>{status}</span>;
 }
 
-/** A screen whose list is read again after an act on it. */
+/** Returns a counter that causes a list to be read again after an action, and a function that increments it. */
 export function useTurns(): readonly [turn: number, again: () => void] {
   const [turn, setTurn] = useState(0);
   return [turn, () => setTurn((last) => last + 1)];

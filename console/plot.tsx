@@ -2,16 +2,16 @@ import { Table } from './parts.tsx';
 
 export interface Series {
   readonly name: string;
-  /** The class of its bars: its colour. */
+  /** The CSS class of the bars, which determines their color. */
   readonly kind: 'good' | 'bad' | 'soft' | 'open';
-  /** For each day, in the order of the days. */
+  /** One value for each day, in the order of the days. */
   readonly values: readonly number[];
 }
 
 const HIGH = 100;
 const WIDE = 10;
 
-/** Stacked bars, one for each day, and the same numbers as a table. */
+/** Shows stacked bars, one for each day, and the same numbers as a table. */
 export function Plot({
   title,
   days,
@@ -46,7 +46,7 @@ export function Plot({
         viewBox={`0 0 ${days.length * WIDE} ${HIGH}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`${title} from ${days[0]} to ${days.at(-1)}: ${totals.join(', ')}. The largest day: ${shown(largest)}.`}
+        aria-label={`${title} from ${days[0]} to ${days.at(-1)}: ${totals.join(', ')}. Largest day: ${shown(largest)}.`}
       >
         {days.map((day, index) => (
           <Bar key={day} day={day} index={index} series={series} scale={HIGH / largest} shown={shown} />

@@ -21,19 +21,22 @@ async function discover({ issuer: given }: Provider) {
   return processDiscoveryResponse(issuer, await discoveryRequest(issuer, over(issuer)));
 }
 
-/** Requests the audience (RFC 8707), for providers that add only requested audiences to a token. */
+/**
+ * Returns the parameter that requests the audience (RFC 8707), for providers that add only requested audiences to a
+ * token.
+ */
 function audienceOf({ audience, clientId }: Provider): Readonly<Record<string, string>> {
   if (audience === clientId) return {};
   return URL.canParse(audience) ? { audience, resource: audience } : { audience };
 }
 
 /**
- * Redirects to the provider, which authenticates the operator: OpenID Connect Core 1.0, authorization code with PKCE
- * (RFC 7636).
+ * Redirects to the provider, which authenticates the operator (OpenID Connect Core 1.0, authorization code flow with
+ * PKCE, RFC 7636).
  */
 export async function leaveFor(provider: Provider): Promise<void> {
   const server = await discover(provider);
-  if (server.authorization_endpoint === undefined) throw new Error('The identity provider has no page to sign in.');
+  if (server.authorization_endpoint === undefined) throw new Error('The identity provider has no sign-in page.');
   const asked: Asked = {
     verifier: generateRandomCodeVerifier(),
     state: generateRandomState(),

@@ -1,26 +1,41 @@
 import { exampleAmount, shownAmount } from '../lambdas/kernel/currency.ts';
 
-/** @param minor minor units */
+/**
+ * Formats an amount.
+ * @param minor minor units
+ */
 export function money(minor: number | null | undefined, currency: string): string {
   return minor === null || minor === undefined ? '–' : shownAmount(minor, currency);
 }
 
-/** The error message of a field for an amount. @param label of the field */
+/**
+ * Returns the error message for an invalid amount.
+ * @param label label of the field
+ */
 export function amountWanted(label: string, currency: string): string {
   return `${label} must be an amount in ${currency} without separators, for example ${exampleAmount(currency)}.`;
 }
 
-/** @param seconds Unix seconds */
+/**
+ * Formats a time.
+ * @param seconds Unix seconds
+ */
 export function time(seconds: number | null | undefined): string {
   return seconds === null || seconds === undefined ? '–' : new Date(seconds * 1000).toISOString().replace('.000Z', 'Z');
 }
 
-/** The day of a time, in UTC, as `2026-03-01`. @param seconds Unix seconds */
+/**
+ * Formats the day of a time, in UTC, as `2026-03-01`.
+ * @param seconds Unix seconds
+ */
 export function dayOf(seconds: number): string {
   return new Date(seconds * 1000).toISOString().slice(0, 10);
 }
 
-/** @param seconds a duration */
+/**
+ * Formats a duration.
+ * @param seconds a duration
+ */
 export function age(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined) return '–';
   if (seconds < 120) return `${seconds} s`;
@@ -28,7 +43,7 @@ export function age(seconds: number | null | undefined): string {
   return seconds < 172_800 ? `${Math.floor(seconds / 3_600)} h` : `${Math.floor(seconds / 86_400)} d`;
 }
 
-/** The cause of a transition or an action. */
+/** Describes the cause of a transition or an action. */
 export function cause(by: Readonly<Record<string, unknown>> | undefined): string {
   const { type, operator, request_id: request, run_id: run, event_id: event } = by ?? {};
   return [type, operator, request ?? run ?? event].filter((part) => typeof part === 'string').join(' ');
@@ -44,7 +59,7 @@ const QUEUE_TITLES: ReadonlyMap<string, string> = new Map([
   ['unmatched_callbacks', 'Unmatched callbacks'],
 ]);
 
-/** The title of a queue of unfinished work. A queue of messages has its own name. */
+/** Returns the title of a queue of unfinished work. A queue of messages is shown under its own name. */
 export function queueTitle(id: string): string {
   return QUEUE_TITLES.get(id) ?? id;
 }

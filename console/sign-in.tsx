@@ -3,23 +3,26 @@ import { type Api, signIn } from './api.ts';
 import { Trouble } from './parts.tsx';
 import { here, type Provider, readProvider, takeAsked } from './sign-in-state.ts';
 
-/** Loaded only where a provider is configured. */
+/** Loaded only if a provider is configured. */
 const protocol = () => import('./provider.ts');
 
 /**
- * Set when the provider redirected the operator. The code is removed from the address and the history of the browser
- * immediately, and used once.
+ * The redirect from the provider, if there was one. The code is immediately removed from the address and the browser's
+ * history, and is used only once.
  */
 let answer = new URLSearchParams(location.search).has('state') ? new URL(location.href) : undefined;
 const asked = answer === undefined ? undefined : takeAsked();
 if (answer !== undefined) history.replaceState(undefined, '', `${here()}${asked?.hash ?? ''}`);
 
-/** @returns undefined when the operator was not redirected by the provider */
+/**
+ * Completes the sign-in.
+ * @returns undefined when the provider did not redirect the operator
+ */
 async function finishSignIn(provider: Provider, ended: () => void): Promise<Api | undefined> {
   const given = answer;
   answer = undefined;
   if (given === undefined) return undefined;
-  if (asked === undefined) throw new Error('This tab did not ask to sign in. Sign in again.');
+  if (asked === undefined) throw new Error('No sign-in was started in this tab. Sign in again.');
   return signIn(await (await protocol()).tokenOf(provider, given, asked), ended);
 }
 
@@ -29,7 +32,7 @@ interface Entered {
   readonly ended: () => void;
 }
 
-/** The sign-in of the deployment: with its identity provider, or with operators' keys. */
+/** Shows the sign-in of the deployment: with its identity provider, or with operators' keys. */
 export function SignIn({ hasEnded, ...whenIn }: Entered & { readonly hasEnded: boolean }) {
   const { entered, ended } = whenIn;
   const [provider, setProvider] = useState<Provider>();
@@ -50,8 +53,8 @@ export function SignIn({ hasEnded, ...whenIn }: Entered & { readonly hasEnded: b
       <h1>Payonce console</h1>
       {hasEnded && (
         <p role="alert">
-          Your sign-in has ended. Sign in again: this page opens where you were. An act that was not answered is on the
-          screen Activity if it took effect.
+          Your sign-in has ended. Sign in again: this page opens where you were. If an action that was not answered took
+          effect, it is on the screen Activity.
         </p>
       )}
       {error !== undefined && <Trouble error={error} />}

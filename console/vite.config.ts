@@ -1,6 +1,6 @@
 import { defineConfig } from 'vite';
 
-/** All addresses are relative, so that the page works under every host, stage and prefix. */
+/** All addresses are relative, so the page works under every host, stage and prefix. */
 export default defineConfig({
   base: './',
   logLevel: 'warn',

@@ -1,7 +1,7 @@
-/** The answers of the lab's server (demo/lab/server.ts). */
+/** Types of the answers of the lab's server (demo/lab/server.ts). */
 
 interface Counts {
-  /** Charges or refunds in the processor's list. */
+  /** Number of charges or refunds in the processor's list. */
   readonly atProcessor: number;
   readonly postings: number;
   readonly events: number;
@@ -10,24 +10,24 @@ interface Counts {
 
 export interface LabTrouble {
   readonly id: string;
-  /** A description of the failure. */
+  /** Description of the failure that the run causes. */
   readonly trouble: string;
-  /** The objects to count at the processor. */
+  /** Kind of objects that are counted at the processor. */
   readonly moves: 'charge' | 'refund';
-  /** Whether `npm run demo` runs it, too. */
+  /** Whether `npm run demo` also runs this failure. */
   readonly isInDemo: boolean;
 }
 
 export interface LabSide {
-  /** Undefined until the failure was caused on this side. */
+  /** Undefined until this side has run the failure. */
   readonly payment?: string;
-  /** The address of the payment's timeline in the console; only for Payonce. */
+  /** The address of the payment's timeline in the console. Only set for Payonce. */
   readonly timeline?: string;
-  /** The current counts, which are final once the run is done. */
+  /** The current counts. Final after the run has ended. */
   readonly counts?: Counts;
-  /** A description of the result, once the run is done. */
+  /** A description of the result. Set after the run has ended. */
   readonly verdict?: string;
-  /** Whether each effect took place exactly as often as it must, once the run is done. */
+  /** Whether each effect took place exactly as often as it must. Set after the run has ended. */
   readonly isExact?: boolean;
 }
 
@@ -39,13 +39,13 @@ export interface LabRun {
   readonly steps: readonly string[];
   readonly naive: LabSide;
   readonly payonce: LabSide;
-  /** The row of this run in the table of `npm run demo`, once it is done. */
+  /** The row of this run in the table of `npm run demo`. Set after the run has ended. */
   readonly row?: readonly string[];
-  /** The reason of the failure. */
+  /** The reason why the run failed. */
   readonly error?: string;
 }
 
-/** `GET /lab` */
+/** The answer to `GET /lab`. */
 export interface LabState {
   readonly console: string;
   readonly troubles: readonly LabTrouble[];

@@ -120,7 +120,7 @@ function Run({ run: { trouble, state, steps, naive, payonce, error } }: { readon
         {STATES[state]}
         {state === 'running' && `: ${steps.at(-1) ?? 'beginning'} …`}
       </p>
-      {error !== undefined && <Trouble error={new Error(`The trouble could not be caused: ${error}.`)} />}
+      {error !== undefined && <Trouble error={new Error(`The failure could not be caused: ${error}.`)} />}
       <div class="cards">
         <Side name="Naive shop" side={naive} moves={trouble.moves} />
         <Side name="Payonce" side={payonce} moves={trouble.moves} />
@@ -151,7 +151,7 @@ function Side({
     <section class="card" aria-label={name}>
       <h3>{name}</h3>
       {counts === undefined ? (
-        <p>{payment === undefined ? 'The trouble was not caused here yet.' : 'Counting …'}</p>
+        <p>{payment === undefined ? 'This failure was not caused yet.' : 'Counting …'}</p>
       ) : (
         <dl class="facts">
           <Fact name={moves === 'charge' ? 'Charges' : 'Refunds'} value={counts.atProcessor} />
@@ -180,7 +180,7 @@ function Side({
   );
 }
 
-/** The table of `npm run demo`, of the runs that are done. */
+/** Shows the table of `npm run demo` for the runs that have ended. */
 function Results({ runs, head }: { readonly runs: readonly LabRun[]; readonly head: readonly string[] }) {
   const rows = runs.flatMap(({ row }) => (row === undefined ? [] : [row]));
   if (rows.length === 0) return null;

@@ -7,13 +7,13 @@ type Verification = Schemas['Verification'];
 type Manifest = Schemas['Manifest'];
 
 const KINDS: Readonly<Record<Verified['kind'], { readonly title: string; readonly none: string }>> = {
-  day: { title: 'Each night, the day before', none: 'No day was verified yet.' },
-  part: { title: 'Each hour, a part of everything before the month', none: 'No part was verified yet.' },
+  day: { title: 'Nightly: the previous day', none: 'No day was verified yet.' },
+  part: { title: 'Hourly: a slice of everything before the current month', none: 'No slice was verified yet.' },
   asked: { title: 'At other times', none: 'No operator started a verification of the auditor.' },
 };
 const VERDICTS = { holds: 'holds', differs: 'does not hold', failed: 'failed' } as const;
 
-/** The latest verifications of the auditor, and the newest manifests. */
+/** Shows the latest verifications of the auditor and the newest manifests. */
 export function Audit() {
   const read = useRead<Schemas['Audit']>('/v1/admin/audit');
   return (
@@ -27,7 +27,7 @@ export function Audit() {
 function Off() {
   return (
     <p>
-      This deployment has no archive (setting <code>archive</code>), so nothing is verified by itself. The command{' '}
+      This deployment has no archive (setting <code>archive</code>), so nothing is verified automatically. The command{' '}
       <code>payonce verify</code> verifies the chains of the Ledger.
     </p>
   );
@@ -41,8 +41,8 @@ function Archive({
   return (
     <>
       <p>
-        The Ledger against its archive, in both directions. The auditor names the first findings; the command{' '}
-        <code>payonce verify</code> of the same time names all.
+        The auditor compares the Ledger with its archive, in both directions. It lists the first findings; the command{' '}
+        <code>payonce verify</code> for the same time range lists all.
       </p>
       <dl class="facts">
         <Fact name="Bucket of the archive" value={archive} />
@@ -76,7 +76,7 @@ function Archive({
   );
 }
 
-/** The current verdict on the latest verification. */
+/** Shows whether the latest verification found a violation, or is overdue. */
 function LastOne({ of: { verifications, overdue, due } }: { readonly of: Verified }) {
   if (overdue) return <Bad text={`overdue since ${time(due)}`} />;
   const [last] = verifications;
@@ -96,8 +96,8 @@ function OfKind({ of: { kind, due, overdue, unreadable, verifications } }: { rea
   return (
     <>
       <h2>{title}</h2>
-      {overdue && <p class="trouble">One was due at {time(due)}, and none has ended since.</p>}
-      {unreadable > 0 && <p class="trouble">{unreadable} records are not those of the auditor.</p>}
+      {overdue && <p class="trouble">A verification was due at {time(due)}, and none has ended since.</p>}
+      {unreadable > 0 && <p class="trouble">{unreadable} records were not written by the auditor.</p>}
       <Table<Verification>
         label={title}
         rows={verifications}
@@ -111,7 +111,7 @@ function OfKind({ of: { kind, due, overdue, unreadable, verifications } }: { rea
           { title: 'Lines', isNumber: true, of: ({ lines }) => lines ?? '–' },
           { title: 'Objects', isNumber: true, of: ({ objects }) => objects ?? '–' },
           { title: 'Findings', isNumber: true, of: ({ findings, failure }) => (failure === null ? findings : '–') },
-          { title: 'What does not hold', of: (row) => <Findings of={row} /> },
+          { title: 'Violations', of: (row) => <Findings of={row} /> },
           { title: 'Command', of: ({ from, to }) => <code>{`payonce verify --from ${from} --to ${to}`}</code> },
         ]}
       />

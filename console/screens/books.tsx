@@ -21,7 +21,7 @@ const ACCOUNTS: readonly Entry['account'][] = [
 const FIELDS: readonly Filter[] = [
   { name: 'tenant', label: 'Tenant', required: true },
   { name: 'mode', label: 'Mode', required: true, choices: ['test', 'live'] },
-  { name: 'at', label: 'Balances before the day (UTC), else now', isDay: true },
+  { name: 'at', label: 'Balances before the day (UTC); empty for now', isDay: true },
   { name: 'account', label: 'Entries on the account', choices: ACCOUNTS },
   { name: 'currency', label: 'Entries in the currency' },
   { name: 'from', label: 'Entries from the day (UTC)', isDate: true },
@@ -29,10 +29,12 @@ const FIELDS: readonly Filter[] = [
   { name: 'payment', label: 'Entries of the payment' },
 ];
 
-/** Filters for entries. */
+/** Names of the filters that apply to entries. */
 const ENTRY_FILTERS = ['account', 'currency', 'from', 'to', 'payment'];
 
-/** The balances of a tenant now or at a time, the proof that they sum to zero, and the entries behind them. */
+/**
+ * Shows the balances of a tenant, now or at a given time, the proof that they sum to zero, and the entries behind them.
+ */
 export function Books({ filters }: { readonly filters: URLSearchParams }) {
   const tenant = filters.get('tenant');
   const mode = filters.get('mode') ?? 'test';
@@ -80,7 +82,7 @@ function Balances({ tenant, at }: { readonly tenant: string; readonly at: string
   );
 }
 
-/** Double entry: over all accounts of a currency, debits equal credits. */
+/** Shows that the books balance: over all accounts of a currency, debits equal credits. */
 function Proof({ currency, balances }: { readonly currency: string; readonly balances: readonly Balance[] }) {
   const debit = balances.reduce((sum, each) => sum + each.debit, 0);
   const credit = balances.reduce((sum, each) => sum + each.credit, 0);
@@ -103,7 +105,7 @@ function Entries({ tenant, filters }: { readonly tenant: string; readonly filter
         from={filters.get('from') ?? undefined}
         to={filters.get('to') ?? undefined}
         filters={Object.fromEntries([...asked].filter(([name]) => name === 'account' || name === 'currency'))}
-        because={asked.has('payment') ? 'An export is of all payments.' : undefined}
+        because={asked.has('payment') ? 'An export contains all payments.' : undefined}
       />
       <List<Entry>
         label="Entries"

@@ -5,7 +5,7 @@ import { money, time } from '../show.ts';
 
 type Charge = Schemas['Charge'];
 
-/** The current books of the processor, which may be ahead of the Ledger. */
+/** Shows the charges as the processor has them now, which may be ahead of the Ledger. */
 export function Charges({ id, tenant }: { readonly id: string; readonly tenant: string }) {
   const { self } = useApi();
   return (
@@ -61,7 +61,7 @@ interface DecideProps {
   readonly refused: () => void;
 }
 
-/** Decides a payment by the findings of an operator, next to the current books of the processor. */
+/** Offers a decision about a payment, next to the current books of the processor. */
 export function Decide(props: DecideProps) {
   const { self } = useApi();
   const { status } = props;
@@ -70,7 +70,7 @@ export function Decide(props: DecideProps) {
   return may(self, 'operator') ? <DecideInCurrency {...props} /> : <DecideAct {...props} />;
 }
 
-/** The amount is entered in the currency of the payment. */
+/** Offers the decision, with the amount in the currency of the payment. */
 function DecideInCurrency(props: DecideProps) {
   const { id, tenant } = props;
   const { answer, error } = useRead<Schemas['Payment']>(`/v1/payments/${encodeURIComponent(id)}`, tenant);
@@ -89,7 +89,7 @@ function DecideAct({
   return (
     <Act
       name="Decide"
-      does="Records what an operator found out at the processor: the payment ends, its postings are made, and its tenant gets the event. The processor must show the charge and its amount; a failed payment’s money is returned."
+      does="Records what an operator found out at the processor: the payment ends, its postings are made, and its tenant receives the event. The processor's books must contain the charge with this amount; money of a failed payment is returned."
       role="operator"
       because={because}
       path={`/v1/admin/payments/${encodeURIComponent(id)}/resolve`}

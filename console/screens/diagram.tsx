@@ -1,4 +1,4 @@
-/** The position of each status, from the first on the left to the last on the right. */
+/** The position of each status in the diagram, from the first status on the left to the last on the right. */
 const PLACES: Readonly<Record<string, readonly [column: number, row: number]>> = {
   processing: [0, 0],
   requires_action: [1, 1],
@@ -13,7 +13,7 @@ const HIGH = 28;
 const ACROSS = 190;
 const DOWN = 42;
 
-/** The statuses of a payment as a diagram, with the path of this payment. */
+/** Shows the statuses of a payment as a diagram, with the path that this payment took. */
 export function StateDiagram({ statuses }: { readonly statuses: readonly string[] }) {
   const visited = statuses.filter((status, index) => status !== statuses[index - 1]);
   const now = visited.at(-1);
@@ -60,7 +60,7 @@ function Step({ from, to }: { readonly from: string; readonly to: string }) {
   }
   const isRight = toX > fromX;
   const ends = [toX + (isRight ? 0 : WIDE), toY + HIGH / 2].join(' ');
-  // Passes above the column in between.
+  // Leads the arrow above the column in between.
   const over = Math.abs(toX - fromX) > ACROSS ? `H ${toX - (2 * (ACROSS - WIDE)) / 3}` : '';
   return (
     <path

@@ -14,7 +14,7 @@ const FIELDS: readonly Filter[] = [
 const KINDS: readonly Export['kind'][] = ['entries', 'payments', 'refunds', 'disputes', 'events'];
 const DESCRIPTION = 'Writes a CSV file of these rows. It is kept for seven days.';
 
-/** The requested files. */
+/** Shows the requested exports. */
 export function Exports({ filters }: { readonly filters: URLSearchParams }) {
   const tenant = filters.get('tenant');
   const mode = filters.get('mode') ?? 'live';
@@ -108,7 +108,7 @@ function One({ id, tenant }: { readonly id: string; readonly tenant: string }) {
   );
 }
 
-/** Exports the rows of a screen with its filters. */
+/** Offers an export of the rows of a screen, with the same filters. */
 export function ExportShown({
   tenant,
   kind,
@@ -119,7 +119,7 @@ export function ExportShown({
 }: {
   readonly tenant: string;
   readonly kind: Export['kind'];
-  /** The first and the last day, as in `2026-03-01`. */
+  /** The first and last day, for example `2026-03-01`. */
   readonly from: string | undefined;
   readonly to: string | undefined;
   readonly filters: Readonly<Record<string, string | number>>;

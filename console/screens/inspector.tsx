@@ -13,7 +13,7 @@ const FIELDS: readonly Filter[] = [
   { name: 'operator', label: 'Operator, for paths of operators' },
 ];
 
-/** The record of an idempotency key: its owner, the received answers, and the stored answer. */
+/** Shows the record of an idempotency key: its owner, the received answers, and the stored answer. */
 export function Inspector({ filters }: { readonly filters: URLSearchParams }) {
   return (
     <>
@@ -24,7 +24,7 @@ export function Inspector({ filters }: { readonly filters: URLSearchParams }) {
   );
 }
 
-/** The record of an operation, by the id in a timeline. */
+/** Shows the record of an operation, by the operation id in a timeline. */
 export function Operation({ id }: { readonly id: string }) {
   return (
     <>

@@ -8,10 +8,11 @@ type Key = Schemas['KeyList']['data'][number];
 
 const SCOPES = 'payments:read payments:write events:read ledger:read webhooks:read webhooks:write';
 
-/** Only the first answer has the secret. */
+/** Renders the secret, which only the first answer contains. */
 function secretOf(answer: unknown) {
   const { secret } = answer as { readonly secret: string | null };
-  if (secret === null) return <p>The key was made before. Its secret was shown then, and cannot be shown again.</p>;
+  if (secret === null)
+    return <p>The key already exists. Its secret was shown when it was created, and cannot be shown again.</p>;
   return (
     <>
       <p>Copy the secret now. It is not shown again.</p>
@@ -20,7 +21,7 @@ function secretOf(answer: unknown) {
   );
 }
 
-/** The keys of operators, or of a tenant. */
+/** Shows the keys of operators, or of a tenant. */
 export function Keys({ filters }: { readonly filters: URLSearchParams }) {
   const [turn, again] = useTurns();
   const tenant = filters.get('tenant');
@@ -28,19 +29,19 @@ export function Keys({ filters }: { readonly filters: URLSearchParams }) {
     <>
       <h1>{tenant === null ? 'Keys' : `Keys of ${tenant}`}</h1>
       {tenant === null ? (
-        <p>The keys of operators. The screen Tenants leads to those of a tenant, and to its limits.</p>
+        <p>The keys of operators. For the keys and limits of a tenant, see the screen Tenants.</p>
       ) : (
         <p class="acts">
           <Act
             name="Create key"
-            does={`Creates an API key of ${tenant}. Its secret is shown once.`}
+            does={`Creates an API key of ${tenant}. Its secret is shown only once.`}
             role="owner"
             path="/v1/admin/keys"
             fixed={{ tenant }}
             fields={[
-              { name: 'name', label: 'What the key is for' },
+              { name: 'name', label: 'Purpose of the key' },
               { name: 'mode', label: 'Mode', choices: ['test', 'live'] },
-              { name: 'scopes', label: `Scopes, with spaces between them (${SCOPES})`, isList: true },
+              { name: 'scopes', label: `Scopes, separated by spaces (${SCOPES})`, isList: true },
               { name: 'expires_in_days', label: 'Days until it expires', isOptional: true, isWhole: true },
             ]}
             shows={secretOf}
@@ -75,9 +76,9 @@ function Acts({ row, again }: { readonly row: Key; readonly again: () => void })
       {row.tenant !== null && (
         <Act
           name="Roll"
-          does="Makes a key that follows this one, which stays valid for some hours. The new secret is shown once."
+          does="Creates a new key as replacement. This key stays valid for some hours. The new secret is shown only once."
           role="owner"
-          because={ended ?? (row.rolled_to === null ? undefined : 'It was rolled before.')}
+          because={ended ?? (row.rolled_to === null ? undefined : 'The key was already rolled.')}
           path={`${path}/roll`}
           fields={[
             {

@@ -13,7 +13,7 @@ const OF = [
   },
 ] as const;
 
-/** The request limits of a tenant. */
+/** Shows the request limits of a tenant. */
 export function Limits({ tenant }: { readonly tenant: string }) {
   const read = useRead<Schemas['LimitList']>(`/v1/admin/limits?tenant=${encodeURIComponent(tenant)}`);
   const common = { role: 'owner', path: '/v1/admin/limits', done: read.again } as const;
@@ -24,7 +24,7 @@ export function Limits({ tenant }: { readonly tenant: string }) {
         <Act
           {...common}
           name="Set limit"
-          does={`Gives ${tenant} a limit of its own. While requests are refused, it applies within a second.`}
+          does={`Gives ${tenant} its own limit. While requests are being refused, it takes effect within a second.`}
           fixed={{ tenant }}
           fields={[
             ...OF,

@@ -13,7 +13,7 @@ export function Differences() {
   return (
     <>
       <h1>Differences</h1>
-      <p>Where the books of a processor and the Ledger differ. A correction is made at the payment.</p>
+      <p>Differences between the books of a processor and the Ledger. Open the payment to correct one.</p>
       <List<Row>
         label="Differences"
         path="/v1/admin/mismatches"
@@ -43,7 +43,7 @@ export function Approvals() {
         key={turn}
         label="Approvals"
         path="/v1/admin/approvals"
-        none="No request has needed a second person."
+        none="No request has needed a second person yet."
         columns={[
           { title: 'Payment', of: ({ payment }) => <About id={payment} /> },
           {
@@ -63,7 +63,7 @@ export function Approvals() {
                 <span class="acts">
                   <Act
                     name="Approve"
-                    does="Carries the request out, once."
+                    does="Executes the request once."
                     role="approver"
                     because={because}
                     path={`${path}/approve`}
@@ -73,7 +73,7 @@ export function Approvals() {
                   />
                   <Act
                     name="Reject"
-                    does="The request ends without effect."
+                    does="Ends the request without effect."
                     role="approver"
                     because={because}
                     path={`${path}/reject`}
@@ -131,7 +131,7 @@ export function Runs({ id }: { readonly id: string }) {
         key={turn}
         label={`Runs of ${id}`}
         path={path}
-        none="It has not run."
+        none="The job has not run yet."
         columns={[
           { title: 'For', of: (row) => time(row.scheduled_for) },
           { title: 'Status', of: ({ status }) => <Status of={status} /> },

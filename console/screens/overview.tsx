@@ -10,16 +10,16 @@ type Queue = Schemas['QueueList']['data'][number];
 
 const RANGES = [7, 31, 92] as const;
 const MODES = ['live', 'test'] as const;
-/** Maximum number of tenants; each costs two requests. */
+/** Maximum number of tenants that are shown; each costs two requests. */
 const MAX_TENANTS = 10;
 const DAY_SECONDS = 86_400;
 
-/** The types of events that each bar counts. */
+/** The event types that each bar counts. */
 const OUTCOMES: readonly (Pick<Series, 'name' | 'kind'> & { readonly of: readonly Volume['outcome'][] })[] = [
   { name: 'completed', kind: 'good', of: ['payment.completed'] },
   { name: 'failed', kind: 'bad', of: ['payment.failed'] },
   { name: 'canceled', kind: 'soft', of: ['payment.canceled'] },
-  { name: 'unknown, for a person', kind: 'open', of: ['payment.review_required'] },
+  { name: 'unknown, needs an operator', kind: 'open', of: ['payment.review_required'] },
 ];
 const MONEY: typeof OUTCOMES = [
   { name: 'captured', kind: 'good', of: ['payment.completed'] },
@@ -27,7 +27,7 @@ const MONEY: typeof OUTCOMES = [
   { name: 'disputed', kind: 'bad', of: ['dispute.opened'] },
 ];
 
-/** Work that waits for an operator, and the outcomes of a tenant's payments by day. */
+/** Shows work that waits for an operator, and the outcomes of a tenant's payments by day. */
 export function Overview({ filters }: { readonly filters: URLSearchParams }) {
   const tenants = useRead<Schemas['TenantList']>('/v1/admin/tenants?limit=100');
   return (
@@ -53,7 +53,10 @@ function askedOf(chosen: string | undefined, data: readonly Tenant[]): readonly 
   return chosen === undefined ? ids : [...new Set([chosen, ...ids])];
 }
 
-/** Work that no job ends. */
+/**
+ * Shows the work that waits for a person: payments to decide, approvals, differences and queue entries that no job can
+ * finish.
+ */
 function ForPersons({ asked, isAll }: { readonly asked: readonly string[]; readonly isAll: boolean }) {
   const queues = useRead<Schemas['QueueList']>('/v1/admin/queues');
   const approvals = useRead<Schemas['ApprovalList']>('/v1/admin/approvals?limit=100');
@@ -61,7 +64,7 @@ function ForPersons({ asked, isAll }: { readonly asked: readonly string[]; reado
   return (
     <section aria-labelledby="for-persons">
       <h2 id="for-persons">Waits for a person</h2>
-      {!isAll && <p>Payments to decide are those of {asked.length} tenants. Choose another tenant below.</p>}
+      {!isAll && <p>Payments to decide are shown for {asked.length} tenants. Choose another tenant below.</p>}
       <div class="cards">
         {asked.flatMap((tenant) =>
           MODES.map((mode) => <ToDecide key={`${tenant} ${mode}`} tenant={tenant} mode={mode} />),
@@ -100,8 +103,8 @@ function ForPersons({ asked, isAll }: { readonly asked: readonly string[]; reado
 }
 
 /**
- * Payments that no job can end, because the processor's answers do not determine their outcome. The list of a tenant
- * has an index, but is not for viewers.
+ * Shows the payments that no job can finish, because the processor's answers do not determine their outcome. The list
+ * of a tenant has an index, but viewers may not read it.
  */
 function ToDecide({ tenant, mode }: { readonly tenant: string; readonly mode: string }) {
   const { self } = useApi();
@@ -119,7 +122,7 @@ function ToDecide({ tenant, mode }: { readonly tenant: string; readonly mode: st
             title="Payments to decide"
             count={data.length}
             more={more}
-            details={`Of ${tenant} in ${mode} mode. Only an operator can determine their outcome.`}
+            details={`Payments of ${tenant} in ${mode} mode. Only an operator can determine their outcome.`}
           />
         )
       }
@@ -149,7 +152,7 @@ function QueueCard({
   const parts = [
     description,
     waiting > 0 && oldest !== null && `The oldest: ${age(oldest)}.`,
-    job !== null && `The job ${job} empties it.`,
+    job !== null && `The job ${job} empties this queue.`,
   ];
   const text = parts.filter(Boolean).join(' ');
   return (
@@ -177,7 +180,7 @@ function Card({
   readonly count: number;
   readonly more: boolean;
   readonly details?: string;
-  /** The waiting entries need no operator. */
+  /** Whether the waiting entries need no operator. */
   readonly isCalm?: boolean;
 }) {
   return (

@@ -6,7 +6,7 @@ import { cause, money, time } from '../show.ts';
 import { Charges, Decide } from './charges.tsx';
 import { StateDiagram } from './diagram.tsx';
 
-/** A payment is looked up by its id. */
+/** Shows a form to look up a payment by its id. */
 export function Lookup() {
   const [id, setId] = useState('');
   return (
@@ -32,7 +32,7 @@ type Whole = Schemas['Payment'];
 type Entry = Timeline['data'][number];
 type Transition = Extract<Entry, { kind: 'transition' }>;
 
-/** The timeline of a payment, its postings, and the actions of operators. */
+/** Shows the timeline of a payment, its postings, and the actions of operators. */
 export function Payment({ id }: { readonly id: string }) {
   const read = useWhole<Timeline>(`/v1/admin/payments/${encodeURIComponent(id)}/timeline`);
   const [turn, again] = useTurns();
@@ -43,7 +43,7 @@ export function Payment({ id }: { readonly id: string }) {
   };
   const done = (what: string) => (answer: unknown) => {
     const waits = (answer as { readonly object?: string }).object === 'approval';
-    setNotice(waits ? 'It waits for a second person, on the screen Approvals.' : what);
+    setNotice(waits ? 'The request waits for a second person, on the screen Approvals.' : what);
     refresh();
   };
   return (
@@ -89,7 +89,7 @@ export function Payment({ id }: { readonly id: string }) {
   );
 }
 
-/** The request, and the moved amounts. Viewers do not see texts of the merchant. */
+/** Shows the request and the moved amounts. Viewers do not see the merchant's texts. */
 function Details({ id, tenant }: { readonly id: string; readonly tenant: string }) {
   const { self } = useApi();
   return may(self, 'operator') ? (
@@ -136,7 +136,7 @@ function DetailsOf({ id, tenant }: { readonly id: string; readonly tenant: strin
   );
 }
 
-/** Read when it is opened, because the processor limits the rate of reads. */
+/** Shows the state at the processor. Read only when it is opened, because the processor limits the rate of reads. */
 function AtProcessor({ id, tenant }: { readonly id: string; readonly tenant: string }) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -233,7 +233,7 @@ function EntryText({ entry }: { readonly entry: Entry }) {
       return <>answer {entry.http_status} stored for the request</>;
     case 'open':
       return entry.was_released ? (
-        <>claim given back, nothing sent</>
+        <>claim released, nothing sent</>
       ) : (
         <>not completed; lease until {entry.lease_until}</>
       );
@@ -258,7 +258,7 @@ function EntryText({ entry }: { readonly entry: Entry }) {
   }
 }
 
-/** Each set balances: its debits equal its credits. */
+/** Shows the postings. Each set balances: its debits equal its credits. */
 function Postings({ transitions }: { readonly transitions: readonly Transition[] }) {
   const rows = transitions.flatMap(({ sequence, type, postings }) =>
     postings.map((each) => ({ sequence, type, ...each })),

@@ -31,7 +31,7 @@ const FIELDS: readonly Filter[] = [
   { name: 'amount_to', label: 'Largest amount in this currency', isMoney: true },
 ];
 
-/** Searches a charge in the books of the processor, through the list of the tenant. */
+/** Returns the path of a search by charge, which reads the processor's books through the list of the tenant. */
 function searched(filters: URLSearchParams): { readonly path: string; readonly tenant?: string } {
   const charge = filters.get('charge_id');
   return charge === null
@@ -42,7 +42,7 @@ function searched(filters: URLSearchParams): { readonly path: string; readonly t
       };
 }
 
-/** A payment by its id, or the payments of a tenant by their properties. */
+/** Shows a payment by its id, or the payments of a tenant by their properties. */
 export function Payments({ filters }: { readonly filters: URLSearchParams }) {
   return (
     <>
@@ -73,7 +73,7 @@ export function Payments({ filters }: { readonly filters: URLSearchParams }) {
   );
 }
 
-/** All rows that the search finds, as a file. */
+/** Offers all rows that match the search as a file. */
 function Csv({ filters }: { readonly filters: URLSearchParams }) {
   const taken = ['status', 'currency', 'amount_from', 'amount_to'].flatMap<[string, string | number]>((name) => {
     const value = filters.get(name);
@@ -89,7 +89,7 @@ function Csv({ filters }: { readonly filters: URLSearchParams }) {
       tenant={`${filters.get('tenant')}/${filters.get('mode') ?? 'live'}`}
       kind="payments"
       from={dayAt('created_from')}
-      // The search ends before its last second.
+      // The end of the search is exclusive.
       to={dayAt('created_to', 1)}
       filters={Object.fromEntries(taken)}
       because={others.length === 0 ? undefined : `An export cannot be filtered by ${others.join(', ')}.`}

@@ -7,13 +7,15 @@ import { age, queueTitle } from '../show.ts';
 type Queues = Schemas['QueueList'];
 type QueueRow = Queues['data'][number];
 
-/** All queues, with the number and age of their entries. */
+/** Shows all queues, with the number and age of their entries. */
 export function Waiting() {
   const read = useRead<Queues>('/v1/admin/queues');
   return (
     <>
       <h1>Waiting for work</h1>
-      <p>Queues of unfinished work. A queue that a job empties needs a person only when its oldest entry is old.</p>
+      <p>
+        Queues of unfinished work. If a job empties a queue, an operator is only needed when its oldest entry is old.
+      </p>
       <Loaded of={read}>
         {({ data }) => (
           <Table<QueueRow>
@@ -39,7 +41,7 @@ export function Waiting() {
 
 type Entry = Schemas['QueueEntryList']['data'][number];
 
-/** The entries of one queue. */
+/** Shows the entries of one queue. */
 export function Queue({ id }: { readonly id: string }) {
   const [redriven, setRedriven] = useState(0);
   return (
@@ -69,7 +71,7 @@ export function Queue({ id }: { readonly id: string }) {
   );
 }
 
-/** Redrives messages that could not be handled. On other queues, it is disabled with the reason. */
+/** Offers a redrive of messages that could not be handled. For other queues, it is disabled, with the reason. */
 function Redrive({ id, done }: { readonly id: string; readonly done: () => void }) {
   const read = useRead<Queues>('/v1/admin/queues');
   return (
@@ -82,7 +84,7 @@ function Redrive({ id, done }: { readonly id: string; readonly done: () => void 
           <div class="acts">
             <Act
               name="Redrive"
-              does={`Passes the messages that wait here (about ${waiting}) to ${to ?? ''}, each once. Their work is done again, and takes effect once.`}
+              does={`Passes the waiting messages (about ${waiting}) to ${to ?? ''}, each once. They are processed again, and each takes effect only once.`}
               role="operator"
               because={because ?? (waiting === 0 ? 'Nothing waits here.' : undefined)}
               path={`/v1/admin/queues/${encodeURIComponent(id)}/redrive`}

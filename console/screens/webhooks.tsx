@@ -13,7 +13,7 @@ const FIELDS: readonly Filter[] = [
   { name: 'mode', label: 'Mode', required: true, choices: ['test', 'live'] },
 ];
 
-/** The endpoints of a tenant, and the deliveries of one of them. */
+/** Shows the endpoints of a tenant, and the deliveries to one of them. */
 export function Webhooks({ filters }: { readonly filters: URLSearchParams }) {
   const tenant = filters.get('tenant');
   const mode = filters.get('mode') ?? 'live';
@@ -81,7 +81,7 @@ function OfEndpoint({ tenant, path }: { readonly tenant: string; readonly path: 
               <Fact name="Address" value={endpoint.url} />
               <Fact name="Events" value={endpoint.events.join(', ')} />
               <Fact name="State" value={stateOf(endpoint)} />
-              <Fact name="Previous secret signs until" value={time(endpoint.previous_secret_expires)} />
+              <Fact name="Previous secret valid until" value={time(endpoint.previous_secret_expires)} />
             </dl>
             <EndpointActs tenant={tenant} path={path} endpoint={endpoint} done={refresh} />
           </>
@@ -107,7 +107,7 @@ function OfEndpoint({ tenant, path }: { readonly tenant: string; readonly path: 
             of: ({ id }) => (
               <Act
                 name="Resend"
-                does="Sends this delivery at once, also one that waits for its next attempt, with the same event id. A receiver that keeps ids applies it once."
+                does="Sends this delivery immediately, with the same event id, even if it is waiting for its next attempt. A receiver that stores ids processes the event only once."
                 role="operator"
                 tenant={tenant}
                 path={`${path}/deliveries/${encodeURIComponent(id)}/resend`}
@@ -137,7 +137,7 @@ function EndpointActs({
     <div class="acts">
       <Act
         name="Send test event"
-        does="Sends one event of the type webhook_endpoint.test to this endpoint, signed as all others are. It says nothing about a payment."
+        does="Sends one signed event of the type webhook_endpoint.test to this endpoint. The event does not belong to a payment."
         role="operator"
         because={enabled ? undefined : 'The endpoint is disabled.'}
         tenant={tenant}
@@ -147,7 +147,7 @@ function EndpointActs({
       />
       <Act
         name="Replay"
-        does="Delivers all events of these days again, also those that arrived."
+        does="Delivers all events of these days again, including delivered ones."
         role="operator"
         because={enabled ? undefined : 'The endpoint is disabled.'}
         tenant={tenant}
@@ -160,14 +160,14 @@ function EndpointActs({
       />
       <Act
         name="Rotate secret"
-        does="Creates a new secret. The previous one also signs, until the tenant has changed its receiver."
+        does="Creates a new secret. Webhooks are also signed with the previous secret until the tenant has changed its receiver."
         role="owner"
         tenant={tenant}
         path={`${path}/rotate_secret`}
         fields={[
           {
             name: 'overlap_seconds',
-            label: 'Seconds for which the previous one signs',
+            label: 'Seconds for which the previous secret stays valid',
             isOptional: true,
             isWhole: true,
           },
@@ -193,7 +193,7 @@ function lastAnswer({ attempts, last_answer: text }: Delivery): string {
   return [last.error ?? last.status, text].filter((part) => part !== null && part !== '').join(': ');
 }
 
-/** The id of an event contains the id of its payment. */
+/** Links to the payment of an event, whose id is part of the event id. */
 function Subject({ event }: { readonly event: string }) {
   const letters = /^evt_([a-z2-7]{32})\d{6}/.exec(event)?.[1];
   return letters === undefined ? <code>{event}</code> : <a href={`#/payments/pay_${letters}`}>{`pay_${letters}`}</a>;

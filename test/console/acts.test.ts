@@ -36,10 +36,10 @@ describeConsole('acts of operators in a browser', (shown) => {
     await dialog.getByLabel('Reason').fill('The processor has 16.00 EUR');
     await dialog.getByRole('button', { name: 'Preview' }).click();
     await dialog.getByText('after a second person has approved it').waitFor();
-    await dialog.getByRole('region', { name: 'What would be posted' }).getByText('merchant_payable').waitFor();
+    await dialog.getByRole('region', { name: 'Postings that would be made' }).getByText('merchant_payable').waitFor();
     await accessible(page);
     await dialog.getByRole('button', { name: 'Correct' }).dblclick();
-    await page.getByText('It waits for a second person, on the screen Approvals.').waitFor();
+    await page.getByText('The request waits for a second person, on the screen Approvals.').waitFor();
   }
 
   test('a difference leads to its payment, whose correction has a preview, a reason and a second person', async () => {
@@ -149,7 +149,7 @@ describeConsole('acts of operators in a browser', (shown) => {
         await act.waitFor();
         expect([hash, name, await act.isDisabled()]).toEqual([hash, name, true]);
         const why = await act.getAttribute('aria-describedby');
-        expect(await page.locator(`#${why}`).first().textContent()).toMatch(/^Your role is viewer; this needs /);
+        expect(await page.locator(`#${why}`).first().textContent()).toMatch(/^Your role is viewer; this action needs /);
       }
       await accessible(page);
     }

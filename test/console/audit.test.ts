@@ -5,7 +5,7 @@ import { accessible, describeConsole } from './console-in-browser.ts';
 
 const VIEWER_KEY = 'ok_viewerviewerviewerviewer';
 const SCRIPT = '<img src=x onerror=alert(1)>';
-const NIGHT = 'Each night, the day before';
+const NIGHT = 'Nightly: the previous day';
 const OVERDUE = 'overdue since 2026-03-02T02:00:00Z';
 
 describeConsole('what was verified, in a browser', (shown) => {
@@ -27,7 +27,7 @@ describeConsole('what was verified, in a browser', (shown) => {
     await nights.nth(2).getByText(`line_unreadable object=ledger/1 because=${SCRIPT}`).waitFor();
     // The day before the first night, in Unix seconds.
     await nights.nth(2).getByText('payonce verify --from 1772150400 --to 1772236800').waitFor();
-    expect(await page.getByRole('region', { name: 'Each hour' }).getByRole('row').count()).toBe(4);
+    expect(await page.getByRole('region', { name: 'Hourly' }).getByRole('row').count()).toBe(4);
     await page.getByRole('region', { name: 'At other times' }).getByText('the archive gave no answer').waitFor();
     const manifests = page.getByRole('region', { name: 'Manifests' }).getByRole('row');
     expect(await manifests.count()).toBe(4);
@@ -48,7 +48,7 @@ describeConsole('what was verified, in a browser', (shown) => {
     await overdue.getByText('No manifest was written for three hours.').waitFor();
     await accessible(overdue);
     const empty = await opened(new AuditedArchive());
-    for (const none of ['No day was verified yet.', 'No part was verified yet.', 'No manifest was written yet.'])
+    for (const none of ['No day was verified yet.', 'No slice was verified yet.', 'No manifest was written yet.'])
       await empty.getByText(none).waitFor();
     expect(await empty.getByText('overdue').count()).toBe(0);
   });

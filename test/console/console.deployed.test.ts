@@ -162,7 +162,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
       await dialog.getByLabel('Postings to reverse').selectOption('2');
       await dialog.getByLabel('Reason').fill(reason);
       await dialog.getByRole('button', { name: 'Correct' }).dblclick();
-      await first.getByText('It waits for a second person').waitFor();
+      await first.getByText('The request waits for a second person').waitFor();
 
       const second = await signedIn(approver);
       await second.getByRole('link', { name: 'Approvals', exact: true }).click();

@@ -197,7 +197,7 @@ describeConsole('an operator in a browser', (shown) => {
     await openPayment(page, id);
     for (const name of ['Decide', 'Correct', 'Annotate'])
       expect(await page.getByRole('button', { name, exact: true }).isDisabled()).toBe(true);
-    await page.getByText('Your role is viewer; this needs operator.').first().waitFor();
+    await page.getByText('Your role is viewer; this action needs operator.').first().waitFor();
     expect(shown.written).toEqual([]);
   });
 
@@ -213,7 +213,7 @@ describeConsole('an operator in a browser', (shown) => {
     await dialog.getByLabel('Postings to reverse').selectOption('2');
     await dialog.getByLabel('Reason').fill('Booked twice');
     await dialog.getByRole('button', { name: 'Correct' }).dblclick();
-    await first.getByText('It waits for a second person').waitFor();
+    await first.getByText('The request waits for a second person').waitFor();
     await first.getByRole('link', { name: 'Approvals', exact: true }).click();
     await decideOn(first, 'Approve');
     await first.getByRole('alert').getByText('own_approval').waitFor();
@@ -245,7 +245,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(new URLSearchParams(page.url().split('?')[1]).get('created_from')).toBe('1577836800');
     await page.getByLabel('Least amount').fill('1e3');
     await page.getByRole('button', { name: 'Search' }).click();
-    await page.getByText('needs the code of a currency, for example EUR').waitFor();
+    await page.getByText('needs a currency code, for example EUR').waitFor();
     await page.getByLabel('Currency, for up to 31 days').fill('EUR');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByText('must be an amount in EUR without separators').waitFor();
@@ -292,7 +292,7 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByRole('link', { name: 'keys and limits' }).click();
     await page.getByRole('button', { name: 'Create key' }).click();
     const dialog = page.getByRole('dialog', { name: 'Create key' });
-    await dialog.getByLabel('What the key is for').fill('Web shop');
+    await dialog.getByLabel('Purpose of the key').fill('Web shop');
     await dialog.getByLabel('Mode').selectOption('test');
     await dialog.getByLabel('Scopes').fill('payments:read  payments:write');
     await dialog.getByRole('button', { name: 'Create key' }).dblclick();
@@ -388,7 +388,7 @@ describeConsole('an operator in a browser', (shown) => {
       await identifyAs(page, 'accountant');
       await page.getByRole('alert').getByText('unauthorized').waitFor();
       await page.goto(`${shown.url}/?code=of-somebody-else&state=of-somebody-else`);
-      await page.getByRole('alert').getByText('This tab did not ask to sign in.').waitFor();
+      await page.getByRole('alert').getByText('No sign-in was started in this tab.').waitFor();
     });
   });
 });

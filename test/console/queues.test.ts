@@ -94,7 +94,7 @@ describeConsole('dead letters in a browser', (shown) => {
     shown.api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
     const viewer = await openQueue('Vendors-DeadLetters', VIEWER_KEY);
     expect(await viewer.getByRole('button', { name: 'Redrive' }).isDisabled()).toBe(true);
-    await viewer.getByText('Your role is viewer; this needs operator.').waitFor();
+    await viewer.getByText('Your role is viewer; this action needs operator.').waitFor();
     expect(shown.written).toEqual([]);
     expect(shown.violations).toEqual([]);
   });
