@@ -15,15 +15,15 @@ import { runKept } from './kept-process.ts';
 /** The bucket that `cdk bootstrap` creates with the default qualifier. */
 export const ASSETS_BUCKET = `cdk-hnb659fds-assets-${ACCOUNT}-${REGION}`;
 
-/** Log file in the directory of a run: the output of the CLI after a failure. */
+/** Name of the log file in the directory of a run. It contains the output of the CLI after a failure. */
 const LOG = 'cdk.log';
 
-/** File in an assembly for the local AWS with the key of its sources. */
+/** Name of a file in an assembly for the local AWS, with the key of the assembly's sources. */
 const ASSEMBLY_KEY = 'payonce-deploy.key';
 
 export interface CdkRun {
   readonly access: EmulatorAccess;
-  /** Directory of assemblies and outputs. */
+  /** Directory for assemblies and outputs. */
   readonly directory: string;
   /** Receives each line that the CLI prints. */
   readonly report: (line: string) => void;
@@ -37,23 +37,24 @@ export interface CdkApp {
   readonly context: Readonly<Record<string, string>>;
 }
 
-/** The tenant that `npm start` creates. The settings name it before it exists. */
+/** The tenant that `npm start` creates. The settings refer to it before it exists. */
 export const LOCAL_TENANT = 'ten_local';
 
-/** Payonce, synthesized for the local AWS. */
+/** Payonce, as synthesized for the local AWS. */
 export const PAYONCE: CdkApp = {
   context: {
     'payonce:sandbox': 'true',
     // The emulator's CloudFormation does not support event archives.
     'payonce:eventArchive': 'false',
-    // Payments are archived immediately.
+    // The batching window is zero, so payments are archived immediately.
     'payonce:archive': 'true',
     'payonce:archiveBatchSeconds': '0',
-    // Relay and projector take a tenth of a second here. A short period shows the effect of stopping one of them.
+    // Locally, relay and projector take a tenth of a second. With a short period, the effect of stopping one of them is
+    // soon visible.
     'payonce:eventsLostAfterSeconds': '20',
-    // Allows approvals to be tried; no other example uses such amounts.
+    // Lets developers try approvals; no other example uses amounts this large.
     'payonce:approvalAbove': '{"*":5000000}',
-    // Events can request payments of one tenant. There is no Kafka broker at the address; tests invoke the function
+    // Lets events request payments of one tenant. There is no Kafka broker at this address; tests invoke the function
     // with batches.
     'payonce:paymentRequests': JSON.stringify({
       senders: [
@@ -63,7 +64,7 @@ export const PAYONCE: CdkApp = {
       ],
       kafka: { cluster: 'arn:aws:kafka:us-east-1:000000000000:cluster/local/1' },
     }),
-    // The example of docs/services.md, at its port. Its daily run is missed while it is not running.
+    // The example of docs/services.md, at its port. Its daily run counts as missed while the example is not running.
     'payonce:jobTargets': JSON.stringify({
       membership: {
         url: 'http://127.0.0.1:8787',
@@ -86,7 +87,7 @@ export const PAYONCE: CdkApp = {
 
 export type StackOutputs = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** Bootstraps the emulated account for the CDK. */
+/** Runs `cdk bootstrap` in the emulated account. */
 export async function bootstrap(run: CdkRun): Promise<void> {
   await cdk(
     run,
@@ -96,11 +97,11 @@ export async function bootstrap(run: CdkRun): Promise<void> {
 }
 
 /**
- * Synthesizes the assembly for a local AWS, with the functions' code. Several instances can share it.
+ * Synthesizes the assembly for a local AWS, with the functions' code. Several instances can share the assembly.
  *
- * @param withRules also apply the CDK's own rules and fail on warnings, with every finding on the standard error.
- *   @default the rule packs only, whose violations fail any synth
- * @throws StartFailure that names the constructs and the violated rules
+ * @param withRules also apply the CDK's own rules and fail on warnings, and print every finding to standard error.
+ * @default only the rule packs apply, whose violations fail any synthesis
+ * @throws StartFailure naming the constructs and the violated rules
  */
 export async function synthesizeForLocalAws(
   assembly: string,
@@ -121,12 +122,15 @@ export async function synthesizeForLocalAws(
   } else {
     await cdk(run, parameters, isolatedEnvironment());
   }
-  // Not written if the sources changed during the synth.
+  // Not written if the sources changed during the synthesis.
   if (key !== undefined && deployKey() === key) writeFileSync(join(assembly, ASSEMBLY_KEY), key);
   return { command: assembly, context: {} };
 }
 
-/** Each violation that the CLI printed, as the construct and the text of the rule. The line after a rule names the construct. */
+/**
+ * Returns each violation that the CLI printed, as the construct and the text of the rule. The line after a rule names
+ * the construct.
+ */
 function violationsIn(lines: readonly string[]): readonly string[] {
   return lines.flatMap((line, index) => {
     const [, rule] = /^(?:ERROR|WARNING) (.+)/.exec(line) ?? [];
@@ -135,7 +139,7 @@ function violationsIn(lines: readonly string[]): readonly string[] {
   });
 }
 
-/** The key of the sources of an assembly; undefined when it is not known, and for a program. */
+/** Returns the key of the sources of an assembly; undefined when the key is not known, and for a program. */
 export function keyOfAssembly({ command = '' }: CdkApp): string | undefined {
   const file = join(command, ASSEMBLY_KEY);
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
@@ -144,7 +148,7 @@ export function keyOfAssembly({ command = '' }: CdkApp): string | undefined {
 const contextOf = ({ context }: CdkApp): readonly string[] =>
   Object.entries(context).flatMap(([name, value]) => ['--context', `${name}=${value}`]);
 
-/** Deploys every stack as on AWS, and returns their outputs. */
+/** Deploys every stack as on AWS. Returns the outputs of the stacks. */
 export async function deploy(run: CdkRun, app: CdkApp = PAYONCE): Promise<StackOutputs> {
   const outputs = join(run.directory, 'outputs.json');
   const assembly = join(run.directory, 'cdk.out');
@@ -170,17 +174,19 @@ export async function deploy(run: CdkRun, app: CdkApp = PAYONCE): Promise<StackO
   return JSON.parse(readFileSync(outputs, 'utf8')) as StackOutputs;
 }
 
-/** @throws StartFailure with the CLI's last line about the failure and the path of its log */
+/**
+ * Runs the CDK CLI.
+ * @throws StartFailure with the CLI's last line about the failure and the path of the log
+ */
 async function cdk(run: Omit<CdkRun, 'access'>, parameters: readonly string[], own: NodeJS.ProcessEnv): Promise<void> {
   const environment = {
-    // The CDK's own rules for templates take more than half of a synth, so only a synth that requests them applies
-    // them.
+    // The CDK's own rules for templates take more than half of a synthesis, so they apply only on request.
     CDK_VALIDATION: 'false',
     ...own,
     // Works offline: no version check and no telemetry.
     CDK_DISABLE_VERSION_CHECK: 'true',
     CDK_DISABLE_CLI_TELEMETRY: 'true',
-    // Excludes the user's `.cdk.json`.
+    // Ignores the user's `.cdk.json`.
     HOME: run.directory,
   };
   const command = [join(BINARIES, 'cdk'), ...parameters, '--no-notices'];

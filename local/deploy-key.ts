@@ -4,10 +4,11 @@ import { join, sep } from 'node:path';
 import { PROJECT } from './directories.ts';
 
 /**
- * Incremented when the same sources must be deployed again, for example after a change of the contents of snapshots.
+ * Version of the key. Increment it when unchanged sources must be deployed again, for example after a change of the
+ * contents of snapshots.
  */
 const FORMAT = 1;
-/** Folders of the project that do not affect a deploy. A new folder counts as an input. */
+/** Folders of the project that do not affect a deployment. A new folder counts as an input. */
 const NO_INPUTS: ReadonlySet<string> = new Set([
   'bench',
   'cdk.out',
@@ -21,17 +22,17 @@ const NO_INPUTS: ReadonlySet<string> = new Set([
   'package',
   'test',
 ]);
-/** Documents, logs, and the databases of the examples. */
+/** Matches documents, logs, and the databases of the examples. */
 const NO_INPUT_FILE = /\.(md|log|db|db-\w+)$/;
 /** The list of packages that npm has installed. */
 const INSTALLED = '.package-lock.json';
 
 /**
- * The hash of all inputs of a deploy to the local AWS: the sources of functions, console, stacks and emulator, the
- * settings, the packages, and Node. Deploys with the same key have the same result.
+ * Returns a hash of all inputs of a deployment to the local AWS: the sources of functions, console, stacks and
+ * emulator, the settings, the packages, and Node. Deployments with the same key have the same result.
  *
  * @param node the version of Node
- * @returns undefined when it cannot be computed, because the sources or the packages contain a link
+ * @returns undefined when the hash cannot be computed, because the sources or the packages contain a link
  */
 export function deployKey(project: string = PROJECT, node: string = process.version): string | undefined {
   const hash = createHash('sha256');
@@ -49,7 +50,10 @@ export function deployKey(project: string = PROJECT, node: string = process.vers
   return addPackages(hash, join(project, 'node_modules')) ? hash.digest('hex') : undefined;
 }
 
-/** The files of the project that affect a deploy, without the packages; undefined when one of them is a link. */
+/**
+ * Returns the files of the project that affect a deployment, without the packages; undefined when one of them is a
+ * link.
+ */
 export function inputFiles(project: string = PROJECT): readonly string[] | undefined {
   const found: string[] = [];
   const isComplete = entriesOf(project)
@@ -64,9 +68,12 @@ function isInput(entry: Dirent): boolean {
   return entry.isDirectory() ? !name.startsWith('.') : !NO_INPUT_FILE.test(name);
 }
 
-/** @returns whether all could be read */
+/**
+ * Adds the files below a path.
+ * @returns whether all could be read
+ */
 function collect(project: string, path: string, entry: Dirent, found: string[]): boolean {
-  // Files that file managers leave in folders.
+  // Files that file managers create in folders.
   if (entry.name === '.DS_Store') return true;
   if (entry.isFile()) found.push(path);
   if (!entry.isDirectory()) return entry.isFile();
@@ -76,9 +83,9 @@ function collect(project: string, path: string, entry: Dirent, found: string[]):
 }
 
 /**
- * Packages are too large to read at each start; an edited file has another size or time.
+ * Adds the packages by the sizes and times of their files: they are too large to read at each start.
  *
- * @returns whether all are known. The target of a link can change unnoticed.
+ * @returns false when there is a link, whose target can change unnoticed
  */
 function addPackages(hash: Hash, packages: string): boolean {
   const installed = join(packages, INSTALLED);
@@ -101,7 +108,7 @@ function addPackages(hash: Hash, packages: string): boolean {
 const entriesOf = (directory: string): readonly Dirent[] =>
   readdirSync(directory, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** Encoded as JSON, so that different lists of values have different texts. */
+/** Adds values, encoded as JSON, so that different lists of values have different texts. */
 function add(hash: Hash, ...values: readonly (string | number)[]): void {
   hash.update(`${JSON.stringify(values)}\n`);
 }

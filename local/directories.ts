@@ -9,14 +9,14 @@ export const PROJECT = resolve(import.meta.dirname, '..');
  */
 export const PAYONCE_DIRECTORY = join(existsSync(join(PROJECT, 'local')) ? PROJECT : process.cwd(), '.payonce');
 
-/** Programs of the project's packages, including its Node. */
+/** The programs of the project's packages, including the project's Node. */
 export const BINARIES = join(PROJECT, 'node_modules', '.bin');
 
 /**
- * Creates a directory and its parents. Node's own `recursive` never returns below a directory that accepts none, such
- * as /proc.
+ * Creates a directory and its parents. Node's own `recursive` option never returns below a directory that accepts no
+ * entries, such as /proc; this function throws.
  *
- * @throws Error of the file system when it cannot be created
+ * @throws Error of the file system when the directory cannot be created
  */
 export function makeDirectory(path: string): void {
   const parent = dirname(path);

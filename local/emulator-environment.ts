@@ -8,13 +8,13 @@ export const ACCOUNT = '000000000000';
 export interface EmulatorAccess {
   readonly awsEndpoint: string;
   /**
-   * The access key id of the administrator. A secret of the run: the emulator does not verify signatures, so this id is
-   * all that a caller needs.
+   * The access key id of the administrator. A secret of the run: the emulator does not verify signatures, so a caller
+   * needs nothing else.
    */
   readonly accessKeyId: string;
 }
 
-/** The options of an SDK client with an administrator's rights. */
+/** Returns the options of an SDK client with the permissions of an administrator. */
 export function accessTo({ awsEndpoint, accessKeyId }: EmulatorAccess) {
   return { endpoint: awsEndpoint, region: REGION, credentials: credentialsOf(accessKeyId) };
 }
@@ -23,13 +23,13 @@ export function credentialsOf(accessKeyId: string) {
   return { accessKeyId, secretAccessKey: 'not-verified' };
 }
 
-/** The machine's variables that programs need. */
+/** Matches the machine's variables that programs need. */
 const MACHINE_VARIABLES =
   /^(HOME|USER|LOGNAME|SHELL|LANG|LC_.+|TZ|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|CI|TMPDIR|LD_LIBRARY_PATH)$/;
 
 /**
- * The environment of the emulator and of its functions. It excludes the user's other variables: AWS settings, proxies, and
- * variables that a function could read as its settings.
+ * Returns the environment of the emulator and its functions. It excludes the user's other variables: AWS settings,
+ * proxies, and variables that a function could read as its settings.
  */
 export function isolatedEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   return {
@@ -44,7 +44,7 @@ export function isolatedEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJ
   };
 }
 
-/** The environment of clients of the emulator. No command with it can reach a real account. */
+/** Returns the environment for clients of the emulator. No command that uses it can reach a real account. */
 export function emulatorEnvironment(
   { awsEndpoint, accessKeyId }: EmulatorAccess,
   own: NodeJS.ProcessEnv = process.env,

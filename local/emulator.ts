@@ -8,49 +8,52 @@ import { StartFailure } from './failure.ts';
 import { freePort } from './free-port.ts';
 import { detachKept, startKept, stopKept } from './kept-process.ts';
 
-/** Time limit of a start. A cold start on a busy machine takes some seconds. Milliseconds. */
+/** Time limit of a start. A cold start on a busy machine takes several seconds. Milliseconds. */
 const READY_WITHIN_MS = 60_000;
 const POLL_MS = 100;
-/** Runs the emulator with the extensions of this project. */
+/** Python program that runs the emulator with the extensions of this project. */
 const LAUNCHER = join(import.meta.dirname, 'emulator.py');
-/** Loaded by every function's process. */
+/** Node module that every function process preloads. */
 const FUNCTION_ADDRESSES = join(import.meta.dirname, 'function-addresses.cjs');
-/** Subdirectory of an emulator's directory, with the state that is kept after a stop. */
+/** Subdirectory of an emulator's directory. Contains the state that is kept after a stop. */
 export const STATE_DIRECTORY = 'state';
 
-/** Maximum number of ports to try, because another process can take a port after it was found free. */
+/** Maximum number of ports to try. Another process can take a port after it was found to be free. */
 const MAX_PORTS = 5;
 
 interface EmulatorOptions {
   readonly python: string;
-  /** The port to take when it is free. */
+  /** The preferred port; another port is used if this one is taken. */
   readonly port: number;
-  /** Directory of its log. */
+  /** Directory for the log. */
   readonly directory: string;
-  /** Directory of its state, which it loads when it starts. */
+  /** Directory of the state that the emulator loads when it starts. */
   readonly state: string;
-  /** Whether it saves its state when it stops. */
+  /** Whether the emulator saves its state when it stops. */
   readonly persist: boolean;
 }
 
 export interface Emulator {
   readonly access: EmulatorAccess;
-  /** The keeper process of the emulator and its workers. */
+  /** Process id of the keeper of the emulator and its workers. */
   readonly keeperPid: number;
   /** Aborted when the emulator has ended, for any reason. */
   readonly ended: AbortSignal;
-  /** Lets the emulator continue after this process. */
+  /** Lets the emulator continue after this process has ended. */
   detach(): void;
   /**
-   * Saves its state while it runs.
+   * Saves the state of the running emulator.
    *
-   * @throws StartFailure when not all of it is saved
+   * @throws StartFailure when some of the state could not be saved
    */
   save(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @throws StartFailure when it does not start */
+/**
+ * Starts an emulator.
+ * @throws StartFailure when it does not start
+ */
 export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
   for (let tried = 1; ; tried += 1) {
     try {
@@ -63,15 +66,18 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
 
 class PortTaken extends StartFailure {}
 
-/** @throws PortTaken when another process has taken the port, StartFailure for any other reason */
+/**
+ * Starts an emulator at the given port.
+ * @throws PortTaken when another process has taken the port, StartFailure for any other reason
+ */
 async function startAt(options: EmulatorOptions): Promise<Emulator> {
   const { directory, port } = options;
   const logFile = join(directory, 'emulator.log');
   const temporary = join(directory, 'tmp');
-  // Remove the leftovers of a killed run, including the functions' code.
+  // Removes the files of a killed run, including the functions' code.
   rmSync(temporary, { recursive: true, force: true });
   makeDirectory(temporary);
-  // The workers' launcher is CommonJS. Without this file, this project's package.json would make it an ES module.
+  // The launcher of the workers is CommonJS. Without this file, this project's package.json would make it an ES module.
   writeFileSync(join(temporary, 'package.json'), '{"type":"commonjs"}\n');
   const log = openSync(logFile, 'w', 0o600);
   const accessKeyId = `PAYONCE${randomBytes(16).toString('hex').toUpperCase()}`;
@@ -122,7 +128,7 @@ function environmentOf(
     // The emulator passes its environment on to the functions.
     NODE_OPTIONS: `--require ${JSON.stringify(FUNCTION_ADDRESSES)}`,
     PYTHONUNBUFFERED: '1',
-    // Leave no compiled files in the source tree.
+    // Leaves no compiled files in the source tree.
     PYTHONDONTWRITEBYTECODE: '1',
   };
 }
@@ -130,7 +136,7 @@ function environmentOf(
 async function isReady(endpoint: string, logFile: string, ended: AbortSignal): Promise<boolean> {
   const untilMs = Date.now() + READY_WITHIN_MS;
   while (Date.now() < untilMs && !ended.aborted) {
-    // Check its log first: if another emulator took the port, that one would answer the health check.
+    // The log is checked first: if another emulator took the port, that emulator would answer the health check.
     if (readFileSync(logFile, 'utf8').includes(`Running on ${endpoint}`) && (await isHealthy(endpoint))) return true;
     await sleep(POLL_MS);
   }

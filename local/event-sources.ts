@@ -7,13 +7,13 @@ import {
 } from '@aws-sdk/client-lambda';
 
 const POLL_INTERVAL_MS = 100;
-/** Maximum number of polls: Lambda needs up to two minutes for a change of a mapping. */
+/** Maximum number of polls. Lambda needs up to two minutes to change a mapping. */
 const MAX_POLLS = 3_000;
 
 /**
- * Disables or enables the event source mappings of a function, and waits for the change.
+ * Disables or enables the event source mappings of a function, and waits until the change has taken effect.
  *
- * @throws Error when the function has none
+ * @throws Error when the function has no mapping
  */
 export async function switchEventSources(
   lambda: LambdaClient,
@@ -25,7 +25,7 @@ export async function switchEventSources(
   for (const { UUID } of EventSourceMappings) {
     await lambda.send(new UpdateEventSourceMappingCommand({ UUID, Enabled: state === 'Enabled' }));
     for (let poll = 1; (await lambda.send(new GetEventSourceMappingCommand({ UUID }))).State !== state; poll += 1) {
-      if (poll === MAX_POLLS) throw new Error(`the event source of ${FunctionName} is not ${state}`);
+      if (poll === MAX_POLLS) throw new Error(`the event source of ${FunctionName} did not become ${state}`);
       await sleep(POLL_INTERVAL_MS);
     }
   }

@@ -8,14 +8,14 @@ import {
 import { accessTo, type EmulatorAccess } from './emulator-environment.ts';
 
 const POLL_MS = 1_000;
-/** Lines can be stored a little after their timestamp. */
+/** Overlap of two reads: lines can be stored a little later than their timestamps. Milliseconds. */
 const OVERLAP_MS = 2 * POLL_MS;
-/** The platform's START and END lines of each invocation. */
+/** Matches the platform's START and END lines of each invocation. */
 const PLATFORM_LINE = /^(START|END) RequestId: /;
 
 export interface LogLine {
   readonly timestampMs: number;
-  /** For example `Payments`. */
+  /** The name of the function, for example `Payments`. */
   readonly functionName: string;
   readonly text: string;
 }
@@ -40,14 +40,17 @@ export async function followLogs(
         print({ timestampMs, functionName: functionOf(group), text: message.trimEnd() });
       }
     }
-    // The next read reaches no further back than this one, so older ids can be forgotten.
+    // The next read does not go back further than this one, so older ids can be forgotten.
     seen = found;
     sinceMs = Math.max(sinceMs, nowMs - OVERLAP_MS);
     await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 
-/** The emulator gives events no ids. They are identified by stream, time, and index among the events of that time. */
+/**
+ * Adds ids to events, because the emulator provides none. An event is identified by its stream, its time, and its index
+ * among the events of that time.
+ */
 function* withIds(group: string, events: readonly FilteredLogEvent[]): Generator<[string, FilteredLogEvent]> {
   const places = new Map<string, number>();
   for (const event of events) {
@@ -72,7 +75,10 @@ async function functionLogGroups(client: CloudWatchLogsClient): Promise<readonly
   return (page?.logGroups ?? []).flatMap(({ logGroupName = '' }) => (functionOf(logGroupName) ? [logGroupName] : []));
 }
 
-/** `Payments` for `…/PaymentsLogsA9C3CE39`; empty for a group that does not belong to a function. */
+/**
+ * Returns the function of a log group: `Payments` for `…/PaymentsLogsA9C3CE39`; empty for a group that does not belong
+ * to a function.
+ */
 function functionOf(group: string): string {
   return /([A-Za-z]+)Logs[0-9A-F]{8}/.exec(group)?.[1] ?? '';
 }

@@ -1,17 +1,21 @@
 /**
- * Runs a command and ends all of its processes with it. The command and everything that it starts, including the Lambda
- * workers, are one process group. The keeper ends the group when it gets a termination signal, when the command ends,
- * or when the pipe to the parent closes (also if the parent is killed). After the word "detach" on the pipe, it
- * continues on its own. If the command ends by itself, its exit code is the keeper's.
+ * Runs a command, and ends all of its processes when the command or the parent ends. The command and everything that it
+ * starts, including the Lambda workers, form one process group. The keeper ends the group when it receives a
+ * termination signal, when the command ends, or when the pipe to the parent closes (also if the parent is killed).
+ * After it reads the word "detach" from the pipe, it ignores the end of the parent. If the command ends by itself, the
+ * keeper exits with the same code.
  *
  *   node keeper.ts <directory> <command> <arguments…>
  */
 import { spawn } from 'node:child_process';
 import { runningProcesses, signalProcess } from './processes.ts';
 
-/** The emulator saves its state at shutdown, which takes longer with more data. Milliseconds. */
+/**
+ * Time that the group gets to end. The emulator saves its state at shutdown, which takes longer with more data.
+ * Milliseconds.
+ */
 const GRACE_MS = 20_000;
-/** The directory argument is only for the process list. */
+/** The first argument, the directory, is only there to be visible in the process list. */
 const [, command = '', ...parameters] = process.argv.slice(2);
 const kept = spawn(command, parameters, { stdio: ['ignore', 'inherit', 'inherit'] });
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { runningProcesses, signalProcess } from './processes.ts';
 
 const POLL_MS = 100;
-/** A little longer than the keeper's grace period. Milliseconds. */
+/** Time limit of a stop: slightly longer than the keeper's grace period. Milliseconds. */
 const STOPPED_WITHIN_MS = 25_000;
 const KEEPER = join(import.meta.dirname, 'keeper.ts');
 
@@ -13,7 +13,7 @@ interface KeptCommand {
   readonly command: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
   readonly directory: string;
-  /** Standard output and standard error. */
+  /** Destination of standard output and standard error. */
   readonly output: 'pipe' | number;
 }
 
@@ -22,17 +22,18 @@ export function startKept({ command, environment, directory, output }: KeptComma
   const stdio: StdioOptions = ['pipe', output, output];
   const keeper = spawn(process.execPath, [KEEPER, directory, ...command], {
     cwd: directory,
-    // A separate process group: it can be ended as one, and Ctrl-C reaches only this process.
+    // Makes the keeper the leader of a new process group: the group can be ended as a whole, and Ctrl-C reaches only
+    // this process.
     detached: true,
     stdio,
     env: environment,
   });
-  // The keeper can end before it reads "detach". Its exit event reports that.
+  // The keeper can end before it reads "detach". Its exit event then reports that.
   keeper.stdin?.on('error', () => undefined);
   return keeper;
 }
 
-/** Lets a kept command continue after this process. */
+/** Lets a kept command continue after this process has ended. */
 export function detachKept(keeper: ChildProcess): void {
   keeper.stdin?.write('detach\n');
   keeper.stdin?.end();
@@ -40,9 +41,9 @@ export function detachKept(keeper: ChildProcess): void {
 }
 
 /**
- * Runs a command under a keeper to its end.
+ * Runs a command under a keeper until it ends.
  *
- * @returns its exit code and the lines that it printed
+ * @returns the exit code and the printed lines
  */
 export async function runKept(
   command: Omit<KeptCommand, 'output'>,
@@ -65,7 +66,10 @@ export async function runKept(
   return { code: code ?? 1, lines };
 }
 
-/** Whether a keeper or any process of its group runs. It also checks the command line, because process ids are reused. */
+/**
+ * Whether a keeper or any process of its group is running. Also compares the command line, because process ids are
+ * reused.
+ */
 export function isKept(keeperPid: number): boolean {
   return runningProcesses().some(
     ({ group, commandLine }) =>
@@ -78,7 +82,7 @@ export async function stopKept(keeperPid: number): Promise<void> {
   if (!isKept(keeperPid)) return;
   signalProcess(keeperPid, 'SIGTERM');
   const untilMs = Date.now() + STOPPED_WITHIN_MS;
-  // If the keeper itself was killed, the rest of the group must be ended here.
+  // If the keeper itself was killed, this process must end the rest of the group.
   while (isKept(keeperPid) && isAlive(keeperPid) && Date.now() < untilMs) await sleep(POLL_MS);
   if (isKept(keeperPid)) signalProcess(-keeperPid, 'SIGKILL');
 }

@@ -6,23 +6,24 @@ import { isolatedEnvironment } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
 import { detachKept, startKept, stopKept } from './kept-process.ts';
 
-/** Time limit of a start, which builds the page first. A minute allows for a busy machine. Milliseconds. */
+/** Time limit of a start, which builds the page first. Allows for a busy machine. Milliseconds. */
 const READY_WITHIN_MS = 60_000;
 const POLL_MS = 100;
 const PROGRAM = join(PROJECT, 'demo', 'lab', 'run.ts');
 const LOG = 'lab.log';
 
-/** The page on which a user causes failures at a naive shop and at Payonce. */
+/** A running lab: the page on which a user causes failures at a naive shop and at Payonce. */
 export interface RunningLab {
   readonly url: string;
   readonly keeperPid: number;
 }
 
 /**
- * Starts the lab for the local AWS of a directory, in a separate process, so that it continues after a detached start.
+ * Starts the lab for the local AWS of a directory. The lab is a separate process, so that it continues after a detached
+ * start.
  *
- * @param wanted the port to take when it is free
- * @throws StartFailure when it does not start
+ * @param wanted the preferred port; another port is used if this one is taken
+ * @throws StartFailure when the lab does not start
  */
 export async function startLab(
   directory: string,

@@ -1,4 +1,5 @@
-// Runs a program of the project: `node local/launch.mjs <program> …`. An error is printed as one sentence on standard error.
+// Runs a program of the project: `node local/launch.mjs <program> …`. Prints an error as one sentence on standard
+// error.
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { refusal, sentenceOf } from './sentence.mjs';

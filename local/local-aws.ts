@@ -30,28 +30,31 @@ import { sentenceOf } from './sentence.mjs';
 import { Snapshots } from './snapshots.ts';
 
 export interface LocalAwsOptions {
-  /** Directory of all its files. Each directory has at most one local AWS. */
+  /** Directory for all files of the local AWS. Each directory has at most one local AWS. */
   readonly directory: string;
-  /** The port to take when it is free. */
+  /** The preferred port; another port is used if this one is taken. */
   readonly port: number;
   /** Whether tables, keys and stacks are kept after a stop. */
   readonly persist: boolean;
   /** The deployed app. @default Payonce, synthesized for the local AWS */
   readonly app?: CdkApp;
-  /** Keys of an earlier run, reused if they are still valid. */
+  /** Keys of an earlier run, which are reused if they are still valid. */
   readonly keys?: LocalKeys;
-  /** Whether to deploy although the same was deployed before. @default false */
+  /**
+   * Whether to deploy although the same sources are already deployed.
+   * @default false
+   */
   readonly redeploy?: boolean;
-  /** @default those of this project */
+  /** @default the snapshots of this project */
   readonly snapshots?: Snapshots;
   readonly report: (step: string, detail?: string) => void;
 }
 
 export interface LocalKeys {
   readonly tenantId: string;
-  /** All scopes, in test mode. */
+  /** A tenant's API key with all scopes, in test mode. */
   readonly apiKey: string;
-  /** An owner's. */
+  /** The key of an operator with the role of owner. */
   readonly operatorKey: string;
 }
 
@@ -74,7 +77,7 @@ export interface LocalAws extends LocalKeys, EmulatorAccess {
   readonly paymentJobsFunction: string;
   readonly ordersFunction: string;
   readonly keeperPid: number;
-  /** Only of `npm start`. */
+  /** Only set by `npm start`. */
   readonly lab?: RunningLab | undefined;
 }
 
@@ -84,8 +87,9 @@ export interface RunningLocalAws {
 }
 
 /**
- * Starts the emulator with the stacks on it, and stops everything on failure. The stacks are loaded from the state of
- * an earlier run or from a snapshot if these were deployed from the same sources. Otherwise, the CDK CLI deploys them.
+ * Starts the emulator with the deployed stacks, and stops everything on failure. The stacks are loaded from the state
+ * of an earlier run or from a snapshot if they were deployed from the same sources. Otherwise, the CDK CLI deploys
+ * them.
  *
  * @throws StartFailure with the action to take
  */
@@ -109,7 +113,10 @@ async function begin(options: LocalAwsOptions, python: string, state: SavedState
   report('Local AWS');
   const emulator = await startEmulator({ python, port: options.port, directory, state: state.directory, persist });
   const { port } = new URL(emulator.access.awsEndpoint);
-  report('Local AWS', port === String(options.port) ? `port ${port}` : `port ${port}, as ${options.port} is taken`);
+  report(
+    'Local AWS',
+    port === String(options.port) ? `port ${port}` : `port ${port}, because ${options.port} is taken`,
+  );
   try {
     const aws = (await reuse(options, emulator, state)) ?? (await deployAndConnect(options, emulator, state));
     return { aws: { ...aws, keeperPid: emulator.keeperPid }, emulator };
@@ -122,9 +129,9 @@ async function begin(options: LocalAwsOptions, python: string, state: SavedState
 type Connected = Omit<LocalAws, 'keeperPid'>;
 
 /**
- * Connects the stacks that are in the state already.
+ * Connects to the stacks that the loaded state contains.
  *
- * @returns undefined when they must be deployed
+ * @returns undefined when the stacks must be deployed
  * @throws Error when the state is from a snapshot and the stacks do not work
  */
 async function reuse(
@@ -139,7 +146,7 @@ async function reuse(
     if (outputs === undefined) return undefined;
     report(
       'Stacks',
-      state.origin === 'snapshot' ? 'from the snapshot of an earlier deploy' : 'unchanged, not deployed',
+      state.origin === 'snapshot' ? 'from the snapshot of an earlier deployment' : 'unchanged, not deployed',
     );
     report('Tenant and API keys');
     const aws = await connect(access, outputs, keys === undefined ? {} : { keys });
@@ -152,7 +159,10 @@ async function reuse(
   }
 }
 
-/** @throws StartFailure when the API does not answer a read of payments */
+/**
+ * Checks the API with a read of payments.
+ * @throws StartFailure when the API does not answer
+ */
 async function expectAnswer({ apiUrl, apiKey }: Connected): Promise<void> {
   const answer = await fetch(`${apiUrl}/v1/payments?limit=1`, { headers: { authorization: `Bearer ${apiKey}` } });
   await answer.body?.cancel();
@@ -173,7 +183,7 @@ async function deployAndConnect(
   }
   report('Deploy the stacks');
   const outputs = await deploy(run, app);
-  // The next start then deploys again.
+  // Without saved state, the next start deploys again.
   await state.endDeploy(emulator).catch((error: unknown) => report('', sentenceOf(error)));
   report('Tenant and API keys');
   return connect(access, outputs, keys === undefined ? {} : { keys });
@@ -227,7 +237,10 @@ export async function connect(
   };
 }
 
-/** The emulator serves `https://<api>.execute-api.<region>.amazonaws.com/<stage>` under its own path, over plain HTTP. */
+/**
+ * Converts an address of the emulator. It serves `https://<api>.execute-api.<region>.amazonaws.com/<stage>` under its
+ * own path, over plain HTTP.
+ */
 export function reachable(endpoint: string, url: string): string {
   const [api = ''] = new URL(url).hostname.split('.');
   return `${endpoint}/restapis/${api}${new URL(url).pathname}/_user_request_`;
@@ -240,7 +253,7 @@ async function firstValueOf(access: EmulatorAccess, secretId: string): Promise<s
   return first;
 }
 
-/** Sets the address for the sandbox's callbacks. */
+/** Sets the address to which the sandbox sends its callbacks. */
 async function pointCallbacksTo(
   access: EmulatorAccess,
   address: string,
@@ -257,10 +270,10 @@ async function pointCallbacksTo(
   );
 }
 
-/** An empty queue policy, so that only the roles' policies apply. */
+/** An empty queue policy, with which only the policies of the roles apply. */
 const NO_POLICY = JSON.stringify({ Version: '2012-10-17', Statement: [] });
 
-/** Removes the queues' policies, which refuse requests without TLS: the emulator has none. */
+/** Removes the queue policies, which deny requests without TLS: the emulator has no TLS. */
 export async function openQueuesToPlainHttp(access: EmulatorAccess): Promise<void> {
   const client = new SQSClient(accessTo(access));
   // The policy would also refuse its removal. This header informs the emulator that TLS was terminated in front of it.
@@ -277,7 +290,7 @@ export async function openQueuesToPlainHttp(access: EmulatorAccess): Promise<voi
   }
 }
 
-/** The emulator's CloudFormation ignores time to live in the template. */
+/** Enables time to live. The emulator's CloudFormation ignores this setting of the template. */
 async function enableTimeToLive(access: EmulatorAccess, table: string): Promise<void> {
   const client = new DynamoDBClient(accessTo(access));
   const { TimeToLiveDescription } = await client.send(new DescribeTimeToLiveCommand({ TableName: table }));
@@ -290,7 +303,10 @@ async function enableTimeToLive(access: EmulatorAccess, table: string): Promise<
   );
 }
 
-/** Reuses each key of an earlier run that is still valid: tables can have been emptied, and keys rolled or revoked. */
+/**
+ * Returns a tenant with keys. Reuses each key of an earlier run that is still valid: tables can have been emptied, and
+ * keys rolled or revoked.
+ */
 export async function tenantWithKeys(
   access: EmulatorAccess,
   tables: LocalAws['tables'],
@@ -301,7 +317,7 @@ export async function tenantWithKeys(
   const id = asTenant(LOCAL_TENANT);
   const stored = [...(await administration.listApiKeys(id)), ...(await administration.listOperatorKeys())];
   const nowMs = Date.now();
-  // A rolled key expires soon.
+  // A rolled key expires soon, so it counts as invalid.
   const valid = stored.filter((key) => key.rolledTo === undefined && !hasEnded(key, nowMs));
   const isValid = (key = ''): key is string => valid.some(({ keyHash }) => keyHash === hashOfApiKey(key));
   await administration.createTenant('Local', id);

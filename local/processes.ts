@@ -8,7 +8,7 @@ export interface RunningProcess {
   readonly commandLine: string;
 }
 
-/** Every running process of this machine, without zombies. */
+/** Returns every running process of this machine, without zombies. */
 export function runningProcesses(): readonly RunningProcess[] {
   // Slim Linux images have no `ps`.
   return process.platform === 'linux' ? fromProcFileSystem() : fromPs();
@@ -35,7 +35,7 @@ function fromProcFileSystem(): readonly RunningProcess[] {
         const commandLine = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
         return [{ pid: Number(name), group: Number(group), commandLine }];
       } catch {
-        // The process has ended since.
+        // The process has ended since it was listed.
         return [];
       }
     });

@@ -11,7 +11,7 @@ const run = promisify(execFile);
 
 const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt');
 const VENV = join(PAYONCE_DIRECTORY, 'venv');
-/** Records the inputs of the environment. */
+/** File with the inputs from which the environment was created. */
 const STAMP = join(VENV, 'payonce-stamp');
 const OLDEST_MINOR = 10;
 const CANDIDATES: readonly (readonly [command: string, ...first: string[]])[] = [
@@ -25,8 +25,8 @@ const CANDIDATES: readonly (readonly [command: string, ...first: string[]])[] = 
 ];
 
 /**
- * The Python that runs the emulator: a virtual environment of the project with exactly the packages that `requirements.txt`
- * lists by hash. Created once, and again when the requirements change.
+ * Returns the Python that runs the emulator, from a virtual environment of the project with exactly the packages that
+ * `requirements.txt` lists by hash. The environment is created when it is missing or the requirements have changed.
  *
  * @returns the path of the environment's interpreter
  * @throws StartFailure when no Python is available or the packages cannot be installed
@@ -34,14 +34,15 @@ const CANDIDATES: readonly (readonly [command: string, ...first: string[]])[] = 
 export async function ensurePython(): Promise<string> {
   const interpreter = join(VENV, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
   const requirements = createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex');
-  // Includes the version of Python, because packages are installed for one version and the system's Python can be upgraded.
+  // Includes the version of Python, because packages are installed for one version and the system's Python can be
+  // upgraded.
   const stamp = async (): Promise<string> => `${requirements} ${await askVersion([interpreter]).catch(() => '')}`;
   if (existsSync(interpreter) && existsSync(STAMP) && readFileSync(STAMP, 'utf8') === (await stamp()))
     return interpreter;
 
   const python = await findPython();
   rmSync(VENV, { recursive: true, force: true });
-  await step('make a virtual environment (on Debian and Ubuntu: apt install python3-venv)', [
+  await step('create a virtual environment (on Debian and Ubuntu: apt install python3-venv)', [
     ...python,
     '-m',
     'venv',
@@ -62,7 +63,10 @@ export async function ensurePython(): Promise<string> {
   return interpreter;
 }
 
-/** @throws StartFailure when no Python of 3.10 or newer answers */
+/**
+ * Finds a Python interpreter.
+ * @throws StartFailure when no Python of version 3.10 or newer is found
+ */
 export async function findPython(
   version: (command: readonly string[]) => Promise<string> = askVersion,
 ): Promise<readonly string[]> {
@@ -75,7 +79,7 @@ export async function findPython(
   }
   const seen = found.length === 0 ? 'none was found' : `found only ${found.join(', ')}`;
   throw new StartFailure(
-    `The local AWS needs Python 3.${OLDEST_MINOR} or newer, and ${seen}: install it from python.org.`,
+    `The local AWS needs Python 3.${OLDEST_MINOR} or newer, but ${seen}: install it from python.org.`,
   );
 }
 

@@ -10,17 +10,16 @@ import { type Emulator, STATE_DIRECTORY } from './emulator.ts';
 import { accessTo, type EmulatorAccess } from './emulator-environment.ts';
 import type { Snapshots } from './snapshots.ts';
 
-/** State that ends with its run. */
+/** Subdirectory for state that is deleted after its run. */
 const TEMPORARY = 'temporary-state';
 /**
- * Names the deploy that the saved state contains. Stored next to the emulator's files, which are saved before it is
- * written.
+ * File that identifies the deployment in the saved state. Stored next to the emulator's files, and written after them.
  */
 const STAMP = 'payonce-deploy.json';
 
 const stamp = z.object({
   key: z.string(),
-  /** The version of each stack by its name. */
+  /** The version of each stack, by stack name. */
   stacks: z.record(z.string(), z.string()),
 });
 
@@ -31,21 +30,21 @@ interface SavedStateOptions {
   /** @default Payonce */
   readonly app?: CdkApp | undefined;
   readonly snapshots: Snapshots;
-  /** Whether to deploy although the same was deployed before. */
+  /** Whether to deploy although the same sources are already deployed. */
   readonly redeploy: boolean;
 }
 
-/** The state with which an emulator starts, and the deploy that it contains. */
+/** The state with which an emulator starts, and the deployment that it contains. */
 export class SavedState {
   readonly directory: string;
-  /** Its origin. */
+  /** The origin of the state. */
   readonly origin: 'earlier-run' | 'snapshot' | 'none';
-  /** The key of the deploy that the run requires; undefined when it cannot be computed. */
+  /** The key of the deployment that the run requires; undefined when the key cannot be computed. */
   readonly #key: string | undefined;
   readonly #snapshots: Snapshots;
   readonly #redeploy: boolean;
 
-  /** Prepares the state of a run. Call it only while none is active in its directory. */
+  /** Prepares the state of a run. Call it only while no run is active in the directory. */
   constructor({ directory, persist, app, snapshots, redeploy }: SavedStateOptions) {
     this.directory = join(directory, persist ? STATE_DIRECTORY : TEMPORARY);
     if (!persist) rmSync(this.directory, { recursive: true, force: true });
@@ -59,7 +58,10 @@ export class SavedState {
     else this.origin = 'none';
   }
 
-  /** The outputs of the stacks; undefined unless they belong to the required deploy and are unchanged since. */
+  /**
+   * Returns the outputs of the stacks; undefined unless the stacks belong to the required deployment and are unchanged
+   * since.
+   */
   async currentOutputs(access: EmulatorAccess): Promise<StackOutputs | undefined> {
     const deployed = this.#stamp();
     if (this.#redeploy || this.#key === undefined || deployed?.key !== this.#key) return undefined;
@@ -68,19 +70,22 @@ export class SavedState {
     return isUnchanged ? Object.fromEntries(stacks.map(({ name, outputs }) => [name, outputs])) : undefined;
   }
 
-  /** Call it before a deploy, so that no state counts as deployed when the deploy fails. */
+  /**
+   * Marks the state as not deployed. Call it before a deployment, so that the state does not count as deployed if the
+   * deployment fails.
+   */
   beginDeploy(): void {
     rmSync(join(this.directory, STAMP), { force: true });
   }
 
   /**
-   * Saves the state with the deploy in it, for the next start, and as a snapshot when it contains nothing else.
+   * Saves the state with the deployment for the next start. Also saves it as a snapshot if it contains nothing else.
    *
-   * @throws Error when it cannot be saved; the run itself does not need it
+   * @throws Error when the state cannot be saved; the run itself does not need it
    */
   async endDeploy({ access, save }: Pick<Emulator, 'access' | 'save'>): Promise<void> {
     const key = this.#key;
-    // The sources can have changed during the deploy.
+    // The sources can have changed during the deployment.
     if (key === undefined || deployKey() !== key) return;
     await save();
     const stacks = Object.fromEntries((await describeStacks(access)).map(({ name, version = '' }) => [name, version]));
@@ -92,7 +97,7 @@ export class SavedState {
     this.#snapshots.keep(key, this.directory);
   }
 
-  /** Deletes a state that was loaded from a snapshot, and the snapshot. */
+  /** Deletes the state and its snapshot, if the state was loaded from a snapshot. */
   discardSnapshot(): void {
     if (this.origin !== 'snapshot' || this.#key === undefined) return;
     this.#snapshots.drop(this.#key);
@@ -109,8 +114,8 @@ export class SavedState {
 }
 
 /**
- * The emulator, which writes the state, always belongs to the current sources. An assembly does so only if they have
- * not changed since.
+ * Returns the key of an app. The emulator, which writes the state, always belongs to the current sources. An assembly
+ * only does if the sources have not changed since.
  */
 function keyOf(app: CdkApp | undefined): string | undefined {
   const key = deployKey();
@@ -119,7 +124,7 @@ function keyOf(app: CdkApp | undefined): string | undefined {
 
 interface DeployedStack {
   readonly name: string;
-  /** Changes with each deploy that changes the stack; undefined unless its last deploy is complete. */
+  /** Changes with each deployment that changes the stack; undefined while the last deployment is incomplete. */
   readonly version: string | undefined;
   readonly outputs: Readonly<Record<string, string>>;
 }

@@ -4,12 +4,14 @@ import * as z from 'zod';
 import type { LocalAws } from './local-aws.ts';
 import { sentenceOf } from './sentence.mjs';
 
-/** Time limit. Payment and run take some three seconds; a minute allows for a busy machine. Milliseconds. */
+/**
+ * Time limit of the check. Payment and run take about three seconds; a minute allows for a busy machine. Milliseconds.
+ */
 const ENDED_WITHIN_MS = 60_000;
 const POLL_MS = 250;
 const JOB = 'resolve';
 
-/** A payment, a run, or a problem, whose `status` is a number. */
+/** The body of an answer: a payment, a run, or a problem, whose `status` is a number. */
 const body = z.object({ id: z.string(), status: z.union([z.string(), z.number()]), code: z.string() }).partial();
 
 interface Answer extends z.infer<typeof body> {
@@ -19,9 +21,9 @@ interface Answer extends z.infer<typeof body> {
 type Target = Pick<LocalAws, 'apiUrl' | 'apiKey' | 'operatorKey'>;
 
 /**
- * Makes a payment that only the processor's callback completes, and a run of a job.
+ * Creates a payment that only the processor's callback completes, and a job run.
  *
- * @returns a sentence for each that does not work
+ * @returns a sentence for each of them that fails
  */
 export async function selfCheck(aws: Target, withinMs = ENDED_WITHIN_MS): Promise<readonly string[]> {
   const untilMs = Date.now() + withinMs;
@@ -30,10 +32,10 @@ export async function selfCheck(aws: Target, withinMs = ENDED_WITHIN_MS): Promis
 }
 
 async function checkPayment({ apiUrl, apiKey }: Target, untilMs: number): Promise<void> {
-  const description = 'Made by npm start, to check that payments and callbacks work';
+  const description = 'Created by npm start, to check that payments and callbacks work';
   const payment = { amount: 100, currency: 'EUR', source: 'tok_async', description };
   const begun = await ask(`${apiUrl}/v1/payments`, apiKey, untilMs, payment);
-  if (begun.httpStatus !== 202) throw new Error(`A payment was answered with ${describe(begun)}.`);
+  if (begun.httpStatus !== 202) throw new Error(`The request for a payment was answered with ${describe(begun)}.`);
   const last = await untilEnded(`${apiUrl}/v1/payments/${begun.id}`, apiKey, untilMs);
   if (last.status === 'processing')
     throw new Error(`The payment ${begun.id} is still processing: no callback of the processor completed it.`);
@@ -43,14 +45,15 @@ async function checkPayment({ apiUrl, apiKey }: Target, untilMs: number): Promis
 async function checkJob({ apiUrl, operatorKey }: Target, untilMs: number): Promise<void> {
   const runs = `${apiUrl}/v1/admin/jobs/${JOB}/runs`;
   const begun = await ask(runs, operatorKey, untilMs, {});
-  if (begun.httpStatus !== 202) throw new Error(`A run of the job ${JOB} was answered with ${describe(begun)}.`);
+  if (begun.httpStatus !== 202)
+    throw new Error(`The request for a run of the job ${JOB} was answered with ${describe(begun)}.`);
   const last = await untilEnded(`${runs}/${begun.id}`, operatorKey, untilMs);
   if (last.status !== 'succeeded') throw new Error(`The run ${begun.id} did not succeed: ${describe(last)}.`);
 }
 
 const describe = ({ httpStatus, status, code }: Answer): string => `${httpStatus} ${code ?? status ?? ''}`.trimEnd();
 
-/** Reads a payment or a run until it has ended, or the time is over. */
+/** Polls a payment or a run until it has ended or the time limit is reached. */
 async function untilEnded(url: string, key: string, untilMs: number): Promise<Answer> {
   for (;;) {
     const answer = await ask(url, key, untilMs);

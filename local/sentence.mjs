@@ -1,29 +1,32 @@
-// Reports a failure in one sentence. Plain JavaScript without packages, because it also runs before the packages are installed
-// and on a Node that cannot run TypeScript.
+// Renders a failure as one sentence. Plain JavaScript without packages, because it also runs before the packages are
+// installed and on a Node that cannot run TypeScript.
 import { existsSync } from 'node:fs';
 import { debuglog, types } from 'node:util';
 
-/** The oldest Node that runs the project's TypeScript without compilation. The install provides one. */
+/** The oldest Node that runs the project's TypeScript without compilation. `npm ci` installs one. */
 const NODE_MAJOR = 24;
-/** Limit of a sentence. Longer text is code or data. */
+/** Maximum length of a sentence. Longer text is code or data. Characters. */
 const MAX_CHARACTERS = 600;
 
 const debug = debuglog('payonce');
 
-/** @returns the reason why the project cannot run here and the action to take; undefined when it can */
+/**
+ * Checks Node and the packages.
+ * @returns the reason why the project cannot run here and the action to take; undefined when it can
+ */
 export function refusal() {
   const version = process.versions.node;
   if (!existsSync(new URL('../node_modules/.bin/cdk', import.meta.url)))
     return 'The packages are not installed: run "npm ci" first.';
   if (Number.parseInt(version, 10) < NODE_MAJOR)
     return (
-      `Payonce needs Node ${NODE_MAJOR}, and this is ${version}. Run it with npm or npx after "npm ci": the install brings its own ` +
-      `Node for Linux and macOS. On another platform install Node ${NODE_MAJOR} first.`
+      `Payonce needs Node ${NODE_MAJOR}, but this is ${version}. Run it with npm or npx after "npm ci", which installs its own ` +
+      `Node on Linux and macOS. On another platform, install Node ${NODE_MAJOR} first.`
     );
   return undefined;
 }
 
-/** One sentence for any failure. `NODE_DEBUG=payonce` shows the stack. */
+/** Renders any failure as one sentence. `NODE_DEBUG=payonce` also shows the stack. */
 export function sentenceOf(error) {
   debug('%s', error?.stack ?? error);
   const [line = ''] = (types.isNativeError(error) ? error.message : String(error)).trim().split('\n');

@@ -17,13 +17,13 @@ import * as z from 'zod';
 import { makeDirectory, PAYONCE_DIRECTORY } from './directories.ts';
 import { runningProcesses } from './processes.ts';
 
-/** The format of snapshots. A version of this program reads only its own. */
+/** Version of the snapshot format. A program reads only snapshots of its own version. */
 const FORMAT = 1;
 /** Maximum number of snapshots, each of about 15 MB. */
 const MAX_KEPT = 3;
 const FILES = 'files';
 const MANIFEST = 'manifest.json';
-/** Name of a folder that is being written or deleted: the process, and a random text. */
+/** Matches the name of a folder that is being written or deleted: the process id, and a random text. */
 const PARTIAL = /^partial-(\d+)-/;
 
 const manifest = z.object({
@@ -33,7 +33,10 @@ const manifest = z.object({
 });
 type Files = z.infer<typeof manifest>['files'];
 
-/** Copies of the emulator's state directly after a deploy, by the key of the deploy. They contain no tenant and no API key. */
+/**
+ * Copies of the emulator's state directly after a deployment, by the key of the deployment. They contain no tenant and
+ * no API key.
+ */
 export class Snapshots {
   readonly #directory: string;
 
@@ -42,10 +45,10 @@ export class Snapshots {
   }
 
   /**
-   * Copies a snapshot to `target`. An incomplete or changed snapshot is deleted.
+   * Copies a snapshot to `target`. Deletes the snapshot if it is incomplete or was changed.
    *
    * @param target a directory that does not exist
-   * @returns whether it was restored
+   * @returns whether the snapshot was restored
    */
   restore(key: string, target: string): boolean {
     const partial = `${target}.partial`;
@@ -60,7 +63,10 @@ export class Snapshots {
     return true;
   }
 
-  /** Keeps a copy of `source`, unless one with the same key exists. Deletes the oldest ones. */
+  /**
+   * Stores a copy of `source`, unless a snapshot with the same key exists. Deletes the oldest snapshots beyond the
+   * maximum.
+   */
   keep(key: string, source: string): void {
     makeDirectory(this.#directory);
     chmodSync(this.#directory, 0o700);
@@ -72,7 +78,7 @@ export class Snapshots {
     try {
       renameSync(partial, this.#of(key));
     } catch {
-      // Another process was faster.
+      // Another process stored the same snapshot first.
       rmSync(partial, { recursive: true, force: true });
     }
     this.#prune();
@@ -81,7 +87,7 @@ export class Snapshots {
   drop(key: string): void {
     const partial = this.#partial();
     try {
-      // Renamed atomically, so that no other process finds a partial copy.
+      // Renamed atomically, so that other processes never find a partial copy.
       renameSync(this.#of(key), partial);
     } catch {
       return;
@@ -89,7 +95,9 @@ export class Snapshots {
     rmSync(partial, { recursive: true, force: true });
   }
 
-  /** Verifies the copy, not the source, because another process may delete the source during the copy. */
+  /**
+   * Copies and verifies a snapshot. Verifies the copy, because another process may delete the source during the copy.
+   */
   #copy(key: string, target: string): boolean {
     try {
       const read = manifest.parse(JSON.parse(readFileSync(join(this.#of(key), MANIFEST), 'utf8')));

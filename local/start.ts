@@ -24,12 +24,12 @@ interface Options {
 }
 
 const options = new Command('npm start --')
-  .description('Brings up Payonce on this machine: local AWS, stacks, a tenant and its keys.')
-  .option('--detach', 'return once it is ready, and leave it running', false)
-  .option('--fresh', 'begin with empty tables and new keys', false)
+  .description('Starts Payonce on this machine: local AWS, stacks, a tenant and its keys.')
+  .option('--detach', 'return after the start, and leave Payonce running', false)
+  .option('--fresh', 'start with empty tables and new keys', false)
   .option('--deploy', 'deploy the stacks, even if their sources have not changed', false)
-  .option('--port <number>', 'the port to take when it is free', String(DEFAULT_PORT))
-  .option('--directory <path>', 'the directory of its files', PAYONCE_DIRECTORY)
+  .option('--port <number>', 'the preferred port; another one is used if it is taken', String(DEFAULT_PORT))
+  .option('--directory <path>', 'the directory for all files', PAYONCE_DIRECTORY)
   .parse()
   .opts<Options>();
 
@@ -43,10 +43,10 @@ async function start({ detach, port, ...others }: Options): Promise<void> {
   );
   console.log(announcement(aws));
   if (emulator === undefined) return;
-  if (faults.length > 0) console.error(`Payonce runs, but parts of it do not work.\n${faults.join('\n')}\n`);
+  if (faults.length > 0) console.error(`Payonce is running, but some checks failed.\n${faults.join('\n')}\n`);
   if (detach) {
     if (faults.length > 0) process.exitCode = 1;
-    console.log('Payonce runs in the background. "npm stop" stops it.');
+    console.log('Payonce is running in the background. "npm stop" stops it.');
     emulator.detach();
     detachLab?.();
     return;
@@ -60,10 +60,10 @@ interface BringUp extends Pick<Options, 'fresh' | 'deploy' | 'directory'> {
 
 interface Begun {
   readonly aws: LocalAws;
-  /** Undefined when Payonce is already running. */
+  /** Undefined when Payonce was already running. */
   readonly emulator?: Emulator;
   readonly detachLab?: () => void;
-  /** Sentences about parts that do not work. */
+  /** Sentences about checks that failed. */
   readonly faults: readonly string[];
 }
 
@@ -76,7 +76,7 @@ async function bringUpOrFind(state: StateFile, { fresh, ...others }: BringUp): P
     const { lab, ...aws } = running;
     return { aws: isKept(lab?.keeperPid ?? 0) ? running : aws, faults: [] };
   }
-  // A killed run can have left processes behind.
+  // A killed run can have left processes running.
   const { keeperPid = 0, lab } = state.read() ?? {};
   for (const pid of [lab?.keeperPid ?? 0, keeperPid]) await stopKept(pid);
   state.remove();
@@ -97,7 +97,7 @@ async function bringUpOrFind(state: StateFile, { fresh, ...others }: BringUp): P
   }
 }
 
-/** The lab reads the state file, so it starts last. Payonce can be used without it. */
+/** Starts the lab. It reads the state file, so it starts last. If the lab fails, Payonce can still be used. */
 async function addLab(
   { aws, emulator }: RunningLocalAws,
   state: StateFile,
@@ -119,7 +119,7 @@ function portOf(text: string): number {
   throw new StartFailure(`--port is ${text}; it must be a number from 1 to 65535.`);
 }
 
-/** Reports each step when it starts. On a terminal it also shows the output of the CLI. */
+/** Starts everything, and reports each step when it starts. On a terminal, also shows the output of the CLI. */
 async function bringUp(
   { directory, port, deploy: redeploy }: Omit<BringUp, 'fresh'>,
   state: StateFile,
@@ -156,7 +156,7 @@ function titleOf(step: string, detail = ''): string {
 async function stayInForeground(emulator: Emulator, state: StateFile): Promise<void> {
   const asked = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => asked.abort());
-  console.log('The logs of the functions follow. Ctrl-C stops Payonce.\n');
+  console.log('The logs of the functions follow. Press Ctrl-C to stop Payonce.\n');
   await followLogs(
     emulator.access,
     ({ timestampMs, functionName, text }) => {
@@ -168,6 +168,6 @@ async function stayInForeground(emulator: Emulator, state: StateFile): Promise<v
   await stopKept(state.read()?.lab?.keeperPid ?? 0);
   await emulator.stop();
   state.remove();
-  // Stopped by "npm stop" or by a failure.
+  // Ended by "npm stop" or by a failure.
   if (!asked.signal.aborted) console.log('\nThe local AWS has stopped unexpectedly. See emulator.log.');
 }

@@ -9,7 +9,7 @@ import { isKept } from './kept-process.ts';
 import type { LocalAws, LocalKeys } from './local-aws.ts';
 import { type RunningProcess, runningProcesses } from './processes.ts';
 
-/** Time limit of an answer on a busy machine. Milliseconds. */
+/** Time limit of an answer, allowing for a busy machine. Milliseconds. */
 const ANSWERS_WITHIN_MS = 15_000;
 const POLL_MS = 250;
 
@@ -30,7 +30,10 @@ const localAws = keys.extend({
   lab: z.object({ url: z.url(), keeperPid: z.int() }).optional(),
 });
 
-/** The files about a local AWS in `directory`: `local.json` while it runs, and `keys.json` with its keys for the next run. */
+/**
+ * Reads and writes the files about a local AWS in `directory`: `local.json` while it is running, and `keys.json` with
+ * its keys for the next run.
+ */
 export class StateFile {
   readonly #local: string;
   readonly #keys: string;
@@ -63,7 +66,7 @@ export class StateFile {
     if (holder !== process.pid && runningProcesses().some(isStarting)) {
       throw new StartFailure(`Process ${holder} is starting Payonce. Wait until it has finished.`);
     }
-    // A killed process left its claim.
+    // A killed process left its claim file.
     rmSync(this.#claim, { force: true });
     try {
       writeFileSync(this.#claim, String(process.pid), { flag: 'wx' });
@@ -76,14 +79,14 @@ export class StateFile {
     rmSync(this.#claim, { force: true });
   }
 
-  /** The content of the file, possibly outdated; undefined when it is absent or invalid. */
+  /** Returns the content of the file, possibly outdated; undefined when the file is absent or invalid. */
   read(): LocalAws | undefined {
     return readJson(this.#local, localAws);
   }
 
   /**
-   * The running local AWS; undefined if its processes have ended, or it does not answer in time (`isKept` distinguishes
-   * the two).
+   * Returns the running local AWS; undefined if its processes have ended or it does not answer in time (`isKept`
+   * distinguishes the two cases).
    */
   async running(withinMs = ANSWERS_WITHIN_MS): Promise<LocalAws | undefined> {
     const untilMs = Date.now() + withinMs;
@@ -96,7 +99,7 @@ export class StateFile {
     }
   }
 
-  /** Whether processes of the local AWS run, answering or not. */
+  /** Whether processes of the local AWS are running, answering or not. */
   isKept(): boolean {
     return isKept(this.read()?.keeperPid ?? 0);
   }
@@ -114,7 +117,7 @@ export class StateFile {
     return existsSync(join(this.#directory, STATE_DIRECTORY));
   }
 
-  /** Deletes the state of earlier runs. Only while nothing runs. */
+  /** Deletes the state of earlier runs. Call it only while nothing is running. */
   removeEarlierState(): void {
     for (const path of [join(this.#directory, STATE_DIRECTORY), this.#keys, this.#local]) {
       rmSync(path, { recursive: true, force: true });
@@ -122,7 +125,7 @@ export class StateFile {
   }
 }
 
-/** The file contains keys, so it is created with access for this user only. */
+/** Writes a file that only the current user can read, because it contains keys. */
 function writePrivately(path: string, value: unknown): void {
   rmSync(path, { force: true });
   writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });

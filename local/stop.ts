@@ -5,13 +5,13 @@ import { StateFile } from './state-file.ts';
 
 const { directory } = new Command('npm stop --')
   .description('Stops the processes of "npm start".')
-  .option('--directory <path>', 'the directory of its files', PAYONCE_DIRECTORY)
+  .option('--directory <path>', 'the directory for all files', PAYONCE_DIRECTORY)
   .parse()
   .opts<{ readonly directory: string }>();
 
 const state = new StateFile(directory);
 const { keeperPid: pid = 0, lab } = state.read() ?? {};
-// Stopped while the local AWS runs, so that the lab can remove its naive shop.
+// Stopped before the local AWS, so that the lab can still remove its naive shop from it.
 await stopKept(lab?.keeperPid ?? 0);
 if (isKept(pid)) {
   await stopKept(pid);

@@ -38,7 +38,7 @@ test.each<[fault: string, change: typeof answers, sentences: readonly string[]]>
   [
     'a payment is refused',
     { 'POST /v1/payments': [503, { status: 503, code: 'temporarily_unavailable' }] },
-    ['A payment was answered with 503 temporarily_unavailable.'],
+    ['The request for a payment was answered with 503 temporarily_unavailable.'],
   ],
   [
     'no callback arrives',
