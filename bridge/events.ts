@@ -12,7 +12,7 @@ import * as z from 'zod';
 import type { Direction, Health } from './health.ts';
 import type { BridgeSettings } from './settings.ts';
 
-/** The parts of an event of the bus that the bridge needs. Each is one or more tokens of a subject. */
+/** The fields of a bus event that the bridge needs. Each becomes one or more tokens of a subject. */
 const busEvent = z.object({
   'detail-type': z.string().regex(/^[a-z0-9_]+(\.[a-z0-9_]+)*$/),
   detail: z.looseObject({
@@ -21,9 +21,9 @@ const busEvent = z.object({
   }),
 });
 
-/** Number of loops that receive and publish. */
+/** Number of concurrent loops that receive and publish. */
 const LANES = 4;
-/** The maximum of SQS. */
+/** Maximum number of messages per receive, which is the SQS maximum. */
 const BATCH = 10;
 /** Long-polling wait of SQS. Seconds. */
 const LONG_POLL_SECONDS = 20;
@@ -33,9 +33,9 @@ const CONNECTED_POLL_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 
 /**
- * Carries events of the bus from the bridge's queue to subjects of NATS. An event is deleted from the queue after
- * JetStream has confirmed that it is stored. If the bridge ends between the two, SQS redelivers the event, and
- * JetStream discards it by its `Nats-Msg-Id`, the id of the event, if its duplicate window is longer than the queue's
+ * Carries bus events from the bridge's queue to NATS subjects. An event is deleted from the queue after JetStream has
+ * confirmed that it is stored. If the bridge ends in between, SQS redelivers the event. JetStream then discards it by
+ * its `Nats-Msg-Id`, the id of the event, provided that the stream's duplicate window is longer than the queue's
  * visibility timeout.
  */
 export class EventBridge {
@@ -59,7 +59,7 @@ export class EventBridge {
     this.#health = health;
   }
 
-  /** Runs until `stop`, and then finishes the calls in progress. */
+  /** Runs until `stop` is aborted, and then finishes the calls in progress. */
   async run(stop: AbortSignal): Promise<void> {
     await Promise.all(Array.from({ length: LANES }, () => this.#lane(stop)));
   }
@@ -67,20 +67,23 @@ export class EventBridge {
   async #lane(stop: AbortSignal): Promise<void> {
     let failures = 0;
     while (!stop.aborted) {
-      // Events are received only while they can be published. A flush does not show this, because it may never end
-      // without a connection.
+      // Events are received only while they can be published. A flush does not show whether they can, because it may
+      // never end without a connection.
       if (!this.#health.isConnected) {
         await pause(CONNECTED_POLL_MS, stop);
         continue;
       }
       const isDone = await this.#batch(stop);
       failures = isDone ? 0 : failures + 1;
-      // An event that could not be stored stays in the queue. Its redelivery is not accelerated.
+      // An event that could not be stored stays in the queue until its visibility timeout.
       if (!isDone) await pause(Math.min(500 * 2 ** failures, LONGEST_WAIT_MS), stop);
     }
   }
 
-  /** @returns false when anything failed */
+  /**
+   * Receives and publishes one batch.
+   * @returns false when anything failed
+   */
   async #batch(stop: AbortSignal): Promise<boolean> {
     try {
       const { Messages = [] } = await this.#sqs.send(
@@ -123,7 +126,7 @@ export class EventBridge {
     this.#direction.succeeded();
   }
 
-  /** Sends a message that is not an event of the bus to the dead-letter queue with the reason. */
+  /** Moves a message that is not a bus event to the dead-letter queue, with the reason. */
   async #park(body: string): Promise<void> {
     const text = (value: string) => ({ DataType: 'String', StringValue: value });
     await this.#sqs.send(

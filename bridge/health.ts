@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { isIP } from 'node:net';
 import { isFromPage } from '../lambdas/kernel/page-request.ts';
 
-/** The counts of one direction since the start, and whether its last call worked. */
+/** The counts of one direction since the start, and whether its last call succeeded. */
 export class Direction {
   readonly #name: string;
   #carried = 0;
@@ -11,7 +11,7 @@ export class Direction {
   #isFailing = false;
   /** Unix milliseconds. */
   #succeededAtMs = 0;
-  /** Deliveries that were not the first. */
+  /** Number of deliveries that were redeliveries. */
   redelivered = 0;
   parked = 0;
 
@@ -25,7 +25,11 @@ export class Direction {
     this.#succeededAtMs = Date.now();
   }
 
-  /** @param begunAtMs a call that began before the last success says nothing about now. Unix milliseconds */
+  /**
+   * Records a failed call.
+   * @param begunAtMs start of the call: if it is before the last success, the failure does not show that the direction
+   * is down now. Unix milliseconds
+   */
   failed(error: unknown, begunAtMs: number = Date.now()): void {
     this.#failures += 1;
     if (begunAtMs >= this.#succeededAtMs) this.#isFailing = true;
@@ -48,7 +52,9 @@ export interface Health {
   readonly directions: { readonly requests?: Direction; readonly events?: Direction };
 }
 
-/** Answers `GET /health` with counts: 200 while the bridge carries messages, 503 while it cannot. Pages in browsers get 403. */
+/**
+ * Serves `GET /health` with counts: 200 while the bridge can carry messages, otherwise 503. Pages in browsers get 403.
+ */
 export async function serveHealth(health: Health, port: number): Promise<Server> {
   const server = createServer((request, answer) => {
     const refusal = refusalOf(request);
@@ -73,8 +79,8 @@ export async function serveHealth(health: Health, port: number): Promise<Server>
 }
 
 function refusalOf({ method = '', url, headers }: IncomingMessage): number | undefined {
-  // Refuses other domains, whose owners could have bound them to this address (DNS rebinding). A probe uses an address
-  // or a service name.
+  // Rejects other domain names, whose owners could have bound them to this address (DNS rebinding). A health check uses
+  // an address or a service name.
   const [, ipv6, name = ''] = /^(?:\[(.+)\]|([^:]*))(?::\d+)?$/.exec(headers.host ?? '') ?? [];
   const isNamedByProbe = isIP(ipv6 ?? name) > 0 || /^[\w-]*$/.test(ipv6 ?? name);
   if (isFromPage(headers) || !isNamedByProbe) return 403;
@@ -82,7 +88,7 @@ function refusalOf({ method = '', url, headers }: IncomingMessage): number | und
   return method === 'GET' || method === 'HEAD' ? undefined : 405;
 }
 
-/** Writes a JSON line. It never contains the content of a message. */
+/** Logs a JSON line. It never contains the content of a message. */
 export function log(level: 'info' | 'error', message: string): void {
   process.stdout.write(`${JSON.stringify({ time: new Date().toISOString(), level, message })}\n`);
 }

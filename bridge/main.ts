@@ -16,11 +16,13 @@ import { aborted, Direction, type Health, log, serveHealth } from './health.ts';
 import { RequestBridge } from './requests.ts';
 import { type BridgeSettings, readBridgeSettings } from './settings.ts';
 
-/** With three attempts and their waits a call ends within 20 seconds. Milliseconds. */
+/**
+ * Time limits of calls. With three attempts and the waits between them, a call ends within 20 seconds. Milliseconds.
+ */
 const CALLS = { requestTimeout: 5_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 };
-/** SQS waits up to 20 seconds for a message. Milliseconds. */
+/** Time limits of receives, for which SQS waits up to 20 seconds. Milliseconds. */
 const LONG_POLLS = { requestTimeout: 25_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 };
-/** Time for the last acknowledgements at a stop. Unacknowledged messages are redelivered. Milliseconds. */
+/** Time for the last acknowledgements during a stop. Unacknowledged messages are redelivered. Milliseconds. */
 const SHUTDOWN_GRACE_MS = 3_000;
 
 async function run(settings: BridgeSettings): Promise<void> {
@@ -31,7 +33,7 @@ async function run(settings: BridgeSettings): Promise<void> {
   };
   const health: Health = { isConnected: false, reconnects: 0, directions };
   const server = await serveHealth(health, settings.healthPort);
-  log('info', `health at port ${(server.address() as AddressInfo).port}`);
+  log('info', `health check at port ${(server.address() as AddressInfo).port}`);
   const stop = stopSignal();
   const nats = await Promise.race([connect(optionsOf(settings.nats)), aborted(stop)]);
   if (nats === undefined) return;
@@ -49,7 +51,8 @@ async function run(settings: BridgeSettings): Promise<void> {
     const sqs = new SQSClient({ maxAttempts: 3, requestHandler: LONG_POLLS });
     works.push(new EventBridge(nats, sqs, events, directions.events, health).run(ending));
   }
-  // The library never gives up a connection, so its end is a fault that a new process can fix.
+  // The library never gives up a connection, so a closed connection is a fault that only a restart of the process can
+  // fix.
   works.push(untilClosed(nats, ending));
   try {
     await Promise.all(works);
@@ -64,7 +67,7 @@ function optionsOf({ servers, login, tls }: BridgeSettings['nats']): ConnectionO
   return {
     name: 'payonce-bridge',
     servers: [...servers],
-    // A server that is unavailable, or refuses the login while it is changed, recovers.
+    // A server that is unavailable, or whose credentials are being changed, is expected to recover.
     waitOnFirstConnect: true,
     maxReconnectAttempts: -1,
     ignoreAuthErrorAbort: true,
@@ -115,7 +118,10 @@ function stopSignal(): AbortSignal {
   return stop.signal;
 }
 
-/** No top-level await: the image has one CommonJS file, because the libraries of NATS are CommonJS. */
+/**
+ * Starts the bridge. A function instead of a top-level await: the image contains one CommonJS file, because the NATS
+ * libraries are CommonJS.
+ */
 async function main(): Promise<void> {
   try {
     await run(readBridgeSettings(process.env));

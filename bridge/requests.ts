@@ -14,23 +14,25 @@ import type { BridgeSettings } from './settings.ts';
 type RequestSettings = NonNullable<BridgeSettings['requests']>;
 
 /**
- * Maximum number of bytes of a payload that are sent. As base64 these are 240,000 characters, so that a message with
- * its attributes stays below 262,144 bytes, the limit of SQS queues made before August 2025 (Amazon SQS developer
- * guide, "Message quotas"). A longer payload is not a payment request; the handler parks its beginning as too large.
+ * Maximum number of payload bytes to send. In base64, these are 240,000 characters, so that a message with its
+ * attributes stays below 262,144 bytes, the limit of SQS queues created before August 2025 (Amazon SQS developer guide,
+ * "Message quotas"). A longer payload is not a payment request; only its beginning is sent, which the handler parks as
+ * too large.
  */
 const LONGEST_SENT_BYTES = 180_000;
-/** All characters that SQS accepts (Amazon SQS API reference, "SendMessage"). */
+/** Matches text that SQS accepts (Amazon SQS API reference, "SendMessage"). */
 const ACCEPTED_BY_SQS = /^[\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]+$/u;
 /**
- * Maximum redelivery delay of a message that the queue did not accept; the delay doubles from one second on.
+ * Maximum redelivery delay of a message that the queue did not accept. The delay starts at one second and doubles.
  * Milliseconds.
  */
 const LONGEST_WAIT_MS = 30_000;
 /**
- * Unacknowledged messages of the consumer, over all processes of the bridge. Messages that wait for redelivery count.
+ * Maximum number of unacknowledged messages of the consumer, over all processes of the bridge, including messages that
+ * wait for redelivery.
  */
 const MAX_ACK_PENDING = 1_000;
-/** A message is reported as in work this many times within the ack wait. */
+/** Number of times within the ack wait that a message is reported as in progress. */
 const PROGRESS_SIGNALS = 3;
 
 /**
@@ -58,7 +60,7 @@ export class RequestBridge {
   }
 
   /**
-   * Runs until `stop`, and then finishes the calls in progress.
+   * Runs until `stop` is aborted, and then finishes the calls in progress.
    *
    * @throws Error when the stream or its consumer does not exist or cannot be used
    */
@@ -74,7 +76,10 @@ export class RequestBridge {
     if (!stop.aborted) throw new Error(`the consumer ${consumer} of the stream ${stream} ended`);
   }
 
-  /** Messages that the queue did not accept are redelivered without limit: `max_deliver` is unlimited. */
+  /**
+   * Creates the consumer. Its `max_deliver` is unlimited, so messages that the queue did not accept are redelivered
+   * without limit.
+   */
   async #makeConsumer(): Promise<void> {
     const { stream, consumer, subjects, ackWaitSeconds } = this.#settings;
     const manager = await jetstreamManager(this.#nats);
@@ -121,7 +126,7 @@ export class RequestBridge {
     }
   }
 
-  /** If the server does not receive it, the message is redelivered. */
+  /** Sends a signal to the server. If the signal is lost, the message is redelivered. */
   #signal(send: () => void): void {
     try {
       send();
@@ -135,10 +140,10 @@ export class RequestBridge {
     const asText = data.length > LONGEST_SENT_BYTES ? undefined : textOf(data);
     return {
       QueueUrl: this.#settings.queueUrl,
-      // The base64 of an empty payload is empty, which SQS refuses.
+      // The base64 of an empty payload is empty, which SQS rejects.
       MessageBody: asText ?? (Buffer.from(data.subarray(0, LONGEST_SENT_BYTES)).toString('base64') || '='),
       MessageAttributes: {
-        // A subject with other characters is mapped to no tenant. The handler parks the message.
+        // A subject with other characters belongs to no tenant, so the handler parks the message.
         subject: text(ACCEPTED_BY_SQS.test(subject) ? subject : encodeURIComponent(subject)),
         ...(asText === undefined ? { encoding: text('base64') } : {}),
         stream: text(this.#settings.stream),
@@ -149,7 +154,7 @@ export class RequestBridge {
   }
 }
 
-/** The payload as text, or undefined when it is not UTF-8 or SQS would refuse it. */
+/** Returns the payload as text, or undefined when it is not UTF-8 or SQS would reject it. */
 function textOf(data: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data);

@@ -3,12 +3,12 @@ import * as z from 'zod';
 import { defined } from '../lambdas/kernel/defined.ts';
 import { queueUrl, readVariables, type Variables } from '../lambdas/kernel/platform/variables.ts';
 
-/** The login of the bridge at the NATS server. */
+/** The credentials of the bridge at the NATS server. */
 type NatsLogin =
   | { readonly kind: 'none' }
   | { readonly kind: 'token'; readonly token: string }
   | { readonly kind: 'password'; readonly user: string; readonly password: string }
-  /** A file with a user's JWT and seed, as `nsc` writes it. */
+  /** A file with a user's JWT and seed, as written by `nsc`. */
   | { readonly kind: 'credentials'; readonly file: Uint8Array }
   | { readonly kind: 'nkey'; readonly seed: Uint8Array };
 
@@ -26,7 +26,7 @@ export interface BridgeSettings {
     /** The name of the durable consumer. All processes of one bridge share it. */
     readonly consumer: string;
     readonly subjects: readonly string[];
-    /** Time after which the server redelivers an unacknowledged message. Seconds. */
+    /** Time without an acknowledgement after which the server redelivers a message. Seconds. */
     readonly ackWaitSeconds: number;
     /** Maximum number of messages that are sent to the queue concurrently, and held in memory. */
     readonly inFlight: number;
@@ -47,7 +47,7 @@ const whole = (least: number, most: number) =>
     .int(`must be a whole number from ${least} to ${most}`)
     .min(least, `must be ${least} or more`)
     .max(most, `must be ${most} or less`);
-/** NATS documentation, "Consumers": names of streams and consumers. */
+/** A name of a stream or consumer (NATS documentation, "Consumers"). */
 const name = z
   .string('is not set')
   .regex(/^[^\s.*>/\\]{1,255}$/, 'must be a name without spaces, dots, `*`, `>` and slashes');
@@ -85,11 +85,14 @@ const eventsEnvironment = z.object({
     .default('payonce.events'),
 });
 
-/** @throws Error naming the variable that is missing or wrong, or a file that cannot be read */
+/**
+ * Reads the settings of the bridge.
+ * @throws Error naming the variable that is missing or wrong, or a file that cannot be read
+ */
 export function readBridgeSettings(variables: Variables): BridgeSettings {
   const given = readVariables(environment, variables);
   if (given.REQUESTS_QUEUE_URL === undefined && given.EVENTS_QUEUE_URL === undefined)
-    throw new Error('neither REQUESTS_QUEUE_URL nor EVENTS_QUEUE_URL is set: the bridge would carry nothing');
+    throw new Error('neither REQUESTS_QUEUE_URL nor EVENTS_QUEUE_URL is set, so the bridge has nothing to do');
   const tls = tlsOf(given);
   return {
     nats: { servers: given.NATS_SERVERS, login: loginOf(given), ...defined({ tls }) },
@@ -124,7 +127,7 @@ function loginOf(given: z.output<typeof environment>): NatsLogin {
   const { NATS_TOKEN: token, NATS_USER: user, NATS_PASSWORD: password } = given;
   const { NATS_CREDENTIALS_FILE: credentials, NATS_NKEY_FILE: nkey } = given;
   if ((user === undefined) !== (password === undefined))
-    throw new Error('NATS_USER and NATS_PASSWORD must be set together, or neither');
+    throw new Error('NATS_USER and NATS_PASSWORD must be set together or not at all');
   const logins: NatsLogin[] = [];
   if (token !== undefined) logins.push({ kind: 'token', token });
   if (user !== undefined && password !== undefined) logins.push({ kind: 'password', user, password });
@@ -135,7 +138,7 @@ function loginOf(given: z.output<typeof environment>): NatsLogin {
   return logins[0] ?? { kind: 'none' };
 }
 
-/** Editors end a file with a line break, which is no part of a seed. */
+/** Removes the line break that editors add at the end of a file, which is not part of a seed. */
 function trimmed(file: Buffer): Uint8Array {
   return new TextEncoder().encode(file.toString('utf8').trim());
 }
@@ -143,7 +146,7 @@ function trimmed(file: Buffer): Uint8Array {
 function tlsOf(given: z.output<typeof environment>): BridgeSettings['nats']['tls'] {
   const { NATS_TLS_CA_FILE: caFile, NATS_TLS_CERT_FILE: certFile, NATS_TLS_KEY_FILE: keyFile } = given;
   if ((certFile === undefined) !== (keyFile === undefined))
-    throw new Error('NATS_TLS_CERT_FILE and NATS_TLS_KEY_FILE must be set together, or neither');
+    throw new Error('NATS_TLS_CERT_FILE and NATS_TLS_KEY_FILE must be set together or not at all');
   const files = {
     ...defined({ caFile, certFile, keyFile }),
   };
