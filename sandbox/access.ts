@@ -2,12 +2,12 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { MiddlewareHandler } from 'hono';
 import { errorReply, send } from './reply.ts';
 
-/** The payer's page is opened by a browser without a secret. The id of its charge cannot be guessed. */
+/** The payer's page. A browser opens it without a secret; the charge id in its path cannot be guessed. */
 const PAYERS_PAGE = /^\/actions\/[^/]+$/;
 
 /**
- * Refuses every request without one of the secrets, except those of the payer's page. The e-mail service accepts it as
- * the token of its server, like the service that it simulates.
+ * Rejects every request without one of the secrets, except requests of the payer's page. The e-mail service accepts the
+ * secret as its server token, like the service that it simulates.
  */
 export function requireSecret(secrets: () => Promise<readonly string[]>): MiddlewareHandler {
   return async (c, next) => {
@@ -21,7 +21,7 @@ export function requireSecret(secrets: () => Promise<readonly string[]>): Middle
   };
 }
 
-/** Compares in constant time: the digests have the same length. */
+/** Compares two secrets by digests of equal length, in constant time. */
 function isSame(secret: string, given: string): boolean {
   const [left, right] = [secret, given].map((text) => createHash('sha256').update(text).digest());
   return secret !== '' && left !== undefined && right !== undefined && timingSafeEqual(left, right);

@@ -21,7 +21,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** The page on which the payer approves or refuses. */
+/** Renders the page on which the payer approves or refuses. */
 export function questionPage(charge: Charge): Promise<Reply> {
   return page(
     200,
@@ -34,7 +34,7 @@ export function questionPage(charge: Charge): Promise<Reply> {
   );
 }
 
-/** The page after the decision or the void. */
+/** Renders the page after the decision or the void. */
 export function outcomePage(status: ContentfulStatusCode, title: string, charge: Charge): Promise<Reply> {
   return page(
     status,
@@ -48,7 +48,7 @@ export function plainPage(status: ContentfulStatusCode, title: string, text: str
   return page(status, title, html`<p>${text}</p>`);
 }
 
-/** The template escapes all values. */
+/** Renders a page. The template escapes all values. */
 async function page(status: ContentfulStatusCode, title: string, content: unknown): Promise<Reply> {
   const body = await html`<!doctype html>
 <html lang="en">
@@ -73,7 +73,7 @@ ${content}
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': POLICY,
       'cache-control': 'no-store',
-      // Browsers then send the page's own `Origin` with its form, which the local AWS requires, and no referrer to
+      // Lets browsers send the page's own `Origin` with the form, which the local AWS requires, but no referrer to
       // other sites.
       'referrer-policy': 'same-origin',
       'x-content-type-options': 'nosniff',
@@ -81,7 +81,9 @@ ${content}
   };
 }
 
-/** A link and a redirect. A redirect as the answer to the form would be blocked by `form-action`. */
+/**
+ * Renders a link with an automatic redirect. A redirect as the answer to the form would be blocked by `form-action`.
+ */
 function returnLink({ return_url: url }: Charge) {
   return url === undefined
     ? ''
@@ -102,15 +104,15 @@ function statusText(status: Charge['status']): string {
 }
 
 /**
- * The decimals of currencies that do not have two (ISO 4217, active codes). Intl is not used, because its decimals follow
- * common usage, for example none for HUF or IQD.
+ * Decimals of the currencies that do not have two (ISO 4217, active codes). Intl is not used, because its decimals
+ * follow common usage, for example none for HUF or IQD.
  */
 const DECIMALS: ReadonlyMap<string, number> = new Map([
   ...'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF'.split(' ').map((code) => [code, 0] as const),
   ...'BHD IQD JOD KWD LYD OMR TND'.split(' ').map((code) => [code, 3] as const),
 ]);
 
-/** The formatted amount. Formatted from a decimal string, because a float cannot represent every amount. */
+/** Formats an amount as a decimal string, because a float cannot represent every amount. */
 function amountText(amountMinor: number, currency: string): string {
   const decimals = DECIMALS.get(currency) ?? 2;
   const digits = String(amountMinor).padStart(decimals + 1, '0');

@@ -7,16 +7,16 @@ import type { SandboxWorld } from './world.ts';
 
 export type PayersDecision = 'approve' | 'refuse';
 
-/** The payer's decision, or `withdrawn` if the charge was voided first. */
+/** The payer's decision, or `withdrawn` if the charge was voided before the payer decided. */
 type Outcome = PayersDecision | 'withdrawn';
 
 const TITLES = {
   approve: 'You approved this payment',
   refuse: 'You refused this payment',
-  withdrawn: 'This payment was called off',
+  withdrawn: 'This payment was canceled',
 } as const;
 
-/** GET /actions/{charge id} */
+/** Handles GET /actions/{charge id}. */
 export async function askPayer(world: SandboxWorld, chargeId: string): Promise<Reply> {
   const charge = (await world.books.charge(chargeId))?.charge;
   const asked = charge && (await questionOf(world, charge));
@@ -26,7 +26,10 @@ export async function askPayer(world: SandboxWorld, chargeId: string): Promise<R
   return asked === 'open' ? questionPage(charge) : outcomePage(200, TITLES[asked], charge);
 }
 
-/** POST /actions/{charge id}: the first decision is final. A concurrent second one is answered with its result. */
+/**
+ * Handles POST /actions/{charge id}. The first decision is final; a concurrent second one is answered with the result
+ * of the first.
+ */
 export async function decideAction(world: SandboxWorld, chargeId: string, decision: PayersDecision): Promise<Reply> {
   const before = (await world.books.charge(chargeId))?.charge;
   if (before === undefined || (await questionOf(world, before)) === undefined) {
@@ -38,7 +41,7 @@ export async function decideAction(world: SandboxWorld, chargeId: string, decisi
       : { kind: 'unchanged', answer: { status: 200, body: charge } },
   );
   if (outcome.kind === 'busy') {
-    return plainPage(409, 'Please try again', 'Others are changing this payment; nothing was done.');
+    return plainPage(409, 'Please try again', 'Other requests are changing this payment. Nothing was done.');
   }
   const after = (await world.books.charge(chargeId))?.charge ?? before;
   const became = await questionOf(world, after);
@@ -51,8 +54,8 @@ export async function decideAction(world: SandboxWorld, chargeId: string, decisi
 }
 
 /**
- * The state of the payer's decision; undefined if the charge never required one. It is derived from the charge's events,
- * because the status does not show that an action was required, or that a voided charge had been approved.
+ * Returns the state of the payer's decision; undefined if the charge never required one. Derived from the charge's
+ * events, because the status does not show that an action was required, or that a voided charge had been approved.
  */
 async function questionOf(world: SandboxWorld, charge: Charge): Promise<Outcome | 'open' | undefined> {
   const events = await world.books.eventsOfCharge(charge.id);
@@ -70,5 +73,5 @@ async function questionOf(world: SandboxWorld, charge: Charge): Promise<Outcome 
 }
 
 function nothingToDecide(): Promise<Reply> {
-  return plainPage(404, 'Nothing to decide here', 'No payment waits for a decision at this address.');
+  return plainPage(404, 'Nothing to decide here', 'No payment is waiting for a decision at this address.');
 }

@@ -3,7 +3,7 @@ import { GetParameterCommand, ParameterNotFound, type SSMClient } from '@aws-sdk
 import * as z from 'zod';
 import type { Callbacks } from './world.ts';
 
-/** Milliseconds for which the address and the secret are cached. A new value takes effect within this time. */
+/** Time for which the address and the secret are cached. A new value takes effect within this time. Milliseconds. */
 const CACHED_FOR_MS = 30_000;
 
 export interface AwsCallbacksOptions {
@@ -14,7 +14,10 @@ export interface AwsCallbacksOptions {
   readonly nowMs: () => number;
 }
 
-/** Reads the address from an SSM parameter, which may not exist yet, and the secret from Secrets Manager. */
+/**
+ * Returns functions that read the address from an SSM parameter, which may not exist yet, and the secret from Secrets
+ * Manager.
+ */
 export function createAwsCallbacks(options: AwsCallbacksOptions): Callbacks {
   const { ssm, secrets, addressParameter, secretId, nowMs } = options;
   return {
@@ -38,7 +41,10 @@ export function createAwsCallbacks(options: AwsCallbacksOptions): Callbacks {
 
 const activeSecrets = z.record(z.string(), z.string().min(1));
 
-/** The value of `current` in a JSON object, or else its first value. Any other text is the secret itself. */
+/**
+ * Returns the value of `current` in a JSON object, or else the object's first value. Any other text is the secret
+ * itself.
+ */
 function signingSecret(text: string): string {
   const parsed = activeSecrets.safeParse(parsedJson(text));
   const secret = parsed.success ? (parsed.data['current'] ?? Object.values(parsed.data)[0]) : text;

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 
 /**
- * The fields of an API Gateway event that contain the called address. AWS gives the domain name; `path` lacks the stage. An
- * event without a domain name comes from a local emulator, which serves the API under the stage of
- * `<api id>.execute-api.<host>`, or under `/restapis/<api id>/<stage>/_user_request_`.
+ * The fields of an API Gateway event that contain the called address. On AWS, the event contains the domain name, and
+ * `path` lacks the stage. An event without a domain name is from a local emulator, which serves the API under the stage
+ * of `<api id>.execute-api.<host>`, or under `/restapis/<api id>/<stage>/_user_request_`.
  */
 const gatewayEvent = z.object({
   path: z.string(),
@@ -16,7 +16,10 @@ const gatewayEvent = z.object({
   }),
 });
 
-/** The base URL under which the sandbox was called, without a trailing slash; undefined if the event does not contain it. */
+/**
+ * Returns the base URL under which the sandbox was called, without a trailing slash; undefined if the event does not
+ * contain it.
+ */
 export function baseAddress(event: unknown): string | undefined {
   const parsed = gatewayEvent.safeParse(event);
   if (!parsed.success) {

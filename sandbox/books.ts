@@ -8,10 +8,10 @@ import type {
 } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import type { MailBooks } from './mail-books.ts';
 
-/** Milliseconds for which a key is recognized after its first charge or change. Stripe: at least 24 hours. */
+/** Time for which a key is recognized after its first charge or change; at Stripe, at least 24 hours. Milliseconds. */
 export const KEY_RETENTION_MS = 24 * 60 * 60 * 1_000;
 
-/** Charges per page of the list by time. */
+/** Number of charges per page of the list by time. */
 export const PAGE_SIZE = 100;
 
 /** An idempotency key with the fingerprint of its request. */
@@ -20,7 +20,7 @@ export interface KeyedRequest {
   readonly fingerprint: string;
 }
 
-/** The charge that a key made. */
+/** The charge that was created with a key. */
 export interface KeyClaim {
   readonly chargeId: string;
   readonly fingerprint: string;
@@ -28,7 +28,7 @@ export interface KeyClaim {
 
 export interface BookedCharge {
   readonly charge: Charge;
-  /** Incremented by each change. A change is conditional on the version that it read. */
+  /** Incremented by each change. A change is conditional on the version that was read. */
   readonly version: number;
 }
 
@@ -48,7 +48,7 @@ interface BookedChange {
 
 interface BookedEvent {
   readonly event: SandboxEvent;
-  /** The number of sends. */
+  /** Number of times that the event was sent. */
   readonly attempts: number;
   /** Whether any send was answered 2xx. */
   readonly delivered: boolean;
@@ -64,19 +64,19 @@ export interface Period {
 }
 
 export interface ChargePage {
-  /** At most PAGE_SIZE. */
+  /** At most {@link PAGE_SIZE} charges. */
   readonly charges: readonly Charge[];
-  /** Whether there is a next page. */
+  /** Whether another page follows. */
   readonly more: boolean;
 }
 
-/** Charges and the indexes to them. */
+/** Stores charges and the indexes to find them. */
 export interface ChargeBooks {
-  /** The unexpired claim of a key. */
+  /** Returns the unexpired claim of a key. */
   claimOf(key: string, nowMs: number): Promise<KeyClaim | undefined>;
   /**
-   * Writes a new charge with its event. With a key, only if the key has no unexpired claim: of two rivals, one gets
-   * 'key_taken'.
+   * Writes a new charge with its event. With a key, writes only if the key has no unexpired claim: of two rivals, one
+   * gets 'key_taken'.
    */
   add(
     charge: Charge,
@@ -87,56 +87,62 @@ export interface ChargeBooks {
   charge(id: string): Promise<BookedCharge | undefined>;
   chargesOfKey(key: string): Promise<readonly Charge[]>;
   chargesOfPayment(paymentId: string): Promise<readonly Charge[]>;
-  /** Oldest first; charges of the same second by id. With `after`, only charges after that place, which is in the period. */
+  /**
+   * Lists charges, oldest first; charges of the same second by id. With `after`, lists only charges after that
+   * position, which must be in the period.
+   */
   chargesOfPeriod(period: Period, after: Place | undefined): Promise<ChargePage>;
-  /** The id of the charge to which a refund or dispute belongs. */
+  /** Returns the id of the charge to which a refund or dispute belongs. */
   chargeOfPart(id: string): Promise<string | undefined>;
 }
 
-/** Changes of charges, and their events. */
+/** Stores changes of charges, and their events. */
 export interface ChangeBooks {
-  /** The operation of a key, also after its retention. */
+  /** Returns the operation of a key, even after the key's retention. */
   operation(chargeId: string, key: string): Promise<BookedOperation | undefined>;
   /**
-   * Writes the change, its events and its operation if the charge still has the version in `seen`, and the operation's key has
-   * no unexpired operation; else 'conflict'.
+   * Writes the change, its events and its operation if the charge still has the version in `seen` and the operation's
+   * key has no unexpired operation; otherwise returns 'conflict'.
    */
   change(seen: BookedCharge, change: BookedChange): Promise<'changed' | 'conflict'>;
   event(id: string): Promise<BookedEvent | undefined>;
-  /** Oldest first. */
+  /** Lists the events of a charge, oldest first. */
   eventsOfCharge(chargeId: string): Promise<readonly BookedEvent[]>;
-  /** Adds `sent` sends to an event. An event that was once answered 2xx stays delivered. */
+  /** Adds `sent` to the number of sends of an event. An event that was answered 2xx once stays delivered. */
   noteDelivery(eventId: string, sent: number, taken: boolean): Promise<void>;
 }
 
-/** The calls that switched failures apply to: new charges, or captures, voids and refunds. */
+/** The calls to which switched failures apply: new charges, or captures, voids and refunds. */
 export type TroubledCalls = 'charges' | 'changes';
 
-/** Faults on demand. */
+/** Stores the failures that a test or user has switched on. */
 export interface TroubleBooks {
   /** Counts a send of a key. @returns the number of sends, including this one */
   countSend(key: string, nowMs: number): Promise<number>;
   switchFailures(calls: TroubledCalls, failures: SwitchedFailures): Promise<void>;
   switchedFailures(calls: TroubledCalls): Promise<SwitchedFailures>;
-  /** Takes one switched failure. @returns its source; undefined if none is left */
+  /**
+   * Uses up one switched failure.
+   * @returns the magic source to simulate; undefined if no failure is left
+   */
   takeSwitchedFailure(calls: TroubledCalls): Promise<string | undefined>;
 }
 
-/** The entry that a key created at one of the shop's services. */
+/** The entry that a key has created at one of the shop's services. */
 export interface EntryClaim {
   readonly entryId: string;
   readonly fingerprint: string;
 }
 
-/** The books of one of the shop's services. Keys never expire. */
+/** Stores the entries of one of the shop's services. Keys never expire. */
 export interface EntryBooks<E extends Reservation | Credit> {
   claimOf(key: string): Promise<EntryClaim | undefined>;
-  /** With a key, only if the key has no claim: of two rivals, one gets 'key_taken'. */
+  /** Writes an entry. With a key, writes only if the key has no claim: of two rivals, one gets 'key_taken'. */
   add(entry: E, request: KeyedRequest | undefined): Promise<'added' | 'key_taken'>;
   entry(id: string): Promise<E | undefined>;
   /** Overwrites an existing entry. The last write wins, so concurrent writes must be equal. */
   replace(entry: E): Promise<void>;
-  /** Oldest first; entries of the same second by id. */
+  /** Lists the entries of an order, oldest first; entries of the same second by id. */
   entriesOfOrder(order: string): Promise<readonly E[]>;
 }
 
@@ -146,21 +152,21 @@ export interface ShopBooks {
 }
 
 /**
- * The sandbox's books. All reads are strongly consistent, so that a test may count the charges immediately after a call. Times
- * are Unix milliseconds unless stated otherwise.
+ * Stores all data of the sandbox. All reads are strongly consistent, so that a test can count the charges immediately
+ * after a call. Times are Unix milliseconds unless stated otherwise.
  */
 export interface Books extends ChargeBooks, ChangeBooks, TroubleBooks, ShopBooks, MailBooks {}
 
 /** The result of `switchedFailures` if no failures are switched on. */
 export const NO_FAILURES: SwitchedFailures = { count: 0, source: 'tok_ok' };
 
-/** The refunds and disputes that a change added. */
+/** Returns the refunds and disputes that a change added. */
 export function newParts(before: Charge, after: Charge): readonly (Refund | Dispute)[] {
   const known = new Set([...before.refunds, ...before.disputes].map(({ id }) => id));
   return [...after.refunds, ...after.disputes].filter(({ id }) => !known.has(id));
 }
 
-/** The order of the list by time. Ids are compared by code units, as DynamoDB compares keys. */
+/** Compares by time, then id. Ids are compared by code units, as DynamoDB compares keys. */
 export function byPlace(a: Place, b: Place): number {
   return a.created - b.created || (a.id < b.id ? -1 : Number(a.id > b.id));
 }

@@ -6,34 +6,40 @@ import { newEvent } from './events.ts';
 import { type DeliverTask, delivery } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** Each conflict means that a rival's change was written, so at least this many concurrent changes succeed. */
+/**
+ * Maximum number of attempts. Each conflict means that a rival's change was written, so at least this many concurrent
+ * changes succeed.
+ */
 const MAX_ATTEMPTS = 10;
 
 export type Outcome =
   /** `made` contains the events of the change; empty without a change. */
   | { readonly kind: 'decided'; readonly decision: Decision; readonly made: readonly SandboxEvent[] }
-  /** The operation was applied before, under the same key. */
+  /** The operation was already applied under the same key. */
   | { readonly kind: 'known'; readonly operation: BookedOperation }
   | { readonly kind: 'missing' }
-  /** Rivals won every attempt; nothing was changed. */
+  /** A rival's change won every attempt; nothing was changed. */
   | { readonly kind: 'busy' };
 
 export interface ChangeOptions {
   readonly request?: KeyedRequest | undefined;
-  /** The delivery task of an event. @default immediate, one copy */
+  /**
+   * Creates the delivery task of an event.
+   * @default immediate, one copy
+   */
   readonly deliveryOf?: (event: SandboxEvent) => DeliverTask;
 }
 
 /**
- * Changes a charge by the decision of `decide`. The idempotency record is the operation under the request's key,
- * written in the same transaction; without a key it is the charge's version. A change is conditional on the version
+ * Changes a charge as decided by `decide`. The idempotency record is the operation under the request's key, written in
+ * the same transaction; for a request without a key, it is the charge's version. A change is conditional on the version
  * that was read, so two refunds of 70 out of 100 cannot both be written:
  *
  *   A: read v1 → decide        change v1 → changed (v2)
  *   B:          read v1 → decide                   change v1 → conflict   read v2 → decide → refused
  *
- * Deliveries are enqueued before the change is written. A process that dies in between leaves a task without an event,
- * never an event without a task.
+ * Deliveries are enqueued before the change is written. A process that crashes in between leaves a task without an
+ * event, but never an event without a task.
  */
 export function change(
   world: SandboxWorld,
@@ -65,7 +71,10 @@ export function change(
   });
 }
 
-/** @returns undefined if a rival's change was written first */
+/**
+ * Writes a change.
+ * @returns undefined if a rival's change was written first
+ */
 async function book(
   world: SandboxWorld,
   seen: BookedCharge,

@@ -2,7 +2,7 @@ import { defined } from '../lambdas/kernel/defined.ts';
 import type { Charge, CreateCharge, Dispute, Refund } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { becoming, type EventDraft } from './events.ts';
 
-/** The state of the charge does not allow the request. Answered with 400; nothing changes. */
+/** The state of the charge does not allow the request. The answer is 400, and nothing changes. */
 export interface Refusal {
   readonly kind: 'refused';
   readonly code: string;
@@ -30,10 +30,13 @@ export interface NoChange {
 
 export type Decision = Change | NoChange | Refusal;
 
-/** The first state of a charge. */
+/** The first step of a charge, which determines its initial status. */
 export type Beginning = 'succeed' | 'decline' | 'wait' | 'ask';
 
-/** The outcome of a pending charge. `succeed_short`: charges half of the amount, like a bank that approves a part. */
+/**
+ * The outcome of a pending charge. `succeed_short` charges half of the amount, like a bank that approves only part of
+ * it.
+ */
 export type Ending = 'succeed' | 'succeed_short' | 'decline' | 'refuse';
 
 const FAILURES = {
@@ -45,7 +48,7 @@ export interface NewCharge {
   readonly id: string;
   readonly order: CreateCharge;
   readonly beginning: Beginning;
-  /** The URL at which the payer approves or refuses. */
+  /** The URL of the page on which the payer approves or refuses. */
   readonly actionUrl: string | null;
   readonly withFee: boolean;
   readonly livemode: boolean;
@@ -53,7 +56,7 @@ export interface NewCharge {
   readonly createdSeconds: number;
 }
 
-/** Creates a charge in its first state. */
+/** Creates a charge in its initial status. */
 export function newCharge({ id, order, beginning, actionUrl, withFee, livemode, createdSeconds }: NewCharge): Charge {
   const waiting: Charge = {
     id,
@@ -87,8 +90,8 @@ export function newCharge({ id, order, beginning, actionUrl, withFee, livemode, 
 }
 
 /**
- * Ends a pending charge. A declined charge may still succeed, because some processors report a success late. Any other charge
- * stays unchanged, so that a redelivered task has no second effect.
+ * Ends a pending charge. A declined charge may still succeed, because some processors report a success late. Any other
+ * charge stays unchanged, so that a redelivered task has no second effect.
  */
 export function end(charge: Charge, ending: Ending): Change | NoChange {
   const open = charge.status === 'pending' || charge.status === 'requires_action';
@@ -134,7 +137,7 @@ export function capture(charge: Charge, requested: number | undefined): Change |
   });
 }
 
-/** Voids an authorized charge, or one that waits for the payer. */
+/** Voids an authorized charge, or a charge that waits for the payer. */
 export function voidCharge(charge: Charge): Change | Refusal {
   if (charge.status !== 'authorized' && charge.status !== 'requires_action') {
     return refused('charge_not_voidable', `A ${charge.status} charge cannot be voided.`);
@@ -161,7 +164,10 @@ function voided(charge: Charge, reason: NonNullable<Charge['void_reason']>): Cha
   return { ...charge, status: 'voided', void_reason: reason, action_url: null };
 }
 
-/** 2.9 % rounded half up, plus 30 minor units, at most the amount. Uses integers, because floats would round some halves down. */
+/**
+ * Returns the fee: 2.9 % rounded half up, plus 30 minor units, at most the amount. Computed with integers, because
+ * floats would round some halves down.
+ */
 function feeOf(amount: number): number {
   const share = (BigInt(amount) * 29n + 500n) / 1_000n;
   return Math.min(Number(share) + 30, amount);

@@ -14,11 +14,11 @@ export interface ChargeRequest {
   readonly order: CreateCharge;
   /** Undefined for a call without a key, which creates a new charge each time. */
   readonly request: KeyedRequest | undefined;
-  /** The URL at which the payer approves or refuses the charge. */
+  /** Returns the URL of the page on which the payer approves or refuses the charge. */
   readonly actionUrl: (chargeId: string) => string;
 }
 
-/** POST /charges. */
+/** Handles POST /charges. */
 export async function createCharge(world: SandboxWorld, call: ChargeRequest): Promise<Reply> {
   const { order, request } = call;
   if (magicSource(order.source) === undefined) {
@@ -38,7 +38,10 @@ export async function createCharge(world: SandboxWorld, call: ChargeRequest): Pr
 
 type Booked = Charge | 'mismatch' | undefined;
 
-/** The idempotency record is the claim of the key, written with the charge. Without a key, each call is a new one. */
+/**
+ * Creates a charge once. The idempotency record is the claim of the key, written with the charge. Without a key, each
+ * call creates another charge.
+ */
 function bookOnce(
   world: SandboxWorld,
   call: ChargeRequest,
@@ -65,13 +68,14 @@ async function behaviorOf(world: SandboxWorld, source: string, request: KeyedReq
 }
 
 /**
- * Two concurrent calls with one key may both find no claim. The conditional write of the claim, in one transaction with the
- * charge, selects one; the other answers with its charge:
+ * Creates a charge, once per key. Two concurrent calls with one key may both find no claim. The conditional write of
+ * the claim, in one transaction with the charge, then succeeds for only one of them; the other call returns this
+ * charge:
  *
  *   A: claimOf → none               add → added
  *   B:           claimOf → none               add → key_taken   claimOf → A's charge
  *
- * The tasks that follow are enqueued before the charge is written, so a process that dies in between does not lose them.
+ * The tasks that follow are enqueued before the charge is written, so a crash in between does not lose them.
  */
 async function book(
   world: SandboxWorld,
@@ -105,12 +109,15 @@ async function book(
   }
   const claim = request && (await world.books.claimOf(request.key, nowMs));
   if (claim === undefined) {
-    return raise('a taken key must have a claim');
+    return raise('a taken key has no claim');
   }
   return claim.fingerprint === request?.fingerprint ? chargeOf(world.books, claim.chargeId) : 'mismatch';
 }
 
-/** Milliseconds. The caller of the charge waits for this callback, so it must be shorter than the caller's timeout. */
+/**
+ * Time limit of the callback that is sent before the answer. The caller of the charge waits for this callback, so the
+ * limit must be shorter than the caller's timeout. Milliseconds.
+ */
 const FIRST_CALLBACK_TIMEOUT_MS = 5_000;
 
 async function enqueueDelivery(world: SandboxWorld, eventId: string, manner: CallbackManner): Promise<void> {
@@ -145,7 +152,7 @@ async function enqueueSequel(
 }
 
 async function chargeOf(books: Books, id: string): Promise<Charge> {
-  return (await books.charge(id))?.charge ?? raise(`a claim names the charge ${id}, which is not in the books`);
+  return (await books.charge(id))?.charge ?? raise(`a claim refers to the charge ${id}, which does not exist`);
 }
 
 function honest(charge: Charge): Reply {
@@ -157,7 +164,7 @@ function honest(charge: Charge): Reply {
 }
 
 function keyMismatch(): Reply {
-  return errorReply(422, 'idempotency_key_mismatch', 'The key was used before with another body.');
+  return errorReply(422, 'idempotency_key_mismatch', 'The key was already used with another body.');
 }
 
 function raise(message: string): never {

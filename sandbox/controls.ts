@@ -12,7 +12,7 @@ import { BadRequest, jsonBody } from './requests.ts';
 import { delivery } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** Routes for tests and demonstrations that no real processor offers to its merchants. */
+/** Adds routes for tests and demonstrations that no real processor offers to its merchants. */
 export function addControls(app: Hono, world: SandboxWorld): void {
   for (const [path, calls] of [
     ['/control/failures', 'charges'],
@@ -58,7 +58,7 @@ async function switchFailures(world: SandboxWorld, c: Context, calls: TroubledCa
   return jsonReply(200, await world.books.switchedFailures(calls));
 }
 
-/** Operates on the charge of a refund or a dispute. */
+/** Changes the charge to which a refund or dispute belongs. */
 async function onPart(
   world: SandboxWorld,
   c: Context,
@@ -82,7 +82,10 @@ async function resend(world: SandboxWorld, c: Context, eventId: string): Promise
   return sendAnew(world, earlier, copies);
 }
 
-/** Sends the same fact under a new event id. It is written as a change without differences, so that the event is ordered. */
+/**
+ * Sends the same fact under a new event id. The fact is written as a change without differences, so that the event has
+ * a position in the order of events.
+ */
 async function sendAnew(world: SandboxWorld, { type, data }: SandboxEvent, copies: number): Promise<Reply> {
   const { charge: chargeId, payment: _payment, ...parts } = data;
   const decide = (charge: Charge): Decision => ({

@@ -4,16 +4,18 @@ import { sign } from './signature.ts';
 import { type DeliverTask, delivery, MAX_TASK_ATTEMPTS, waitSeconds } from './tasks.ts';
 import type { Callback, SandboxWorld } from './world.ts';
 
-/** Milliseconds. An event that is not answered in time is sent again, as by real processors. */
+/**
+ * Time limit of a delivery. An event that is not answered in time is sent again, as by real processors. Milliseconds.
+ */
 const DELIVERY_TIMEOUT_MS = 10_000;
 
 /**
- * Maximum number of attempts. With the waits between them, more than two hours, which exceeds outages in tests and
- * demonstrations.
+ * Maximum number of attempts. With the waits between them, they take more than two hours, which exceeds outages in
+ * tests and demonstrations.
  */
 const MAX_DELIVERY_ATTEMPTS = 20;
 
-/** Sends an event. If it is not answered 2xx, it is sent again after a growing wait. */
+/** Delivers an event. If the answer is not 2xx, the event is sent again after a growing wait. */
 export async function deliver(world: SandboxWorld, task: DeliverTask): Promise<void> {
   const booked = await world.books.event(task.eventId);
   if (booked === undefined) {
@@ -35,7 +37,7 @@ export async function deliver(world: SandboxWorld, task: DeliverTask): Promise<v
 }
 
 /**
- * Posts copies of an event concurrently, and records the result. Nothing is sent while no address is configured.
+ * Posts copies of an event concurrently, and records the result. Sends nothing while no address is configured.
  *
  * @returns whether any copy was answered 2xx
  */
@@ -69,11 +71,11 @@ async function postOverHttp({ address, body, signature, timeoutMs }: Callback): 
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
     });
-    // Only the status matters. Cancelling the body closes the connection of an endless answer.
+    // Only the status matters. Canceling the body closes the connection even if the answer never ends.
     await response.body?.cancel();
     return response.ok;
   } catch {
-    // No connection, a timeout, or an invalid address: not delivered.
+    // No connection, a timeout, or an invalid address counts as not delivered.
     return false;
   }
 }

@@ -6,7 +6,10 @@ import type { DynamoDbAccess } from './dynamodb-requests.ts';
 import { shopBooks } from './dynamodb-shop-books.ts';
 import { troubleBooks } from './dynamodb-trouble-books.ts';
 
-/** Books in one DynamoDB table. Rows are described in dynamodb-rows.ts, dynamodb-shop-books.ts and dynamodb-mail-books.ts. */
+/**
+ * Creates the sandbox's store in one DynamoDB table. Its rows are described in dynamodb-rows.ts, dynamodb-shop-books.ts
+ * and dynamodb-mail-books.ts.
+ */
 export function createDynamoDbBooks(access: DynamoDbAccess): Books {
   return {
     ...chargeBooks(access),

@@ -16,7 +16,7 @@ export function changeBooks(access: DynamoDbAccess): ChangeBooks {
           Put: {
             TableName: tableName,
             Item: { ...rowKey.charge(chargeId), version, charge },
-            // A rival's change increments the version; this change is then decided again on the new state.
+            // A rival's change has incremented the version; this change is then decided again on the new state.
             ConditionExpression: 'version = :seen',
             ExpressionAttributeValues: { ':seen': seen.version },
           },
@@ -57,7 +57,7 @@ export function changeBooks(access: DynamoDbAccess): ChangeBooks {
         new UpdateCommand({
           TableName: tableName,
           Key: rowKey.event(eventId),
-          // Concurrent deliveries each add their sends, and a failure does not overwrite a success.
+          // Concurrent deliveries each add their own sends, and a failure does not overwrite a success.
           UpdateExpression: taken ? 'SET delivered = :taken ADD attempts :sent' : 'ADD attempts :sent',
           ConditionExpression: 'attribute_exists(pk)',
           ExpressionAttributeValues: { ':sent': sent, ...(taken ? { ':taken': true } : {}) },

@@ -52,7 +52,8 @@ export function chargeBooks(access: DynamoDbAccess): ChargeBooks {
                 Put: {
                   TableName: tableName,
                   Item: { ...rowKey.claim(request.key), ...claim, expiresAt: expiry(nowMs) },
-                  // Of two rivals, one finds the key unclaimed. The age is checked here, because TTL deletes items late.
+                  // Of two rivals, only one finds the key unclaimed. The age is checked here, because TTL deletes items
+                  // late.
                   ConditionExpression: 'attribute_not_exists(pk) OR claimedAtMs <= :forgotten',
                   ExpressionAttributeValues: { ':forgotten': nowMs - KEY_RETENTION_MS },
                 },
@@ -69,7 +70,7 @@ export function chargeBooks(access: DynamoDbAccess): ChargeBooks {
   };
 }
 
-/** The charges of a partition's pointers, oldest first. */
+/** Reads the charges to which a partition's pointers refer, oldest first. */
 async function chargesAt(access: DynamoDbAccess, partition: string): Promise<readonly Charge[]> {
   const pointers = await pointersAt(access, partition, CHARGE_PREFIX, chargePointer);
   return chargesOf(
@@ -83,7 +84,10 @@ async function chargesOf(access: DynamoDbAccess, ids: readonly string[]): Promis
   return items.map((item) => chargeItem.parse(item).charge).sort(byPlace);
 }
 
-/** Reads the days, oldest first, until the page is full. Reads one charge more, to find out whether there is a next page. */
+/**
+ * Reads the days of a period, oldest first, until the page is full. Reads one additional charge to find out whether
+ * there is a next page.
+ */
 async function chargesOfPeriod(access: DynamoDbAccess, period: Period, after: Place | undefined): Promise<ChargePage> {
   const ids: string[] = [];
   for (const day of daysOf({ ...period, from: after?.created ?? period.from })) {
@@ -97,7 +101,7 @@ async function chargesOfPeriod(access: DynamoDbAccess, period: Period, after: Pl
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** The days of a period, which the API limits to 31 days. */
+/** Returns the days of a period, which the API limits to 31 days. */
 function daysOf({ from, to }: Period): readonly string[] {
   const days: string[] = [];
   for (let start = from - (from % DAY_SECONDS); start < to; start += DAY_SECONDS) {

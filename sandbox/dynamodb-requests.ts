@@ -11,14 +11,17 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import type * as z from 'zod';
 
-/** DynamoDB, as the books use it. */
+/** The subset of DynamoDB that the sandbox uses. */
 export interface DynamoDbAccess {
   readonly client: DynamoDBDocumentClient;
   readonly tableName: string;
   readonly wait: (milliseconds: number) => Promise<void>;
 }
 
-/** A rival's transaction on the same items ends within milliseconds. Each attempt waits twice as long as the previous one. */
+/**
+ * Maximum number of attempts. A rival's transaction on the same items ends within milliseconds. Each wait is twice as
+ * long as the previous one.
+ */
 const MAX_ATTEMPTS = 5;
 const FIRST_BACKOFF_MS = 20;
 
@@ -28,9 +31,9 @@ const BATCH_SIZE = 100;
 const TRANSIENT_REASONS = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
 /**
- * Writes all items or none. 'refused' means that a condition failed. A conflict with a concurrent transaction is retried.
+ * Writes all items or none. 'refused' means that a condition failed. Retries a conflict with a concurrent transaction.
  *
- * @throws the error of DynamoDB if the retries do not succeed
+ * @throws the error of DynamoDB if the retries fail
  */
 export async function transact(
   { client, wait }: DynamoDbAccess,
@@ -53,7 +56,7 @@ export async function transact(
   }
 }
 
-/** Reads items with strong consistency, in no particular order. Missing items are left out. */
+/** Reads items with strong consistency, in no particular order. Omits missing items. */
 export async function getAll(
   { client, tableName, wait }: DynamoDbAccess,
   keys: readonly Record<string, string>[],
@@ -65,7 +68,7 @@ export async function getAll(
     };
     for (let attempt = 1; request?.[tableName] !== undefined; attempt += 1) {
       if (attempt > MAX_ATTEMPTS) {
-        throw new Error(`DynamoDB left keys unprocessed ${MAX_ATTEMPTS} times`);
+        throw new Error(`DynamoDB returned unprocessed keys ${MAX_ATTEMPTS} times`);
       }
       if (attempt > 1) {
         await wait(FIRST_BACKOFF_MS * 2 ** attempt);

@@ -48,13 +48,13 @@ export const EVENT_PREFIX = 'EVENT#';
 
 const digits = (value: number, width: number) => String(value).padStart(width, '0');
 
-/** The UTC day of a Unix time in seconds. */
+/** Returns the UTC day of a Unix time in seconds. */
 export const dayOf = (unixSeconds: number) => new Date(unixSeconds * 1_000).toISOString().slice(0, 10);
 
-/** Unix seconds as text that sorts like the number, until the year 9999. */
+/** Formats Unix seconds as text that sorts like the number, until the year 9999. */
 export const seconds = (unixSeconds: number) => digits(unixSeconds, 12);
 
-/** Unix seconds, as DynamoDB's TTL requires. */
+/** Returns the expiry of a key in Unix seconds, as DynamoDB's TTL requires. */
 export const expiry = (nowMs: number) => Math.ceil((nowMs + KEY_RETENTION_MS) / 1_000);
 
 const refund = z.object({
@@ -125,7 +125,10 @@ export const sendsItem = z.object({ sends: z.int() });
 export const chargePointer = z.object({ chargeId: z.string() });
 export const eventPointer = z.object({ eventId: z.string() });
 
-/** Two rows per event: the event, and the pointer from its charge. `version` is the version of the change. */
+/**
+ * Returns two rows per event: the event, and the pointer from its charge. `version` is the version of the charge after
+ * the change.
+ */
 export function eventRows(version: number, events: readonly SandboxEvent[]): readonly object[] {
   return events.flatMap((made, index) => [
     { ...rowKey.event(made.id), event: made, attempts: 0, delivered: false },

@@ -72,7 +72,7 @@ function entryBooks<E extends Reservation | Credit>(
                 Put: {
                   TableName: tableName,
                   Item: { ...rowKey.claim(request.key), entryId, fingerprint: request.fingerprint },
-                  // Of two rivals, one finds the key unclaimed. The entry of the other is not written.
+                  // Of two rivals, only one finds the key unclaimed. The other rival's entry is not written.
                   ConditionExpression: 'attribute_not_exists(pk)',
                 },
               },

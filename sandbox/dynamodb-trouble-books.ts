@@ -26,7 +26,7 @@ export function troubleBooks(access: DynamoDbAccess): TroubleBooks {
     },
     switchedFailures,
     takeSwitchedFailure: async (calls) => {
-      // The read avoids a write to a shared item in the usual case, in which no failures are switched on.
+      // Usually no failures are switched on. The read then avoids a write to a shared item.
       if ((await switchedFailures(calls)).count === 0) {
         return undefined;
       }
@@ -36,7 +36,7 @@ export function troubleBooks(access: DynamoDbAccess): TroubleBooks {
             TableName: tableName,
             Key: rowKey.failures(calls),
             UpdateExpression: 'ADD #count :less',
-            // A rival may have taken the last one since the read.
+            // A rival may have used up the last failure since the read.
             ConditionExpression: '#count > :none',
             ExpressionAttributeNames: { '#count': 'count' },
             ExpressionAttributeValues: { ':less': -1, ':none': 0 },

@@ -9,11 +9,11 @@ export type ApiHandler = ReturnType<typeof handle>;
 
 export type SandboxHandler = ApiHandler & ((event: SQSEvent) => Promise<SQSBatchResponse>);
 
-/** One handler for the API and for the tasks on the queue, because both change the same charges. */
+/** Creates one handler for the API and for the tasks on the queue, because both change the same charges. */
 export function createHandler(world: SandboxWorld): SandboxHandler {
   const api = handle(createSandbox(world));
   const handler = (event: SQSEvent | Parameters<ApiHandler>[0], context?: Parameters<ApiHandler>[1]) =>
     'Records' in event ? runTasks(world, event) : api(event, context);
-  // The result depends on the type of the event. An overload can express that; a union cannot.
+  // The result type depends on the event type. An overload can express this; a union cannot.
   return handler as SandboxHandler;
 }

@@ -8,7 +8,7 @@ export interface EventDraft {
   readonly dispute?: string;
 }
 
-/** The event for a charge that reached the status. */
+/** Returns the event for a charge that has reached a status. */
 export function becoming(status: ChargeStatus): EventDraft {
   return { type: `charge.${status}` };
 }

@@ -29,7 +29,10 @@ const nowMs = Date.now;
 const known = new ActiveSecrets(new SecretsManagerClient(), { nowMs });
 const access = settings[SandboxEnvironment.sandboxAccessSecretId];
 
-/** Sending an e-mail is not idempotent: like the service that it simulates, the e-mail service has no keys. */
+/**
+ * Handles requests and tasks once each. Sending an e-mail is an exception: like the service that it simulates, the
+ * e-mail service has no idempotency keys.
+ */
 export const handler = idempotently(
   {
     unit: 'a request with a key, a change of a charge, or the delivery of an event',

@@ -5,14 +5,17 @@ import { BadRequest, checked } from './requests.ts';
 
 const LONGEST_PERIOD_SECONDS = 31 * 24 * 60 * 60;
 
-/** The last second of the year 9999: the partition keys of days have four digits for the year. */
+/**
+ * Upper limit of times: the last second of the year 9999, because partition keys of days have four digits for the year.
+ * Unix seconds.
+ */
 const LAST_SECOND = 253_402_300_799;
 
 const unixSeconds = z
   .string()
   .regex(/^\d{1,12}$/, 'must be Unix seconds')
   .transform(Number)
-  .refine((value) => value <= LAST_SECOND, 'is too far away');
+  .refine((value) => value <= LAST_SECOND, 'is after the year 9999');
 
 const filters = z.union([
   z.strictObject({ key: z.string() }),
@@ -20,7 +23,10 @@ const filters = z.union([
   z.strictObject({ created_from: unixSeconds, created_to: unixSeconds, cursor: z.string().optional() }),
 ]);
 
-/** GET /charges. @throws BadRequest */
+/**
+ * Handles GET /charges.
+ * @throws BadRequest
+ */
 export async function listCharges(books: Books, query: Readonly<Record<string, string>>): Promise<ChargeList> {
   const parsed = filters.safeParse(query);
   if (!parsed.success) {
@@ -51,7 +57,7 @@ export async function listCharges(books: Books, query: Readonly<Record<string, s
 
 const place = z.tuple([z.int().nonnegative(), z.string().regex(/^ch_\w{1,100}$/)]);
 
-/** The cursor contains the last charge of a page. The next page begins after it. */
+/** Encodes the last charge of a page as a cursor. The next page begins after this charge. */
 function cursorOf({ created, id }: Place): string {
   return Buffer.from(JSON.stringify([created, id])).toString('base64url');
 }

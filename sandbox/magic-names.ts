@@ -1,17 +1,17 @@
 import type { CreateCredit, CreateReservation } from '../lambdas/orders/parties/shop-api.ts';
 
-/** The effect and the answer of a request, by the table of magic names in the contract. */
+/** The effect and answer of a request, as in the table of magic names in the contract. */
 export type Manner =
-  /** Applied and answered. */
+  /** The request is applied and answered. */
   | { readonly kind: 'made' }
-  /** Applied, and not answered before `SILENCE_MS`. */
+  /** The request is applied, but not answered before `SILENCE_MS`. */
   | { readonly kind: 'silent' }
-  /** Failed, and not applied. */
+  /** The request fails and is not applied. */
   | { readonly kind: 'failed'; readonly status: 500 | 503 }
-  /** Refused, and not applied. */
+  /** The request is refused and not applied. */
   | { readonly kind: 'refused'; readonly status: 409 | 422; readonly code: string; readonly message: string };
 
-/** `first` applies to the first send of a key, `later` to every further one. */
+/** `first` applies to the first send of a key, `later` to every further send. */
 export interface Manners {
   readonly first: Manner;
   readonly later: Manner;

@@ -30,13 +30,13 @@ import type { AdvanceTask } from './tasks.ts';
  * | tok_fee                   | charged, 201, with a fee of 2.9 % and 30 minor units       |                        |
  */
 
-/** The effect in the books. A key that already has a charge keeps it. */
+/** The effect on the stored charges. A key that already has a charge keeps this charge. */
 type Effect = Beginning | 'nothing';
 
 type Answer =
-  /** The answer that matches the books. */
+  /** The answer that matches the stored charge. */
   | { readonly kind: 'honest'; readonly delayMs: number }
-  /** The status that matches the books, with a truncated body. */
+  /** The status that matches the stored charge, with a truncated body. */
   | { readonly kind: 'unreadable' }
   | {
       readonly kind: 'error';
@@ -47,12 +47,12 @@ type Answer =
     };
 
 /**
- * The delivery of a new charge's event: immediately and once, immediately and twice, before the charge is answered, or only
- * after the next event.
+ * How the event of a new charge is delivered: immediately and once, immediately and twice, before the charge request is
+ * answered, or only after the next event.
  */
 export type CallbackManner = 'once' | 'twice' | 'before_answer' | 'after_next';
 
-/** A later change of a charge without a request. */
+/** A later change of a charge that happens without a request. */
 export interface Sequel {
   readonly to: AdvanceTask['to'];
   readonly afterSeconds: number;
@@ -63,9 +63,12 @@ export interface Behavior {
   readonly answer: Answer;
   /** @default 'once' */
   readonly callback?: CallbackManner;
-  /** @default none */
+  /** @default no later change */
   readonly sequel?: Sequel;
-  /** Whether the charge shows its fee. @default false */
+  /**
+   * Whether the processor reports the charge's fee.
+   * @default false
+   */
   readonly withFee?: boolean;
 }
 
@@ -74,10 +77,16 @@ export interface MagicSource {
   readonly later: Behavior;
 }
 
-/** Long enough for a rival's call to overlap, and shorter than the caller's timeout. */
+/**
+ * Delay of a slow answer: long enough for a rival's call to overlap, and shorter than the caller's timeout.
+ * Milliseconds.
+ */
 const SLOW_ANSWER_MS = 3_000;
 
-/** Longer than any caller's timeout, and shorter than the function's (SANDBOX_TIMEOUT_SECONDS). */
+/**
+ * Delay of a missing answer: longer than any caller's timeout, and shorter than the function's
+ * (SANDBOX_TIMEOUT_SECONDS). Milliseconds.
+ */
 export const SILENCE_MS = 15_000;
 
 const PROMPT: Answer = { kind: 'honest', delayMs: 0 };
@@ -120,12 +129,15 @@ const MAGIC_SOURCES: ReadonlyMap<string, MagicSource> = new Map([
   ['tok_fee', always({ ...CHARGED, withFee: true })],
 ]);
 
-/** The behavior of a source; undefined if the source is unknown. */
+/** Returns the behavior of a source; undefined if the source is unknown. */
 export function magicSource(source: string): MagicSource | undefined {
   return MAGIC_SOURCES.get(source);
 }
 
-/** Answers as configured. @param honest the answer that matches the books; undefined if nothing was made */
+/**
+ * Answers as configured.
+ * @param honest the answer that matches the stored charge; undefined if no charge was created
+ */
 export async function answered(
   wait: (milliseconds: number) => Promise<void>,
   how: Answer,
@@ -139,7 +151,7 @@ export async function answered(
     return errorReply(how.status, how.code, 'The sandbox was configured to answer like this.', headers);
   }
   if (honest === undefined) {
-    throw new Error('an honest answer needs a result');
+    throw new Error('no charge to answer with');
   }
   return how.kind === 'honest' ? honest : { ...honest, body: honest.body.slice(0, honest.body.length / 2) };
 }

@@ -51,14 +51,14 @@ export interface SentEmail {
   readonly Message: 'OK';
 }
 
-/** An e-mail in the results of the search. */
+/** An e-mail as listed in search results. */
 export interface EmailOutline {
   readonly MessageID: string;
   readonly From: string;
   readonly To: readonly { readonly Email: string; readonly Name: null }[];
   readonly Recipients: readonly string[];
   readonly Subject: string;
-  /** Empty when it has none. */
+  /** Empty when the e-mail has no tag. */
   readonly Tag: string;
   readonly Metadata: Readonly<Record<string, string>>;
   readonly MessageStream: string;

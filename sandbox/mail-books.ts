@@ -1,17 +1,17 @@
 import type { EmailDetails, EmailOutline } from './mail-api.ts';
 
-/** The sent e-mails, which can be found by their labels. They never expire. */
+/** Stores sent e-mails, which can be found by their labels. E-mails never expire. */
 export interface MailBooks {
   addEmail(email: EmailDetails): Promise<void>;
   email(id: string): Promise<EmailDetails | undefined>;
-  /** Oldest first; e-mails of the same millisecond by id. */
+  /** Lists e-mails, oldest first; e-mails of the same millisecond by id. */
   emailsLabelled(label: EmailLabel): Promise<readonly EmailOutline[]>;
 }
 
-/** A filter of the search: `tag=receipt`, `recipient=ada@example.com` or `metadata_order=ord_1`. */
+/** A search filter: `tag=receipt`, `recipient=ada@example.com` or `metadata_order=ord_1`. */
 export type EmailLabel = `${'tag' | 'recipient' | `metadata_${string}`}=${string}`;
 
-/** All labels by which an e-mail can be found. */
+/** Returns all labels by which an e-mail can be found. */
 export function labelsOf({ Tag, Recipients, Metadata }: EmailOutline): readonly EmailLabel[] {
   return [
     ...(Tag === '' ? [] : [`tag=${Tag}` as const]),
@@ -24,7 +24,7 @@ export function outlineOf({ TextBody: _text, ...outline }: EmailDetails): EmailO
   return outline;
 }
 
-/** Text that sorts by time, then by id. */
+/** Returns text that sorts by time, then by id. */
 export function placeOf({ ReceivedAt, MessageID }: EmailOutline): string {
   return `${ReceivedAt}#${MessageID}`;
 }

@@ -34,7 +34,7 @@ const page = z.object({
 });
 const FILTER = /^(tag|recipient|metadata_.{1,20})$/;
 
-/** The e-mail service. It stores e-mails instead of sending them. */
+/** Adds the routes of the e-mail service, which stores e-mails instead of sending them. */
 export function addMail(app: Hono, world: SandboxWorld): void {
   const guarded = (answer: (c: Context) => Promise<Reply>) => async (c: Context) =>
     send(c, c.req.header('x-postmark-server-token') === undefined ? noToken() : await answer(c));
@@ -109,7 +109,10 @@ async function keep(world: SandboxWorld, order: SendEmail): Promise<SentEmail> {
 
 type Manner = 'sent' | 'silent' | 'failed' | 'down' | 'bounce' | 'account';
 
-/** The behavior by the local part of the recipient's address, as in the contract's table, for the first and for later sends. */
+/**
+ * The behavior for the first and for later sends, by the local part of the recipient's address, as in the contract's
+ * table.
+ */
 const MANNERS: ReadonlyMap<string, readonly [first: Manner, later: Manner]> = new Map([
   ['timeout', ['silent', 'sent']],
   ['flaky', ['failed', 'sent']],
@@ -124,7 +127,7 @@ async function mannerOf(world: SandboxWorld, { To, Metadata = {} }: SendEmail): 
   const known = createHash('sha256')
     .update(canonicalize([To, Metadata]) ?? '')
     .digest('base64url');
-  // Keys contain no spaces, so the prefix separates these counts from those of the processor and the shop.
+  // Keys contain no spaces, so the prefix separates these counts from the counts of the processor and the shop.
   return (await world.books.countSend(`mail ${known}`, world.nowMs())) === 1 ? first : later;
 }
 

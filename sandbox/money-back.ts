@@ -4,7 +4,7 @@ import { type Change, type Decision, type Refusal, refused } from './charge.ts';
 export interface RefundRequest {
   /** Minor units. @default the remaining amount */
   readonly amount?: number | undefined;
-  /** @default none */
+  /** @default no metadata */
   readonly metadata?: Refund['metadata'] | undefined;
 }
 
@@ -27,11 +27,11 @@ export function refund(
   if (disputed > 0 && (left === 0 || amount > left)) {
     return refused(
       'charge_disputed',
-      `Of the charge, ${disputed} has been charged back; at most ${left} can be refunded.`,
+      `${disputed} of the charge has been charged back; at most ${left} can be refunded.`,
     );
   }
   if (left === 0) {
-    return refused('charge_already_refunded', 'Everything that was captured has been refunded.');
+    return refused('charge_already_refunded', 'The whole captured amount has been refunded.');
   }
   if (amount > left) {
     return refused('amount_too_large', `At most ${left} can be refunded.`);
@@ -45,7 +45,9 @@ export function refund(
   };
 }
 
-/** Ends a pending refund, or fails one that had succeeded. The amount of a failed refund returns to the charge. */
+/**
+ * Ends a pending refund, or fails a refund that had succeeded. The amount of a failed refund is returned to the charge.
+ */
 export function endRefund(charge: Charge, refundId: string, status: 'succeeded' | 'failed'): Decision {
   const found = charge.refunds.find(({ id }) => id === refundId);
   if (found === undefined) {
@@ -93,7 +95,7 @@ export function openDispute(charge: Charge, disputeId: string, requested: number
   };
 }
 
-/** The amount of open and lost disputes. The amount of a won dispute has returned. */
+/** Returns the amount of open and lost disputes. The amount of a won dispute has been returned. */
 function amountDisputed(charge: Charge): number {
   return charge.disputes.reduce((sum, { amount, status }) => sum + (status === 'won' ? 0 : amount), 0);
 }

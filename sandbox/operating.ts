@@ -10,22 +10,23 @@ import type { SandboxWorld } from './world.ts';
 export interface Operation {
   readonly decide: (charge: Charge) => Decision;
   readonly request?: KeyedRequest | undefined;
-  /** The status of the answer if the operation was applied before, under the same key. */
+  /** The status of the answer if the operation was already applied under the same key. */
   readonly status: 200 | 201;
 }
 
 /** A capture, void or refund by a merchant. */
 export interface RequestedChange extends Omit<Operation, 'decide'> {
   readonly decide: (charge: Charge, refundBegins: 'pending' | 'succeeded') => Decision;
-  /** The id of the refund to make; null for a capture or void. */
+  /** The id of the refund to create; null for a capture or void. */
   readonly refundId: string | null;
 }
 
 const PROMPT: Behavior = { effect: 'succeed', answer: { kind: 'honest', delayMs: 0 } };
 
 /**
- * Changes a charge for a merchant. While failures are switched on for changes, the change behaves like the first send of the
- * switched source: it may be declined, not applied, or not answered, and a refund may begin pending.
+ * Changes a charge on a merchant's request. While failures are switched on for changes, the change behaves like the
+ * first send of the switched source: it may be declined, not applied, or not answered, and a refund may begin as
+ * pending.
  */
 export async function changeOnRequest(world: SandboxWorld, chargeId: string, asked: RequestedChange): Promise<Reply> {
   const { decide, refundId, ...operation } = asked;
@@ -59,7 +60,7 @@ export async function operate(world: SandboxWorld, chargeId: string, operation: 
     case 'known':
       return outcome.operation.fingerprint === request?.fingerprint
         ? { status, body: outcome.operation.body }
-        : errorReply(422, 'idempotency_key_mismatch', 'The key was used before with another operation.');
+        : errorReply(422, 'idempotency_key_mismatch', 'The key was already used with another operation.');
     case 'busy':
       return busy();
     case 'decided': {
@@ -72,5 +73,5 @@ export async function operate(world: SandboxWorld, chargeId: string, operation: 
 }
 
 export function busy(): Reply {
-  return errorReply(409, 'busy', 'Other requests are changing this charge; nothing was done.');
+  return errorReply(409, 'busy', 'Other requests are changing this charge. Nothing was done.');
 }

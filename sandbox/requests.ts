@@ -38,7 +38,10 @@ export function checked<T>(value: unknown, schema: z.ZodType<T>): T {
   return result.data;
 }
 
-/** The idempotency key with the fingerprint of the request; undefined without a key. @throws BadRequest for an invalid key */
+/**
+ * Returns the idempotency key with the fingerprint of the request; undefined without a key.
+ * @throws BadRequest for an invalid key
+ */
 export function keyed(c: Context, asked: object): KeyedRequest | undefined {
   const header = c.req.header('idempotency-key');
   if (header === undefined) {

@@ -17,9 +17,13 @@ import { BadRequest, checked, jsonBody, keyed } from './requests.ts';
 import { addShop } from './shop.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** The HTTP APIs of the sandbox processor, the shop and the mail server, as described in `lambdas/kernel/contract`. */
+/**
+ * Creates the HTTP APIs of the sandbox processor, the shop and the mail server, as described in
+ * `lambdas/kernel/contract`.
+ */
 export function createSandbox(world: SandboxWorld): Hono {
-  // Needs no preparation. The default router compiles all routes at the first request, which takes longer than many requests.
+  // This router needs no preparation. The default router compiles all routes at the first request, which takes longer
+  // than many requests.
   const app = new Hono({ router: new LinearRouter() });
   if (world.secrets !== undefined) app.use('*', requireSecret(world.secrets));
   app.get('/health', (c) => c.json({ status: 'ok' }));
@@ -77,7 +81,7 @@ function addOperations(app: Hono, world: SandboxWorld): void {
   });
 }
 
-/** Answers 405. Registered after the other routes, so it gets only known paths with other methods. */
+/** Answers 405. Registered after all other routes, so only known paths with other methods match. */
 function refuseOtherMethods(app: Hono): void {
   const allowed = {
     '/health': 'GET',
@@ -140,12 +144,15 @@ async function payersAnswer(c: Context) {
     : jsonBody(c, decisionBody);
 }
 
-/** The base URL for the payer's browser. It is read from the call, because the sandbox does not know its own address. */
+/**
+ * Returns the base URL for the payer's browser. It is derived from the call, because the sandbox does not know its own
+ * address.
+ */
 function baseUrl(world: SandboxWorld, c: Context): string {
   const { event } = (c.env ?? {}) as { readonly event?: unknown };
   const base = baseAddress(event) ?? world.baseUrl;
   if (base === undefined) {
-    throw new Error('the call does not contain its address, and no base URL is configured');
+    throw new Error('the request does not contain its address, and no base URL is configured');
   }
   return base;
 }

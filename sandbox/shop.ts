@@ -36,7 +36,7 @@ const creditBody = z.strictObject({
 
 const orderFilter = z.strictObject({ order: name });
 
-/** The shop's stock and its referral credits. */
+/** Adds the routes of the shop's stock and referral credits. */
 export function addShop(app: Hono, world: SandboxWorld): void {
   const { stock, credits } = world.books;
   const created = () => Math.floor(world.nowMs() / 1_000);
@@ -75,15 +75,16 @@ export function addShop(app: Hono, world: SandboxWorld): void {
 interface Placing<E extends Reservation | Credit> {
   readonly service: 'stock' | 'credits';
   readonly books: EntryBooks<E>;
-  /** Undefined for a call without a key, which has an effect each time. */
+  /** Undefined for a call without a key. Such calls take effect each time. */
   readonly request: KeyedRequest | undefined;
   readonly manners: Manners;
   readonly make: () => E;
 }
 
 /**
- * Creates an entry, once per key. Two concurrent calls with one key may both find no claim. The conditional write of the claim,
- * in one transaction with the entry, selects one; the other answers with its entry.
+ * Creates an entry, once per key. Two concurrent calls with one key may both find no claim. The conditional write of
+ * the claim, in one transaction with the entry, then succeeds for only one of them; the other call returns the entry of
+ * the first.
  */
 async function place<E extends Reservation | Credit>(world: SandboxWorld, placing: Placing<E>): Promise<Reply> {
   const { books, request } = placing;
@@ -111,7 +112,10 @@ async function place<E extends Reservation | Credit>(world: SandboxWorld, placin
 
 type Placed<E> = E | 'mismatch' | undefined;
 
-/** The idempotency record is the claim of the key, written with the entry. Without a key, each call is a new one. */
+/**
+ * Creates an entry once. The idempotency record is the claim of the key, written with the entry. Without a key, each
+ * call creates another entry.
+ */
 function bookOnce<E extends Reservation | Credit>(
   world: SandboxWorld,
   { service, books, request, make }: Placing<E>,
@@ -136,7 +140,8 @@ async function mannerOf<E extends Reservation | Credit>(
   if (claim !== undefined) {
     return later;
   }
-  // Keys contain no spaces, so the prefix separates these counts from those of other services and of the processor.
+  // Keys contain no spaces, so the prefix separates these counts from the counts of other services and of the
+  // processor.
   return (await world.books.countSend(`${service} ${request.key}`, world.nowMs())) === 1 ? first : later;
 }
 
@@ -150,12 +155,12 @@ async function book<E extends Reservation | Credit>(
   }
   const claim = request && (await books.claimOf(request.key));
   if (claim === undefined) {
-    throw new Error('a taken key must have a claim');
+    throw new Error('a taken key has no claim');
   }
   return claim.fingerprint === request?.fingerprint ? books.entry(claim.entryId) : 'mismatch';
 }
 
-/** A reservation can only be released, so concurrent releases write the same row. */
+/** Releases a reservation. A reservation can only be released, so concurrent releases write the same row. */
 async function release(stock: EntryBooks<Reservation>, c: Context): Promise<Reply> {
   const found = await stock.entry(c.req.param('id') ?? '');
   if (found === undefined) {
@@ -169,5 +174,5 @@ async function release(stock: EntryBooks<Reservation>, c: Context): Promise<Repl
 }
 
 function keyMismatch(): Reply {
-  return errorReply(422, 'idempotency_key_mismatch', 'The key was used before with another body.');
+  return errorReply(422, 'idempotency_key_mismatch', 'The key was already used with another body.');
 }

@@ -3,29 +3,29 @@ import * as z from 'zod';
 /** Maximum number of copies of one event that are sent concurrently. */
 export const MAX_COPIES = 10;
 
-/** An event to post. */
+/** A task that posts an event. */
 const deliverTask = z.strictObject({
   kind: z.literal('deliver'),
   eventId: z.string(),
-  /** Begins at 1. */
+  /** Number of the attempt, from 1. */
   attempt: z.int().positive(),
   /** Number of copies to send concurrently. */
   copies: z.int().min(1).max(MAX_COPIES),
-  /** Sends the event even if it was delivered before, because a resend was requested. */
+  /** Whether to send the event even if it was already delivered, because a resend was requested. */
   again: z.boolean(),
-  /** An event that must be sent after this one. */
+  /** The id of an event that must be sent after this one. */
   thenEventId: z.string().nullable(),
 });
 
-/** A change of a charge without a request. */
+/** A task that changes a charge without a request. */
 const advanceTask = z.strictObject({
   kind: z.literal('advance'),
   chargeId: z.string(),
   to: z.enum(['succeed', 'succeed_short', 'decline', 'dispute', 'succeed_refund', 'fail_refund']),
   attempt: z.int().positive(),
-  /** The id of the dispute to open or the refund to end. It is the same for every delivery of the task. */
+  /** The id of the dispute to open or the refund to end. The same for every delivery of the task. */
   partId: z.string().nullable(),
-  /** An earlier event that must be sent after the event of this step. */
+  /** The id of an earlier event that must be sent after the event of this step. */
   heldEventId: z.string().nullable(),
 });
 
@@ -35,7 +35,7 @@ export type DeliverTask = z.output<typeof deliverTask>;
 export type AdvanceTask = z.output<typeof advanceTask>;
 export type Task = z.output<typeof task>;
 
-/** The first delivery of an event. */
+/** Creates the task for the first delivery of an event. */
 export function delivery(eventId: string, changes: Partial<Omit<DeliverTask, 'kind'>> = {}): DeliverTask {
   return { kind: 'deliver', eventId, attempt: 1, copies: 1, again: false, thenEventId: null, ...changes };
 }
@@ -43,14 +43,14 @@ export function delivery(eventId: string, changes: Partial<Omit<DeliverTask, 'ki
 /** The maximum delay of an SQS message (Amazon SQS, "Delay queues"). */
 const LONGEST_WAIT_SECONDS = 900;
 
-/** The wait after a failed attempt: 1, 2, 4, 8 … seconds, at most 900. */
+/** Returns the wait after a failed attempt: 1, 2, 4, 8 … seconds, at most 900. */
 export function waitSeconds(failedAttempt: number): number {
   return Math.min(2 ** (failedAttempt - 1), LONGEST_WAIT_SECONDS);
 }
 
 /**
- * Attempts to find the subject of a task. A task is enqueued before the transaction that writes its subject, so a process that
- * dies in between loses nothing. A task whose subject is missing is retried. The waits add up to more than the function's
- * timeout (SANDBOX_TIMEOUT_SECONDS), so a subject that is still missing was never committed.
+ * Maximum number of attempts to find the subject of a task. A task is enqueued before the transaction that writes its
+ * subject, so that a crash in between loses nothing; a task whose subject is missing is retried. The waits add up to
+ * more than the function's timeout (SANDBOX_TIMEOUT_SECONDS), so a subject that is still missing was never committed.
  */
 export const MAX_TASK_ATTEMPTS = 6;

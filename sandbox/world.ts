@@ -8,7 +8,8 @@ export interface SandboxWorld {
   readonly tasks: Tasks;
   readonly callbacks: Callbacks;
   /**
-   * Every request except those of the payer's page requires one of them. @default none: all callers are in this process
+   * Returns the accepted secrets. Every request must contain one, except requests of the payer's page.
+   * @default none: all callers are in this process
    */
   readonly secrets?: () => Promise<readonly string[]>;
   /** Posts a callback. @returns whether it was answered 2xx in time; false for every failure. @default over HTTP */
@@ -18,15 +19,18 @@ export interface SandboxWorld {
   readonly nowMs: () => number;
   readonly newId: (prefix: 'ch_' | 're_' | 'dp_' | 'evt_' | 'rsv_' | 'crd_' | 'eml_') => string;
   readonly wait: (milliseconds: number) => Promise<void>;
-  /** Whether it plays a processor of live mode, in tests. @default false */
+  /**
+   * Whether the sandbox simulates a processor in live mode, for tests.
+   * @default false
+   */
   readonly livemode?: boolean;
   /** The sandbox's base URL without a trailing slash, for requests that do not contain it. */
   readonly baseUrl?: string;
 }
 
-/** The queue of tasks. An enqueued task runs at least once, in no guaranteed order. */
+/** Enqueues tasks. An enqueued task runs at least once, in no guaranteed order. */
 export interface Tasks {
-  /** `delaySeconds` is a whole number from 0 to 900 (Amazon SQS, "Delay queues"). */
+  /** Enqueues a task. `delaySeconds` is an integer from 0 to 900 (Amazon SQS, "Delay queues"). */
   enqueue(task: Task, delaySeconds: number): Promise<void>;
 }
 
@@ -38,9 +42,9 @@ export interface Callback {
   readonly timeoutMs: number;
 }
 
-/** The address and the signing secret of callbacks. */
+/** Reads the address and the signing secret of callbacks. */
 export interface Callbacks {
-  /** The URL to which callbacks are posted; undefined while none is configured. */
+  /** Returns the URL to which callbacks are posted; undefined while none is configured. */
   address(): Promise<string | undefined>;
   secret(): Promise<string>;
 }

@@ -180,11 +180,11 @@ describe('a charge that requires an action of the payer', () => {
     await harness.post(how === 'void' ? `/charges/${id}/void` : `/control/charges/${id}/expire`);
     for (const answer of [await approve(id), await refuse(id)]) {
       expect(answer.status).toBe(409);
-      expect(answer.body).toContain('This payment was called off before');
+      expect(answer.body).toContain('This payment was canceled before');
     }
     const after = await page(id);
     expect(after.status).toBe(200);
-    expect(after.body).toContain('This payment was called off');
+    expect(after.body).toContain('This payment was canceled');
     expect(after.body).not.toContain('<form');
     expect(await harness.read(id)).toMatchObject({
       status: 'voided',
