@@ -15,7 +15,10 @@ interface MeasureOptions {
   readonly progress: (text: string) => void;
 }
 
-/** Measures every table of the page on a running local AWS. @returns the page */
+/**
+ * Measures every table of the benchmarks on a running local AWS.
+ * @returns the text of docs/benchmarks.md
+ */
 export async function measure(aws: LocalAws, { size, progress }: MeasureOptions): Promise<string> {
   const config = accessTo(aws);
   progress('calls and capacity of every path');
@@ -37,7 +40,7 @@ export async function measure(aws: LocalAws, { size, progress }: MeasureOptions)
   });
 }
 
-/** The environment of the deployed payments function, without this process's environment. */
+/** Returns the environment of the deployed payments function, without this process's environment. */
 async function environmentOf(aws: LocalAws): Promise<Readonly<Record<string, string>>> {
   const client = new LambdaClient(accessTo(aws));
   const { Environment } = await client.send(

@@ -20,14 +20,20 @@ export interface PathCost {
   readonly calls: number;
   /** Number of sequential write calls. */
   readonly durableWrites: number;
-  /** Request units, including indexes; undefined when a call failed its condition, because such an answer reports no cost. */
+  /**
+   * Number of request units, including indexes; undefined when a call failed its condition, because such an answer
+   * reports no cost.
+   */
   readonly units: number | undefined;
 }
 
 interface Path {
   readonly name: string;
   readonly changes?: Partial<CreatePayment>;
-  /** Whether an attempt precedes the measured one, and in which process. @default none */
+  /**
+   * Which process made an earlier attempt, if any.
+   * @default no earlier attempt
+   */
   readonly after?: 'same process' | 'other process';
 }
 
@@ -64,14 +70,16 @@ export async function measureEngine(config: DynamoDBClientConfig, tables: StoreT
   return costs;
 }
 
-/** The same payment with the skeleton's calls made directly. The difference is the overhead of the skeleton. */
+/**
+ * Measures the same payment with direct calls instead of the skeleton. The difference is the overhead of the skeleton.
+ */
 export async function measureByHand(config: DynamoDBClientConfig, tables: StoreTables): Promise<PathCost> {
   const { client, calls } = meteredClient(config);
   await payByHand(engineProcess(client, tables, typicalProcessor()), typicalPayment('bench-by-hand'));
   return { path: BY_HAND, outcome: 'first', ...costOf(calls) };
 }
 
-/** The same payment through the handlers with which the engine is compared. */
+/** Measures the same payment through the handlers with which the engine is compared. */
 export async function measureOthers(config: DynamoDBClientConfig, tables: StoreTables): Promise<readonly PathCost[]> {
   const processor = typicalProcessor();
   const request = typicalPayment('bench-others');

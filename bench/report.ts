@@ -5,11 +5,11 @@ import type { Weight } from './weight.ts';
 
 export interface Measurements {
   readonly engine: readonly PathCost[];
-  /** The capacity table. */
+  /** The table of capacity, as Markdown. */
   readonly capacity: string;
-  /** The table of the scheduled comparisons. */
+  /** The table of the scheduled comparisons, as Markdown. */
   readonly reconciling: string;
-  /** The table of relay and projector. */
+  /** The table of relay and projector, as Markdown. */
   readonly events: string;
   readonly byHand: PathCost;
   readonly others: readonly PathCost[];
@@ -19,7 +19,7 @@ export interface Measurements {
   readonly weight: Weight;
 }
 
-/** The page of results: counts, and ratios within one run, which do not depend on the speed of the machine. */
+/** Renders the benchmarks: counts, and ratios within one run. Neither depends on the speed of the machine. */
 export function report({
   engine,
   capacity,
@@ -63,8 +63,8 @@ The deliveries of one endpoint took 83 a second before; the goal is 1,000. Its b
 ## Events in a second
 
 The relay and the projector with the settings of the stacks, for outcomes of payments with references. \`test/bench/event-rate.test.ts\` counts the calls and reads the settings; the rates are computed: 0.75 milliseconds of CPU time for a call through the SDK and 0.5
-for the event, on the share of a processor that comes with the memory, and 5 milliseconds of waiting for DynamoDB and 40 for the bus. Executions are written as "concurrent × batch". The relay's are lanes of one shard of the Stream, and a busy table has several. The goal is 2,000.
-Before, an outage of an hour of a consumer was published three times again, into queues that were behind. Now each event is published and projected once, after an hour without the projector and after three without the bus, and none is dead-lettered
+for the event, on the CPU share that comes with the memory, and 5 milliseconds of waiting for DynamoDB and 40 for the bus. Executions are written as "concurrent × batch". The relay's are lanes of one shard of the Stream, and a busy table has several. The goal is 2,000.
+Before, when a consumer was down for an hour, events were published three more times, into queues that were already behind. Now each event is published and projected once, after an hour without the projector and after three without the bus, and none is dead-lettered
 for waiting; after an hour without the relay, the job and the relay may both publish an event, and it is projected once (\`test/world/simulator/outage.test.ts\`).
 
 ${events}
@@ -91,7 +91,7 @@ A payment whose charge does not agree with the Ledger costs a search and its cha
 ## What the skeleton costs
 
 A payment through \`executeOnce\` and Powertools' \`makeIdempotent\`, and the same claim, charge and commit called directly. The
-difference of time is measured in turn, with a DynamoDB that answers at once, and divided by the time of a payment on the local DynamoDB.
+difference of time is measured in alternating order, with a DynamoDB that answers immediately, and divided by the time of a payment on the local DynamoDB.
 
 | path | calls | durable writes | request units | time |
 |---|---|---|---|---|

@@ -7,18 +7,20 @@ import { measure } from './measure.ts';
 import { FULL, SHORT, type Size } from './speed.ts';
 
 const PAGE = resolve(import.meta.dirname, '..', 'docs', 'benchmarks.md');
-/** Differs from the default port and from the port of the tests. If it is taken, another is used. */
+/**
+ * Preferred port. Differs from the default port and from the port of the tests; if it is taken, another one is used.
+ */
 const BENCH_PORT = 14_666;
 
 const { short } = new Command('npm run bench --')
   .description('Measures what a payment costs, and writes docs/benchmarks.md.')
-  .option('--short', 'make a short test run and write nothing', false)
+  .option('--short', 'make a short test run without writing the file', false)
   .parse()
   .opts<{ readonly short: boolean }>();
 
 const progress = (text: string): void => console.log(`… ${text}`);
 
-/** Runs everything on a separate local AWS, which ends with this run. */
+/** Runs all measurements on a separate local AWS, which is stopped afterwards. */
 async function measureOn(directory: string, size: Size): Promise<string> {
   const { aws, emulator } = await startLocalAws({
     directory,
@@ -35,7 +37,7 @@ async function measureOn(directory: string, size: Size): Promise<string> {
   }
 }
 
-/** The directory of this program. It is kept after a failure for its logs. */
+/** The directory of this program. Kept after a failure, because it contains logs. */
 const directory = join(PAYONCE_DIRECTORY, 'bench');
 rmSync(directory, { recursive: true, force: true });
 makeDirectory(directory);

@@ -23,15 +23,18 @@ import { median } from './median.ts';
 /** The engine compared with another handler, in alternating rounds. */
 export interface SpeedRatio {
   readonly subject: string;
-  /** Time of the engine divided by the time of the subject; above 1, the engine is slower. Median of the rounds. */
+  /**
+   * Time of the engine divided by the time of the subject: if it is above 1, the engine is slower. Median of the
+   * rounds.
+   */
   readonly timeRatio: number;
 }
 
-/** Medians, per payment. */
+/** Median times per payment. */
 export interface SkeletonTime {
   /** Time that the skeleton adds when DynamoDB answers immediately. Milliseconds. */
   readonly addedMs: number;
-  /** A payment by direct calls on the local DynamoDB. Milliseconds. */
+  /** Time of a payment by direct calls on the local DynamoDB. Milliseconds. */
   readonly paymentMs: number;
 }
 
@@ -39,14 +42,17 @@ export interface SkeletonTime {
 export interface Size {
   readonly rounds: number;
   readonly paymentsPerRound: number;
-  /** Sequential payments, alternately through the skeleton and with direct calls. The first half is not counted. */
+  /**
+   * Number of sequential payments, alternately through the skeleton and with direct calls. The first half is not
+   * counted.
+   */
   readonly pairs: number;
-  /** Starts of each function, each in a new process. */
+  /** Number of starts of each function, each in a new process. */
   readonly starts: number;
 }
 
 export const FULL: Size = { rounds: 9, paymentsPerRound: 200, pairs: 4_000, starts: 9 };
-/** A test run. Its ratios are not meaningful. */
+/** The size of a short test run. Its ratios are not meaningful. */
 export const SHORT: Size = { rounds: 1, paymentsPerRound: 8, pairs: 8, starts: 1 };
 
 const IN_FLIGHT = 32;
@@ -56,7 +62,7 @@ type Pay = (key: string) => Promise<unknown>;
 
 let batches = 0;
 
-/** Alternates between the subjects, so that other load of the machine affects all of them. */
+/** Measures time ratios. Alternates between the subjects, so that other load on the machine affects all of them. */
 export async function measureSpeed(
   config: DynamoDBClientConfig,
   tables: StoreTables,
@@ -73,7 +79,7 @@ export async function measureSpeed(
   // Every answer is checked, because a fast failure would look like a fast payment.
   const engine: Pay = async (key) => {
     const { kind } = await createPayment(tools, typicalPayment(key));
-    invariant(kind === 'first', `the engine did not take ${key}: ${kind}`);
+    invariant(kind === 'first', `the engine did not execute the payment ${key}: ${kind}`);
   };
   const bareWrites: Pay = async (key) => {
     const { paymentId } = typicalPayment(key);
@@ -86,7 +92,10 @@ export async function measureSpeed(
   const naive: Pay = (key) => payNaively(client, tables, processor, typicalPayment(key));
   const stock: Pay = async (key) => {
     const seen = await payWithStockLayer({ client, tables, processor, remainingTimeMs: 25_000 }, typicalPayment(key));
-    invariant(seen.kind === 'answered' && seen.answer.status === 201, `the stock layer did not take ${key}`);
+    invariant(
+      seen.kind === 'answered' && seen.answer.status === 201,
+      `the stock layer did not execute the payment ${key}`,
+    );
   };
 
   progress('time, compared with the same calls by hand');
@@ -103,8 +112,8 @@ export async function measureSpeed(
 }
 
 /**
- * The median difference between a payment through the skeleton and the same by direct calls, in turn. DynamoDB answers at once, because
- * the time of a real call varies more than this difference. Milliseconds.
+ * Returns the median difference between a payment through the skeleton and one by direct calls, alternately. DynamoDB
+ * answers immediately, because the time of a real call varies more than this difference. Milliseconds.
  */
 async function addedBySkeleton(tables: StoreTables, pairs: number): Promise<number> {
   const client = new DynamoDBClient({
@@ -127,7 +136,7 @@ async function addedBySkeleton(tables: StoreTables, pairs: number): Promise<numb
   return median(addedMs.slice(Math.floor(pairs / 2)));
 }
 
-/** The median time of sequential payments, after as many that are not counted. Milliseconds. */
+/** Returns the median time of sequential payments, after an equal number of warm-up payments. Milliseconds. */
 async function timeOf(pay: Pay, { paymentsPerRound }: Size): Promise<number> {
   const tookMs: number[] = [];
   for (let payment = 0; payment < 2 * paymentsPerRound; payment += 1) tookMs.push(await timed(pay, ONE_AT_A_TIME, 1));

@@ -11,7 +11,8 @@ export interface Weight {
   /** Size of the minified bundle in kilobytes of 1,000 bytes, by the function's folder. */
   readonly kilobytes: ReadonlyMap<string, number>;
   /**
-   * CPU time to import the payments function, divided by the CPU time of a handler with only the SDK's DynamoDB client.
+   * CPU time to import the payments function, divided by the CPU time to import a handler with only the SDK's DynamoDB
+   * client.
    */
   readonly imports: readonly ImportRatio[];
 }
@@ -27,13 +28,13 @@ const FUNCTIONS = ['payments', 'api-documents', 'sandbox-processor'];
 const ROOT = resolve(import.meta.dirname, '..');
 
 interface WeightOptions {
-  /** The environment of the deployed payments function, which it needs to start. */
+  /** The environment of the deployed payments function, without which it does not start. */
   readonly environment: Readonly<Record<string, string>>;
   readonly starts: number;
   readonly progress: (text: string) => void;
 }
 
-/** Bundles the functions as for deployment, and starts each in new processes. */
+/** Bundles the functions as for a deployment, and starts each in new processes. */
 export function measureWeight({ environment, starts, progress }: WeightOptions): Weight {
   const directory = mkdtempSync(join(tmpdir(), 'payonce-weight-'));
   try {
@@ -86,7 +87,10 @@ function bundleSdkAlone(outfile: string, alias: Record<string, string>): void {
   });
 }
 
-/** Least CPU time to import each file: other work on the machine only adds to it. The files alternate, and each start is a new process. Milliseconds. */
+/**
+ * Returns the lowest CPU time to import each file, because other work on the machine only adds to it. The files
+ * alternate, and each start is a new process. Milliseconds.
+ */
 function importCpuMs(
   files: readonly string[],
   { starts, environment }: Pick<WeightOptions, 'starts' | 'environment'>,
@@ -95,7 +99,10 @@ function importCpuMs(
   return files.map((_, index) => Math.min(...rounds.map((round) => round[index] ?? NaN)));
 }
 
-/** @throws Error with the function's message when it does not start */
+/**
+ * Imports a file once.
+ * @throws Error with the function's message when it does not start
+ */
 function importOnce(file: string, environment: Readonly<Record<string, string>>): number {
   const script = `const before = process.cpuUsage();
     await import(${JSON.stringify(pathToFileURL(file).href)});
@@ -105,6 +112,7 @@ function importOnce(file: string, environment: Readonly<Record<string, string>>)
   const { status, stdout, stderr } = spawnSync(process.execPath, arguments_, { encoding: 'utf8', env: environment });
   if (status === 0) return Number(stdout);
   // Node prints the source line first, which is the whole minified bundle.
-  const reason = stderr.split('\n').find((line) => /^\w*(Error|Failure)\b/.test(line)) ?? 'it did not say why';
+  const reason =
+    stderr.split('\n').find((line) => /^\w*(Error|Failure)\b/.test(line)) ?? 'the process printed no reason';
   throw new Error(`${file.split('/').at(-2)} does not start: ${reason}`);
 }
