@@ -1,6 +1,6 @@
 /**
  * Builds the package: `npm run package` writes `dist/payonce-<version>.tgz`, which other projects install. Nothing is
- * published. The packages that the code needs are part of its bundles, so the package has no dependencies.
+ * published. The bundles contain all packages that the code needs, so the package has no dependencies.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -75,10 +75,10 @@ function makeTypes(): void {
   rmSync(all, { recursive: true });
 }
 
-/** Packages whose files are copied, so that no source map names them. */
+/** Packages whose files are copied unbundled, so that source maps do not list them. */
 const COPIED_PACKAGES = ['swagger-ui-dist'];
 
-/** The licences of the packages whose code is in the package, by its source maps. */
+/** Returns the licences of all packages whose code is in the package, according to its source maps. */
 function licences(): string {
   const maps = ['dist', 'functions'].flatMap((each) =>
     readdirSync(join(FOLDER, each), { recursive: true, encoding: 'utf8' })
@@ -131,5 +131,5 @@ const packed = execFileSync('npm', ['pack', '--silent', '--ignore-scripts', '--p
   encoding: 'utf8',
 });
 const tarball = join(DESTINATION, packed.trim());
-if (!existsSync(tarball)) throw new Error(`npm pack wrote no ${tarball}`);
+if (!existsSync(tarball)) throw new Error(`npm pack did not write ${tarball}`);
 console.log(tarball);

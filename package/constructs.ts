@@ -1,6 +1,6 @@
 /**
- * `payonce`: the constructs. `Payonce` is a whole deployment. The stacks, and the rooms that make up the service stack,
- * are for apps that combine them differently.
+ * `payonce`: the constructs. `Payonce` is a whole deployment. The stacks, and the constructs that make up the service
+ * stack, are for apps that combine them differently.
  */
 export { type EventName, EventNames } from '../lambdas/events/contract.ts';
 export { ArchiveStack, type ArchiveStackProps } from '../lib/archive-stack.ts';

@@ -1,4 +1,4 @@
-/** `payonce/events`: the events on the bus, and the handler of a consumer of the team. */
+/** `payonce/events`: the events on the bus, and the handler of your own consumers. */
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { EventName } from '../lambdas/events/contract.ts';
 import { typeOfEvent } from '../lambdas/events/domain/event.ts';
@@ -9,22 +9,28 @@ import { type BusEvent, createOnce, type OnceOptions } from '../lambdas/services
 export { ALL_EVENTS, type EventName, EventNames, PUBLIC_EVENTS, type TypeOfEvent } from '../lambdas/events/contract.ts';
 export { type EventOf, EventSchemas, type ReadEvent, readEvent } from '../lambdas/events/http/event-schemas.ts';
 
-/** A consumer, and the table with its records. */
+/** Options of a consumer and of the table with its records. */
 export interface EventHandlerOptions<Name extends EventName>
   extends Pick<OnceOptions, 'table' | 'client' | 'retentionHours'> {
-  /** The events that its rule selects, by their names in `addConsumer`. */
+  /** The events that the consumer's rule selects, by their names in `addConsumer`. */
   readonly events: readonly Name[];
-  /** The handler name, in lower case with hyphens. It never changes, because records contain it. */
+  /** The handler name, in lower case with hyphens. Must never change, because records contain it. */
   readonly handler: string;
-  /** The business key, for example the order's id: one effect for each key, permanently. @default the event's id, for 30 days */
+  /**
+   * Returns the business key, for example the order's id. Each key takes effect once, permanently.
+   * @default the event's id, for 30 days
+   */
   readonly key?: (event: EventOf<Name>) => string;
-  /** Returns the writes of an event, at most 99, which are one transaction with its record. It is called again when a condition did not hold. */
+  /**
+   * Returns the writes of an event, at most 99, which are written in one transaction with its record. Called again when
+   * a condition failed.
+   */
   readonly handle: (event: EventOf<Name>) => Promise<readonly TransactItem[]>;
 }
 
 /**
- * The handler of a queue with events of Payonce's bus. Each event takes effect once, however often it is delivered. A
- * message that fails, or that matches no schema of these events, is redelivered alone, and finally moves to the
+ * Creates the handler of a queue with Payonce's events. Each event takes effect once, however often it is delivered. A
+ * message that fails, or that matches no schema of these events, is redelivered on its own, and finally moves to the
  * dead-letter queue.
  *
  * @throws Error when an option is not valid
@@ -39,7 +45,7 @@ export function createEventHandler<const Name extends EventName>({
   const read = (given: BusEvent): EventOf<Name> => {
     const name = events.find((each) => typeOfEvent(each) === given.event.type);
     if (name === undefined)
-      throw new Error(`${handler} does not handle ${given.event.type}: its rule selects more than its handler.`);
+      throw new Error(`${handler} does not handle ${given.event.type}: its rule selects more events than its handler.`);
     const known = readEvent(name, given);
     if (known.kind === 'event') return known.event;
     throw new Error(`${given.event.id} is ${known.kind}: ${known.detail}`);

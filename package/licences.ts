@@ -15,7 +15,8 @@ const ALLOWED: ReadonlySet<string> = new Set([
 /**
  * Whether code with this licence may be deployed or packaged.
  *
- * @param license an SPDX expression. Of alternatives, one is enough; one with `AND` needs all of its parts.
+ * @param license an SPDX expression. One allowed alternative of an `OR` is enough; with `AND`, all licences must be
+ * allowed.
  */
 export function isAllowedLicence(license: string): boolean {
   const parts = license.replaceAll(/[()]/g, '').split(/ (?:OR|AND) /);

@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 
-/** The manifest of the package, in addition to the names and versions of package.json. */
+/** The manifest of the package, in addition to the names and versions in package.json. */
 
-/** The entry points by their names after `payonce`, each with its source. */
+/** The entry points by their names after `payonce`, with their sources. */
 export const DOORS = {
   '.': 'package/constructs',
   './client': 'package/client',
@@ -13,10 +13,10 @@ export const DOORS = {
   './webhooks': 'package/webhooks',
 } as const;
 
-/** The entry points whose code runs in browsers and has no dependency. */
+/** The entry points that also run in browsers and have no dependencies. */
 export const EVERYWHERE: readonly string[] = ['package/client', 'client/browser-keys', 'package/webhooks'];
 
-/** The packages that the types of some entry points name. Only apps that already have them need them. */
+/** Packages to which the types of some entry points refer. Only apps that already use these packages need them. */
 const OF_TYPES = ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', '@types/aws-lambda', 'hono', 'zod'];
 /** The packages that an app with the constructs needs. */
 const OF_CONSTRUCTS = ['aws-cdk-lib', 'constructs'];
@@ -35,7 +35,8 @@ export function manifestOf({ name, version, description, license, dependencies, 
   const peers = [...OF_CONSTRUCTS, ...OF_TYPES];
   const ranges = peers.map((peer): [string, string] => {
     const tested = known[peer];
-    if (tested === undefined) throw new Error(`${peer} is a peer of the package, but not a dependency of the project`);
+    if (tested === undefined)
+      throw new Error(`${peer} is a peer dependency of the package, but not a dependency of the project`);
     return [peer, `^${tested}`];
   });
   const exported = Object.entries(DOORS).map(([door, source]): [string, object] => [
@@ -54,7 +55,7 @@ export function manifestOf({ name, version, description, license, dependencies, 
     files: ['bin', 'cdk.json', 'dist', 'functions', 'types', 'THIRD-PARTY-LICENSES'],
     engines: { node: '>=20.3' },
     peerDependencies: Object.fromEntries(ranges),
-    // The client needs none of them.
+    // The client needs none of these packages.
     peerDependenciesMeta: Object.fromEntries(peers.map((peer) => [peer, { optional: true }])),
   };
 }

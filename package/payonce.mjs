@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-// `payonce` of the package. Plain JavaScript, because an older Node may be unable to run the command.
+// The `payonce` command of the package. Plain JavaScript, because an older Node may be unable to run the actual
+// command.
 const NODE_MAJOR = 24;
-/** "Wrong settings", as documented in docs/cli.md. */
+/** Exit code for "Wrong settings", as documented in docs/cli.md. */
 const EXIT_SETTINGS = 3;
 
 if (Number.parseInt(process.versions.node, 10) >= NODE_MAJOR)
