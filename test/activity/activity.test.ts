@@ -50,7 +50,7 @@ const draft = (chain: ActivityChain, about: string): ActivityDraft => ({
   occurredAtMs: clock.nowMs(),
 });
 
-/** A client whose first transactions are each made after a rival's entry in the chain. */
+/** Returns a client on which a rival appends an entry to the chain before each of the first `times` transactions. */
 function overtaken(chain: ActivityChain, times: number) {
   let left = times;
   return database.clientWith(async (call, apply) => {
@@ -62,7 +62,7 @@ function overtaken(chain: ActivityChain, times: number) {
   });
 }
 
-/** What three rivals have recorded. */
+/** Actions recorded by three rivals. */
 const RIVALS = Array<string>(3).fill('correction.made');
 
 const actions = async (chain: ActivityChain) => (await log.listActivity(chain, ALL)).map(({ action }) => action);
@@ -74,7 +74,7 @@ describe('a chain of the activity log', () => {
   );
   const [first, second, third] = entries as [ActivityEntry, ActivityEntry, ActivityEntry];
 
-  test('is valid as written, also from the middle', () => {
+  test('verifies as written, from its start and from its middle', () => {
     expect(firstBrokenEntry(systemDigest, entries)).toBeUndefined();
     expect(firstBrokenEntry(systemDigest, [second, third], first)).toBeUndefined();
   });
@@ -86,11 +86,11 @@ describe('a chain of the activity log', () => {
     ['a detail added', [first, second, { ...third, details: { sequence: '2' } }], 3],
     ['the middle removed', [first, third], 2],
     ['two exchanged', [first, third, second], 2],
-  ])('names the first entry that does not hold: %s', (_name, tampered, sequence) => {
+  ])('reports the first invalid entry: %s', (_name, tampered, sequence) => {
     expect(firstBrokenEntry(systemDigest, tampered)).toBe(sequence);
   });
 
-  test('is verified from the table, however long, up to the first changed row', async () => {
+  test('is verified from the table up to the first changed row, at any length', async () => {
     for (let index = 0; index < 230; index += 1) await log.record(draft(SHOP, String(index)));
     expect(await verifyActivity({ log, digest: systemDigest }, SHOP)).toEqual({ entries: 230 });
     await database.client.send(
@@ -114,7 +114,7 @@ describe('a chain of the activity log', () => {
     expect(page.kind === 'found' && [page.entries.length, page.hasMore]).toEqual([50, true]);
   });
 
-  test('is listed page by page, newest first, and not from the entry of another tenant', async () => {
+  test('is listed page by page, newest first, and rejects an entry of another tenant as cursor', async () => {
     for (const about of ['a', 'b', 'c']) await log.record(draft(SHOP, about));
     await log.record(draft(OTHER, 'other'));
     const page = await pageOfActivity(log, SHOP, { limit: 2 });
@@ -128,12 +128,12 @@ describe('a chain of the activity log', () => {
     expect(await pageOfActivity(log, OTHER, { limit: 2, after: newest ?? '' })).toEqual({ kind: 'unknown_cursor' });
   });
 
-  test('gets the entries of concurrent writers one after the other', async () => {
+  test('appends the entries of concurrent writers one after the other', async () => {
     await Promise.all(Array.from({ length: 5 }, (_, index) => log.record(draft(SHOP, String(index)))));
     expect(await verifyActivity({ log, digest: systemDigest }, SHOP)).toEqual({ entries: 5 });
   });
 
-  test('under endless contention refuses the action, and nothing of it is written', async () => {
+  test('refuses the action and writes nothing when every transaction conflicts', async () => {
     const administration = new TenantAdministration(overtaken('deployment', 99), TABLES, 'ada');
     await expect(administration.createTenant('Shop')).rejects.toMatchObject({ code: 'contention' });
     expect(new Set(await actions('deployment'))).toEqual(new Set(['correction.made']));
@@ -142,7 +142,7 @@ describe('a chain of the activity log', () => {
 });
 
 describe('tenants and API keys', () => {
-  test('are recorded with the name of the operator, each change once', async () => {
+  test('records each change once, with the name of the operator', async () => {
     const administration = new TenantAdministration(database.client, TABLES, 'ada');
     const shop = await administration.createTenant('Shop');
     const key = await administration.createApiKey({
@@ -166,17 +166,17 @@ describe('tenants and API keys', () => {
     expect(JSON.stringify(ofShop)).not.toContain(key.slice('sk_test_'.length));
   });
 
-  test('that are refused are not recorded', async () => {
+  test('does not record refused changes', async () => {
     const administration = new TenantAdministration(database.client, TABLES, 'ada');
     await expect(administration.createApiKey({ name: 'Test', ...SHOP, scopes: ALL_SCOPES })).rejects.toThrow(
       'no tenant',
     );
-    expect(await administration.revokeKey(idOfApiKey('sk_test_nobody'))).toBe(false);
+    expect(await administration.revokeKey(idOfApiKey('sk_test_none'))).toBe(false);
     expect(database.items(TABLES.ledger)).toEqual([]);
     expect(database.items(TABLES.registry)).toEqual([]);
   });
 
-  test('are written once, with their entry, although rivals were faster', async () => {
+  test('are written once, with their entry, when rivals write first', async () => {
     const administration = new TenantAdministration(overtaken('deployment', 3), TABLES, 'ada');
     await administration.createTenant('Shop');
     expect(await actions('deployment')).toEqual([...RIVALS, 'tenant.created']);
@@ -184,7 +184,7 @@ describe('tenants and API keys', () => {
   });
 });
 
-describe('a run of a job', () => {
+describe('a job run', () => {
   const runId = runIdOf('close-days', clock.nowMs());
   const request: AcceptRun = {
     operationId: storedOperationId('run_1'),
@@ -204,7 +204,7 @@ describe('a run of a job', () => {
       { ...request, ...changes },
     );
 
-  test('is recorded once when an operator requests it, and not when the clock does', async () => {
+  test('is recorded once when an operator requests it, and never when the schedule starts it', async () => {
     await accept();
     expect(database.items(TABLES.ledger)).toEqual([]);
 
@@ -216,7 +216,7 @@ describe('a run of a job', () => {
     ]);
   });
 
-  test('is accepted once, with its entry, although rivals were faster', async () => {
+  test('is accepted once, with its entry, when rivals write first', async () => {
     const outcome = await accept({ requestedBy: BY_OPERATOR }, overtaken('deployment', 3));
     expect(outcome).toMatchObject({ kind: 'first' });
     expect(await actions('deployment')).toEqual([...RIVALS, 'job.run_requested']);
@@ -260,7 +260,7 @@ test('a replay of webhooks is recorded in the transaction that requests it', asy
 describe('the settings', () => {
   const settings = { sandbox: 'true', memoryMb: '512' };
 
-  test('are recorded when they change, and not at every start', async () => {
+  test('are recorded when they change, not at every start', async () => {
     await log.recordSettings(settings);
     await log.recordSettings({ memoryMb: '512', sandbox: 'true' });
     await log.recordSettings({ ...settings, memoryMb: '1024' });
@@ -270,7 +270,7 @@ describe('the settings', () => {
     expect(entries[0]?.about).toEqual(entries[2]?.about);
   });
 
-  test('are recorded once by functions that start at the same time', async () => {
+  test('are recorded once when several functions start at the same time', async () => {
     await Promise.all(Array.from({ length: 5 }, () => log.recordSettings(settings)));
     expect(await actions('settings')).toEqual(['settings.seen']);
   });
