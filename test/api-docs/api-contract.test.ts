@@ -5,7 +5,7 @@ import { whole } from '../support/slice.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
 import { type DescribedOperation, mismatch, type Node, operations } from './described-api.ts';
 
-/** The parts of a request that a route validates. Absent parts are not sent. */
+/** Validated parts of a request. Absent parts are not sent. */
 interface Sent {
   readonly path: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
@@ -13,7 +13,10 @@ interface Sent {
   readonly body?: unknown;
 }
 
-/** Codes of a request that a route does not take. Others depend on state, on the rules below, or on what the text holds. */
+/**
+ * Problem codes for malformed requests. All other codes depend on state, on the rules below or on the meaning of the
+ * body.
+ */
 const REFUSED_FORM = new Set([
   'invalid_request',
   'unknown_field',
@@ -25,10 +28,10 @@ const REFUSED_FORM = new Set([
   'body_too_large',
 ]);
 
-/** Callbacks are checked by their signature, which covers all of the body. */
+/** Operations whose bodies are validated. A callback is checked by its signature over the whole body instead. */
 const checked = operations.filter(({ operationId }) => operationId !== 'receiveCallback');
 
-// ------------------------------------------------------------------------------------- rules that no schema can express
+// ------------------------------------------------------------------------------------- rules beyond the schemas
 
 type Body = Record<string, unknown>;
 
@@ -145,12 +148,12 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
   startJobRun: [PAST],
   setLimit: [BOTH_NULL],
 };
-/** A cursor must be the id of an existing object. Only one of the two can be given. */
+/** Cursor parameters: each names an existing object, and a request may have only one of them. */
 const CURSORS = new Set(['starting_after', 'ending_before']);
 
-// ------------------------------------------------------------------------------------------- requests from the document
+// ------------------------------------------------------------------------------------------- generated requests
 
-/** Any character but U+0000, U+FFFD and surrogates. */
+/** Any character except U+0000, U+FFFD and surrogates. */
 const character = fc
   .oneof(
     fc.integer({ min: 0x20, max: 0x7e }),
@@ -159,7 +162,7 @@ const character = fc
   )
   .map((point) => String.fromCodePoint(point));
 
-/** Values of a schema, as far as the document uses JSON Schema. */
+/** Generates values that match a schema, for the JSON Schema keywords that the document uses. */
 function valueOf(schema: Node): fc.Arbitrary<unknown> {
   const {
     type,
@@ -203,11 +206,11 @@ function valueOf(schema: Node): fc.Arbitrary<unknown> {
       });
     }
     default:
-      throw new Error(`no values are generated for ${JSON.stringify(schema)}`);
+      throw new Error(`no generator for the schema ${JSON.stringify(schema)}`);
   }
 }
 
-/** A full-date of RFC 3339 has a year of four digits. */
+/** Years of four digits, as RFC 3339 requires. */
 const YEARS = { min: new Date('0000-01-01T00:00:00Z'), max: new Date('9999-12-31T00:00:00Z') };
 
 function textOf(schema: Node): fc.Arbitrary<string> {
@@ -234,7 +237,7 @@ function textOf(schema: Node): fc.Arbitrary<string> {
   return isFree ? free.map((text) => `x${Array.from(text).slice(1).join('')}`) : fc.stringMatching(new RegExp(pattern));
 }
 
-/** Valid requests by the document alone. */
+/** Generates requests that the document allows. */
 function requestOf({ parameters, requestBody }: DescribedOperation): fc.Arbitrary<Sent> {
   const part = (place: string) => {
     const own = parameters.filter((each) => each.in === place && !CURSORS.has(each.name));
@@ -298,7 +301,7 @@ function kept({ operationId }: DescribedOperation, sent: Sent): Sent {
 const named = checked.map((operation) => [operation.operationId, operation] as const);
 
 describe.each(named)('%s', (operationId, operation) => {
-  test('takes every request that the document allows', async () => {
+  test('accepts every request that the document allows', async () => {
     await fc.assert(
       fc.asyncProperty(requestOf(operation), async (sent) => {
         keys += 1;
@@ -310,7 +313,7 @@ describe.each(named)('%s', (operationId, operation) => {
     );
   });
 
-  test('refuses with 400 what the document does not allow', async () => {
+  test('answers 400 to requests that the document forbids', async () => {
     const [sample] = fc.sample(requestOf(operation), { numRuns: 1, seed: 7 });
     if (sample === undefined) throw new Error('no sample');
     const valid = kept(operation, sample);
@@ -324,7 +327,7 @@ describe.each(named)('%s', (operationId, operation) => {
   });
 });
 
-/** One fault in each part of a valid request. */
+/** Yields copies of a valid request, each with one fault in one part. */
 function* faultsIn(operation: DescribedOperation, valid: Sent): Generator<readonly [string, Sent]> {
   const { parameters, requestBody, method } = operation;
   if (method === 'GET') yield ['an unknown parameter', { ...valid, query: { ...valid.query, no_such: '1' } }];
@@ -350,14 +353,14 @@ function* faultsIn(operation: DescribedOperation, valid: Sent): Generator<readon
   }
 }
 
-/** A dry run needs no key. */
+/** Removes the dry-run flag: a dry run needs no idempotency key. */
 function withoutDryRun(sent: Sent): Sent {
   if (sent.body === undefined) return sent;
   const { dry_run: _dry, ...body } = sent.body as Body;
   return { ...sent, body };
 }
 
-/** Texts that are not of a schema: around its bounds, and none of its form. */
+/** Returns texts that violate a schema: just outside its bounds, and in a wrong form. */
 function wrongTexts(schema: Node): readonly (string | number)[] {
   const { type, minimum, maximum, maxLength } = schema as Readonly<Record<string, number | string | undefined>>;
   if (type === 'integer') return [Number(minimum) - 1, Number(maximum) + 1, 'x', '1.5', '', '01'];
@@ -365,7 +368,7 @@ function wrongTexts(schema: Node): readonly (string | number)[] {
   return ['', '!', 'é', 'no such thing', '2026-02-30', ...long].filter((text) => mismatch(schema, text) !== undefined);
 }
 
-test('lengths are counted in code points', async () => {
+test('counts lengths in code points', async () => {
   const operation = checked.find((each) => each.operationId === 'createPayment');
   if (operation === undefined) throw new Error('no such operation');
   const texts = { reference: '😀'.repeat(255), description: '😀'.repeat(500) };

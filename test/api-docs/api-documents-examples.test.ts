@@ -7,14 +7,14 @@ import { captureExamples } from './capture-examples.ts';
 const captured = readFileSync(new URL('../../lambdas/api-docs/examples.json', import.meta.url), 'utf8');
 
 describe('the examples in the documents', () => {
-  test('equal the current answers of the handlers: if not, run npm run docs:tables', async () => {
+  test('equal the current answers of the handlers (to update them: npm run docs:tables)', async () => {
     const now = await captureExamples();
 
     expect(JSON.parse(now)).toEqual(JSON.parse(captured));
     expect(now).toBe(captured);
   });
 
-  test('of the gateway’s own problems equal its configured answers', async () => {
+  test('of problems from the gateway equal the configured gateway responses', async () => {
     const responses = (await synthesize()).service?.findResources('AWS::ApiGateway::GatewayResponse') ?? {};
     const bodies = Object.values(responses).map((each) => JSON.parse(templateOf(each)) as unknown);
 

@@ -91,7 +91,7 @@ import { WEBHOOK_ROUTES } from '../../lambdas/webhooks/http/webhook-routes.ts';
 import * as webhookBodies from '../../lambdas/webhooks/http/webhook-schemas.ts';
 import { document, mismatch, type Node, numbersIn, operations, resolved } from './described-api.ts';
 
-/** Routes by method and path. */
+/** Routes, as method and path. */
 const routes = [
   ...PAYMENT_LIST_ROUTES,
   getOrders,
@@ -106,15 +106,15 @@ const routes = [
   ...WEBHOOK_ROUTES,
 ].map((route) => [`${route.method} ${route.path}`, [route.scope, route.role]] as const);
 
-describe('the description of the API', () => {
-  test('has no finding of the linter', async () => {
+describe('the API description', () => {
+  test('passes the linter', async () => {
     const config = await createConfig({ extends: ['recommended'] });
     const problems = await lintFromString({ source: JSON.stringify(document), absoluteRef: '/openapi.json', config });
 
     expect(problems.map(({ ruleId, message }) => [ruleId, message])).toEqual([]);
   });
 
-  test('has schemas of JSON Schema 2020-12 only', () => {
+  test('uses only schemas of JSON Schema 2020-12', () => {
     const ajv = new Ajv2020.default({ strict: false, validateFormats: false });
     const schemas = [
       ...Object.values(document.components.schemas),
@@ -131,7 +131,7 @@ describe('the description of the API', () => {
   test.each([
     ['the API', document],
     ['a processor of your own', JSON.parse(processorProtocol()) as Node],
-  ])('gives each number of %s a format that holds it, and amounts and times 64 bits', (_of, described) => {
+  ])('gives each number of %s a format that fits its range, and amounts and times 64 bits', (_of, described) => {
     const numbers = numbersIn(described);
     expect(numbers.length).toBeGreaterThan(15);
     const small = numbers.flatMap(([place, { format, minimum, maximum, const: only }]) => {
@@ -146,7 +146,7 @@ describe('the description of the API', () => {
     ).toEqual([]);
   });
 
-  test('has exactly the routes, each with its scope, its role or both', () => {
+  test('lists exactly the routes, each with its scope, its role or both', () => {
     const described = operations
       .filter(({ operationId }) => operationId !== 'receiveCallback')
       .map(({ method, path, security }) => {
@@ -158,7 +158,7 @@ describe('the description of the API', () => {
     expect(described).toHaveLength(routes.length);
   });
 
-  test('names every code that there is, with what it means, under the status that it has', () => {
+  test('lists every problem code with its meaning, under its status', () => {
     for (const [code, { status }] of Object.entries(PROBLEMS)) {
       const meaning = MEANINGS[code as ProblemCode];
       const described = operations.map(({ responses }) => responses[status]?.description ?? '');
@@ -166,7 +166,7 @@ describe('the description of the API', () => {
     }
   });
 
-  test('says with each answer that asks for a retry when to retry', () => {
+  test('gives every retryable answer a header with the retry delay', () => {
     const limited = operations.flatMap(({ operationId, responses }) =>
       ['429', '503'].flatMap((status) =>
         status in responses ? [[operationId, status, responses[status]] as const] : [],
@@ -177,7 +177,7 @@ describe('the description of the API', () => {
       expect([operation, status, response]).toMatchObject([operation, status, { headers: { 'Retry-After': {} } }]);
   });
 
-  test('has whole numbers, days and event types in their own types', () => {
+  test('uses dedicated types for whole numbers, days and event types', () => {
     const parameter = (id: string, name: string) =>
       operations.find(({ operationId }) => operationId === id)?.parameters.find((each) => each.name === name)?.schema;
 
@@ -190,7 +190,7 @@ describe('the description of the API', () => {
     });
   });
 
-  test('takes the longest ids as cursors: those that vary in length', () => {
+  test('accepts the longest possible ids as cursors', () => {
     const paymentId = `pay_${'a'.repeat(32)}` as PaymentId;
     const latest = { occurredAtMs: 999_999_999_999_999, paymentId, sequence: 999_999, leg: 9_999 };
     const owner = { tenantId: tenantId('ten_a'), mode: 'test' } as const;
@@ -211,7 +211,7 @@ describe('the description of the API', () => {
     }
   });
 
-  test('promises no header that the gateway renames', () => {
+  test('declares no header that the gateway renames', () => {
     expect(JSON.stringify(document).toLowerCase()).not.toContain('www-authenticate');
   });
 });
@@ -267,7 +267,7 @@ interface Described {
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
 }
 
-describe('each example of a body', () => {
+describe('every body in the description', () => {
   const schemas: Readonly<Record<string, z.ZodType>> = {
     PaymentRequest: paymentRequest,
     CreatePayment: createPaymentBody,
@@ -358,7 +358,7 @@ describe('each example of a body', () => {
     ];
   });
 
-  test.each(contents)('of %s is one that its schema takes, and there is one', (_where, { schema, examples }) => {
+  test.each(contents)('of %s has an example, which matches its schema', (_where, { schema, examples }) => {
     const name = schema.$ref.replace('#/components/schemas/', '');
 
     expect(Object.keys(examples)).not.toEqual([]);
@@ -367,7 +367,7 @@ describe('each example of a body', () => {
     }
   });
 
-  test('of a problem goes by its code, under its status', () => {
+  test('of a problem has examples under the right code and status', () => {
     for (const { responses } of operations) {
       for (const [status, response] of Object.entries(responses)) {
         for (const [code, { value }] of Object.entries(response.content['application/problem+json']?.examples ?? {})) {
@@ -382,7 +382,7 @@ describe('the captured answers', () => {
   const inside = { payment: exact.payment, refund: exact.refund, order: exact.order };
   const problems: Readonly<Record<string, Readonly<Record<string, unknown>>>> = captured.problems;
 
-  test.each(Object.keys(problems))('to %s hold nothing that is not described', (code) => {
+  test.each(Object.keys(problems))('to %s contain only described fields', (code) => {
     const body = problems[code] ?? {};
 
     expect(exact.problem.parse(body)).toEqual(body);

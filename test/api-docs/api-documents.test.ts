@@ -11,8 +11,8 @@ const api = documentsApi(
   async () => [],
 );
 
-describe('the documents of the API', () => {
-  test('the description is served as JSON, without a key', async () => {
+describe('the API documents', () => {
+  test('are served as JSON without an API key', async () => {
     const result = await api(gatewayEvent('GET', '/v1/openapi.json'));
 
     expect(result.statusCode).toBe(200);
@@ -40,14 +40,14 @@ describe('the documents of the API', () => {
     },
   );
 
-  test('the page may load resources from its own host only', async () => {
+  test('restrict the page to resources from its own host', async () => {
     const { body, headers } = await api(gatewayEvent('GET', '/docs'));
 
     expect(body).not.toMatch(/https?:|\/\/|<script>|\son[a-z]+=/);
     expect(String(headers?.['Content-Security-Policy'])).toMatch(/^default-src 'none'; script-src 'self';/);
   });
 
-  test('the renderer is the unmodified one of the package', async () => {
+  test('contain the unmodified renderer of the package', async () => {
     const { body, headers } = await api(gatewayEvent('GET', '/docs/swagger-ui-bundle.js'));
 
     expect(body).toBe(await readFile(new URL('swagger-ui-bundle.js', SWAGGER), 'utf8'));
@@ -55,7 +55,7 @@ describe('the documents of the API', () => {
   });
 
   test.each(['/docs/../handler.ts', '/docs/index.mjs', '/docs/%2e%2e%2fhandler.ts', '/docs/swagger-ui.css/x'])(
-    'no other file is served: %s',
+    'other files are not served: %s',
     async (path) => {
       const result = await api(gatewayEvent('GET', path));
 
@@ -64,14 +64,14 @@ describe('the documents of the API', () => {
     },
   );
 
-  test('another method is refused with the allowed methods', async () => {
+  test('refuse other methods with the list of allowed methods', async () => {
     const result = await api(gatewayEvent('POST', '/docs'));
 
     expect(result.statusCode).toBe(405);
     expect(result.headers).toMatchObject({ Allow: 'GET, HEAD' });
   });
 
-  test('HEAD returns the headers of GET and no body', async () => {
+  test('answer HEAD with the headers of GET and no body', async () => {
     const head = await api(gatewayEvent('HEAD', '/v1/openapi.json'));
     const get = await api(gatewayEvent('GET', '/v1/openapi.json'));
 
@@ -80,7 +80,7 @@ describe('the documents of the API', () => {
 
   const DOCUMENTS = ['/v1/openapi.json', '/docs', '/docs/', '/docs/start.js', '/docs/swagger-ui-bundle.js'];
 
-  test.each(DOCUMENTS)('%s is cached, and answered 304 without a body while its content is the same', async (path) => {
+  test.each(DOCUMENTS)('%s is cached, and answered 304 without a body while its content is unchanged', async (path) => {
     const first = await api(gatewayEvent('GET', path));
     expect(first.headers).toMatchObject({ 'Cache-Control': 'public, max-age=3600', Vary: 'Accept-Encoding' });
     const tag = String(first.headers?.['Etag']);
@@ -94,7 +94,7 @@ describe('the documents of the API', () => {
     expect(other).toEqual(first);
   });
 
-  test('each document has a tag of its own', async () => {
+  test('have distinct entity tags', async () => {
     const results = await Promise.all(DOCUMENTS.map((path) => api(gatewayEvent('GET', path))));
 
     expect(new Set(results.map(({ headers }) => headers?.['Etag'])).size).toBe(DOCUMENTS.length);

@@ -46,14 +46,17 @@ const CAPTURES = [
   captureCallbacks,
 ];
 
-/** @returns the text of lambdas/api-docs/examples.json: what the handlers answer now, on stores in memory and a simulated clock */
+/**
+ * @returns the text of lambdas/api-docs/examples.json: the current answers of the handlers, on in-memory stores and a
+ * simulated clock
+ */
 export async function captureExamples(): Promise<string> {
   const examples = new CapturedExamples();
   for (const capture of CAPTURES) await capture(examples);
   const problems: Record<string, unknown> = {};
   for (const code of Object.keys(PROBLEMS)) problems[code] = await problemOf(code as ProblemCode);
   const text = JSON.stringify({ operations: examples.operations, problems }, undefined, 2);
-  // How many processes there were before depends on the tests that share these modules.
+  // The process counter depends on other tests that share these modules, so normalize it.
   return `${text.replaceAll(/\bprocess-\d+-/g, 'process-1-')}\n`;
 }
 
@@ -61,10 +64,10 @@ async function problemOf(code: ProblemCode): Promise<Readonly<Record<string, unk
   const gateways = GATEWAY_CODES.find((each) => each === code);
   if (gateways !== undefined) {
     const body = GATEWAY_PROBLEM_BODIES.find((each) => each.code === code);
-    invariant(body !== undefined, `the gateway answers ${code}`);
+    invariant(body !== undefined, `the gateway answer ${code} has no body`);
     return { ...body, request_id: 'req-1' };
   }
   const { body } = await PROVOKED[code as keyof typeof PROVOKED]();
-  invariant(body['code'] === code, `expected ${code}, not ${String(body['code'])}`);
+  invariant(body['code'] === code, `the code is ${String(body['code'])} instead of ${code}`);
   return body;
 }

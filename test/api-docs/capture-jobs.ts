@@ -20,14 +20,14 @@ export async function captureJobs(examples: CapturedExamples): Promise<void> {
   examples.answer('getJobRun', 'succeeded', 'The run has ended', run);
 }
 
-/** Saves the only run as a worker does that starts 2.5 s later and takes 2.5 s. */
+/** Saves the only run as ended by a worker: started after 2.5 s, finished 2.5 s later. */
 async function endRun({ store }: Api): Promise<void> {
   const runs = store.jobRuns;
   const [run, ...more] = store.allRuns();
-  invariant(run !== undefined && more.length === 0, 'both requests are for the same run');
+  invariant(run !== undefined && more.length === 0, 'the two requests returned different runs');
   const { scheduledForMs: atMs } = run;
   const lock = await runs.lock(run.jobId, run.runId, { nowMs: atMs, leaseExpiresAtMs: atMs + 1 });
-  invariant(lock !== undefined, 'no other run holds the lock');
+  invariant(lock !== undefined, 'another run holds the lock');
   const [startedAtMs, endedAtMs] = [atMs + 2_500, atMs + 5_000];
   const ended = { ...run, status: 'succeeded', startedAtMs, endedAtMs, done: 12, left: 1, version: 2 } as const;
   await runs.save(ended, lock, atMs);

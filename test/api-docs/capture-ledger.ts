@@ -23,7 +23,7 @@ export async function captureLedger(examples: CapturedExamples): Promise<void> {
   const paid = await books.paid('k');
   const { inside } = books.processor;
   const [charge] = inside.all;
-  invariant(charge !== undefined, 'the payment has a charge');
+  invariant(charge !== undefined, 'the payment has no charge');
   await inside.correct(charge.chargeId, { fee: 59 });
   await inside.refund(charge.chargeId, 400);
   await books.world.learn(paid);
@@ -132,7 +132,7 @@ export async function captureDecisions(examples: CapturedExamples): Promise<void
   }
 }
 
-/** The processor lists a second charge, which the Ledger does not have; two comparisons an hour apart confirm the mismatch. */
+/** The processor lists a second charge that the Ledger lacks; two comparisons an hour apart confirm the mismatch. */
 export async function captureMismatches(examples: CapturedExamples): Promise<void> {
   const harness = new Api();
   const { store, processor, clock } = harness;
@@ -140,7 +140,7 @@ export async function captureMismatches(examples: CapturedExamples): Promise<voi
   const paymentId = await harness.paid('k');
   const chain = await readChain(store, paymentId);
   const [charge] = processor.charges(paymentId);
-  invariant(chain !== undefined && charge !== undefined, 'the payment was made');
+  invariant(chain !== undefined && charge !== undefined, 'the payment or its charge is missing');
   const charges = [charge, { ...charge, chargeId: 'ch_2', capturedMinor: 250 }];
   const { transitions, state } = chain;
   const [mismatch] = compareBooks(charges, { paymentId, paymentStatus: state.payment.status, transitions });
@@ -190,7 +190,7 @@ export async function captureApprovals(examples: CapturedExamples): Promise<void
 
 export async function captureKeys(examples: CapturedExamples): Promise<void> {
   const { api, body, made, id } = await keyOfTenant();
-  // The ids of tenants are random.
+  // Tenant ids are random; the example shows a fixed one.
   const tenant = 'ten_k3jx5aqhz4m2nrb7';
   const shown = (reply: Reply) => ({
     status: reply.status,
@@ -211,7 +211,7 @@ export async function captureKeys(examples: CapturedExamples): Promise<void> {
 
 export async function captureLimits(examples: CapturedExamples): Promise<void> {
   const { api, tenant } = await keyOfTenant();
-  // The ids of tenants are random.
+  // Tenant ids are random; the example shows a fixed one.
   const named = 'ten_k3jx5aqhz4m2nrb7';
   const more = { mode: 'live', kind: 'payments', rate: 200, burst: 400 };
   examples.request('setLimit', 'raise', 'Twice as many payments', { tenant: named, ...more });
@@ -228,8 +228,8 @@ export async function captureOperatorLists(examples: CapturedExamples): Promise<
   api.clock.advance(3_600_000);
   const tenants = await api.get('/v1/admin/tenants');
   const [tenant] = dataOf(tenants);
-  // The ids of tenants are random.
-  invariant(tenant?.['id'] === body.tenant, 'the tenant is listed');
+  // Tenant ids are random; the example shows a fixed one.
+  invariant(tenant?.['id'] === body.tenant, 'the tenant is not in the list');
   const shown = {
     ...tenants,
     body: { ...tenants.body, data: [{ ...tenant, id: 'ten_k3jx5aqhz4m2nrb7', created: 1_772_366_400 }] },

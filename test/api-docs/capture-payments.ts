@@ -51,7 +51,7 @@ export async function captureLists(examples: CapturedExamples): Promise<void> {
   const harness = events.with({ processor: { ...events.processor, name: 'sandbox' } });
   await harness.pay('k-1');
   const [event] = dataOf(examples.answer('listEvents', 'page', 'All events', await events.get('/v1/events')));
-  invariant(event !== undefined, 'the payment has an event');
+  invariant(event !== undefined, 'the payment has no event');
   const shown = await events.get(`/v1/events/${String(event['id'])}`);
   examples.answer('getEvent', 'completed', 'A payment was captured', shown);
   await harness.pay('k-2');

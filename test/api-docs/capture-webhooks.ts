@@ -48,7 +48,7 @@ export async function captureWebhooks(examples: CapturedExamples): Promise<void>
   examples.answer('deleteWebhookEndpoint', 'deleted', 'Deleted', await harness.send('DELETE', path, 'd'));
 }
 
-/** A delivery that waits and is sent at once on request, and later has succeeded at its second attempt. */
+/** Captures a waiting delivery, its resend on request and its success at the second attempt. */
 async function captureDeliveries(examples: CapturedExamples, harness: Api, id: string): Promise<void> {
   const store = harness.store.webhooks;
   const atMs = harness.clock.nowMs();
@@ -60,7 +60,7 @@ async function captureDeliveries(examples: CapturedExamples, harness: Api, id: s
   examples.answer('testWebhook', 'waiting', 'It will be sent now', await harness.send('POST', `/${id}/test`, 't'));
 
   const was = await store.readDelivery(id, waiting.id);
-  invariant(was !== undefined, 'the delivery was written');
+  invariant(was !== undefined, 'the delivery is not stored');
   const { dueAtMs: _due, sweepAtMs: _sweep, ...rest } = was;
   const now: Delivery = {
     ...rest,

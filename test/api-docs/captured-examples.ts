@@ -3,28 +3,28 @@ interface Example {
   readonly value: unknown;
 }
 
-/** The part of an answer that is shown. */
+/** The shown fields of an answer. */
 interface Answered {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** The kind of a secret only: a reader, or a scanner, must not take an example for a secret in use. */
+/** Reduces a secret to its prefix, so that neither readers nor secret scanners take an example for a real secret. */
 function hidden(secret: string): string {
   return `${/^(?:sk_)?[a-z]+_/.exec(secret)?.[0] ?? ''}…`;
 }
 
-/** Requests as they were sent and answers as they came back, by operation and status. */
+/** Collects captured requests and answers, by operation and status. */
 export class CapturedExamples {
   readonly operations: Record<string, Record<string, Record<string, Example>>> = {};
 
-  /** @returns the body itself, to be sent */
+  /** @returns the same body, for sending */
   request<Body>(operation: string, name: string, summary: string, body: Body): Body {
     this.#keep(operation, 'request', name, { summary, value: body });
     return body;
   }
 
-  /** @returns the answer itself */
+  /** @returns the same answer */
   answer<Given extends Answered>(operation: string, name: string, summary: string, answered: Given): Given {
     const { secret, ...rest } = answered.body;
     const value = typeof secret === 'string' ? { ...rest, secret: hidden(secret) } : answered.body;
@@ -35,7 +35,7 @@ export class CapturedExamples {
   #keep(operation: string, part: string, name: string, example: Example): void {
     const parts = (this.operations[operation] ??= {});
     const examples = (parts[part] ??= {});
-    if (name in examples) throw new Error(`${operation} ${part} has two examples of the name ${name}`);
+    if (name in examples) throw new Error(`${operation} ${part} has two examples named ${name}`);
     examples[name] = example;
   }
 }

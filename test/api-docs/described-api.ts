@@ -1,7 +1,7 @@
 import Ajv2020 from '@redocly/ajv/dist/2020.js';
 import { openApiDocument } from '../../lambdas/api-docs/openapi.ts';
 
-/** A schema, parameter, header or response of the document. */
+/** A schema, parameter, header or response in the document. */
 export type Node = Readonly<Record<string, unknown>>;
 
 interface DescribedParameter {
@@ -33,17 +33,17 @@ export interface DescribedOperation {
   readonly responses: Readonly<Record<string, DescribedResponse>>;
 }
 
-/** The document as clients read it. */
+/** The document as clients receive it. */
 export const document = JSON.parse(JSON.stringify(openApiDocument)) as Node & {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Node>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Node>> };
 };
 
-/** The parts that references lead to, each resolved once: the document refers to some of them a hundred times. */
+/** Resolved references, cached: the document uses some of them a hundred times. */
 const parts = new Map<string, unknown>();
 const references = new WeakMap<object, string>();
 
-/** Follows references. The document has no cycle. */
+/** Follows references recursively. The document has no cycles. */
 export function resolved(node: unknown): unknown {
   if (typeof node !== 'object' || node === null) return node;
   if (Array.isArray(node)) return node.map(resolved);
@@ -60,7 +60,7 @@ export function resolved(node: unknown): unknown {
   return parts.get($ref);
 }
 
-/** With the references that were followed, so that the validator compiles each part once. */
+/** Resolves references with a cache, so that the validator compiles each referenced schema once. */
 function referring(node: unknown): unknown {
   if (typeof node !== 'object' || node === null) return node;
   if (Array.isArray(node)) return node.map(referring);
@@ -76,7 +76,7 @@ export const operations: readonly DescribedOperation[] = Object.entries(document
   }),
 );
 
-// A test of the document checks that its schemas are ones. Here that would take longer than all answers of most suites.
+// Another test validates the schemas of the document. Repeating that here would take longer than most suites.
 const ajv = new Ajv2020.default({
   strict: false,
   meta: false,
@@ -88,7 +88,7 @@ const DOCUMENT = 'api';
 ajv.addSchema({ components: document.components }, DOCUMENT);
 const compiled = new WeakMap<Node, ReturnType<typeof ajv.compile>>();
 
-/** @returns why a value is not of a schema of the document; undefined when it is */
+/** @returns the reason why a value does not match a schema of the document; undefined when it matches */
 export function mismatch(schema: Node, value: unknown): string | undefined {
   const validate = compiled.get(schema) ?? ajv.compile(referring(schema) as Node);
   compiled.set(schema, validate);
@@ -101,12 +101,15 @@ interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Headers of every answer, which each API description takes for granted. */
+/** Headers of every answer, which the document does not repeat. */
 const COMMON_HEADERS = new Set(['content-type', 'cache-control', 'x-content-type-options']);
-/** The gateway renames it, so that no client receives it. */
+/** A header that the gateway renames, so that no client receives it. */
 const RENAMED_HEADER = 'www-authenticate';
 
-/** Compares an answer with the document. @returns what the document does not say; undefined when there is nothing of that kind */
+/**
+ * Compares an answer with the document.
+ * @returns a description of the first undocumented element; undefined when everything is documented
+ */
 export function undescribed(method: string, address: string, { status, headers, body }: Answer): string | undefined {
   const [path = ''] = address.split('?');
   const onPath = operations.filter((operation) => pathPattern(operation.path).test(path));
@@ -128,12 +131,12 @@ export function undescribed(method: string, address: string, { status, headers, 
   });
   if (unknown !== undefined) return `${place} does not describe the header ${unknown}`;
   const { Location: location } = headers;
-  if (location !== undefined && !leadsToAnObject(path, location)) return `${place} has the Location ${location}`;
+  if (location !== undefined && !leadsToAnObject(path, location)) return `${place} has a bad Location: ${location}`;
   const fault = mismatch(schema, body);
   return fault === undefined ? undefined : `${place}: ${fault}`;
 }
 
-/** Whether a client finds an object there, under a stage or a base path. */
+/** Returns whether the location resolves to an object, under a stage or a base path. */
 function leadsToAnObject(path: string, location: string): boolean {
   const base = 'https://api.example/base';
   const { href } = new URL(location, `${base}${path}`);
@@ -146,7 +149,7 @@ function pathPattern(path: string): RegExp {
   return new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`);
 }
 
-/** All numbers among the schemas of a document, with their places. */
+/** Returns all numeric schemas in a document, each with its location. */
 export function numbersIn(node: unknown, place = ''): readonly (readonly [place: string, schema: Node])[] {
   if (typeof node !== 'object' || node === null) return [];
   const schema = node as Node;

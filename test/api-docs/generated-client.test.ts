@@ -8,7 +8,7 @@ import { bundleFolder } from '../support/bundle-folder.ts';
 import { API_KEY, Api } from '../world/api.ts';
 import { document } from './described-api.ts';
 
-/** A program as a customer writes it. Its types come from the document alone. */
+/** A program as a customer would write it, with types generated from the document alone. */
 const PROGRAM = `
 import type createClient from 'openapi-fetch';
 import type { paths } from './payonce.ts';
@@ -57,8 +57,8 @@ beforeAll(async () => {
 
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-describe('a client that is generated from the document', () => {
-  test('compiles, and its types refuse what the API refuses', () => {
+describe('a client generated from the document', () => {
+  test('compiles, with types that reject what the API rejects', () => {
     const program = ts.createProgram([join(directory, 'program.ts')], {
       strict: true,
       noEmit: true,

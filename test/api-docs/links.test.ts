@@ -13,7 +13,7 @@ const links = operations.flatMap(({ operationId, responses }) =>
   ),
 );
 
-/** @returns the value of a runtime expression of OpenAPI; undefined for one of the request */
+/** @returns the value of an OpenAPI runtime expression; undefined for an expression on the request */
 function valueOf(expression: string, body: unknown): unknown {
   const [, pointer] = /^\$response\.body#\/(.+)$/.exec(expression) ?? [];
   return pointer?.split('/').reduce<unknown>((found, piece) => (found as Node | undefined)?.[piece], body);
@@ -23,13 +23,13 @@ const parameterOf = (id: string, name: string) =>
   operations.find(({ operationId }) => operationId === id)?.parameters.find((each) => each.name === name);
 
 describe('the links between operations', () => {
-  test('lead to every operation that takes the id of an object, but to those whose ids no answer shows', () => {
+  test('reach every operation that takes an object id, except ids that no answer contains', () => {
     const taking = operations.filter(({ parameters }) => parameters.some(({ in: where }) => where === 'path'));
     const linked = new Set(links.map(({ link }) => link.operationId));
     expect(taking.map(({ operationId }) => operationId).filter((each) => !linked.has(each))).toEqual([
-      // The sender of the event has chosen the id.
+      // The id was chosen by the sender of the event.
       'getPaymentRequest',
-      // Some of the queues only.
+      // Applies to some queues only.
       'redriveQueue',
       'getIdempotencyRecord',
       'receiveCallback',
@@ -44,7 +44,7 @@ describe('the links between operations', () => {
           ]);
   });
 
-  test('lead to operations that take the same kind of key', () => {
+  test('lead to operations with the same kind of key', () => {
     const kindsOf = (id: string) =>
       (operations.find(({ operationId }) => operationId === id)?.security ?? []).flatMap((each) => Object.keys(each));
     const others = links.filter(({ from, link }) => {
@@ -54,7 +54,7 @@ describe('the links between operations', () => {
     expect(others.map(({ from, link }) => `${from} leads to ${link.operationId}`)).toEqual([]);
   });
 
-  test('have ids of the examples that the operations take', () => {
+  test('use example ids that the target operations accept', () => {
     for (const { from, link, content } of links) {
       const { examples } = content['application/json'] as { readonly examples: Readonly<Record<string, Node>> };
       const faults = Object.entries(link.parameters).flatMap(([name, expression]) => {
@@ -69,7 +69,7 @@ describe('the links between operations', () => {
   });
 });
 
-test('the queues that cannot be redriven are not ids of a redrive', () => {
+test('the queues that cannot be redriven are not among the ids of a redrive', () => {
   const id = (operation: string) => parameterOf(operation, 'id')?.schema ?? {};
   for (const name of Object.keys(QUEUES)) {
     expect(mismatch(id('listQueueEntries'), name)).toBeUndefined();

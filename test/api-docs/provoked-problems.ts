@@ -16,12 +16,12 @@ import type { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 
-/** Problems that the gateway answers before the function is called. */
+/** Problems that the gateway answers without calling the function. */
 export const GATEWAY_CODES = ['forbidden', 'rate_limited', 'timeout'] as const;
 type GatewayCode = (typeof GATEWAY_CODES)[number];
 type Provoked = Pick<Reply, 'body'>;
 
-/** The API with a processor that has the name of the sandbox's. */
+/** Returns the API with a processor that is named like the sandbox. */
 export function apiAtSandbox(processor: Partial<Processor> = {}): Api {
   const harness = new Api();
   return harness.with({ processor: { ...harness.processor, name: 'sandbox', ...processor } });
@@ -59,7 +59,7 @@ const leg = (account: string, direction: string, amount: number) => ({ account, 
 
 const BEN = 'ok_benbenbenbenbenbenbenben00';
 
-/** A correction of 20.00 EUR, where all above 10.00 EUR wait for a second person, such as Ben. */
+/** Requests a correction of 20.00 EUR where amounts above 10.00 EUR need a second operator's approval (Ben's). */
 export async function waitingApproval() {
   const api = new Api({ approvals: { aboveMinor: { EUR: 1000 }, lifetimeMs: 72 * 60 * MINUTE } });
   api.registerOperator(BEN, { operator: 'Ben Example', role: 'approver' });
@@ -75,7 +75,7 @@ export async function waitingApproval() {
   };
 }
 
-/** A tenant with a key that an operator has made. */
+/** Creates a tenant and a key for it, as an operator. */
 export async function keyOfTenant() {
   const api = new Api();
   const { client } = api.store.database;
@@ -88,20 +88,20 @@ export async function keyOfTenant() {
 const failingLedger = (fault: Error) =>
   new Api({ ledger: { entries: () => Promise.reject(fault), balances: () => Promise.reject(fault) } });
 
-/** The owner dies before it commits; meanwhile the processor lets go of what it had accepted. */
+/** The owner crashes before its commit; then the processor releases the authorization. */
 async function letGo(): Promise<Reply> {
   const harness = new Api();
   const processor = { ...harness.processor, name: 'sandbox' };
   const dying: PaymentStore = new Proxy(harness.store, {
     get: (store, name: keyof Stores) => {
-      if (name === 'commit') return () => Promise.reject(new Error('the process is gone'));
+      if (name === 'commit') return () => Promise.reject(new Error('the process crashed'));
       const own: unknown = store[name];
       return typeof own === 'function' ? (own.bind(store) as unknown) : own;
     },
   });
   await harness.with({ processor, store: dying }).pay('k', { capture: 'manual' });
   const [{ chargeId, paymentId } = {}] = harness.processor.inside.all;
-  invariant(chargeId !== undefined && paymentId !== undefined, 'the processor was asked');
+  invariant(chargeId !== undefined && paymentId !== undefined, 'the processor received no request');
   await harness.processor.inside.expire(chargeId);
   await harness.world.learn(paymentId);
   harness.clock.advance(MINUTE);
@@ -112,7 +112,7 @@ const MINUTE = 60_000;
 
 const GONE = { items: [{ sku: 'sku_none', quantity: 2 }] };
 
-/** How to be answered with each problem that orders alone have. */
+/** Provokes each problem that only orders have. */
 const PROVOKED_ORDERS = {
   out_of_stock: () => new Api().order('k', GONE),
   testmode_not_available: () => new Api({ ordersOf: 'live' }).order('k'),
@@ -120,7 +120,7 @@ const PROVOKED_ORDERS = {
   order_canceled: givenUp,
 } as const;
 
-/** Refused before anything was sent, and requested again after the send window has closed. */
+/** Claims without sending, then repeats the request after the send window has closed. */
 async function notAttempted(): Promise<Reply> {
   const api = new Api();
   await api.order('k', { source: 'tok_unauthorized' });
@@ -128,7 +128,7 @@ async function notAttempted(): Promise<Reply> {
   return api.order('k', { source: 'tok_unauthorized' });
 }
 
-/** The owner dies when it has paid; the stock is silent for an hour, and the client asks again then. */
+/** The owner crashes after the payment; the stock service is silent for an hour, then the client retries. */
 async function givenUp(): Promise<Reply> {
   const harness = new World();
   const { stock } = harness.shop;
@@ -141,7 +141,7 @@ async function givenUp(): Promise<Reply> {
   };
   const orders: OrderTools['orders'] = {
     claimOrder: (claim) => harness.store.claimOrder(claim),
-    commitOrder: () => Promise.reject(new Error('the process is gone')),
+    commitOrder: () => Promise.reject(new Error('the process crashed')),
     appendToOrder: (append) => harness.store.appendToOrder(append),
     listOrderTransitions: (id, page) => harness.store.listOrderTransitions(id, page),
     openOrders: (due) => harness.store.openOrders(due),
@@ -153,7 +153,7 @@ async function givenUp(): Promise<Reply> {
   return new Api({}, harness).order('k');
 }
 
-/** How to be answered with the problems that only these routes have. */
+/** Provokes the problems that only these routes have. */
 const PROVOKED_WEBHOOKS = {
   url_not_allowed: () => new Api().create('k', { url: 'https://169.254.169.254/latest' }),
   webhook_endpoint_limit: async () => {
@@ -185,7 +185,7 @@ const PROVOKED_WEBHOOKS = {
 
 const unrouted = (why: NoProcessor) => new Api({ choose: () => why }).pay('k');
 
-/** Requests that are answered with each problem, except those that the gateway itself answers. */
+/** Requests that provoke each problem code, except those of the gateway itself. */
 export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => Promise<Provoked>>> = {
   ...PROVOKED_CHANGES,
   ...PROVOKED_ORDERS,
