@@ -17,7 +17,7 @@ type Bucket = ArchiveObjects & StoredObjects;
 
 class Killed extends Error {}
 
-/** A bucket whose client dies at one call, before or after it takes effect. */
+/** Returns a bucket whose client crashes at one call, before or after the call takes effect. */
 function killedAt(bucket: Bucket, call: number, isAfter: boolean): ArchiveObjects {
   let calls = 0;
   return {
@@ -30,7 +30,7 @@ function killedAt(bucket: Bucket, call: number, isAfter: boolean): ArchiveObject
   };
 }
 
-/** The contract of every bucket of the archive. @param make an empty bucket */
+/** Describes the contract of every archive bucket. @param make creates an empty bucket */
 export function describeArchiveBucket(name: string, make: () => Promise<Bucket>): void {
   let bucket: Bucket;
   let ledger: readonly Fields[] = [];
@@ -62,8 +62,8 @@ export function describeArchiveBucket(name: string, make: () => Promise<Bucket>)
     return found;
   };
 
-  describe(`the ${name} bucket of the archive`, () => {
-    test('stores an object once, and its first text stays', async () => {
+  describe(`the ${name} archive bucket`, () => {
+    test('stores an object once and keeps its first content', async () => {
       const object = objectOf(0);
       expect(await bucket.put(object)).toBe('written');
       expect(await bucket.put(object)).toBe('there');
@@ -77,12 +77,12 @@ export function describeArchiveBucket(name: string, make: () => Promise<Bucket>)
       expect(await bucket.text(other.name)).toBe(forged);
     });
 
-    test('has one writer of a name, of many at the same time', async () => {
+    test('accepts exactly one of many concurrent writers of a name', async () => {
       const ends = await Promise.all([1, 2, 3, 4].map(() => bucket.put(objectOf(1))));
       expect(ends.filter((end) => end === 'written')).toHaveLength(1);
     });
 
-    test('lists names of a prefix in ascending order, after a text, at most so many', async () => {
+    test('lists names with a prefix in ascending order, after a given name and up to a limit', async () => {
       const objects = [objectOf(2), objectOf(0), objectOf(0, nowMs), objectOf(1)];
       for (const object of objects) await bucket.put(object);
       await bucket.put({ ...objectOf(3), name: 'manifests/00000001.json' });
@@ -95,14 +95,14 @@ export function describeArchiveBucket(name: string, make: () => Promise<Bucket>)
     });
 
     test.each([false, true])(
-      'has every row with equal bytes though the archiver is killed at every call (after it took effect: %s), and batches come twice and in other parts',
+      'holds every row with equal bytes when the archiver crashes at each call (after the effect: %s) and batches are repeated and split',
       async (isAfter) => {
         const all = ledger.length;
         const parts = [0, Math.ceil(all / 3), Math.ceil((2 * all) / 3), all];
         for (const [index, end] of parts.slice(1).entries()) {
           const begin = parts[index] ?? 0;
           await expect(archive(killedAt(bucket, 1, isAfter), begin, end)).rejects.toThrow(Killed);
-          // Lambda cuts the batch in two; the first half is killed again, and the second is delivered twice.
+          // Lambda splits the batch; the archiver crashes again on the first half and receives the second half twice.
           const middle = Math.ceil((begin + end) / 2);
           await expect(archive(killedAt(bucket, 1, isAfter), begin, middle)).rejects.toThrow(Killed);
           await archive(bucket, begin, middle);
@@ -112,7 +112,7 @@ export function describeArchiveBucket(name: string, make: () => Promise<Bucket>)
       },
     );
 
-    test('has one manifest of an hour, of two writers at the same time, which lists everything', async () => {
+    test("of two concurrent writers of an hour's manifest, one writes it, with every object", async () => {
       await archive(bucket, 0, 4);
       await archive(bucket, 4, ledger.length);
       const clock = new SimulatedClock(nowMs + 60_000);

@@ -14,7 +14,7 @@ import { type Fields, someLedger } from './verify-world.ts';
 
 const AT_SECONDS = Date.UTC(2026, 10, 23, 14, 59, 58) / 1_000;
 
-/** A record of this hour, with changed fields. */
+/** Returns a stream record of this hour, with changed fields. */
 function recordOf(item: Fields, index = 1, change: Fields = {}): Fields {
   const record = streamRecord(item, index);
   const time = { ApproximateCreationDateTime: AT_SECONDS + index };
@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 
 describe('a line of the archive', () => {
-  test('holds every attribute of every kind of row, and the id of its event', () => {
+  test('contains every attribute of every kind of row, and the event id', () => {
     const kinds = new Set(ledger.map(({ pk }) => String(pk).slice(0, 4)));
     expect([...kinds].sort()).toEqual(['ACT#', 'ORD#', 'PAY#']);
     for (const [index, row] of ledger.entries()) {
@@ -47,19 +47,19 @@ describe('a line of the archive', () => {
     }
   });
 
-  test('is the same text for the same row, whatever the order of its attributes', () => {
+  test('is the same for equal rows, whatever the order of their attributes', () => {
     const [row = {}] = ledger;
     const turned = Object.fromEntries(Object.entries(row).toReversed());
     expect(lineText(systemDigest, lineOf(recordOf(turned)))).toBe(lineText(systemDigest, lineOf(recordOf(row))));
   });
 
-  test('holds no personal text: it is in details rows, which are not in the Ledger', async () => {
+  test('contains no personal text: details rows, which are outside the Ledger, hold it', async () => {
     const text = ledger.map((row) => lineText(systemDigest, lineOf(recordOf(row)))).join('\n');
     expect(text).not.toContain('Returned');
     expect(text).not.toContain('@');
   });
 
-  test.each(['MODIFY', 'REMOVE'])('of a %s holds the row that was lost', (eventName) => {
+  test.each(['MODIFY', 'REMOVE'])('for a %s record contains the previous row', (eventName) => {
     const [row = {}] = ledger;
     const { NewImage } = recordOf(row)['dynamodb'] as Fields;
     const record = recordOf(row, 1, { eventName, dynamodb: { OldImage: NewImage } });
@@ -74,7 +74,7 @@ describe('a line of the archive', () => {
     ['no time', { dynamodb: { ApproximateCreationDateTime: 'noon' } }, 'dynamodb.ApproximateCreationDateTime'],
     ['no key', { dynamodb: { Keys: {} } }, 'dynamodb.Keys.pk'],
     ['an unknown change', { eventName: 'UPSERT' }, 'eventName'],
-  ])('a record with %s is no line, and is kept complete', (_name, change, path) => {
+  ])('a record with %s is stored whole and not as a line', (_name, change, path) => {
     const [row = {}] = ledger;
     const record = recordOf(row, 1, change);
     const read = readStreamLine(systemDigest, record);
@@ -86,7 +86,7 @@ describe('a line of the archive', () => {
     ['another version', (line: Fields) => ({ ...line, v: 2 })],
     ['a further field', (line: Fields) => ({ ...line, note: 'x' })],
     ['no image', ({ item: _item, ...line }: Fields) => line],
-  ])('with %s is refused by a reader', (_name, changed) => {
+  ])('a reader rejects a line with %s', (_name, changed) => {
     const [row = {}] = ledger;
     const text = lineText(systemDigest, lineOf(recordOf(row)));
     expect(() => readLine(JSON.stringify(changed(JSON.parse(text) as Fields)))).toThrow();
@@ -94,8 +94,8 @@ describe('a line of the archive', () => {
   });
 });
 
-describe('an object of the archive', () => {
-  test('is named after its content, in the hour of its oldest row', () => {
+describe('an archive object', () => {
+  test('is named by its content and by the hour of its oldest row', () => {
     const lines = ledger.map((row, index) => lineOf(recordOf(row, index)));
     const [first, ...others] = lines;
     if (first === undefined) throw new Error('there are rows');
@@ -115,7 +115,7 @@ class Archiver {
   readonly clock = new SimulatedClock();
   readonly reported: unknown[] = [];
   trouble: (() => Error | undefined) | undefined;
-  /** The object is written although the call fails. */
+  /** Makes the call fail after the object is written. */
   lost = false;
 
   async take(rows: readonly Fields[], waitsMs = 0) {
@@ -136,7 +136,7 @@ class Archiver {
 }
 
 describe('the archiver', () => {
-  test('writes one object for a batch, however often it is delivered', async () => {
+  test('writes one object for a batch, however often the batch is delivered', async () => {
     const archiver = new Archiver();
     await archiver.take(ledger);
     await archiver.take(ledger);
@@ -144,7 +144,7 @@ describe('the archiver', () => {
     expect(archiver.archive.lines).toHaveLength(ledger.length);
   });
 
-  test('archives every row of a batch that was cut in two, with the same text in each object', async () => {
+  test('archives every row of a split batch, with the same text in each object', async () => {
     const archiver = new Archiver();
     await archiver.take(ledger);
     await archiver.take(ledger.slice(0, 3));
@@ -153,7 +153,7 @@ describe('the archiver', () => {
     expect(new Set(archiver.archive.lines).size).toBe(ledger.length);
   });
 
-  test('waits for an archive that is away, within one delivery', async () => {
+  test('waits for an unavailable archive within one delivery', async () => {
     const archiver = new Archiver();
     const backMs = archiver.clock.nowMs() + 60_000;
     archiver.trouble = () =>
@@ -163,7 +163,7 @@ describe('the archiver', () => {
     expect(archiver.reported.length).toBeGreaterThan(3);
   });
 
-  test('fails the batch when the archive stays away, and the next delivery is the same object', async () => {
+  test('fails the batch while the archive is unavailable, and writes the same object at the next delivery', async () => {
     const archiver = new Archiver();
     archiver.lost = true;
     archiver.trouble = () => new AmbiguousError('archive_ambiguous', 'the archive gave no answer');
@@ -173,7 +173,7 @@ describe('the archiver', () => {
     expect(archiver.archive.objects.size).toBe(1);
   });
 
-  test('does not wait when the archive refuses the object', async () => {
+  test('fails at once when the archive refuses the object', async () => {
     const archiver = new Archiver();
     const begunMs = archiver.clock.nowMs();
     archiver.trouble = () => new TerminalError('archive_refused', 'the archive refused an object: AccessDenied');

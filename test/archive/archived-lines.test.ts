@@ -19,7 +19,7 @@ beforeAll(async () => {
   rows = await someLedger();
 });
 
-/** The findings, without where a line is. */
+/** Returns the findings without the positions of their lines. */
 async function findings(archive: MemoryArchive, ledger?: LedgerRows, bounds: Bounds = NO_BOUNDS) {
   const parts = rowFiles();
   const verified = await verifyRows(
@@ -33,7 +33,7 @@ async function findings(archive: MemoryArchive, ledger?: LedgerRows, bounds: Bou
 const kinds = (found: readonly RowFinding[]) => found.map(({ kind }) => kind).sort();
 
 describe('the Ledger and its archive', () => {
-  test('agree, in objects of one row or of many, also when lines are repeated', async () => {
+  test('agree for objects of one row or many, also with repeated lines', async () => {
     for (const size of [1, 3, rows.length]) {
       const archive = await archiveOfRows(rows, size);
       await archive.take(rows.slice(2, 5));
@@ -42,7 +42,7 @@ describe('the Ledger and its archive', () => {
     }
   });
 
-  test('differ by each row that is changed in the Ledger, with its field', async () => {
+  test('differ for each row changed in the Ledger, with the changed field', async () => {
     const archive = await archiveOfRows(rows, 4);
     const place = rows.findIndex(({ pk, sk }) => String(pk).startsWith('PAY#') && sk === 'T#000002');
     const row = rows[place] ?? {};
@@ -54,7 +54,7 @@ describe('the Ledger and its archive', () => {
     );
   });
 
-  test('differ by each row that one of them lacks', async () => {
+  test('differ for each row that only one of them has', async () => {
     for (const [index, row] of rows.entries()) {
       const archive = await archiveOfRows(rows, 4);
       const gone = await findings(archive, ledgerOf(rows.toSpliced(index, 1)));
@@ -66,7 +66,7 @@ describe('the Ledger and its archive', () => {
     }
   });
 
-  test('a row that is younger than the archive can be is no finding', async () => {
+  test('ignore a row that is too young to be archived', async () => {
     const archive = await archiveOfRows(rows.slice(0, -1), 4);
     const parts = rowFiles();
     const tools = { archive: archivedLines(archive), ledger: ledgerOf(rows), parts, save: () => undefined };
@@ -75,7 +75,7 @@ describe('the Ledger and its archive', () => {
     expect(found).toEqual([]);
   });
 
-  test('a line that tells of a change by hand is not the row, before and after it is mended', async () => {
+  test('a line that records a manual change does not count as the row, before and after its repair', async () => {
     const archive = await archiveOfRows(rows, 4);
     const [row = {}] = rows;
     const forged = { ...row, tenantId: 'ten_other' };
@@ -86,7 +86,7 @@ describe('the Ledger and its archive', () => {
     expect(kinds(await findings(archive, ledgerOf(rows.with(0, forged))))).toContain('row_differs');
   });
 
-  test('a line that tells of a change by hand is told, and a row that was not put back is found in the archive alone', async () => {
+  test('a line that records a manual change is reported, and a row that was not put back is found in the archive alone', async () => {
     const [row = {}] = rows;
     const place = { chain: row['pk'], sort: row['sk'] };
     const forged = { ...row, tenantId: 'ten_other' };
@@ -116,8 +116,8 @@ describe('the Ledger and its archive', () => {
   });
 });
 
-describe('an object of the archive', () => {
-  test('that is changed is named, whichever of its bytes it is', async () => {
+describe('an archive object', () => {
+  test('with any changed byte is reported', async () => {
     const archive = await archiveOfRows(rows, rows.length);
     const [[name, object] = ['', undefined]] = archive.objects;
     const text = object?.text ?? '';
@@ -135,20 +135,20 @@ describe('an object of the archive', () => {
     }
   });
 
-  test('that is removed leaves its rows without an archive', async () => {
+  test('that was removed leaves its rows unarchived', async () => {
     const archive = await archiveOfRows(rows, 4);
     const [name = ''] = archive.objects.keys();
     archive.objects.delete(name);
     expect((await findings(archive, ledgerOf(rows))).filter(({ kind }) => kind === 'not_archived')).toHaveLength(4);
   });
 
-  test('of a name and content of its own with a line that is no line is named', async () => {
+  test('with a matching name and an invalid line is reported', async () => {
     const archive = await archiveOfRows(rows, rows.length);
     await archive.takeText('{"v":2}\n');
     expect(await findings(archive, ledgerOf(rows))).toMatchObject([{ kind: 'line_unreadable', line: 0 }]);
   });
 
-  test('is not read when all of its rows are of another time', async () => {
+  test('outside the requested time is not read', async () => {
     const archive = await archiveOfRows(rows, 1);
     const times = [...archive.objects.values()].map(({ text }) =>
       Date.parse((JSON.parse(text) as Fields)['at'] as string),
@@ -162,7 +162,7 @@ describe('an object of the archive', () => {
   });
 });
 
-test('the rows of one chain are found in any object, each once', async () => {
+test('the rows of a chain are found in any object, each once', async () => {
   const archive = await archiveOfRows(rows, 2);
   await archive.take(rows);
   for (const chain of new Set(rows.map(({ pk }) => String(pk)))) {
@@ -172,7 +172,7 @@ test('the rows of one chain are found in any object, each once', async () => {
   }
 });
 
-test('of one payment, no object is read that is older than it, and each of its rows that was removed is found', async () => {
+test('for one payment, older objects are not read, and each removed row is found', async () => {
   const first = rows.find(({ pk, sk }) => String(pk).startsWith('PAY#') && sk === 'T#000001') ?? {};
   const chain = String(first['pk']);
   const old = Number(first['occurredAtMs']) - 40 * 3_600_000;
@@ -199,7 +199,7 @@ const tampering = fc.record({
   other: fc.nat(),
 });
 
-test('every single change, cut, swap, removal or forgery of an object is found and named, and nothing else is', async () => {
+test('every single change, cut, swap, removal or forgery of an object is reported, and nothing else', async () => {
   await fc.assert(
     fc.asyncProperty(tampering, async ({ how, size, at, other }) => {
       const archive = await archiveOfRows(rows, size);
@@ -228,7 +228,7 @@ test('every single change, cut, swap, removal or forgery of an object is found a
         expected = within.map(keyOf);
       }
       if (how === 'forge') {
-        // With the name of its content, as only somebody who may write to the bucket can.
+        // The forged object has a valid name; this needs permission to write to the bucket.
         const [row = {}] = within;
         await archive.take([{ ...row, tenantId: `ten_${other}` }]);
         expected = [keyOf(row)];
@@ -241,9 +241,9 @@ test('every single change, cut, swap, removal or forgery of an object is found a
       if (how === 'remove' || how === 'forge') expect(new Set(places)).toEqual(new Set(expected));
       else expect(new Set(objects)).toEqual(new Set(expected));
       const kindsFound = new Set(found.map(({ kind }) => kind));
-      // Rows of an object that cannot be read count as not archived.
+      // Rows of an unreadable object count as not archived.
       kindsFound.delete('not_archived');
-      // Of two lines that differ, the Ledger has one.
+      // Of two lines that differ, one equals the row in the Ledger.
       if (how === 'forge') kindsFound.delete('row_differs');
       expect(kindsFound.size).toBe(how === 'remove' || expected.length === 0 ? 0 : 1);
     }),

@@ -59,7 +59,7 @@ async function textOf(Key: string): Promise<string> {
   return (await Body?.transformToString()) ?? '';
 }
 
-/** The rows of the archive, each with the texts of its lines, which must be equal. */
+/** Returns the archived rows, each with the texts of its lines, which must be equal. */
 async function archivedRows(): Promise<ReadonlyMap<string, { readonly item: unknown; readonly lines: Set<string> }>> {
   const rows = new Map<string, { readonly item: unknown; readonly lines: Set<string> }>();
   for (const name of await objectNames()) {
@@ -89,7 +89,7 @@ async function ledgerRows(payment: string): Promise<readonly Record<string, unkn
   return Items;
 }
 
-/** Waits until every row of these payments is archived with the bytes that the Ledger has. */
+/** Waits until the archive holds every row of these payments with the bytes of the Ledger. */
 async function untilArchived(payments: readonly string[]): Promise<void> {
   const wanted = (await Promise.all(payments.map(ledgerRows))).flat();
   expect(wanted.length).toBeGreaterThanOrEqual(2 * payments.length);
@@ -104,7 +104,7 @@ async function untilArchived(payments: readonly string[]): Promise<void> {
   }
 }
 
-test('every row of a payment is in the archive, also when the archiver is killed at its work', async () => {
+test('every row of a payment is archived, also when the archiver is killed during its work', async () => {
   const run = crypto.randomUUID().slice(0, 8);
   const paid = async (name: string) =>
     String((await api.payUntilAnswered({ key: `archive-${run}-${name}` })).json['id']);
@@ -120,7 +120,7 @@ test('every row of a payment is in the archive, also when the archiver is killed
   await untilArchived(payments);
 });
 
-test('an object of the archive is never written again, removed or unlocked, by whoever may do everything in S3', async () => {
+test('an archived object cannot be overwritten, removed or unlocked, even by a principal with all permissions in S3', async () => {
   const [Key = ''] = await objectNames();
   const body = await textOf(Key);
   const credentials = await administratorOfS3(`archive-${crypto.randomUUID().slice(0, 8)}`);
@@ -141,19 +141,19 @@ test('an object of the archive is never written again, removed or unlocked, by w
   const version = { VersionId: Versions[0]?.VersionId };
   for (const BypassGovernanceRetention of [false, true])
     await expect(remove({ ...version, BypassGovernanceRetention })).rejects.toMatchObject({ name: 'AccessDenied' });
-  // The lock alone refuses even the root of the account, unless it passes over it.
+  // The lock alone stops even the root user, unless the request bypasses governance.
   await expect(s3.send(new DeleteObjectCommand({ Bucket, Key, ...version }))).rejects.toMatchObject({
     name: 'AccessDenied',
   });
   expect(await textOf(Key)).toBe(body);
 });
 
-test('the bucket protects its objects as the stack says, and each has one version', async () => {
+test('the bucket has the protections of the stack, and each object has one version', async () => {
   expect(judgeBucket(Bucket, await readBucket(s3, Bucket), { mode: 'governance', days: 7 * 365 })).toEqual([]);
   expect(await doubledObjects(s3, Bucket, NO_BOUNDS)).toEqual([]);
 });
 
-test('the auditor lists every object that was there in one manifest of the hour, which holds', async () => {
+test('the auditor lists every existing object in one valid manifest of the hour', async () => {
   const lambda = new LambdaClient({ endpoint: local.awsEndpoint, region: local.region, credentials: CREDENTIALS });
   const FunctionName = await stackOutput('service', 'auditorFunction');
   for (let time = 0; time < 2; time += 1)
@@ -161,7 +161,7 @@ test('the auditor lists every object that was there in one manifest of the hour,
   const manifests = new StoredManifests(new S3Objects(s3, Bucket));
   const verified = await verifyManifests({ manifests, digest: systemDigest }, NO_BOUNDS, Date.now());
   expect(verified.findings).toEqual([]);
-  // The schedule may have written the manifest of this hour some time ago. A clock that is read twice differs by less than a minute.
+  // The schedule may have already written the manifest of this hour. Clock readings differ by less than a minute.
   const times = async (Prefix: string) => {
     const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket, Prefix }));
     return Contents.map(({ LastModified }) => LastModified?.getTime() ?? Number.NaN);
@@ -170,14 +170,14 @@ test('the auditor lists every object that was there in one manifest of the hour,
   const there = (await times(LINES_PREFIX)).filter((atMs) => atMs < listedMs - 60_000);
   expect(verified.objects).toBeGreaterThanOrEqual(Math.max(1, there.length));
   expect(verified.manifests).toBeLessThanOrEqual(2);
-  // What is due depends on the hour, so a time is asked for.
+  // The due verifications depend on the hour, so request an explicit time.
   const untilMs = Date.now();
   const Payload = JSON.stringify({ fromMs: untilMs - 3_600_000, untilMs });
   expect((await lambda.send(new InvokeCommand({ FunctionName, Payload }))).FunctionError).toBeUndefined();
   const headers = { authorization: `Bearer ${local.operatorKey}` };
   const { status, json } = await api.send('GET', '/v1/admin/audit', { headers });
   expect([status, json['archive']]).toEqual([200, Bucket]);
-  // Other tests of the same stack change rows by hand.
+  // Other tests on the same stack change rows by hand.
   const asked = { to: Math.ceil(untilMs / 1_000), failure: null, verdict: expect.stringMatching(/^(holds|differs)$/) };
   expect(json['verified']).toContainEqual(
     expect.objectContaining({ kind: 'asked', verifications: [expect.objectContaining(asked)] }),
@@ -187,7 +187,7 @@ test('the auditor lists every object that was there in one manifest of the hour,
   expect(json['manifests']).toContainEqual(expect.objectContaining({ number, hash, failure: null }));
 });
 
-test('an operator puts the rows of a parked batch back: late objects, whose lines equal those that are there', async () => {
+test('an operator puts the rows of a parked batch back as late objects, with lines equal to the existing ones', async () => {
   const QueueUrl = await stackOutput('service', 'parkedArchiveQueue');
   const FunctionName = await stackOutput('service', 'archiverFunction');
   const payment = String((await api.payUntilAnswered({ key: `late-${crypto.randomUUID()}` })).json['id']);
@@ -200,7 +200,7 @@ test('an operator puts the rows of a parked batch back: late objects, whose line
   }
   expect((await objectNames()).filter((name) => name.startsWith(LATE_PREFIX))).toHaveLength(1);
   await untilArchived([payment]);
-  // As Lambda parks it. Nothing of its time is missing.
+  // The message as Lambda parks it. No row of its time is missing.
   const approximateArrivalOfFirstRecord = new Date(Date.now() - 3_600_000).toISOString();
   const batch = { approximateArrivalOfFirstRecord, approximateArrivalOfLastRecord: approximateArrivalOfFirstRecord };
   const sqs = new SQSClient({ endpoint: local.awsEndpoint, region: local.region, credentials: CREDENTIALS });

@@ -39,11 +39,11 @@ async function audit(archive: MemoryArchive, ledger = rows, ageMs = HOUR_MS) {
 }
 
 describe('the auditor', () => {
-  test('finds nothing in an archive that holds', async () => {
+  test('reports nothing for an intact archive', async () => {
     expect(await audit(await archiveOfRows(rows, 4))).toEqual([]);
   });
 
-  test('finds a row that was changed, one that was not archived, and an object that was removed', async () => {
+  test('reports a changed row, a row that was not archived, and a removed object', async () => {
     const place = rows.findIndex(({ sk }) => sk === 'T#000002');
     const forged = { ...rows[place], occurredAtMs: 1 };
     expect(await audit(await archiveOfRows(rows, 4), rows.with(place, forged))).toContain('row_differs');
@@ -55,12 +55,12 @@ describe('the auditor', () => {
     expect(await audit(archive)).toContain('object_missing');
   });
 
-  test('does not miss a row that can still be on its way', async () => {
+  test('does not report a row that may still be in transit', async () => {
     expect(await audit(await archiveOfRows(rows.slice(0, -1), 4), rows, 60_000)).toEqual([]);
   });
 });
 
-describe('an archiver that does not run', () => {
+describe('a stopped archiver', () => {
   const outcomeAt = (atMs: number): RecentOutcomes => ({
     outcomesAfter: async (position, untilMs) => {
       const at = positionAt(atMs);
@@ -69,7 +69,7 @@ describe('an archiver that does not run', () => {
     },
   });
 
-  test('is seen by an outcome that is younger than the archive, and older than an hour', async () => {
+  test('is detected by an outcome that is newer than the archive and older than an hour', async () => {
     const archive = await archiveOfRows(rows, 4);
     const manifests = new StoredManifests(archive);
     const clock = new SimulatedClock(lastMs + 1_000);
@@ -85,8 +85,8 @@ describe('an archiver that does not run', () => {
   });
 });
 
-describe('the times that are verified', () => {
-  test('are each day in the night after it, and in each month everything before it', () => {
+describe('the verified periods', () => {
+  test('are each day in the following night, and in each month everything before it', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 40 * 12 }), fc.integer({ min: 1, max: 3_000 * 24 }), (month, ageHours) => {
         const monthMs = Date.UTC(2026, month, 1);
@@ -101,14 +101,14 @@ describe('the times that are verified', () => {
           if (slice.fromMs > untilMs) return false;
           untilMs = Math.max(untilMs, slice.untilMs);
         }
-        // The last night of a month is in the next one.
+        // The last night of a month belongs to the next month.
         return untilMs >= monthMs + (hours / 24 - 1) * DAY_MS;
       }),
       { numRuns: 50 },
     );
   });
 
-  test('begin with the first object that was listed, although it was removed', async () => {
+  test('start at the first listed object, although it was removed', async () => {
     const archive = await archiveOfRows(rows, 4);
     const manifests = new StoredManifests(archive);
     const beginMs = await firstHourMs({ manifests, digest: systemDigest });
@@ -120,7 +120,7 @@ describe('the times that are verified', () => {
     expect(await firstHourMs({ manifests, digest: systemDigest })).toBe(0);
   });
 
-  test('begin before the first object, although it was removed, when the first manifest was empty', async () => {
+  test('start before the first object, although it was removed, when the first manifest was empty', async () => {
     const archive = new MemoryArchive();
     const manifests = new StoredManifests(archive);
     const clock = new SimulatedClock(lastMs - HOUR_MS);
@@ -136,7 +136,7 @@ describe('the times that are verified', () => {
   test.each([
     ['was removed', () => undefined],
     ['was moved in time', (text: string) => text.replace(/"at":"2026/, '"at":"2027')],
-  ])('begin at the beginning when the first manifest %s', async (_how, change) => {
+  ])('start at the earliest time when the first manifest %s', async (_how, change) => {
     const archive = await archiveOfRows(rows, 4);
     const manifests = new StoredManifests(archive);
     const clock = new SimulatedClock(lastMs + 1_000);
@@ -151,7 +151,7 @@ describe('the times that are verified', () => {
     expect(await firstHourMs({ manifests, digest: systemDigest })).toBe(0);
   });
 
-  test('begin with the first object', async () => {
+  test('start at the first object', async () => {
     const archive = await archiveOfRows(rows, 4);
     expect(await firstHourMs({ manifests: new StoredManifests(archive), digest: systemDigest })).toBeLessThanOrEqual(
       lastMs,

@@ -9,7 +9,7 @@ import { payonce } from '../support/command-line.ts';
 import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
 
-/** The walk of docs/audit.md. */
+/** Runs the walkthrough of docs/audit.md. */
 
 const local = localAws();
 let client: ReturnType<typeof documentClient>;
@@ -19,18 +19,18 @@ beforeAll(() => {
 });
 async function command(...words: readonly string[]): Promise<{ code: number; document: Record<string, unknown> }> {
   const { code, said } = await payonce(local, ...words, '--json', '--operator', 'Ada Example');
-  // A failure is a sentence after the document.
+  // On failure the command prints a sentence after the document.
   const document: unknown = JSON.parse(said.slice(0, said.lastIndexOf('}') + 1));
   return { code, document: document as Record<string, unknown> };
 }
 
-test('one row that is changed by hand is named, put back and explained, and then all chains hold', async () => {
+test('one row changed by hand is reported, put back and explained, and then all chains verify', async () => {
   const from = Math.floor(Date.now() / 1000);
   const api = new ApiClient(local, local.apiKey);
   const keys = Array.from({ length: whole(100, { slice: 10 }) }, (_, index) => `audit-${index}`);
   const payments = await pMap(keys, (key) => api.payUntilSucceeded({ key }), { concurrency: 5 });
   const payment = String(payments[3]?.json['id']);
-  // Other tests of the same stack change rows by hand, too.
+  // Other tests on the same stack change rows by hand, too.
   const own = new Set(payments.map(({ json }) => `PAY#${String(json['id'])}`));
   const findingsOf = async (...words: readonly string[]) => {
     const { document } = await command('verify', ...words);
@@ -79,7 +79,7 @@ test('one row that is changed by hand is named, put back and explained, and then
   const { Item: rebuilt } = await client.send(new GetCommand({ TableName: table, Key }));
   expect(rebuilt).toEqual(original);
   expect(await findingsOf('--table', table)).toEqual([]);
-  // It has a Stream now, as a Ledger in use.
+  // The table has a Stream now, like a Ledger in use.
   expect(await payonce(local, 'tables', 'rebuild', table)).toMatchObject({ code: ExitCode.refused });
   await dynamoDbClient().send(new UpdateTableCommand({ TableName: table, DeletionProtectionEnabled: false }));
   await dynamoDbClient().send(new DeleteTableCommand({ TableName: table }));

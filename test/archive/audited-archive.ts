@@ -10,13 +10,13 @@ import { MemoryArchive } from './memory-archive.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** When the archive begins. Three days are before the month of NOON_MS. */
+/** Start of the archive, three days before the month of NOON_MS. */
 export const BEGIN_MS = Date.UTC(2026, 1, 26);
-/** A Sunday, on which the stores of the tests begin. */
+/** A Sunday, the initial time of the test stores. */
 export const NOON_MS = Date.UTC(2026, 2, 1, 12);
 const COUNTS = { rows: 120, lines: 124, chains: 31, objects: 9, manifests: 26 };
 
-/** An archive in memory, with what an auditor writes. */
+/** An archive in memory, with the records of an auditor. */
 export class AuditedArchive implements ReadableArchive {
   readonly bucket = 'payonce-archive-of-shop';
   readonly digest = systemDigest;
@@ -30,7 +30,7 @@ export class AuditedArchive implements ReadableArchive {
     this.verifications = new StoredVerifications(objects, objects);
   }
 
-  /** An object with one line, and the manifest of its hour. */
+  /** Stores an object with one line, and the manifest of its hour. */
   async manifest(atMs: number): Promise<void> {
     const line = { change: 'INSERT', atMs, sequence: String(atMs), event: `evt_${atMs}`, item: { pk: { S: 'PAY#' } } };
     await this.objects.put(archiveObject(systemDigest, [line as never]));
@@ -38,7 +38,7 @@ export class AuditedArchive implements ReadableArchive {
     await writeManifests({ manifests: this.manifests, digest: systemDigest, clock }, clock.nowMs());
   }
 
-  /** A verification that ended a minute after this time, of the day before unless `change` says otherwise. */
+  /** Stores a verification that ended a minute after this time, of the day before unless `change` overrides it. */
   verified(atMs: number, change: Partial<Verification> = {}): Promise<void> {
     const times = {
       fromMs: atMs - 2 * HOUR_MS - DAY_MS,
@@ -52,7 +52,10 @@ export class AuditedArchive implements ReadableArchive {
   }
 }
 
-/** Some days of an archive until noon: two nights, three parts and a time that was asked for. @param finding of the first night */
+/**
+ * Builds some days of an archive until noon: two nights, three partial runs and a verification of a requested period.
+ * @param finding a finding of the first night
+ */
 export async function auditedArchive(
   finding: AuditFinding & Readonly<Record<string, unknown>>,
 ): Promise<AuditedArchive> {

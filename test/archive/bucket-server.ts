@@ -9,7 +9,7 @@ type Configuration = 'versioning' | 'object-lock' | 'publicAccessBlock' | 'lifec
 const BLOCKS = ['BlockPublicAcls', 'BlockPublicPolicy', 'IgnorePublicAcls', 'RestrictPublicBuckets'];
 const error = (status: number, code: string): Answer => [status, `<Error><Code>${code}</Code></Error>`];
 
-/** What S3 answers about a bucket. */
+/** S3's answers to requests for the bucket configuration. */
 const ANSWERS: Readonly<Record<Configuration, (value: string) => string>> = {
   versioning: (status) => `<VersioningConfiguration><Status>${status}</Status></VersioningConfiguration>`,
   'object-lock': (days) =>
@@ -20,10 +20,10 @@ const ANSWERS: Readonly<Record<Configuration, (value: string) => string>> = {
     `<LifecycleConfiguration><Rule><ID>Clean</ID><Status>Enabled</Status><${what}><Days>30</Days></${what}></Rule></LifecycleConfiguration>`,
 };
 
-/** A bucket with its protections, which answers as S3 does. */
+/** A simulated S3 bucket with configurable protections. */
 export class BucketServer {
   policy: readonly object[];
-  /** Names with whether it is a marker, in the order of S3. */
+  /** Names in the order of S3, each with whether its newest version is a delete marker. */
   versions: readonly (readonly [name: string, isMarker: boolean])[] = [];
   readonly #bucket: string;
   readonly #refused = new Set<string>();
@@ -85,7 +85,7 @@ export class BucketServer {
     return readBucket(this.#client(), this.#bucket);
   }
 
-  /** @param most versions of a page */
+  /** @param most maximum number of versions on a page */
   doubled(most: number, bounds: Bounds): Promise<readonly DoubledObject[]> {
     return doubledObjects(this.#client(most), this.#bucket, bounds);
   }

@@ -9,7 +9,7 @@ const BUCKET = 'archive-of-shop';
 
 const read = <Value>(value: Value): Fact<Value> => ({ kind: 'read', value });
 
-/** The policy of the stack, with the name of the bucket in it. */
+/** Returns the bucket policy of the stack, with the name of the bucket filled in. */
 async function deployedPolicy(): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const { archive } = await synthesize({ 'payonce:archive': 'true' });
   const [policy] = Object.values(present(archive).findResources('AWS::S3::BucketPolicy')) as {
@@ -29,13 +29,13 @@ async function findingsOf(change: (server: BucketServer) => void, lock?: Paramet
   return judgeBucket(BUCKET, await server.facts(), lock);
 }
 
-describe('the bucket of the archive', () => {
-  test('as the stack makes it holds', async () => {
+describe('the archive bucket', () => {
+  test('passes with the protections of the stack', async () => {
     expect(await findingsOf(() => undefined)).toEqual([]);
     expect(await findingsOf(() => undefined, { mode: 'governance', days: 7 * 365 })).toEqual([]);
   });
 
-  test('is judged by the lock that is demanded', async () => {
+  test('is checked against the required lock', async () => {
     expect(await findingsOf(() => undefined, { mode: 'compliance', days: 8 * 365 })).toMatchObject([
       { what: 'lock', because: 'the mode is governance, but compliance is required' },
       { what: 'lock', because: 'objects are locked for 2555 days instead of 2920' },
@@ -50,7 +50,7 @@ describe('the bucket of the archive', () => {
         (action) => `no statement denies ${action} to every principal`,
       ),
     ],
-  ])('without the statement %s of its policy is named, also with one that has a loophole', async (sid, because) => {
+  ])('reports a policy without its statement %s, also when the statement has a loophole', async (sid, because) => {
     const reasonsIn = (found: readonly { readonly because: string }[]) => found.map((each) => each.because);
     const others = policy.filter(({ Sid }) => Sid !== sid);
     const [statement = {}] = policy.filter(({ Sid }) => Sid === sid);
@@ -67,7 +67,7 @@ describe('the bucket of the archive', () => {
     }
   });
 
-  test('that everybody may read, over plain HTTP, too, is named', async () => {
+  test('reports public read access and access without TLS', async () => {
     const open = { Effect: 'Allow', Principal: '*', Action: 's3:GetObject', Resource: `arn:aws:s3:::${BUCKET}/*` };
     const withTls = policy.filter(({ Condition }) => !JSON.stringify(Condition ?? '').includes('SecureTransport'));
     expect(await findingsOf((server) => void (server.policy = [...withTls, open]))).toMatchObject([
@@ -86,12 +86,12 @@ describe('the bucket of the archive', () => {
       (server) => server.set('lifecycle', 'Expiration'),
       { what: 'lifecycle', because: 'the lifecycle rule Clean removes objects' },
     ],
-  ])('without %s is named', async (_what, change, finding) => {
+  ])('reports a bucket without %s', async (_what, change, finding) => {
     expect(await findingsOf(change)).toMatchObject([finding]);
   });
 });
 
-test('a name with two contents, or with a marker that hides it, is named, on any page', async () => {
+test('reports, on any page, a name with two versions or with a delete marker', async () => {
   const server = new BucketServer(BUCKET, policy);
   server.versions = [
     ['ledger/2026/11/23/14/1-aa.ndjson', false],
@@ -114,7 +114,7 @@ test('a name with two contents, or with a marker that hides it, is named, on any
     for (const time of [NO_BOUNDS, bounds]) expect(await server.doubled(page, time)).toEqual(wanted);
 });
 
-test('facts that were read are told apart from those that were refused', () => {
+test('distinguishes facts that were read from facts that could not be read', () => {
   const facts: BucketFacts = {
     keepsVersions: read(true),
     lock: { kind: 'refused', because: 'AccessDenied' },

@@ -25,7 +25,7 @@ async function contentOf({ client, table }: ReturnType<typeof emptyLedger>): Pro
 
 const wanted = () => rows.map((row) => valueText(row) ?? '').sort();
 
-test('a Ledger is made from the archive alone, equal row by row, and a repeated copy writes nothing', async () => {
+test('rebuilds a Ledger from the archive alone, equal row by row; a repeated copy writes nothing', async () => {
   const archive = await archiveOfRows(rows, 2);
   await archive.take(rows);
   const ledger = emptyLedger();
@@ -38,7 +38,7 @@ test('a Ledger is made from the archive alone, equal row by row, and a repeated 
   expect(await copyRows(ledger, archive, () => {})).toMatchObject({ written: 0, there: 2 * rows.length });
 });
 
-test('a copy that is interrupted goes on, after any page', async () => {
+test('continues an interrupted copy after any page', async () => {
   const archive = await archiveOfRows(rows, 1);
   const ledger = emptyLedger();
   const interrupted = copyRows(ledger, archive, () => {
@@ -50,7 +50,7 @@ test('a copy that is interrupted goes on, after any page', async () => {
   expect(await contentOf(ledger)).toEqual(wanted());
 });
 
-test('a row that differs is named and left, and so is an object that cannot be read', async () => {
+test('reports a row that differs, or an unreadable object, and leaves the row unchanged', async () => {
   const archive = await archiveOfRows(rows, 4);
   const [first = {}] = rows;
   await archive.take([{ ...first, tenantId: 'ten_other' }]);

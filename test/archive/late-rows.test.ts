@@ -21,7 +21,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 const VARIABLES = { [Environment.archiveBucket]: 'archive', [Environment.parkingQueueUrl]: 'https://sqs.invalid/p' };
-/** The module reads its environment when it is loaded. */
+/** Imported later, because the module reads its environment when it is loaded. */
 let wire: typeof Wire;
 let ledger: readonly Fields[] = [];
 beforeAll(async () => {
@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 const timeOf = ({ occurredAtMs }: Fields): number => Number(occurredAtMs);
 
-/** An archive whose manifests are written each hour, and which lacks some rows of the Ledger. */
+/** An archive with hourly manifests that lacks some rows of the Ledger. */
 class Behind {
   readonly archive = new MemoryArchive();
   readonly clock = new SimulatedClock(Math.max(...ledger.map(timeOf)) + HOUR_MS / 2);
@@ -45,7 +45,7 @@ class Behind {
     return behind;
   }
 
-  /** The manifest of this hour, and of each hour after it. */
+  /** Writes the manifests of this hour and of the following hours. */
   async hours(count: number): Promise<void> {
     for (let hour = 0; hour < count; hour += 1) {
       this.clock.advance(HOUR_MS);
@@ -53,7 +53,7 @@ class Behind {
     }
   }
 
-  /** An object for each of these rows, in the hours before this one. */
+  /** Writes an object for each of these rows, in the preceding hours. */
   async arrive(rows: readonly Fields[]): Promise<void> {
     for (const [index, row] of rows.entries()) {
       const line = { ...streamLine(streamRecord(row, index)), atMs: this.clock.nowMs() - index * HOUR_MS };
@@ -71,7 +71,7 @@ class Behind {
     return missingRows(tools, { fromMs: 0, untilMs: this.clock.nowMs() }, this.clock.nowMs());
   }
 
-  /** As `payonce redrive` does. @returns the names of the new objects */
+  /** Puts rows back as `payonce redrive` does. @returns the names of the new objects */
   async putBack(rows = ledger): Promise<readonly string[]> {
     const before = new Set(this.archive.objects.keys());
     this.#archiver ??= wire(
@@ -104,8 +104,8 @@ class Behind {
   }
 }
 
-describe('rows of a batch that was parked', () => {
-  test('are put into the archive days later, with equal bytes, and the next manifest lists them once', async () => {
+describe('rows of a parked batch', () => {
+  test('are archived days later, with equal bytes, and the next manifest lists them once', async () => {
     const lost = ledger.slice(2, 5);
     const behind = await Behind.lacking(lost);
     await behind.hours(50);
@@ -118,17 +118,17 @@ describe('rows of a batch that was parked', () => {
     behind.clock.advance(HOUR_MS);
     expect(await behind.list()).toMatchObject([{ objects: [{ name: names[0], lines: lost.length }] }]);
     expect(await behind.findings()).toEqual([]);
-    // It is listed once, also when the manifests no longer look back to it.
+    // They stay listed once when later manifests no longer cover that hour.
     await behind.hours(60);
     const written = [...behind.archive.objects.values()].filter(({ name }) => name.startsWith('manifests/'));
     expect(written.filter(({ text }) => text.includes(LATE_PREFIX))).toHaveLength(1);
     expect(await behind.findings()).toEqual([]);
   });
 
-  test('are found by a verification of their own time, and of none before it', async () => {
+  test('are found by a verification of their own period, and of no earlier period', async () => {
     const behind = await Behind.lacking(ledger.slice(0, 3));
     await behind.hours(80);
-    // More than a page of objects between that time and the late ones.
+    // More than a page of objects lies between that period and the late objects.
     await behind.arrive(ledger.slice(3, 15));
     await behind.putBack();
     await behind.hours(30);
@@ -136,12 +136,12 @@ describe('rows of a batch that was parked', () => {
     expect(await behind.findings(day)).toEqual([]);
     const later = { fromMs: day.untilMs + 3 * DAY_MS, untilMs: behind.clock.nowMs() };
     expect(await behind.findings(later)).toEqual([]);
-    // The time after the redrive reads no object of before it.
+    // A verification of a period after the redrive reads no earlier object.
     const afterwards = { fromMs: behind.clock.nowMs() + 2 * DAY_MS, untilMs: behind.clock.nowMs() + 3 * DAY_MS };
     expect((await archivedLines(behind.archive).page(undefined, afterwards)).lines).toEqual([]);
   });
 
-  test('come twice into the archive when the operator repeats it before it is read, which is no finding', async () => {
+  test('are archived twice, without a finding, when the operator repeats the redrive before its message is processed', async () => {
     const behind = await Behind.lacking(ledger.slice(1, 4));
     await behind.hours(30);
     const [once, again] = [await behind.missing(), await behind.missing()];
@@ -156,7 +156,7 @@ describe('rows of a batch that was parked', () => {
     expect(await behind.findings()).toEqual([]);
   });
 
-  test('are refused when their chain does not hold: what somebody forged does not come into the archive', async () => {
+  test('are refused when their chain does not verify, so that forged rows are not archived', async () => {
     const [row = {}, ...others] = ledger.filter(({ pk }) => pk === ledger[0]?.['pk']);
     const behind = await Behind.lacking([row, ...others]);
     await behind.hours(30);
@@ -165,21 +165,21 @@ describe('rows of a batch that was parked', () => {
     expect(await behind.putBack(forged)).toEqual([]);
   });
 
-  test('an object of it that no manifest lists is found', async () => {
+  test('a late object that no manifest lists is reported', async () => {
     const behind = await Behind.lacking(ledger.slice(2, 5));
     await behind.hours(30);
     const [name = ''] = await behind.putBack();
     const object = behind.archive.objects.get(name);
     if (object === undefined) throw new Error('it was put back');
     await behind.hours(1);
-    // Somebody puts another one beside it, in an hour whose manifests are written.
+    // Writes a copy in another hour, whose manifests are complete.
     const foreign = name.replace(/late\/\d{4}/, 'late/2020');
     await behind.archive.put({ ...object, name: foreign });
     await behind.hours(2);
     expect(await behind.findings()).toEqual([{ kind: 'object_unlisted', object: foreign }]);
   });
 
-  test('are listed when the hour has more objects than a manifest, and after a pause of days', async () => {
+  test('are listed when the hour has more objects than a manifest holds, and after a pause of days', async () => {
     const behind = await Behind.lacking(ledger.slice(2, 6));
     await behind.hours(26);
     behind.clock.advance(2 * DAY_MS);

@@ -25,7 +25,7 @@ async function keysOf(ledger: LedgerRows): Promise<ReadonlySet<string>> {
 
 const keyOf = ({ pk, sk }: Record<string, unknown>): string => `${String(pk)} ${String(sk)}`;
 
-test('all rows are read by a scan, and those of a range by its outcomes', async () => {
+test('all rows are read by a scan, and the rows of a period by its outcomes', async () => {
   const api = new Api();
   const { client } = api.world.store.database;
   const pacing = { clock: api.clock, entropy: countingEntropy() };
@@ -45,7 +45,7 @@ test('all rows are read by a scan, and those of a range by its outcomes', async 
   const outcomes = new LedgerChains(client, TABLES, pacing);
   const activity = ['ACT#ten_desk#test'];
   const read = await keysOf(rowsBetween(ledger, outcomes, { fromMs, untilMs }, activity));
-  // The chain of the early payment is read whole, because it was annotated in the range.
+  // The chain of the early payment is read whole, because it was annotated in the period.
   const within = rows.filter(({ pk, payment }) => {
     const { id = '' } = (payment ?? {}) as { id?: string };
     return activity.includes(String(pk)) || id === early || id === late;
@@ -56,7 +56,7 @@ test('all rows are read by a scan, and those of a range by its outcomes', async 
   for (const row of last) expect(read).not.toContain(keyOf(row));
 });
 
-test('a row that a function of its own accord overwrites is named', async () => {
+test('a row that a function overwrites without a request is reported', async () => {
   const api = new Api();
   const payment = await api.paid('p-1');
   const { client } = api.world.store.database;

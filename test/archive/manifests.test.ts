@@ -22,7 +22,7 @@ class Archive {
   readonly clock = new SimulatedClock(Date.UTC(2026, 10, 23, 14, 5));
   #sequence = 1_000;
 
-  /** An object with rows of this age. @returns its name */
+  /** Stores an object with rows of this age. @returns its name */
   async arrives(lines = 2, ageMs = 0): Promise<string> {
     const line = () => ({
       change: 'INSERT' as const,
@@ -41,7 +41,7 @@ class Archive {
     return writeManifests(tools, this.clock.nowMs() + HOUR_MS / 2);
   }
 
-  /** Some hours, each with objects and a manifest. */
+  /** Simulates some hours, each with objects and a manifest. */
   async hours(count: number, objects = 2): Promise<void> {
     for (let hour = 0; hour < count; hour += 1) {
       for (let index = 0; index < objects; index += 1) await this.arrives();
@@ -70,7 +70,7 @@ class Archive {
 }
 
 describe('a manifest', () => {
-  test('lists what arrived since the last one, with its lines and its first and last event', async () => {
+  test('lists the objects since the previous manifest, with their lines and their first and last event', async () => {
     const archive = new Archive();
     const first = await archive.arrives(3);
     const [one] = await archive.write();
@@ -86,7 +86,7 @@ describe('a manifest', () => {
     expect(await archive.verified()).toEqual({ manifests: 2, objects: 2, findings: [] });
   });
 
-  test('is written once an hour, also when nothing arrived', async () => {
+  test('is written once an hour, also without new objects', async () => {
     const archive = new Archive();
     expect(await archive.write()).toMatchObject([{ number: 1, objects: [] }]);
     expect(await archive.write()).toEqual([]);
@@ -94,7 +94,7 @@ describe('a manifest', () => {
     expect(await archive.write()).toMatchObject([{ number: 2, objects: [] }]);
   });
 
-  test('lists an object that came hours after its rows', async () => {
+  test('lists an object that arrived hours after its rows', async () => {
     const archive = new Archive();
     await archive.hours(24);
     archive.clock.advance(HOUR_MS);
@@ -103,7 +103,7 @@ describe('a manifest', () => {
     expect(await archive.findings()).toEqual([]);
   });
 
-  test('lists everything after a long time without one, in several if there is much', async () => {
+  test('lists all objects after a long pause, in several manifests if there are many', async () => {
     const archive = new Archive();
     await archive.hours(2);
     for (let hour = 0; hour < 60; hour += 1) {
@@ -116,7 +116,7 @@ describe('a manifest', () => {
     expect(await archive.verified()).toEqual({ manifests: 11, objects: 64, findings: [] });
   });
 
-  test('goes on in the next hour when there was no time for all', async () => {
+  test('continues in the next hour when the time was too short', async () => {
     const archive = new Archive();
     for (let index = 0; index < 5; index += 1) await archive.arrives();
     const slow = { nowMs: () => (archive.clock.advance(HOUR_MS / 8), archive.clock.nowMs()) };
@@ -126,7 +126,7 @@ describe('a manifest', () => {
   });
 });
 
-/** Every call can end without an answer, before or after it took effect. */
+/** Returns objects whose client crashes at one call, before or after the call takes effect. */
 function killedAt(call: number, isAfter: boolean, objects: StoredObjects & ArchiveObjects) {
   let calls = 0;
   const through = async <Answer>(act: () => Promise<Answer>): Promise<Answer> => {
@@ -142,23 +142,26 @@ function killedAt(call: number, isAfter: boolean, objects: StoredObjects & Archi
   };
 }
 
-describe('writers of manifests', () => {
-  test.each([false, true])('killed at every call, after it took effect: %s, leave one whole list', async (isAfter) => {
-    for (let call = 1, isKilled = true; isKilled; call += 1) {
-      const archive = new Archive();
-      await archive.hours(3);
-      archive.clock.advance(HOUR_MS);
-      await archive.arrives();
-      isKilled = await archive.write({}, killedAt(call, isAfter, archive.memory)).then(
-        () => false,
-        () => true,
-      );
-      await archive.write();
-      expect(await archive.verified()).toEqual({ manifests: 4, objects: 7, findings: [] });
-    }
-  });
+describe('manifest writers', () => {
+  test.each([false, true])(
+    'leave one complete list when a writer crashes at any call (after the effect: %s)',
+    async (isAfter) => {
+      for (let call = 1, isKilled = true; isKilled; call += 1) {
+        const archive = new Archive();
+        await archive.hours(3);
+        archive.clock.advance(HOUR_MS);
+        await archive.arrives();
+        isKilled = await archive.write({}, killedAt(call, isAfter, archive.memory)).then(
+          () => false,
+          () => true,
+        );
+        await archive.write();
+        expect(await archive.verified()).toEqual({ manifests: 4, objects: 7, findings: [] });
+      }
+    },
+  );
 
-  test('two at once, with any order of their calls, write one list', async () => {
+  test('write one list when two run concurrently, in any order of their calls', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), async (scheduler) => {
         const archive = new Archive();
@@ -180,7 +183,7 @@ describe('writers of manifests', () => {
     );
   });
 
-  test('one that was overtaken for hours writes nothing', async () => {
+  test('write nothing after being overtaken for hours', async () => {
     const archive = new Archive();
     await archive.hours(2);
     archive.clock.advance(HOUR_MS);
@@ -202,7 +205,7 @@ describe('writers of manifests', () => {
     expect(await archive.verified()).toEqual({ manifests: 5, objects: 11, findings: [] });
   });
 
-  test('does not continue a manifest that was tampered with', async () => {
+  test('do not continue a manifest that was tampered with', async () => {
     const archive = new Archive();
     await archive.hours(2);
     archive.set(manifestName(2), '{}\n');
@@ -212,7 +215,7 @@ describe('writers of manifests', () => {
 });
 
 describe('verification', () => {
-  test('sees a cut tail by the time, and an archive without manifests', async () => {
+  test('detects a cut tail by the time, and an archive without manifests', async () => {
     const archive = new Archive();
     expect(await archive.findings()).toEqual([]);
     await archive.hours(6);
@@ -225,7 +228,7 @@ describe('verification', () => {
     expect(await archive.findings()).toEqual([{ kind: 'manifest_missing', object: manifestName(1) }]);
   });
 
-  test('of a time reads the manifests that can list its objects, and finds what is missing in it', async () => {
+  test('of a period reads the manifests that can list its objects, and finds what is missing from them', async () => {
     const archive = new Archive();
     await archive.hours(100, 1);
     const removed = [...archive.memory.objects.keys()].filter((name) => name.startsWith('ledger/'))[50] ?? '';
@@ -240,7 +243,7 @@ describe('verification', () => {
     ]);
   });
 
-  test('names an object that no manifest lists', async () => {
+  test('reports an object that no manifest lists', async () => {
     const archive = new Archive();
     await archive.hours(2);
     const foreign = await archive.arrives(1, 60 * HOUR_MS);
@@ -249,14 +252,14 @@ describe('verification', () => {
     expect(await archive.findings()).toEqual([{ kind: 'object_unlisted', object: foreign }]);
   });
 
-  test('names a manifest without the signature of the key', async () => {
+  test('reports a manifest without a signature by the key', async () => {
     const archive = new Archive();
     const [key, other] = [
       generateKeyPairSync('ec', { namedCurve: 'P-256' }),
       generateKeyPairSync('ec', { namedCurve: 'P-256' }),
     ];
     const signedBy = (pair: typeof key) => async (hash: Uint8Array) => {
-      // What KMS signs is the hash; Node makes it of the text.
+      // KMS signs the hash; Node computes the hash from the text.
       const text = textOfHash.get(Buffer.from(hash).toString('hex')) ?? '';
       return sign('sha256', Buffer.from(text), pair.privateKey);
     };
@@ -294,7 +297,7 @@ const tampering = fc.record({
   other: fc.nat(),
 });
 
-test('every single change, cut, swap or removal of a manifest, or removal of an object, is found and named, and nothing else is', async () => {
+test('reports every single change, cut, swap or removal of a manifest or object, and nothing else', async () => {
   const HOURS = 6;
   await fc.assert(
     fc.asyncProperty(tampering, async ({ how, what, at, other }) => {
@@ -307,7 +310,7 @@ test('every single change, cut, swap or removal of a manifest, or removal of an 
       const [text, rivalText] = [archive.textOf(name), archive.textOf(rival)];
       const place = other % text.length;
       let expected = new Set([name]);
-      // The content of an object is read and compared with its name by the verification of its lines.
+      // The verification of lines compares an object's content with its name.
       if (how === 'remove' || what === 'object') archive.memory.objects.delete(name);
       else if (how === 'byte')
         archive.set(name, `${text.slice(0, place)}${text[place] === '7' ? '8' : '7'}${text.slice(place + 1)}`);
@@ -317,7 +320,7 @@ test('every single change, cut, swap or removal of a manifest, or removal of an 
         archive.set(rival, text);
         expected = new Set(name === rival ? [] : [name, rival]);
       } else {
-        // The newest ones: as many as the time does not show yet are not a tail that was cut.
+        // The newest manifests are excluded: within the allowed delay a missing manifest is not a cut tail.
         const cut = 4 + (other % (HOURS - 4));
         for (const each of names.slice(-cut)) archive.memory.objects.delete(each);
         expected = new Set([names.at(-cut - 1) ?? '']);
@@ -329,7 +332,7 @@ test('every single change, cut, swap or removal of a manifest, or removal of an 
   );
 });
 
-/** A signature that the verifier can check, and a forger cannot make. */
+/** A signature that the verifier can check and a forger cannot create. */
 const signatureOf = (text: string) => Buffer.from(systemDigest.sha256(`key ${text}`)).toString('base64');
 const isSigned = (text: string, signature: string) => signature === signatureOf(text);
 
@@ -339,7 +342,7 @@ const forgery = fc.record({
   other: fc.nat({ max: 1_000 }),
 });
 
-/** Makes one change of the manifests. */
+/** Applies one change to the manifests. */
 async function forge(archive: Archive, { how, at, other }: { how: string; at: number; other: number }): Promise<void> {
   const names = [...archive.memory.objects.keys()].filter((name) => name.startsWith('manifests/')).sort();
   const name = names[at % names.length] ?? '';
@@ -354,7 +357,7 @@ async function forge(archive: Archive, { how, at, other }: { how: string; at: nu
   else await moveBack(archive, names.slice(at % names.length), { hours: other, isHashed: true });
 }
 
-/** The manifests that a binary search reads when each one sends it to the later half. */
+/** Returns the manifests that a binary search reads when each one directs it to the later half. */
 function probed(names: readonly string[]): readonly string[] {
   const found: string[] = [];
   for (let low = 0; low < names.length; ) {
@@ -365,7 +368,10 @@ function probed(names: readonly string[]): readonly string[] {
   return found;
 }
 
-/** Moves manifests back in time and empties them. @param isHashed makes their hashes and links, so that only signatures differ */
+/**
+ * Moves manifests back in time and empties them. @param isHashed recomputes their hashes and links, so that only
+ * signatures differ
+ */
 async function moveBack(
   archive: Archive,
   names: readonly string[],
@@ -386,10 +392,10 @@ async function moveBack(
 }
 
 const HOURS_OF_MANIFESTS = 48;
-/** In which the only object arrives. Others of its time would be named as not listed. */
+/** Hour in which the only object arrives. Other objects of that time would be reported as not listed. */
 const ITS_HOUR = 30;
 
-test('verification of a time finds an object that was removed, whatever was done to several manifests', async () => {
+test('verification of a period finds a removed object, even when several manifests were changed', async () => {
   const original = new Archive();
   const texts = new Map<string, string>();
   const digest = {

@@ -8,10 +8,10 @@ import { hex } from '../../lambdas/kernel/hash-chain.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Fields } from './verify-world.ts';
 
-/** Of the record with index 0. */
+/** Sequence of the record with index 0. */
 export const FIRST_SEQUENCE = 1000;
 
-/** A bucket in memory: an object is written once and stays. */
+/** A bucket in memory: objects are written once and never changed. */
 export class MemoryArchive implements ArchiveObjects, StoredObjects {
   readonly objects = new Map<string, ArchiveObject>();
   readonly asked: string[] = [];
@@ -40,7 +40,7 @@ export class MemoryArchive implements ArchiveObjects, StoredObjects {
     return objects.flatMap(({ text }) => text.trimEnd().split('\n'));
   }
 
-  /** As the archiver writes a batch with these new rows. */
+  /** Writes a batch with these new rows, as the archiver does. */
   async take(rows: readonly Fields[]): Promise<void> {
     await this.takeRecords(rows.map((row, index) => streamRecord(row, index)));
   }
@@ -50,21 +50,21 @@ export class MemoryArchive implements ArchiveObjects, StoredObjects {
     if (first !== undefined) await this.put(archiveObject(systemDigest, [first, ...others]));
   }
 
-  /** An object of any text, with the name that belongs to it. */
+  /** Stores an object with any text, under the matching name. */
   async takeText(text: string): Promise<void> {
     const sha256 = systemDigest.sha256(text);
     await this.put({ name: `ledger/2026/11/23/14/1-${hex(sha256)}.ndjson`, text, sha256 });
   }
 }
 
-/** @param size rows of an object */
+/** @param size number of rows in an object */
 export async function archiveOfRows(rows: readonly Fields[], size: number): Promise<MemoryArchive> {
   const archive = new MemoryArchive();
   for (let begin = 0; begin < rows.length; begin += size) await archive.take(rows.slice(begin, begin + size));
   return archive;
 }
 
-/** A record as Lambda delivers it: bytes are base64 text. Its time is that of the row. */
+/** Returns a record as Lambda delivers it, with bytes as base64 text and the row's time. */
 export function streamRecord(row: Fields, index: number, change: { eventName?: string; was?: Fields } = {}): Fields {
   const { pk, sk, ...others } = marshall(row);
   const { eventName = 'INSERT', was } = change;

@@ -7,11 +7,11 @@ export function refused(name: string, status: number): Error {
   return new S3ServiceException({ name, message: 'refused', $fault: 'client', $metadata: { httpStatusCode: status } });
 }
 
-/** A write, with what the policy of the bucket and S3 itself demand of it. */
+/** Answers a write after the checks of the bucket policy and of S3 itself. */
 export async function answerPut(archive: MemoryArchive, command: object): Promise<unknown> {
-  if (!(command instanceof PutObjectCommand)) throw new Error(`the archive does not know ${command.constructor.name}`);
+  if (!(command instanceof PutObjectCommand)) throw new Error(`unsupported command ${command.constructor.name}`);
   const { Key: name = '', Body, ChecksumSHA256, IfNoneMatch } = command.input;
-  invariant(typeof Body === 'string', 'an object of the archive is text');
+  invariant(typeof Body === 'string', 'the body of the object is not text');
   const sha256 = systemDigest.sha256(Body);
   if (IfNoneMatch !== '*') throw refused('AccessDenied', 403);
   if (ChecksumSHA256 !== Buffer.from(sha256).toString('base64')) throw refused('BadDigest', 400);
@@ -19,7 +19,7 @@ export async function answerPut(archive: MemoryArchive, command: object): Promis
   return {};
 }
 
-/** A client that writes into this archive. */
+/** Returns an S3 client that writes into this archive. */
 export function memoryS3(archive: MemoryArchive): S3Client {
   return { send: (command: object) => answerPut(archive, command) } as unknown as S3Client;
 }

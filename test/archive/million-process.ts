@@ -13,13 +13,16 @@ import { paymentPartition, transitionRow } from '../../lambdas/payments/store/it
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { FIRST_SEQUENCE, streamLine, streamRecord } from './memory-archive.ts';
 
-/** Verifies generated payments of two transitions against their archive, as a process of its own, so that its memory can be measured. */
+/**
+ * Verifies generated payments of two transitions against their archive in a separate process, so that its memory can be
+ * measured.
+ */
 
 const PAGE = 500;
-/** Lines of an object: the largest batch that the archiver is given. */
+/** Lines in an object: the largest batch size of the archiver. */
 const OBJECT = 5_000;
 const transitions = Number(process.argv[2]);
-/** The payment with a row that is not what was archived. */
+/** Index of the payment with a row that differs from its archived line. */
 const FORGED = Math.floor(transitions / 3);
 
 function rowsOfPayment(payment: number): readonly Record<string, unknown>[] {
@@ -35,12 +38,12 @@ function itemsOf(after: string | undefined): readonly [items: Record<string, unk
   return [items, end < transitions / 2 ? { next: String(end) } : {}];
 }
 
-/** An object as the archiver writes it. The sequence of its first record is its place. */
+/** Returns an object as the archiver writes it. Its place is the sequence of its first record. */
 function objectAt(place: number): ArchiveObject {
   const end = Math.min(transitions, (place + 1) * OBJECT) / 2;
   const payments = Array.from({ length: end - (place * OBJECT) / 2 }, (_, index) => (place * OBJECT) / 2 + index);
   const [first, ...others] = payments.flatMap(rowsOfPayment).map((row) => streamLine(streamRecord(row, place)));
-  if (first === undefined) throw new Error('an object has a line at least');
+  if (first === undefined) throw new Error('the object has no lines');
   return archiveObject(systemDigest, [first, ...others]);
 }
 
@@ -81,7 +84,7 @@ const { counts, findings } = await verifyRows(
   { bounds: NO_BOUNDS },
 );
 parts.close();
-/** The most that this program held. Kilobytes. Linux starts `maxRSS` with the size of the process that started this one. */
+/** Returns the peak memory of this process. Kilobytes. Linux starts `maxRSS` with the size of the parent process. */
 function peakKilobytes(): number {
   const { maxRSS } = process.resourceUsage();
   if (process.platform !== 'linux') return maxRSS;

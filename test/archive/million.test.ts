@@ -4,10 +4,10 @@ import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { whole } from '../support/slice.ts';
 
-/** Without a limit, garbage is kept as long as the machine has memory. Megabytes. */
+/** Heap limits. Without them, garbage stays until the machine's memory is used up. Megabytes. */
 const HEAP = ['--max-old-space-size=128', '--max-semi-space-size=8'];
 
-test('a million transitions are verified against their archive in less than 300 MB of memory', async () => {
+test('verifies a million transitions against their archive in less than 300 MB of memory', async () => {
   const transitions = whole(1_000_000, { slice: 6_000 });
   const script = join(import.meta.dirname, 'million-process.ts');
 
@@ -21,4 +21,4 @@ test('a million transitions are verified against their archive in less than 300 
   expect(counts).toEqual({ rows: transitions, lines: transitions, chains: transitions / 2 });
   expect(kinds).toEqual(['chain_broken', 'row_differs']);
   expect(peakMegabytes).toBeLessThan(300);
-}, 1_800_000); // Only ends a process that hangs.
+}, 1_800_000); // Stops a process that hangs.

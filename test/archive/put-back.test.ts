@@ -53,8 +53,8 @@ function putBack(sequence: number, source: readonly Fields[] = originals, ledger
 
 const entries = () => activity().listActivity('deployment', { order: 'oldest_first', limit: 10 });
 
-describe('a row of the Ledger', () => {
-  test('that was overwritten is named, put back with an entry of the activity log, and then all holds', async () => {
+describe('a Ledger row', () => {
+  test('that was overwritten is reported and put back with an entry in the activity log, and then everything verifies', async () => {
     await overwrite({ ...original(2), postings: [] });
     expect(await verified()).toEqual([['changed', 2]]);
 
@@ -81,13 +81,13 @@ describe('a row of the Ledger', () => {
     expect(await rowsOf(api)).toHaveLength(originals.length + 1);
   });
 
-  test('that is as it was is left, and nothing is recorded', async () => {
+  test('that is unchanged is left alone, and nothing is recorded', async () => {
     expect(await putBack(2)).toBe('is_there');
     expect(await putBack(9)).toBe('no_original');
     expect(await entries()).toEqual([]);
   });
 
-  test('is not replaced by one that is not the original', async () => {
+  test('is not replaced by a row that is not the original', async () => {
     await overwrite({ ...original(2), postings: [] });
     const forged = [{ ...original(2), type: 'payment.failed' }, { ...original(3), sk: 'T#000002' }, original(1)];
     for (const other of forged) expect(await putBack(2, [{ ...other, sk: 'T#000002' }])).toBe('does_not_fit');
@@ -95,7 +95,7 @@ describe('a row of the Ledger', () => {
     expect(await verified()).toEqual([['changed', 2]]);
   });
 
-  test('is put back although the next one was overwritten, too', async () => {
+  test('is put back although the next row was overwritten, too', async () => {
     await overwrite({ ...original(2), postings: [] });
     await overwrite({ ...original(3), occurredAtMs: 1 });
     expect(await putBack(2)).toBe('put');
@@ -104,7 +104,7 @@ describe('a row of the Ledger', () => {
     expect(await verified()).toEqual([]);
   });
 
-  test('that a rival changes again and again is left after some rounds', async () => {
+  test('that a rival changes repeatedly is left alone after several attempts', async () => {
     await overwrite({ ...original(2), occurredAtMs: 0 });
     let changes = 0;
     const contested: LedgerRows = {
@@ -120,7 +120,7 @@ describe('a row of the Ledger', () => {
     expect(await entries()).toEqual([]);
   });
 
-  test('is put back once by two operators', async () => {
+  test('is put back once by two concurrent operators', async () => {
     await overwrite({ ...original(2), postings: [] });
     const both = await Promise.all([putBack(2), putBack(2)]);
     expect(both.toSorted()).toEqual(['is_there', 'put']);

@@ -62,7 +62,7 @@ describe('the record of a verification', () => {
     return { recorded, reported, error };
   }
 
-  test('says what was verified until now, how much, and that it holds', async () => {
+  test('states the verified period, the number of rows and the positive verdict', async () => {
     const { recorded, reported, error } = await verified(rows);
     expect([error, reported]).toEqual([undefined, [recorded]]);
     expect(recorded).toMatchObject({
@@ -77,7 +77,7 @@ describe('the record of a verification', () => {
     });
   });
 
-  test('says how many findings there are, and names the first', async () => {
+  test('states the number of findings, and the first one', async () => {
     const { recorded } = await verified(rows.slice(1));
     expect(recorded).toMatchObject({ verdict: 'differs', found: recorded?.first.length });
     expect(recorded?.first).toContainEqual(expect.objectContaining({ kind: 'row_missing' }));
@@ -86,7 +86,7 @@ describe('the record of a verification', () => {
     expect(many).toMatchObject({ found: 30, first: kinds.slice(0, 20) });
   });
 
-  test('says why one failed, and claims nothing; its error is thrown, so that the run is repeated', async () => {
+  test('states the reason of a failure without a verdict, and the error is rethrown so that the run is retried', async () => {
     const away = new Error('S3 is away');
     const bucket = () => Promise.reject(away);
     const { recorded, reported, error } = await verified(rows, { bucket });
@@ -97,14 +97,14 @@ describe('the record of a verification', () => {
     expect(await verified(rows, { bucket }, noRecord)).toMatchObject({ recorded: undefined, error: away });
   });
 
-  test('that cannot be written hides no finding, and the run is repeated', async () => {
+  test('rethrows a failed write although there are findings, so that the run is retried', async () => {
     const lost = new Error('no record');
     const { reported, error } = await verified(rows.slice(1), {}, { write: () => Promise.reject(lost) });
     expect(error).toBe(lost);
     expect(reported).toMatchObject([{ verdict: 'differs' }]);
   });
 
-  test('is one object for each run: a run that is repeated writes over none', async () => {
+  test('is one object for each run, and a repeated run overwrites nothing', async () => {
     const archive = new AuditedArchive();
     for (let time = 0; time < 2; time += 1) await archive.verified(NOON_MS);
     await archive.verified(NOON_MS, { verdict: 'differs', found: 1, first: [FINDING] });
@@ -124,7 +124,7 @@ describe('the last verifications', () => {
     return verified.find(({ kind }) => kind === 'day');
   };
 
-  test('are those of each kind, newest first, with the hour in which one was due', async () => {
+  test('are listed for each kind, newest first, with the hour in which a verification was due', async () => {
     const { verified, areManifestsOverdue } = await readAudit(await auditedArchive(FINDING), NOON_MS);
     const reported = verified.map(({ verifications, ...kind }) => ({
       ...kind,
@@ -144,16 +144,16 @@ describe('the last verifications', () => {
     expect(areManifestsOverdue).toBe(false);
   });
 
-  test('are overdue when none has ended since one was due', async () => {
+  test('are overdue when none has ended since a due time', async () => {
     const archive = await auditedArchive(FINDING);
     expect(await dayOf(archive, NOON_MS + 14 * HOUR_MS)).toMatchObject({ isOverdue: false });
-    // The run of the second hour can be repeated until the third one begins.
+    // The run of the second hour can be retried until the third hour begins.
     expect(await dayOf(archive, MIDNIGHT_MS + DAY_MS + 3 * HOUR_MS - 1)).toMatchObject({ isOverdue: false });
     expect(await dayOf(archive, MIDNIGHT_MS + DAY_MS + 3 * HOUR_MS)).toMatchObject({ isOverdue: true });
     expect(await readAudit(archive, NOON_MS + 3 * HOUR_MS)).toMatchObject({ areManifestsOverdue: true });
   });
 
-  test('are not overdue in an archive that is empty or young, and overdue in an old one without any', async () => {
+  test('are never overdue in an empty or young archive, and overdue in an old archive without any', async () => {
     const archive = new AuditedArchive();
     expect(await readAudit(archive, NOON_MS)).toMatchObject({ manifests: [], areManifestsOverdue: false });
     await archive.manifest(NOON_MS);
@@ -162,7 +162,7 @@ describe('the last verifications', () => {
     expect(await dayOf(archive, NOON_MS + DAY_MS)).toMatchObject({ verifications: [], isOverdue: true });
   });
 
-  test('keep what did not hold in view when many that held are newer', async () => {
+  test('keep findings visible behind many newer verifications without findings', async () => {
     const archive = new AuditedArchive();
     await archive.verified(NOON_MS, { kind: 'part', verdict: 'differs', found: 1, first: [FINDING] });
     for (let hour = 1; hour < 60; hour += 1) await archive.verified(NOON_MS + hour * HOUR_MS, { kind: 'part' });
@@ -171,7 +171,7 @@ describe('the last verifications', () => {
     expect(verifications.at(-1)).toMatchObject({ first: [FINDING] });
   });
 
-  test('are only what the auditor wrote: another text under such a name is counted, and not believed', async () => {
+  test('contain only records of the auditor: another text under a matching name is counted, but not trusted', async () => {
     const archive = await auditedArchive(FINDING);
     const held: Verification = {
       kind: 'day',
@@ -191,7 +191,7 @@ describe('the last verifications', () => {
     expect(await dayOf(archive)).toMatchObject({ unreadable: 3, verifications: [{ verdict: 'holds' }, { found: 1 }] });
   });
 
-  test('of parts are due in the first hours of a month, as long as the archive before it is', () => {
+  test('of partial runs are due in the first hours of a month, if the archive existed before it', () => {
     const due = (nowMs: number) => lastDueMs('part', nowMs, BEGIN_MS, BEGIN_MS);
     expect(due(BEGIN_MS + DAY_MS)).toBeUndefined();
     expect([3, 20 * 24].map((hours) => due(MIDNIGHT_MS + hours * HOUR_MS))).toEqual(
@@ -201,7 +201,7 @@ describe('the last verifications', () => {
 });
 
 describe('the newest manifests', () => {
-  test('are shown as they are in the bucket, and one that is missing or was changed is named', async () => {
+  test('are shown as stored in the bucket, and a missing or changed manifest is reported', async () => {
     const archive = await auditedArchive(FINDING);
     for (let hour = 0; hour < 30; hour += 1) await archive.manifest(NOON_MS + hour * HOUR_MS);
     const second = manifestName(32);
@@ -232,7 +232,7 @@ describe('the newest manifests', () => {
   });
 });
 
-test('without an archive, the route says so; with one that is empty, that nothing was verified', async () => {
+test('the route reports a missing archive, and for an empty archive that nothing was verified', async () => {
   const off = await new Api().get('/v1/admin/audit');
   expect(off.body).toMatchObject({ archive: null, verified: [], manifests: [], manifests_overdue: false });
   const empty = await new Api({ archive: new AuditedArchive() }).get('/v1/admin/audit');

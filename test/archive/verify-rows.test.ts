@@ -26,7 +26,7 @@ beforeEach(() => {
 afterEach(() => parts.close());
 
 const copyOf = (item: Fields): Fields => structuredClone(item);
-/** Three objects. Each row is in one or two of them. */
+/** Returns three objects in which each row occurs once or twice. */
 const objectsOf = (rows: readonly Fields[]): Fields[][] =>
   [0, 1, 2].map((object) => rows.filter((_row, index) => index % 3 === object || (index % 5 === 0 && object === 2)));
 
@@ -42,7 +42,7 @@ async function verified(
 
 const kindsOf = (findings: readonly RowFinding[]) => findings.map(({ kind }) => kind);
 const payments = () => ledger.filter(({ pk }) => String(pk).startsWith('PAY#'));
-/** The rows of the payment with the most transitions, oldest first. */
+/** Returns the rows of the payment with the most transitions, oldest first. */
 function longest(): readonly Fields[] {
   const chains = Map.groupBy(payments(), ({ pk }) => pk);
   const [most = []] = [...chains.values()].toSorted((left, right) => right.length - left.length);
@@ -52,13 +52,13 @@ const without = (rows: readonly Fields[], row: Fields | undefined) => rows.filte
 const instead = (rows: readonly Fields[], row: Fields, by: Fields) => rows.map((each) => (each === row ? by : each));
 
 describe('verification of rows', () => {
-  test('finds nothing in what was written, in any order, and with lines that are archived twice', async () => {
+  test('finds nothing in written rows, in any order, and with lines that are archived twice', async () => {
     expect(ledger.length).toBeGreaterThan(15);
     expect(await verified(ledger, objectsOf(ledger))).toEqual([]);
     expect(await verified(ledger.toReversed(), objectsOf(ledger).toReversed())).toEqual([]);
   });
 
-  test('names the changed row, its fields, and the line that has the original', async () => {
+  test('reports the changed row, its fields, and the line with the original', async () => {
     const [, second = {}] = longest();
     const forged = copyOf(second);
     (forged['payment'] as Fields)['amountCapturedMinor'] = 1;
@@ -77,7 +77,7 @@ describe('verification of rows', () => {
     ]);
   });
 
-  test('names a removed row, a cut tail, an inserted row and an attribute outside the hash', async () => {
+  test('reports a removed row, a cut tail, an inserted row and an attribute outside the hash', async () => {
     const rows = longest();
     const [, second = {}] = rows;
     const last = rows.at(-1) ?? {};
@@ -100,7 +100,7 @@ describe('verification of rows', () => {
     expect(kindsOf(await verified([...ledger, foreign], objectsOf(ledger)))).toEqual(['chain_broken', 'not_archived']);
   });
 
-  test('names lines of the archive that differ from each other', async () => {
+  test('reports archived lines that differ from each other', async () => {
     const objects = objectsOf(ledger);
     const [first] = objects[0] ?? [];
     const last = objects[2] ?? [];
@@ -110,7 +110,7 @@ describe('verification of rows', () => {
     expect(kindsOf(await verified(ledger, objects))).toEqual(['lines_differ']);
   });
 
-  test('does not report rows that are written while it runs', async () => {
+  test('does not report rows that are written during the run', async () => {
     const last = longest().at(-1);
     const early = ledgerOf(without(ledger, last));
     const late = ledgerOf(ledger);
@@ -123,7 +123,7 @@ describe('verification of rows', () => {
     expect((await verifyRows(tools, { bounds: NO_BOUNDS })).findings).toEqual([]);
   });
 
-  test('goes on after a crash at any page, and finds the same', async () => {
+  test('continues after a crash at any page, with the same findings', async () => {
     const [, second = {}] = longest();
     const rows = without(ledger, second);
     const tools = { ledger: ledgerOf(rows), archive: archiveOf(objectsOf(ledger)) };
@@ -147,7 +147,7 @@ describe('verification of rows', () => {
     }
   });
 
-  test('that goes on much later does not expect rows in the archive that were written since it read the archive', async () => {
+  test('that continues much later does not expect archived lines of rows written after it read the archive', async () => {
     const last = longest().at(-1) ?? {};
     const lastMs = Number(last['occurredAtMs']);
     const early = without(ledger, last);
@@ -179,15 +179,15 @@ describe('verification of rows', () => {
     ]);
   });
 
-  test('of the archive alone does not judge rows that may still be on their way', async () => {
-    // Page with the second row not yet written ── its object, and one with the third ── page with the third.
+  test('of the archive alone does not report rows that may still be in transit', async () => {
+    // Page with the second row not yet written ── its object, and a page with the third ── page with the third.
     const [, second = {}] = longest();
     const tools = { archive: archiveOf(objectsOf(without(ledger, second))), parts, save: () => undefined };
     const request = { bounds: NO_BOUNDS, archivedUntilMs: Number(second['occurredAtMs']) };
     expect((await verifyRows(tools, request)).findings).toEqual([]);
   });
 
-  test('of the archive alone between two times finds nothing when the clocks of neighbours differ', async () => {
+  test('of the archive alone for a period reports nothing when the clocks of adjacent rows differ', async () => {
     const times = [10, 30, 20, 40];
     const rows = longest().slice(0, times.length);
     expect(rows).toHaveLength(times.length);
@@ -234,7 +234,7 @@ const tampering: fc.Arbitrary<Act> = fc.record({
   value: fc.oneof(fc.string(), fc.integer(), fc.constant(null), fc.uint8Array({ maxLength: 40 })),
 });
 
-/** Sets one value inside of a row, which may be anywhere in it. Keys are left: to change one is to remove and to insert. */
+/** Changes one nested value of a row, never a key: changing a key means removing and inserting a row. */
 function changed(item: Fields, field: number, value: unknown): Fields {
   const copy = copyOf(item);
   const leaves: (readonly [Fields, string])[] = [];
@@ -255,7 +255,7 @@ function changed(item: Fields, field: number, value: unknown): Fields {
 
 interface Tampered {
   readonly rows: readonly Fields[];
-  /** The rows whose content, presence or place is not what it was. */
+  /** The rows whose content, presence or position has changed. */
   readonly touched: readonly Fields[];
 }
 
@@ -285,7 +285,7 @@ function tampered(rows: readonly Fields[], { how, at, other, field, value }: Act
   }
 }
 
-test('every single change, removal, insertion, swap or cut is found and named, and nothing else is', async () => {
+test('reports every single change, removal, insertion, swap or cut, and nothing else', async () => {
   await fc.assert(
     fc.asyncProperty(tampering, async (act) => {
       const { rows, touched } = tampered(ledger, act);

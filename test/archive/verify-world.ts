@@ -13,7 +13,7 @@ import { TABLES } from '../world/tables.ts';
 
 export type Fields = Record<string, unknown>;
 
-/** The Ledger after payments, changes, acts of operators and orders, by the real handlers. */
+/** Returns a Ledger after payments, changes, operator actions and orders, all made by the real handlers. */
 export async function someLedger(): Promise<readonly Fields[]> {
   const api = new Api();
   const payment = await api.paid('p-1', { metadata: { order: '1' } });
@@ -32,7 +32,7 @@ export async function rowsOf(api: Api): Promise<readonly Fields[]> {
   return Items;
 }
 
-/** Rows do not change, so each is read once. */
+/** Rows do not change, so each is parsed once. */
 const read = new WeakMap<Fields, ChainRow>();
 function readOnce(item: Fields): ChainRow {
   const row = read.get(item) ?? readChainRow(item);
@@ -42,7 +42,7 @@ function readOnce(item: Fields): ChainRow {
 
 export const keyOf = ({ pk, sk }: Fields): string => `${String(pk)} ${String(sk)}`;
 
-/** A Ledger that holds these rows, in pages of a few, in the order in which they are given. */
+/** Returns a Ledger with these rows, read in small pages in the given order. */
 export function ledgerOf(items: readonly Fields[]): LedgerRows {
   const page = (all: readonly Fields[], after: string | undefined): RowPage => {
     const begin = Number(after ?? 0);
@@ -61,7 +61,7 @@ export function ledgerOf(items: readonly Fields[]): LedgerRows {
   };
 }
 
-/** An archive of these objects, each with the rows of its lines. */
+/** Returns an archive of these objects, each with the rows of its lines. */
 export function archiveOf(objects: readonly (readonly Fields[])[]): ArchiveLines {
   return {
     page: async (after, _bounds: Bounds) => {
@@ -78,7 +78,7 @@ export function archiveOf(objects: readonly (readonly Fields[])[]): ArchiveLines
   };
 }
 
-/** Files in a directory of their own. Close them. */
+/** Returns row files in a temporary directory. The caller closes them. */
 export function rowFiles(parts?: number): RowFiles {
   return new RowFiles(mkdtempSync(join(tmpdir(), 'payonce-verify-')), parts);
 }
