@@ -14,13 +14,13 @@ import { requestedAt } from '../support/causes.ts';
 const WEEK_SECONDS = 7 * 24 * 60 * 60;
 
 /**
- * A payment by the same calls that `createPayment` makes, one after the other: the same claim, the same question to the processor,
- * the same commit. What the skeleton adds, takeover, replay and rivals, is left out; what it costs is the difference.
+ * A payment made by the same calls as in `createPayment`, in sequence: the same claim, processor request and commit. It
+ * leaves out the skeleton's takeover, replay and handling of rivals, so the difference is the skeleton's cost.
  */
 export async function payByHand(tools: CreatePaymentTools, request: CreatePayment): Promise<void> {
   const { store, digest, clock, entropy } = tools;
   const processor = processorFor(tools, request);
-  invariant(typeof processor !== 'string', 'the bench has a processor');
+  invariant(typeof processor !== 'string', 'the bench has no processor');
   const { paymentId, tenantId, mode, fingerprint, requestId, amountMinor, currency, source, capture } = request;
   const claimedAtMs = clock.nowMs();
   const operationId = chargeOperation(paymentId);
@@ -44,13 +44,13 @@ export async function payByHand(tools: CreatePaymentTools, request: CreatePaymen
   const leaseExpiresAtMs = claimedAtMs + LEASE_SECONDS * 1000;
   const record = { status: 'INPROGRESS' as const, ...key, owner, claimedAtMs, leaseExpiresAtMs, released: false };
   const claim = await store.claim({ record, pending });
-  invariant(claim.kind === 'claimed', `the claim by hand was refused: ${claim.kind}`);
+  invariant(claim.kind === 'claimed', `the manual claim was refused: ${claim.kind}`);
 
   const order = { operationId, paymentId, amountMinor, currency, source, capture };
   const answerByMs = claimedAtMs + REQUEST_BUDGET_SECONDS * 1000;
   const fact = await settleCharge({ processor, clock, entropy }, { order, claimedAtMs, sent: 'nothing', answerByMs });
   const decision = decide(fact, stateAfter([pending]));
-  invariant(decision.kind === 'append', 'the charge must cause a transition');
+  invariant(decision.kind === 'append', 'the charge causes no transition');
   const nowMs = clock.nowMs();
   const transition = nextTransition(digest, pending, decision.draft, requestedAt(nowMs));
   const answer = creationAnswer(transition.payment, detailsOf(pending));
@@ -60,5 +60,5 @@ export async function payByHand(tools: CreatePaymentTools, request: CreatePaymen
     expects: 'open',
     transition,
   });
-  invariant(commit.kind === 'committed', `the commit by hand was refused: ${commit.kind}`);
+  invariant(commit.kind === 'committed', `the manual commit was refused: ${commit.kind}`);
 }

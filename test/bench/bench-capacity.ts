@@ -37,16 +37,20 @@ export async function paidCapacity(payments: number): Promise<PartitionMeter> {
   return meter;
 }
 
-/** Names of the meter: a table or an index, and the beginning of its partitions. */
+/**
+ * Returns the units of the busiest partition in these places: tables or indexes, optionally with a partition prefix.
+ */
 const busiestOf = (meter: PartitionMeter, ...places: readonly string[]): number =>
   Math.max(
     ...meter.busiest().flatMap(([place, units]) => (places.some((each) => place.startsWith(each)) ? [units] : [])),
   );
 
 /**
- * The capacity table of docs/benchmarks.md. "Before" is of the rows of an earlier version, which is no longer there to count.
+ * Renders the capacity table of docs/benchmarks.md. "Before" was measured with the rows of an earlier version and can
+ * no longer be counted.
  *
- * @param one the units of one payment @param many those of a thousand, in a second
+ * @param one units of one payment
+ * @param many units of a thousand payments in one second
  */
 export function capacityTable(one: PartitionMeter, many: PartitionMeter, events: readonly EventUnits[]): string {
   const references = one.of('Registry', 'REF#');

@@ -28,20 +28,22 @@ import { PartitionMeter } from './bench-partition-meter.ts';
 import { reconcilingOfMonth } from './bench-reconcile.ts';
 import { typicalPayment, typicalProcessor, typicalTools } from './bench-typical-payment.ts';
 
-/** What a path does to DynamoDB. */
+/** The DynamoDB usage of a path. */
 export interface CountedPath {
   /** Write units, indexes included. */
   readonly writeUnits: number;
-  /** Calls that read. Each reads at most four kilobytes: at most one read unit. */
+  /** Number of reading calls. Each reads at most four kilobytes, so it costs at most one read unit. */
   readonly reads: number;
-  /** Bytes that stay in each table, with its indexes, until they expire. */
+  /** Bytes stored in each table and its indexes until they expire. */
   readonly storedBytes: Readonly<Record<string, number>>;
 }
 
-/** DynamoDB adds this to each item for storage (Amazon DynamoDB developer guide, "Item sizes and formats"). Bytes. */
+/**
+ * Storage overhead that DynamoDB adds to each item (Amazon DynamoDB developer guide, "Item sizes and formats"). Bytes.
+ */
 const OVERHEAD_BYTES = 100;
 
-/** The product's stores over DynamoDB in memory, where all calls are counted. */
+/** The product's stores over an in-memory DynamoDB that counts all calls. */
 class CountedWorld {
   readonly clock = new SimulatedClock();
   readonly #meter = new PartitionMeter(TABLE_SHAPES);
@@ -77,7 +79,7 @@ class CountedWorld {
   }
 }
 
-/** The paths of docs/costs.md, each counted in a world of its own. */
+/** Counts the paths of docs/costs.md, each with fresh stores. */
 export async function countPaths() {
   const metadata = { note: 'n'.repeat(496) };
   const plain = await paymentPaths();
@@ -138,12 +140,12 @@ async function callbackPath(): Promise<CountedPath> {
   const request = typicalPayment('counted', { source: 'tok_async' });
   await createPayment(tools, request);
   const [charge] = processor.charges(request.paymentId);
-  if (charge === undefined) throw new Error('there is no charge');
+  if (charge === undefined) throw new Error('the charge is missing');
   await processor.inside.approve(charge.chargeId);
   return world.count(() => receiveCallback(tools, callback('evt_counted', charge.chargeId)));
 }
 
-/** A run that finds nothing to do, from the executor's call to its end, without the reads of its queues. */
+/** Counts a run that finds no work, from the executor's call to its end, without the reads of its queues. */
 async function runPath(): Promise<CountedPath> {
   const world = new CountedWorld();
   const { client, pacing, clock } = world;
@@ -157,19 +159,22 @@ async function runPath(): Promise<CountedPath> {
     await new DynamoDbConsumerRecords(client, TABLES, pacing).recordOnce(asked, []);
     await runs.accept(recordOf(run), run);
     const ended = await workRun(tools, run, 1);
-    if (ended !== 'succeeded') throw new Error(`the run was ${ended}`);
+    if (ended !== 'succeeded') throw new Error(`the run ended as ${ended}`);
   });
 }
 
 const SETTLED_MS = 5 * 60_000;
 
-/** Read units of the queries of a run that finds nothing, as the deployed functions make them: the mean over the runs of a month. */
+/**
+ * Returns the read units of a run that finds no work, as the deployed functions query: the mean over the runs of a
+ * month.
+ */
 async function idleReads(): Promise<number> {
   const system = await SimulatedSystem.begin(1);
   let units = 0;
   const { database } = system.account;
   const isVoid = database.isVoid.bind(database);
-  // It is asked about each query. A query of an empty partition costs half a unit, or one when it is consistent.
+  // Called for each query. A query of an empty partition costs half a unit, or one unit when consistent.
   database.isVoid = (query) => {
     units += query.ConsistentRead === true ? 1 : 0.5;
     return isVoid(query);

@@ -8,7 +8,7 @@ import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import type { CreatePaymentTools } from '../../lambdas/payments/use/create-payment.ts';
 import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
 
-/** One process of the engine on the DynamoDB API: the real clock, the real store, the sandbox in process. */
+/** Returns one engine process on the DynamoDB API, with the real clock, the real store and an in-process sandbox. */
 export function engineProcess(
   client: DynamoDBClient,
   tables: StoreTables,
@@ -18,7 +18,7 @@ export function engineProcess(
     store: new DynamoDbStore(documentClient(client), tables, { clock: systemClock, entropy: systemEntropy }),
     processor,
     runner: idempotentRunner,
-    // Its own: another process is warm with other answers.
+    // Separate for each process: each caches different answers.
     replays: new ProcessReplayCache(),
     clock: systemClock,
     entropy: systemEntropy,

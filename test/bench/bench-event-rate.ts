@@ -18,15 +18,15 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { emptyTables, Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 
-/** The settings of a function that takes batches. */
+/** The settings of a batch function. */
 interface BatchSettings {
   readonly memoryMb: number;
   readonly batch: number;
-  /** Concurrent executions: lanes of one shard, or the maximum concurrency of a queue. */
+  /** Number of concurrent executions: lanes of one shard, or the maximum concurrency of a queue. */
   readonly atOnce: number;
 }
 
-/** Calls for one event. */
+/** Number of calls for one event. */
 interface EventCalls {
   readonly dynamodb: number;
   readonly bus: number;
@@ -34,7 +34,10 @@ interface EventCalls {
 
 const PAYMENTS = 100;
 
-/** Counts the calls of relay and projector for the events of a full batch, each of another payment with a reference. */
+/**
+ * Counts the calls of the relay and the projector for a full batch of events, each of a different payment with a
+ * reference.
+ */
 async function eventCalls(): Promise<{ readonly relay: EventCalls; readonly projector: EventCalls }> {
   const clock = new SimulatedClock();
   const entropy = countingEntropy();
@@ -83,19 +86,22 @@ function paid(number: number, nowMs: number): readonly Transition[] {
   return [first, nextTransition(systemDigest, first, { type, payment, postings }, requestedAt(nowMs))];
 }
 
-/** A function has a whole processor with this memory (AWS Lambda developer guide, "Configure Lambda function memory"). */
+/**
+ * Memory size that gives a function one whole CPU (AWS Lambda developer guide, "Configure Lambda function memory").
+ * Megabytes.
+ */
 const MB_OF_A_PROCESSOR = 1_769;
-/** CPU of a call through the SDK: 0.3 ms on a desktop processor, two and a half times as long on one of Lambda. Milliseconds. */
+/** CPU time of an SDK call: 0.3 ms on a desktop CPU, times two and a half on Lambda. Milliseconds. */
 const CPU_OF_CALL_MS = 0.75;
-/** CPU of the function's own work for an event. Milliseconds. */
+/** CPU time of the function's own work for an event. Milliseconds. */
 const CPU_OF_EVENT_MS = 0.5;
-/** From a call to its answer. Milliseconds. */
+/** Latency of a call. Milliseconds. */
 const WAIT_MS = { dynamodb: 5, bus: 40 };
 
 /**
- * Events in a second. A batch takes its CPU time, and the waits for the calls that are made one after the other.
+ * Returns the events per second. A batch takes its CPU time plus the latencies of its sequential calls.
  *
- * @param rounds calls one after the other in a batch
+ * @param rounds number of sequential calls in a batch
  */
 function eventRate({ memoryMb, batch, atOnce }: BatchSettings, calls: EventCalls, rounds: EventCalls): number {
   const cpuMs = (calls.dynamodb + calls.bus) * CPU_OF_CALL_MS + CPU_OF_EVENT_MS;
@@ -104,7 +110,7 @@ function eventRate({ memoryMb, batch, atOnce }: BatchSettings, calls: EventCalls
   return Math.floor((atOnce * batch * 1_000) / batchMs);
 }
 
-/** The settings of an earlier version, with the calls of a batch of the relay one after the other. */
+/** The settings of an earlier version, in which the relay made the calls of a batch in sequence. */
 const BEFORE = {
   relay: { memoryMb: 256, batch: 100, atOnce: 1 },
   projector: { memoryMb: 256, batch: 10, atOnce: 10 },
@@ -112,7 +118,7 @@ const BEFORE = {
 
 export async function eventRates(settings: Readonly<Record<'relay' | 'projector', BatchSettings>>) {
   const calls = await eventCalls();
-  // Ten first transitions are read at once, and five calls of the bus are made at once.
+  // The relay reads ten first transitions concurrently and makes five concurrent calls of the bus.
   const rounds = { relay: { dynamodb: 10, bus: 2 }, projector: { dynamodb: calls.projector.dynamodb, bus: 0 } };
   const roundsBefore = { ...rounds, relay: { dynamodb: 10, bus: 10 } };
   return (['relay', 'projector'] as const).map((name) => ({
@@ -125,7 +131,7 @@ export async function eventRates(settings: Readonly<Record<'relay' | 'projector'
   }));
 }
 
-/** The table of docs/benchmarks.md. */
+/** Renders the event-rate table of docs/benchmarks.md. */
 export async function eventRateTable(settings: Parameters<typeof eventRates>[0]): Promise<string> {
   const described = ({ memoryMb, batch, atOnce }: BatchSettings) => `${memoryMb} MB, ${atOnce} × ${batch}`;
   const rows = (await eventRates(settings)).map(
@@ -146,11 +152,11 @@ interface Deployed {
   readonly ScalingConfig?: { readonly MaximumConcurrency: number };
 }
 
-/** As deployed: the function, and its event source, whose logical ids begin so. */
+/** Returns the deployed settings of a function and its event source, whose logical ids start with the prefix. */
 function settingsOf({ Resources }: StackTemplate, prefix: string): BatchSettings {
   const one = (type: string): Deployed => {
     const found = Object.entries(Resources).find(([id, { Type }]) => Type === type && id.startsWith(prefix));
-    invariant(found !== undefined, `there is a ${type} of ${prefix}`);
+    invariant(found !== undefined, `the template has no ${type} of ${prefix}`);
     return found[1].Properties as unknown as Deployed;
   };
   const { MemorySize } = one('AWS::Lambda::Function');
@@ -159,9 +165,9 @@ function settingsOf({ Resources }: StackTemplate, prefix: string): BatchSettings
   return { memoryMb: MemorySize, batch: BatchSize, atOnce };
 }
 
-/** It makes the templates itself, because `npm run bench` runs without jest. */
+/** Returns the deployed settings. Synthesizes the templates here, because `npm run bench` runs without jest. */
 export function deployedSettings() {
   const service = synthesizedStacks({}).get(StackName.service);
-  invariant(service !== undefined, 'every deployment has a service');
+  invariant(service !== undefined, 'the deployment has no service stack');
   return { relay: settingsOf(service, 'EventsRelay'), projector: settingsOf(service, 'ViewsProjector') };
 }

@@ -18,9 +18,9 @@ import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
 import { PartitionMeter } from './bench-partition-meter.ts';
 import { typicalPayment } from './bench-typical-payment.ts';
 
-/** What the last event of a history costs in the Views, in write units, indexes included. */
+/** The cost of the last event of a history in the Views. Write units, indexes included. */
 export interface EventUnits {
-  /** The type of the event, and how a dispute ended. */
+  /** The event type, and for a dispute its outcome. */
   readonly event: string;
   readonly units: number;
   readonly limit: number;
@@ -29,7 +29,7 @@ export interface EventUnits {
 const MAX_OF_ORDER = 6;
 const MAX_OF_DISPUTE = 9;
 
-/** Projects the histories with the store of the Views over DynamoDB in memory, and counts the last event of each. */
+/** Projects the histories with the Views store over an in-memory DynamoDB, and counts the last event of each. */
 export async function eventUnits(): Promise<readonly EventUnits[]> {
   const histories = [...ORDERS.map(orderHistory), ...DISPUTES.map(disputeHistory)];
   return Promise.all(histories.map(counted));
@@ -37,7 +37,7 @@ export async function eventUnits(): Promise<readonly EventUnits[]> {
 
 async function counted(events: readonly PayonceEvent[]): Promise<EventUnits> {
   const last = events.at(-1);
-  if (last === undefined) throw new Error('a history has an event');
+  if (last === undefined) throw new Error('the history has no event');
   const database = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => systemClock.nowMs() });
   const meter = new PartitionMeter(TABLE_SHAPES);
   const client = database.clientWith((command, apply) => {

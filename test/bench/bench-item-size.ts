@@ -1,11 +1,11 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 
-/** A list or map costs this, and one more for every member. Bytes. */
+/** Size of an empty list or map; each member adds one byte. Bytes. */
 const CONTAINER_BYTES = 3;
 
 /**
- * What DynamoDB counts for an item, in bytes (Amazon DynamoDB developer guide, "DynamoDB item sizes and formats"): the
- * names and the values, in UTF-8.
+ * Returns the size of an item as DynamoDB counts it: names and values in UTF-8 (Amazon DynamoDB developer guide,
+ * "DynamoDB item sizes and formats"). Bytes.
  */
 export function itemSizeBytes(item: Readonly<Record<string, AttributeValue>>): number {
   return sum(Object.entries(item).map(([name, value]) => utf8(name) + valueBytes(value)));
@@ -18,10 +18,10 @@ function valueBytes(value: AttributeValue): number {
   if (value.M !== undefined) return CONTAINER_BYTES + itemSizeBytes(value.M) + Object.keys(value.M).length;
   if (value.L !== undefined) return CONTAINER_BYTES + sum(value.L.map(valueBytes)) + value.L.length;
   if (value.BOOL !== undefined || value.NULL !== undefined) return 1;
-  throw new Error(`no size is known for ${JSON.stringify(Object.keys(value))}`);
+  throw new Error(`unknown size of ${JSON.stringify(Object.keys(value))}`);
 }
 
-/** One byte for every two significant digits, one more, and one for a minus sign. */
+/** Returns the size of a number: one byte for every two significant digits, one more, and one for a minus sign. */
 function numberBytes(text: string): number {
   const digits = text.replace(/^-/, '').replace('.', '').replace(/^0+/, '').replace(/0+$/, '');
   return Math.ceil(digits.length / 2) + 1 + (text.startsWith('-') ? 1 : 0);

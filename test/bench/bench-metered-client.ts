@@ -2,17 +2,17 @@ import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynam
 import * as z from 'zod';
 import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
 
-/** One call of the SDK, as DynamoDB counted it. */
+/** One SDK call with the usage that DynamoDB reported. */
 export interface MeteredCall {
-  /** For example `TransactWriteItems`. */
+  /** Operation name, for example `TransactWriteItems`. */
   readonly name: string;
   readonly kind: 'read' | 'write';
-  /** False when a condition refused it, or it failed. */
+  /** False if a condition refused the call or it failed. */
   readonly applied: boolean;
-  /** Request units, indexes included; a refused call does not say what it cost. */
+  /** Request units, indexes included. A refused call reports none. */
   readonly units: number;
   readonly unitsByTable: Readonly<Record<string, number>>;
-  /** Table, partition and sort key of every item that a write names. */
+  /** Table, partition key and sort key of every item that a write names. */
   readonly keys: readonly string[];
 }
 
@@ -32,7 +32,7 @@ const transaction = z.object({
 const capacity = z.object({ TableName: z.string(), CapacityUnits: z.number() });
 const metered = z.object({ ConsumedCapacity: z.union([z.array(capacity), capacity.transform((one) => [one])]) });
 
-/** A client that writes down each of its calls, and asks DynamoDB what each cost. */
+/** Returns a client that records each call and requests its consumed capacity from DynamoDB. */
 export function meteredClient(config: DynamoDBClientConfig): MeteredClient {
   const client = new DynamoDBClient({ ...config, maxAttempts: 1 });
   const calls: MeteredCall[] = [];

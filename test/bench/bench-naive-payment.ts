@@ -8,8 +8,8 @@ import type { Processor } from '../../lambdas/payments/use/processor.ts';
 let attempts = 0;
 
 /**
- * A typical first handler: check whether the key was seen, charge, post, save. A rival that checks before the save charges
- * too.
+ * Pays as a typical first handler does: check for the key, charge, post, save. A rival that checks before the save
+ * charges, too.
  */
 export async function payNaively(
   client: DynamoDBClient,

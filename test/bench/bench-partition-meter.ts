@@ -5,14 +5,14 @@ import type { KeyPart, TableShape } from '../world/memory-table.ts';
 type Item = NonNullable<RowChange['after']>;
 
 const KILOBYTE = 1024;
-/** An item in a transaction costs twice (Amazon DynamoDB developer guide, "DynamoDB transactions", capacity). */
+/** Factor for an item in a transaction (Amazon DynamoDB developer guide, "DynamoDB transactions", capacity). */
 const IN_TRANSACTION = 2;
 
-/** Counts the write units of each partition key, of tables and of their indexes, from the rows before and after each write. */
+/** Counts the write units of each partition key in tables and indexes, from the rows before and after each write. */
 export class PartitionMeter {
-  /** By `<table> <partition>` and `<table>/<index> <partition>`. */
+  /** Units, keyed by `<table> <partition>` and `<table>/<index> <partition>`. */
   readonly units = new Map<string, number>();
-  /** Whether what is noted next was written in a transaction. */
+  /** True while the recorded writes are in a transaction. */
   transaction = false;
   readonly #shapes: ReadonlyMap<string, TableShape>;
 
@@ -31,12 +31,12 @@ export class PartitionMeter {
     }
   }
 
-  /** Busiest first. */
+  /** Returns partitions with their units, busiest first. */
   busiest(): readonly (readonly [string, number])[] {
     return [...this.units].sort(([, left], [, right]) => right - left);
   }
 
-  /** The units of a table and its indexes, or of its partitions that begin with the prefix. */
+  /** Returns the units of a table and its indexes, or only of partitions that start with the prefix. */
   of(table: string, prefix?: string): number {
     const isMeant = (place: string): boolean =>
       prefix === undefined
@@ -47,7 +47,7 @@ export class PartitionMeter {
       .reduce((sum, [, units]) => sum + units, 0);
   }
 
-  /** A moved entry is a delete and a put; an entry whose attributes stay the same costs nothing. */
+  /** Counts index writes: a moved entry is a delete and a put; an entry with unchanged attributes is free. */
   #noteIndexes(shape: TableShape, before: Item | undefined, after: Item | undefined): void {
     for (const [name, { partition, sort, projectsAll }] of Object.entries(shape.indexes ?? {})) {
       const entry = (item: Item | undefined): Item | undefined =>

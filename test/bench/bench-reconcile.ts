@@ -9,23 +9,26 @@ import { MemoryViews } from '../views/memory-views.ts';
 
 const HOUR_SECONDS = 3_600;
 const MONTH_HOURS = 730;
-/** Stripe's largest page. */
+/** Maximum page size at Stripe. */
 const STRIPE_PAGE = 100;
 const MAX_PAGES = 100_000;
 const PAYMENT = parsePaymentId(`pay_${'a'.repeat(32)}`);
 
-/** What the lists and the index of outcomes cost. */
+/** The cost of listing charges and of the outcome index. */
 export interface ListCost {
   readonly payments: number;
-  /** Pages of work. */
+  /** Number of work pages. */
   readonly pages: number;
-  /** Calls of the processor. */
+  /** Number of processor calls. */
   readonly calls: number;
-  /** Queries of the index of outcomes. */
+  /** Number of queries of the outcome index. */
   readonly queries: number;
 }
 
-/** The pages of a comparison of some hours of payments at an even rate; each has a charge at Stripe, and its outcome a second later. */
+/**
+ * Counts a comparison of some hours of payments at an even rate; each payment has a charge at Stripe and an outcome one
+ * second later.
+ */
 export async function listCost(paymentsPerMonth: number, hours: number): Promise<ListCost> {
   const perSecond = paymentsPerMonth / MONTH_HOURS / HOUR_SECONDS;
   const untilSeconds = hours * HOUR_SECONDS;
@@ -33,7 +36,7 @@ export async function listCost(paymentsPerMonth: number, hours: number): Promise
   let calls = 0;
   let queries = 0;
   let payments = 0;
-  /** Halves the time until its charges fit on a page, as Stripe's books do (lambdas/processors/stripe/stripe-books.ts). */
+  /** Halves the period until its charges fit on a page, as lambdas/processors/stripe/stripe-books.ts does. */
   const listCharges: ProcessorBooks['listCharges'] = async ({ fromSeconds, untilSeconds: endSeconds, cursor }) => {
     const [from = fromSeconds, length = endSeconds - fromSeconds] = cursor?.split('+').map(Number) ?? [];
     let seconds = Math.min(length, endSeconds - from);
@@ -62,7 +65,7 @@ export async function listCost(paymentsPerMonth: number, hours: number): Promise
       return { outcomes: Array.from({ length: found }, (_, index) => outcome(index)), isLast };
     },
   };
-  const unread = () => Promise.reject(new Error('a comparison of books that agree reads no charge by itself'));
+  const unread = () => Promise.reject(new Error('a comparison without differences reads a single charge'));
   const books: ProcessorBooks = {
     name: 'stripe',
     mode: 'live',
@@ -79,11 +82,11 @@ export async function listCost(paymentsPerMonth: number, hours: number): Promise
     if (page.next === undefined || page.next.includes('"open"')) return { payments, pages, calls, queries };
     cursor = page.next;
   }
-  invariant(false, 'the comparison has no end');
+  invariant(false, 'the comparison does not end');
 }
 
 function chargeAt(createdAtSeconds: number): ProcessorCharge & { readonly paymentId: NonNullable<typeof PAYMENT> } {
-  invariant(PAYMENT !== undefined, 'it has the form of an id');
+  invariant(PAYMENT !== undefined, 'the payment id is malformed');
   return {
     chargeId: 'pi_1',
     paymentId: PAYMENT,
@@ -97,19 +100,22 @@ function chargeAt(createdAtSeconds: number): ProcessorCharge & { readonly paymen
   };
 }
 
-/** A payment that was looked at before took a search and a read at Stripe, half a second, four at once. */
+/** The earlier version made a search and a read at Stripe for each payment: half a second, four concurrently. */
 const BEFORE = { callsEach: 2, secondsEach: 0.5 / 4 };
-/** The lists of a page are read concurrently, each in about a second; eight chains at once, each in ten milliseconds; and the write of the run. */
+/**
+ * The lists of a page are read concurrently, each in about a second; then eight chains concurrently, each in ten
+ * milliseconds; then the write of the run.
+ */
 const NOW = { secondsOfPage: 1.4, secondsEach: 0.01 / 8 };
 
 const RECONCILED_PER_MONTH = 10_000_000;
-/** The hourly window includes the quarter of an hour that the mark stays behind. */
+/** The hourly window includes the 15 minutes by which the reconciliation mark lags. */
 const RUNS = [
   { run: '`reconcile-recent`', hours: 1.25, everyHours: 1, hoursBefore: 25, halfMinutes: 30 },
   { run: '`reconcile-days`', hours: 7 * 24, everyHours: 24, hoursBefore: 7 * 24, halfMinutes: 12 * 60 },
 ];
 
-/** What the scheduled comparisons take at a number of payments a month. */
+/** Returns the durations of the scheduled comparisons for several numbers of payments a month. */
 export async function reconcileDurations() {
   return Promise.all(
     RUNS.map(async ({ run, hours, everyHours, hoursBefore, halfMinutes }) => {
@@ -122,7 +128,7 @@ export async function reconcileDurations() {
   );
 }
 
-/** What all comparisons of a month do, and the seconds of the worker. */
+/** Returns the total calls of all comparisons in a month, and the seconds of the worker. */
 export async function reconcilingOfMonth() {
   const sum = { payments: RECONCILED_PER_MONTH, chains: 0, queries: 0, pages: 0, seconds: 0 };
   for (const { everyHours, payments, queries, pages, minutes } of await reconcileDurations()) {
@@ -135,7 +141,7 @@ export async function reconcilingOfMonth() {
   return sum;
 }
 
-/** The table of docs/benchmarks.md. */
+/** Renders the reconciliation table of docs/benchmarks.md. */
 export async function reconcileTable(): Promise<string> {
   const number = (value: number) => Math.round(value).toLocaleString('en-US');
   const rows = (await reconcileDurations()).map(

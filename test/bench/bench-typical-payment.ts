@@ -17,10 +17,10 @@ import { endpointNamed, SECRETS } from '../webhooks/webhook-fixtures.ts';
 import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
 import { TABLES } from '../world/tables.ts';
 
-/** 128 bits in base 32, as identifiers are in production. */
+/** 128 bits in base 32, the length of production ids. */
 const LONG_ID = 'abcdefghijklmnopqrstuvwxyz';
 
-/** What a shop sends for an order: every field has the length that it has in production. */
+/** Returns the request of a shop for an order, with fields of production length. */
 export function typicalPayment(key: string, changes: Partial<CreatePayment> = {}): CreatePayment {
   const body = { amount: 12_500, currency: 'EUR', source: 'tok_ok', ...changes };
   return {
@@ -38,7 +38,7 @@ export function typicalPayment(key: string, changes: Partial<CreatePayment> = {}
   };
 }
 
-/** The sandbox in process, under names as long as a real one's. */
+/** Returns the in-process sandbox with ids of production length. */
 export function typicalProcessor(): SandboxInProcess {
   const newId = (prefix: string, count: number) => `${prefix}${LONG_ID}${count}`;
   const processor = createSandboxInProcess({ clock: systemClock, newId });
@@ -49,7 +49,10 @@ export function typicalProcessor(): SandboxInProcess {
   };
 }
 
-/** The tools of a payment, its views and its webhooks over a DynamoDB, for a tenant with one endpoint, which answers 200. */
+/**
+ * Returns the tools for a payment, its views and its webhooks over a DynamoDB client, for a tenant with one endpoint
+ * that answers 200.
+ */
 export async function typicalTools(client: DynamoDBDocumentClient, pacing: Pacing) {
   const tasks: WebhookTask[] = [];
   const tools = {
@@ -76,7 +79,7 @@ export async function typicalTools(client: DynamoDBDocumentClient, pacing: Pacin
     for (const task of tasks.splice(0)) {
       if (task.kind !== 'attempt') continue;
       const result = await sendWebhook(tools, task.endpointId, task.deliveryId);
-      if (result !== 'delivered') throw new Error(`the webhook was ${result}`);
+      if (result !== 'delivered') throw new Error(`the webhook attempt ended as ${result}`);
     }
   };
   return { tools, deliver };

@@ -7,7 +7,7 @@ import { deployedSettings, eventRates, eventRateTable } from './bench-event-rate
 const PAGE = resolve(import.meta.dirname, '..', '..', 'docs', 'benchmarks.md');
 
 whole(test, { slice: test.skip })(
-  'relay and projector take 2,000 events a second as they are deployed, the relay from one shard',
+  'relay and projector process 2,000 events a second with the deployed settings, the relay from one shard',
   async () => {
     const settings = deployedSettings();
     const rates = await eventRates(settings);

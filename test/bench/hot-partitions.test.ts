@@ -6,12 +6,14 @@ import { capacityTable, paidCapacity } from './bench-capacity.ts';
 import { eventUnits } from './bench-event-units.ts';
 
 const PAYMENTS = 1_000;
-/** Half of what a partition takes in a second (Amazon DynamoDB developer guide, "Burst and adaptive capacity"). */
+/**
+ * Half of the maximum units per second of a partition (Amazon DynamoDB developer guide, "Burst and adaptive capacity").
+ */
 const MAX_UNITS = 500;
 const PAGE = resolve(import.meta.dirname, '..', '..', 'docs', 'benchmarks.md');
 
 inTurn(test, { place: 0, of: 2, otherwise: test.skip })(
-  '1,000 payments of one tenant, with references and a webhook each, write at most 500 units to any partition',
+  '1,000 payments of one tenant, each with a reference and a webhook, write at most 500 units to any partition',
   async () => {
     const many = await paidCapacity(PAYMENTS);
     expect(many.busiest().filter(([, units]) => units > MAX_UNITS)).toEqual([]);

@@ -11,7 +11,7 @@ const counts = ({ path, outcome, calls, durableWrites, units }: PathCost) => [
   units,
 ];
 
-describe('the benchmark counts', () => {
+describe('the benchmark', () => {
   let tables: Awaited<ReturnType<typeof createTables>>;
   const config = () => ({
     endpoint: emulatedAws().awsEndpoint,
@@ -23,7 +23,7 @@ describe('the benchmark counts', () => {
     tables = await createTables('bench');
   });
 
-  test('the calls, writes and units of every path of the engine', async () => {
+  test('counts the calls, writes and units of every engine path', async () => {
     expect((await measureEngine(config(), tables)).map(counts)).toEqual([
       ['first execution', 'first 201', 2, 2, 11],
       ['first execution, with a reference', 'first 201', 2, 2, 13],
@@ -35,11 +35,11 @@ describe('the benchmark counts', () => {
     ]);
   });
 
-  test('the skeleton adds no call, no write and no unit to the same direct calls', async () => {
+  test('measures no additional call, write or unit of the skeleton over direct calls', async () => {
     expect(counts(await measureByHand(config(), tables)).slice(1)).toEqual(['first', 2, 2, 11]);
   });
 
-  test('the calls, writes and units of the handlers compared with it', async () => {
+  test('counts the calls, writes and units of the compared handlers', async () => {
     expect((await measureOthers(config(), tables)).map(counts)).toEqual([
       ['naive handler, first execution', 'first', 3, 2, 3],
       ['plain Powertools handler, first execution', 'first', 3, 3, 3],
@@ -47,7 +47,7 @@ describe('the benchmark counts', () => {
   });
 });
 
-test('the benchmark uses the median, for any order and outliers', () => {
+test('the benchmark reports the median, in any order and with outliers', () => {
   expect(median([900, 1, 3, 2, 4])).toBe(3);
   expect(median([7])).toBe(7);
   expect(median([])).toBeNaN();

@@ -7,7 +7,7 @@ import { listCost, reconcileDurations, reconcileTable } from './bench-reconcile.
 const PAGE = resolve(import.meta.dirname, '..', '..', 'docs', 'benchmarks.md');
 
 whole(test, { slice: test.skip })(
-  'ten million payments a month are compared in half of the interval of each comparison',
+  "ten million payments a month are compared within half of each comparison's interval",
   async () => {
     const runs = await reconcileDurations();
     expect(runs.filter(({ minutes, halfMinutes }) => minutes > halfMinutes)).toEqual([]);
@@ -17,7 +17,7 @@ whole(test, { slice: test.skip })(
 );
 
 whole(test, { slice: test.skip })(
-  'an hour costs one list of charges without payments, and as many as it has payments otherwise',
+  "an hour's comparison costs one list of charges without payments, and otherwise work in proportion to its payments",
   async () => {
     expect(await listCost(0, 1)).toEqual({ payments: 0, pages: 1, calls: 1, queries: 8 });
     expect(await listCost(30_000, 1)).toEqual({ payments: 42, pages: 1, calls: 1, queries: 8 });
