@@ -27,7 +27,7 @@ import { until } from '../support/until.ts';
 
 export const LOGIN = { user: 'shop', pass: 'secret' };
 
-/** The real server of NATS with a file store. It can be killed and started again on the same port and store. */
+/** A real NATS server with a file store. It can be killed and restarted on the same port and store. */
 export class NatsServer {
   readonly #directory = mkdtempSync(join(tmpdir(), 'payonce-nats-'));
   #keeper: ChildProcess | undefined;
@@ -36,8 +36,8 @@ export class NatsServer {
   port = 0;
 
   /**
-   * @param access the part of its configuration that says who may connect, and how
-   * @param login how a test connects
+   * @param access the authentication part of its configuration
+   * @param login the connection options of a test
    */
   constructor(access: string, login: ConnectionOptions = LOGIN) {
     this.#access = access;
@@ -48,7 +48,7 @@ export class NatsServer {
     const program = join(dirname(await ensurePython()), 'nats-server');
     const config = join(this.#directory, 'server.conf');
     if (!existsSync(config)) {
-      // Of this process alone, and below the ports that the system gives to clients: it must be free again after a kill.
+      // Unique to this process and below the range of ephemeral ports, so that it stays free after a kill.
       this.port = await freePort(10_000 + (process.pid % 20_000));
       writeFileSync(
         config,
@@ -63,7 +63,7 @@ export class NatsServer {
     });
   }
 
-  /** Kills it and its keeper. */
+  /** Kills the server and its supervisor. */
   async kill(): Promise<void> {
     const { pid, exitCode, signalCode } = this.#keeper ?? {};
     if (this.#keeper === undefined || pid === undefined || exitCode !== null || signalCode !== null) return;
@@ -77,7 +77,7 @@ export class NatsServer {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  /** Waits for the server, and connects again whenever it was killed. */
+  /** Waits for the server. The connection reconnects after every kill. */
   async connect(): Promise<NatsConnection> {
     return connect({
       servers: `127.0.0.1:${this.port}`,
@@ -91,7 +91,10 @@ export class NatsServer {
 
 type Verdict = 'pass' | 'refuse';
 
-/** SQS as the bridge sees it: a test decides about each call before the local AWS gets it, or before the bridge gets the answer. */
+/**
+ * A proxy between the bridge and SQS: a test controls each call before the local AWS receives it, and each answer
+ * before the bridge receives it.
+ */
 export class SqsGate {
   before: (action: string, body: string) => Promise<Verdict> | Verdict = () => 'pass';
   after: (action: string, body: string) => Promise<void> | void = () => undefined;
@@ -113,7 +116,7 @@ export class SqsGate {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** The address of a queue through the gate. */
+  /** Returns the address of a queue behind the gate. */
   through(queueUrl: string): string {
     return `${this.endpoint}${new URL(queueUrl).pathname}`;
   }
@@ -146,7 +149,7 @@ export class SqsGate {
   }
 }
 
-/** The bundle of the image, as a process. */
+/** The bundle of the bridge image, run as a process. */
 export class BridgeProcess {
   static #bundle: Promise<string> | undefined;
   readonly #child: ChildProcess;
@@ -172,7 +175,7 @@ export class BridgeProcess {
 
   static async #build(): Promise<string> {
     const file = join(mkdtempSync(join(tmpdir(), 'payonce-bridge-')), 'bridge.cjs');
-    // npm keeps compiled code in the folder for temporary files, which must be empty after the tests.
+    // npm keeps compiled code in the temporary folder, which must be empty after the tests.
     const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' };
     const build = ['run', '--silent', 'bridge:build', '--', `--outfile=${file}`];
     await promisify(execFile)('npm', build, { cwd: PROJECT, env });
@@ -189,7 +192,7 @@ export class BridgeProcess {
     return { status: answer.status, body: (await answer.json()) as Health };
   }
 
-  /** @returns its exit code, or the signal that ended it */
+  /** @returns the exit code, or the signal that ended the process */
   async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return this.#child.exitCode;
     this.#child.kill(signal);
@@ -238,7 +241,7 @@ export async function makeQueue(sqs: SQSClient, hiddenForSeconds = 30): Promise<
   return QueueUrl;
 }
 
-/** Takes messages out of a queue until `isEnough` of all of them. */
+/** Receives and deletes messages until `isEnough` is true for all received messages. */
 export async function takeUntil(
   sqs: SQSClient,
   QueueUrl: string,

@@ -1,17 +1,17 @@
-/** Who may connect to a server of NATS: certificates for TLS, and accounts whose users show a signed credential. */
+/** Access control of a NATS server: certificates for TLS, and accounts whose users present a signed credential. */
 import { join } from 'node:path';
 import { nkeys } from '@nats-io/transport-node';
 
 const folder = join(import.meta.dirname, 'certificates');
 
-/** Of an authority of these tests, valid for 127.0.0.1 until 2126. */
+/** Issued by a test authority, valid for 127.0.0.1 until 2126. */
 export const CERTIFICATES = {
   ca: join(folder, 'ca.pem'),
   client: join(folder, 'client.pem'),
   clientKey: join(folder, 'client-key.pem'),
 } as const;
 
-/** The server shows its certificate, and demands one of its clients. */
+/** Server configuration for mutual TLS. */
 export const TLS_OF_SERVER = `tls { cert_file: "${join(folder, 'server.pem')}", key_file: "${join(folder, 'server-key.pem')}", ca_file: "${CERTIFICATES.ca}", verify: true }`;
 
 const NO_LIMIT = -1;
@@ -33,7 +33,7 @@ const LIMITS = Object.fromEntries(
 
 type KeyPair = ReturnType<typeof nkeys.createOperator>;
 
-/** A token of NATS (NATS documentation, "JWTs and privacy"): a JWT that is signed with an Ed25519 key of NATS. */
+/** Returns a NATS token (NATS documentation, "JWTs and privacy"): a JWT that is signed with a NATS Ed25519 key. */
 function signed(subject: KeyPair, issuer: KeyPair, claims: Readonly<Record<string, unknown>>): string {
   const iat = Math.floor(Date.now() / 1000);
   const sub = subject.getPublicKey();
@@ -50,7 +50,7 @@ function signed(subject: KeyPair, issuer: KeyPair, claims: Readonly<Record<strin
   return `${text}.${Buffer.from(issuer.sign(Buffer.from(text))).toString('base64url')}`;
 }
 
-/** An operator with an account of one user. */
+/** Returns an operator with an account of one user. */
 export function signedAccounts(): { readonly access: string; readonly credentials: string } {
   const operator = nkeys.createOperator();
   const [system, account] = [nkeys.createAccount(), nkeys.createAccount()];

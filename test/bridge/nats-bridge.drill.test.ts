@@ -56,7 +56,7 @@ afterAll(async () => {
 
 const BY_PASSWORD = { NATS_USER: LOGIN.user, NATS_PASSWORD: LOGIN.pass };
 
-/** The way from a stream of its own to a queue of its own. */
+/** Starts a bridge from a new stream to a new queue. */
 async function way(
   variables: Readonly<Record<string, string>> = {},
   login: Readonly<Record<string, string>> = BY_PASSWORD,
@@ -97,14 +97,14 @@ async function way(
 const bodies = (messages: readonly Message[]) => messages.map(({ Body }) => Body ?? '');
 const distinct = (messages: readonly Message[]) => new Set(bodies(messages));
 
-/** Messages of the queue, as Lambda gives them to the handler. The subject is that of the shop. */
+/** Returns queue messages as Lambda passes them to the handler, with the subject of the shop. */
 const recordsOf = (site: IntakeSite, messages: readonly Message[]) =>
   messages.map(({ Body = '', MessageAttributes = {} }) => {
     expect(MessageAttributes['subject']?.StringValue).toMatch(/^payments-.+\.shop$/);
     return site.onSubject(Body);
   });
 
-/** Delivers messages to the handler of payment requests, in batches, until it has acknowledged each. */
+/** Delivers messages to the payment-request handler in batches until it has acknowledged all. */
 async function handleAll(site: IntakeSite, records: readonly SQSRecord[]): Promise<void> {
   for (let waiting = [...records], rounds = 0; waiting.length > 0; rounds += 1) {
     expect(rounds).toBeLessThan(records.length + 10);
@@ -116,8 +116,8 @@ async function handleAll(site: IntakeSite, records: readonly SQSRecord[]): Promi
 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `{"event_id":"${index}"}`);
 
-describe('a message of NATS', () => {
-  test('is in the queue with its subject and its payload, whatever it is, and is acknowledged then', async () => {
+describe('a NATS message', () => {
+  test('reaches the queue with its subject and any payload, and is acknowledged after that', async () => {
     const { publish, startBridge, take, subject, stream, untilSettled } = await way();
     const long = new Uint8Array(1_000_000).fill(97);
     const odd = ['{"amount":1000,"name":"Zoë"}', '', new Uint8Array([0xff, 0xfe]), 'a\u0000b', long];
@@ -147,7 +147,7 @@ describe('a message of NATS', () => {
     ]);
   });
 
-  test('comes again when the bridge is killed after the queue took it and before the acknowledgement, and is charged once', async () => {
+  test('is redelivered and charged once when the bridge is killed between the send to the queue and the acknowledgement', async () => {
     const { publish, startBridge, take, untilSettled } = await way();
     const site = new IntakeSite();
     const request = JSON.stringify(site.request());
@@ -166,12 +166,12 @@ describe('a message of NATS', () => {
     expect((await second.health()).body).toMatchObject({ requests: { carried: 1, redelivered: 1, failures: 0 } });
   });
 
-  test('is not lost and charged once when bridge and server are killed again and again', async () => {
+  test('is never lost and is charged once when bridge and server are killed repeatedly', async () => {
     const { publish, startBridge, take, untilSettled } = await way();
     const site = new IntakeSite();
     const ids = Array.from({ length: 60 }, () => randomUUID());
     const sent = ids.map((id) => JSON.stringify(site.request({ event_id: id })));
-    // A service of ECS replaces a task that ends by itself. The bridge does so when the server is away while it starts.
+    // ECS replaces a task that exits by itself. The bridge exits when the server is unavailable at its start.
     const keepBridge = async (): Promise<BridgeProcess> => {
       const started = await startBridge();
       void replaceWhenEnded(started);
@@ -182,7 +182,7 @@ describe('a message of NATS', () => {
     };
     let bridge = await keepBridge();
     const publishing: Promise<unknown>[] = [];
-    /** Publishes a third of the messages. @returns once some of them are on their way through the bridge */
+    /** Publishes a third of the messages. @returns as soon as the bridge processes some of them */
     const publishSome = async (third: number) => {
       const few = Promise.withResolvers<void>();
       let called = 0;
@@ -202,7 +202,7 @@ describe('a message of NATS', () => {
       await server.start();
     }
     await publishSome(2);
-    // The server alone: the bridge connects again.
+    // Only the server is killed: the bridge reconnects.
     await server.kill();
     await server.start();
     await Promise.all(publishing);
@@ -214,7 +214,7 @@ describe('a message of NATS', () => {
     expect(ids.filter((id) => site.charged(id) !== 1)).toEqual([]);
   });
 
-  test('that the queue does not take waits and delays no other', async () => {
+  test('that the queue refuses waits without delaying other messages', async () => {
     const { publish, startBridge, take, untilSettled } = await way();
     let isDown = true;
     gate.before = (_, body) => (isDown && body.includes('unlucky') ? 'refuse' : 'pass');
@@ -235,7 +235,7 @@ describe('a message of NATS', () => {
     await Promise.all(sent.map((body) => publish(body)));
     let called = 0;
     const four = Promise.withResolvers<void>();
-    // The first four are held until all of them are there.
+    // Holds the first four calls until all four have arrived.
     gate.before = async () => {
       called += 1;
       if (called === 4) four.resolve();
@@ -249,7 +249,7 @@ describe('a message of NATS', () => {
     expect(gate.mostAtOnce).toBe(4);
   });
 
-  test('that is under way when the bridge is stopped is acknowledged, and the rest is left to the next', async () => {
+  test('in progress at the stop of the bridge is acknowledged, and the next bridge receives the remaining messages', async () => {
     const variables = { IN_FLIGHT: '3', NATS_ACK_WAIT_SECONDS: '3' };
     const { publish, startBridge, take, untilSettled } = await way(variables, { NATS_NKEY_FILE: nkeyFile });
     const sent = numbered(6);
@@ -273,7 +273,7 @@ describe('a message of NATS', () => {
   });
 });
 
-describe('a server that admits only who has a login and a certificate', () => {
+describe('a server that requires a login and a client certificate', () => {
   const TOKEN = 'a-token-of-the-bridge';
   const accounts = signedAccounts();
   const credentials = join(files, 'user.creds');
@@ -291,7 +291,7 @@ describe('a server that admits only who has a login and a certificate', () => {
       { NATS_CREDENTIALS_FILE: credentials },
     ],
   ] as const)(
-    'gets the messages over TLS by its %s, and neither without the login nor without TLS',
+    'sends messages over TLS to a client with its %s, and refuses clients without the login or without TLS',
     async (kind, login, own) => {
       const tls = { caFile: CERTIFICATES.ca, certFile: CERTIFICATES.client, keyFile: CERTIFICATES.clientKey };
       const secured = new NatsServer(`${admitting[kind]}\n${TLS_OF_SERVER}`, { ...login, tls });
@@ -330,7 +330,7 @@ describe('a server that admits only who has a login and a certificate', () => {
   );
 });
 
-describe('an event of the bus', () => {
+describe('a bus event', () => {
   const busEvent = (id: string) => ({
     source: 'payonce',
     'detail-type': 'payment.completed.v1',
@@ -367,7 +367,7 @@ describe('an event of the bus', () => {
     return { prefix, stream, parking, startBridge, put, stored };
   }
 
-  test('is stored under the subject of its tenant and name, with its id as Nats-Msg-Id; what is no event is parked', async () => {
+  test('is stored under the subject of its tenant and name, with its id as Nats-Msg-Id; other messages are parked', async () => {
     const { prefix, stream, startBridge, put, parking, stored } = await outgoing();
     await put('not JSON');
     await put(busEvent('evt_1'));
@@ -382,7 +382,7 @@ describe('an event of the bus', () => {
     expect(parked?.MessageAttributes?.['reason']?.StringValue).toBe('malformed');
   });
 
-  test('is stored once when the bridge is killed after JetStream stored it and before it is deleted from the queue', async () => {
+  test("is stored once when the bridge is killed between JetStream's acknowledgement and the deletion from the queue", async () => {
     const { startBridge, put, stored } = await outgoing();
     await put(busEvent('evt_2'));
     const first = await startBridge();
