@@ -8,8 +8,8 @@ import { naiveReceiver } from './naive-callback.ts';
 
 const inMemory = () => new CallbackWorld({}, paymentRequest('callback-history', { source: 'tok_async' }));
 
-describe('a callback, its redelivery and a rival have one effect', () => {
-  test('with every single fault at every call', async () => {
+describe('a callback, its redelivery and a rival', () => {
+  test('have one effect with every single fault at every call', async () => {
     const { histories, findings } = await surveyFaults(callbackStory(inMemory, engineReceiver), {
       faults: 1,
       races: RACES,
@@ -18,7 +18,7 @@ describe('a callback, its redelivery and a rival have one effect', () => {
     expect(histories).toBeGreaterThan(200);
   });
 
-  test('with every pair of faults at every two calls', async () => {
+  test('have one effect with every pair of faults at every two calls', async () => {
     const { histories, findings } = await surveyFaults(callbackStory(inMemory, engineReceiver), {
       faults: 2,
       races: RACES,
@@ -30,7 +30,7 @@ describe('a callback, its redelivery and a rival have one effect', () => {
 });
 
 describe('a handler that reads and then writes without a condition', () => {
-  test('posts twice for two identical callbacks at once', async () => {
+  test('posts twice for two identical concurrent callbacks', async () => {
     const world = inMemory();
     const charge = await world.prepare();
     const plan = new FaultPlan();
@@ -39,7 +39,7 @@ describe('a handler that reads and then writes without a condition', () => {
     expect(await world.violations([])).toContain('I2: 2 sets of postings');
   });
 
-  test('is detected by the same histories', async () => {
+  test('fails in the same histories', async () => {
     const { findings } = await surveyFaults(callbackStory(inMemory, naiveReceiver), { faults: 1, races: RACES });
     expect(findings.flatMap(({ violations }) => violations)).toContain('I2: 2 sets of postings');
   });

@@ -25,8 +25,8 @@ function worlds(faults: 'port' | 'sdk'): () => CallbackWorld {
   };
 }
 
-describe('a callback, its redelivery and a rival on the DynamoDB API have one effect', () => {
-  test('with every single fault at every call of the SDK and of the processor', async () => {
+describe('a callback, its redelivery and a rival on the DynamoDB API', () => {
+  test('have one effect with every single fault at every call of the SDK and of the processor', async () => {
     const found = await surveyFaults(callbackStory(worlds('sdk'), engineReceiver), {
       faults: 1,
       races: RACES,
@@ -37,8 +37,8 @@ describe('a callback, its redelivery and a rival on the DynamoDB API have one ef
     expect(found.histories).toBeGreaterThan(whole(200, { slice: 10 }));
   });
 
-  // Every pair is run on the memory store, with every rival.
-  test('with pairs of faults at every two calls', async () => {
+  // The memory-store test runs every pair with every rival.
+  test('have one effect with pairs of faults at every two calls', async () => {
     const found = await surveyFaults(callbackStory(worlds('port'), engineReceiver), {
       faults: 2,
       races: [{}],

@@ -11,7 +11,7 @@ import { beforeEachCall, type Story } from '../support/fault-histories.ts';
 import { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { World, type WorldOptions } from '../world/world.ts';
 
-/** The code that receives a callback: the engine, or a mutant that must be detected. */
+/** A callback receiver: the engine, or a mutant that the histories must detect. */
 export type CallbackReceiver = (actor: Actor, event: CallbackEvent, world: CallbackWorld) => Promise<unknown>;
 
 /** A payment whose charge has succeeded. The processor redelivers its callback until it is acknowledged. */
@@ -26,7 +26,7 @@ export class CallbackWorld extends World {
     this.#request = request;
   }
 
-  /** Creates a payment that waits for its callback; its charge has succeeded. @returns the charge's id */
+  /** Creates a payment with a succeeded charge and a pending callback. @returns the id of the charge */
   async prepare(): Promise<string> {
     await this.pay(this.#request);
     const charge = this.chargeOf(this.#request);
@@ -44,8 +44,8 @@ export class CallbackWorld extends World {
     for (const event of acknowledged) {
       const { eventId } = event;
       const record = await this.store.readEffect(callbackOperation(systemDigest, sourceOf(event), eventId));
-      if (record === undefined) found.push(`${eventId} was acknowledged and is not stored`);
-      if (sets.length === 0) found.push(`${eventId} was acknowledged and nothing is posted`);
+      if (record === undefined) found.push(`${eventId} was acknowledged without being stored`);
+      if (sets.length === 0) found.push(`${eventId} was acknowledged without postings`);
     }
     return found;
   }
@@ -55,20 +55,20 @@ export class CallbackWorld extends World {
 export const engineReceiver: CallbackReceiver = (actor, event, world) => {
   const { effects, books } = world.toolsOf(actor);
   const [asked] = books;
-  invariant(asked !== undefined, 'a callback needs books');
+  invariant(asked !== undefined, 'the callback client has no processor books');
   return world.deliver(event, { effects, books: asked });
 };
 
-/** A rival's delivery right before this call: of the same event, or of another event with the same fact. */
+/** A rival's delivery just before this call: of the same event, or of another event with the same fact. */
 interface Race {
   readonly rivalAt?: number;
   readonly event?: 'same' | 'other';
 }
 
-/** No rival, and one before each call: readEffect, readCharge, listTransitions, recordEffect. */
+/** No rival, or a rival before one of the calls readEffect, readCharge, listTransitions and recordEffect. */
 export const RACES: readonly Race[] = [{}, ...beforeEachCall(4, [{ event: 'same' }, { event: 'other' }] as const)];
 
-/** One delivery with faults, then redeliveries until one is acknowledged. */
+/** Returns a history of one delivery with faults, then redeliveries until an acknowledgement. */
 export function callbackStory(make: () => CallbackWorld, how: CallbackReceiver): Story<Race> {
   return async (faults, { rivalAt, event: rival }) => {
     const world = make();
@@ -88,7 +88,7 @@ export function callbackStory(make: () => CallbackWorld, how: CallbackReceiver):
     await deliver('redelivery', event);
     const calls = plan.calm();
     if (!acknowledged.includes(event)) await deliver('last', event);
-    if (!acknowledged.includes(event)) violations.push('it is never acknowledged');
+    if (!acknowledged.includes(event)) violations.push('the callback is never acknowledged');
     return { calls, violations };
   };
 }

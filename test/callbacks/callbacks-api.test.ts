@@ -10,7 +10,7 @@ let site: CallbacksClient;
 let charge: string;
 const request = paymentRequest('callbacks-api', { source: 'tok_async' });
 
-/** A pending payment, and its charge that has succeeded. */
+/** Creates a pending payment whose charge has succeeded. */
 async function open(next = new CallbacksClient()): Promise<void> {
   site = next;
   await site.world.pay(request);
@@ -33,20 +33,20 @@ describe('a signed callback', () => {
     expect(site.reports.map(({ counts }) => counts)).toEqual([['callback_recorded'], ['callback_redelivered']]);
   });
 
-  test('twice at once has one effect, and both are 200', async () => {
+  test('delivered twice concurrently has one effect, and both deliveries get 200', async () => {
     const body = eventBody('evt_1', charge);
     const answers = await Promise.all([site.deliver(body), site.deliver(body)]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect(await types()).toEqual(SETTLED);
   });
 
-  test('of a charge without a payment is stored and acknowledged', async () => {
+  test('for a charge without a payment is stored and acknowledged', async () => {
     expect(await site.deliver(eventBody('evt_1', 'ch_none'))).toMatchObject({ status: 200 });
     expect(site.reports).toMatchObject([{ counts: ['callback_orphaned'], report: { because: ['charge_unknown'] } }]);
     expect(await site.store.waiting('own', ALL_DUE)).toHaveLength(1);
   });
 
-  test('of a late success raises the alarm', async () => {
+  test('about a late success raises the alarm', async () => {
     await site.processor.inside.correct(charge, { status: 'declined' });
     await site.deliver(eventBody('evt_1', charge));
     await site.processor.inside.approve(charge);
@@ -55,7 +55,7 @@ describe('a signed callback', () => {
     expect(site.alarms.at(-1)).toBe('late_success');
   });
 
-  test('of a contradiction raises the alarm, with the reason and the payment', async () => {
+  test('about a contradiction raises the alarm, with the reason and the payment', async () => {
     await site.deliver(eventBody('evt_1', charge));
     await site.processor.inside.correct(charge, { status: 'voided' });
     await site.deliver(eventBody('evt_2', charge));
@@ -68,7 +68,7 @@ describe('a signed callback', () => {
     expect(site.alarms).toEqual(['contradiction']);
   });
 
-  test('of a contradiction that came back raises the alarm again, ten minutes after the first one or later', async () => {
+  test('about a repeated contradiction raises the alarm a second time after at least ten minutes', async () => {
     await site.deliver(eventBody('evt_1', charge));
     const { inside } = site.processor;
     await inside.correct(charge, { status: 'voided', amount_captured: 0 });
@@ -86,11 +86,11 @@ describe('a signed callback', () => {
     expect(site.alarms).toEqual(['contradiction', 'contradiction']);
   });
 
-  test('of several events of one change that brings a contradiction back raises the alarm once', async () => {
+  test('raises the alarm once when several events report the change that repeats a contradiction', async () => {
     await site.deliver(eventBody('evt_1', charge));
     const { inside } = site.processor;
     await inside.correct(charge, { status: 'voided', amount_captured: 0 });
-    // The processor tells of one change by three events, which come together.
+    // The processor reports one change by three concurrent events.
     for (const id of ['evt_2', 'evt_3', 'evt_4']) await site.deliver(eventBody(id, charge));
     expect(site.alarms).toEqual(['contradiction']);
     await inside.correct(charge, { status: 'succeeded', amount_captured: request.amountMinor });
@@ -101,7 +101,7 @@ describe('a signed callback', () => {
     expect(site.alarms).toEqual(['contradiction', 'contradiction']);
   });
 
-  test('of a contradiction has raised the alarm even if the process dies after its write', async () => {
+  test('about a contradiction raises the alarm even if the process crashes after its write', async () => {
     let dies = false;
     const { promise: written, resolve: hasWritten } = Promise.withResolvers<void>();
     const mortal = new CallbacksClient('sandbox', undefined, (store) => ({
@@ -126,7 +126,7 @@ describe('a signed callback', () => {
   });
 
   test.each(['SANDBOX-SIGNATURE', 'sandbox-signature', 'Sandbox-signature'])(
-    'may have its header in any case: %s',
+    'is valid with its header in any case: %s',
     async (name) => {
       const body = eventBody('evt_1', charge);
       const headers = { [name]: site.sign(Buffer.from(body)) };
@@ -135,14 +135,14 @@ describe('a signed callback', () => {
     },
   );
 
-  test('may be base64-encoded, and begin with a signed byte-order mark', async () => {
+  test('is valid in base64, and with a signed byte-order mark', async () => {
     const bytes = Buffer.from(`\ufeff${eventBody('evt_1', charge)}`);
     const event = { body: bytes.toString('base64'), isBase64Encoded: true };
     expect((await site.deliver(bytes, { event })).status).toBe(200);
     expect(await types()).toEqual(SETTLED);
   });
 
-  test('is answered with an error if it cannot be stored, so it is redelivered', async () => {
+  test('gets an error if it cannot be stored, so that it is redelivered', async () => {
     await site.processor.inside.goDown();
     const answer = await site.deliver(eventBody('evt_1', charge));
     expect(answer).toMatchObject({ status: 503, headers: { 'Retry-After': '1' } });
@@ -152,7 +152,7 @@ describe('a signed callback', () => {
   });
 });
 
-describe('a callback with an invalid signature is 401, and nothing is stored', () => {
+describe('a callback with an invalid signature gets 401, and nothing is stored', () => {
   const OLD_MS = 301_000;
   const body = () => Buffer.from(eventBody('evt_1', charge));
   const signatures: readonly [string, () => string][] = [
@@ -179,7 +179,7 @@ describe('a callback with an invalid signature is 401, and nothing is stored', (
     expect(site.stored()).toBe(0);
   });
 
-  test('serialized again with other white space', async () => {
+  test('serialized with other whitespace', async () => {
     const rewritten = JSON.stringify(JSON.parse(eventBody('evt_1', charge)), undefined, 1);
     expect((await site.deliver(eventBody('evt_1', charge), { event: { body: rewritten } })).status).toBe(401);
   });
@@ -194,8 +194,8 @@ describe('a callback with an invalid signature is 401, and nothing is stored', (
   });
 });
 
-describe('a rotated secret', () => {
-  test('old and new secrets are valid while both are active, and the old one is invalid after its removal', async () => {
+describe('signing secrets', () => {
+  test('are both valid while both are active, and the old one is invalid after its removal', async () => {
     site.secrets = ['new', SECRET];
     expect((await site.deliver(eventBody('evt_1', charge))).status).toBe(200);
     const signedNew = (id: string) => ({
@@ -207,7 +207,7 @@ describe('a rotated secret', () => {
     expect((await site.deliver(eventBody('evt_3', charge), signedNew('evt_3'))).status).toBe(200);
   });
 
-  test('that cannot be read is answered with 5xx, so the processor redelivers', async () => {
+  test('that cannot be read cause a 5xx answer, so that the processor redelivers', async () => {
     const secrets = {
       active: () => Promise.reject(new RetryableError('secrets_unavailable', 'no')),
       renewed: async () => undefined,
@@ -218,7 +218,7 @@ describe('a rotated secret', () => {
   });
 });
 
-describe('other schemes verify the same events', () => {
+describe('other signature schemes verify the same events', () => {
   test('Stripe’s', async () => {
     await open(new CallbacksClient('stripe'));
     const body = eventBody('evt_1', charge);
@@ -229,7 +229,7 @@ describe('other schemes verify the same events', () => {
 
   test('Standard Webhooks', async () => {
     await open(new CallbacksClient('standard-webhooks'));
-    // The package reads the clock of the system.
+    // The package reads the system clock.
     const now = jest.spyOn(Date, 'now').mockReturnValue(site.clock.nowMs());
     const key = Buffer.from('a key of a merchant: 32 bytes...');
     site.secrets = [`whsec_${key.toString('base64')}`];
@@ -245,17 +245,17 @@ describe('other schemes verify the same events', () => {
 
 describe('invalid requests', () => {
   test.each([
-    ['/callbacks/nobody/test', 'POST', 404],
+    ['/callbacks/unknown/test', 'POST', 404],
     ['/callbacks/memory', 'POST', 404],
     ['/callbacks/memory/live', 'POST', 404],
     ['/callbacks', 'POST', 404],
     ['/callbacks/memory/test/deeper', 'POST', 404],
     ['/callbacks/memory/test', 'GET', 405],
-  ])('%s %s is %d', async (path, method, status) => {
+  ])('%s %s gets %d', async (path, method, status) => {
     expect((await site.ask(method, path)).status).toBe(status);
   });
 
-  test('a signature header given twice is 400', async () => {
+  test('a duplicate signature header gets 400', async () => {
     const body = eventBody('evt_1', charge);
     const twice = [site.sign(Buffer.from(body)), 'another'];
     const answer = await site.deliver(body, { event: { multiValueHeaders: { 'Sandbox-Signature': twice } } });
@@ -263,7 +263,7 @@ describe('invalid requests', () => {
     expect(site.stored()).toBe(0);
   });
 
-  test('a body above the limit is 413, with or without a signature', async () => {
+  test('a body above the limit gets 413, with or without a signature', async () => {
     expect((await site.deliver('x'.repeat(256 * 1024 + 1))).status).toBe(413);
   });
 
@@ -274,7 +274,7 @@ describe('invalid requests', () => {
     ['an event of the other mode', eventBody('evt_1', 'ch_1', { livemode: true }), 'livemode'],
     ['an event about nothing', eventBody('evt_1', ''), 'data.charge'],
     ['an event id with a line break', eventBody('a\nb', 'ch_1'), 'id'],
-  ])('%s is 400 with the field’s name', async (_what, body, param) => {
+  ])('%s gets 400 with the field’s name', async (_what, body, param) => {
     const answer = await site.deliver(body);
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
     expect(answer.body['param']).toBe(param);

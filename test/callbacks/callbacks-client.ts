@@ -10,9 +10,9 @@ import { World } from '../world/world.ts';
 export const SECRET = 'a-secret-of-the-processor';
 export const CALLBACKS = '/callbacks/memory/test';
 
-/** A processor that signs its callbacks as the sandbox does, and the API that receives them. */
+/** A processor that signs its callbacks like the sandbox, and the API that receives them. */
 export class CallbacksClient extends Api {
-  /** The active secrets. A test may change them, as an operator does. */
+  /** The active secrets. A test may change them, as an operator would. */
   secrets: readonly string[] = [SECRET];
 
   constructor(
@@ -38,7 +38,7 @@ export class CallbacksClient extends Api {
     );
   }
 
-  /** Posts an event signed as by the sandbox. `headers` and `event` change the request after it was signed. */
+  /** Posts an event with the sandbox's signature. `headers` and `event` change the signed request. */
   deliver(body: string | Uint8Array, { headers, event }: Asked = {}): Promise<Reply> {
     const bytes = Buffer.from(body);
     return this.ask('POST', CALLBACKS, {
@@ -53,7 +53,7 @@ export class CallbacksClient extends Api {
     return `t=${seconds},v1=${mac}`;
   }
 
-  /** How many effects of callbacks are stored. */
+  /** Returns the number of stored callback effects. */
   stored(): number {
     return this.store.effectIds().length;
   }

@@ -22,7 +22,7 @@ import { until } from '../support/until.ts';
 let aws: LocalAws;
 let api: ApiClient;
 let operator: ApiClient;
-/** A charge of an unknown payment, and the time of its request, for the last test. */
+/** A charge of an unknown payment, and its request time, for the last test. */
 let unclaimed: { readonly id: string; readonly madeAtMs: number };
 
 const MINUTE_MS = 60_000;
@@ -61,8 +61,8 @@ async function readSecret(): Promise<Record<string, string | undefined>> {
 const MAX_DELIVERIES = 10;
 
 /**
- * Delivers a callback with the sandbox's signature, computed independently of the product code. Like a processor, it delivers again
- * when Payonce could not read the processor's books in time, which happens on a busy machine.
+ * Delivers a callback with the sandbox's signature, computed independently of the product code. Redelivers, as a
+ * processor would, when Payonce could not read the processor's books in time, which happens on a busy machine.
  */
 async function callBack(event: Record<string, unknown>, signWith = secret): Promise<number> {
   const body = JSON.stringify(event);
@@ -118,7 +118,7 @@ const postToSandbox = (path: string, body: object = {}) =>
     body: JSON.stringify(body),
   });
 
-describe('a callback of the processor', () => {
+describe('a processor callback', () => {
   test('settles an asynchronous payment, in the API and in the books', async () => {
     const answer = await api.pay({ key: 'cb-async', body: { source: 'tok_async' } });
     expect([answer.status, answer.json['status']]).toEqual([202, 'processing']);
@@ -129,7 +129,7 @@ describe('a callback of the processor', () => {
     expect(replay.text).toBe(answer.text);
   });
 
-  test('before the charge is answered: 201, and one set of postings', async () => {
+  test("before the charge's answer leads to 201 and one set of postings", async () => {
     const answer = await api.pay({ key: 'cb-first', body: { source: 'tok_callback_first' } });
     expect([answer.status, answer.json['status']]).toEqual([201, 'succeeded']);
     expect((await transitionsOf(answer.json['id'])).map(({ type }) => type)).toEqual([
@@ -142,7 +142,7 @@ describe('a callback of the processor', () => {
   test.each([
     ['twice at once', 'tok_callback_twice'],
     ['out of order', 'tok_callback_out_of_order'],
-  ])('%s: one set of postings', async (_how, source) => {
+  ])('%s leads to one set of postings', async (_how, source) => {
     const answer = await api.pay({ key: `cb-${source}`, body: { source } });
     const transitions = await untilTypes(answer.json['id'], 'payment.completed');
     await until(async () => ((await undelivered(answer.json['id'])) === 0 ? true : undefined));
@@ -150,7 +150,7 @@ describe('a callback of the processor', () => {
     expect(postingSets(transitions)).toHaveLength(1);
   });
 
-  test('of a success after a decline is recorded and queued for return, and the payment stays failed', async () => {
+  test('about a success after a decline is recorded and queued for return, and the payment stays failed', async () => {
     const answer = await api.pay({ key: 'cb-late', body: { source: 'tok_callback_late_success' } });
     expect(answer.status).toBe(402);
     const { id } = answer.json['payment'] as { id: string };
@@ -168,7 +168,7 @@ describe('a callback of the processor', () => {
     else expect(types).toContain('refund.pending');
   });
 
-  test('of a dispute withdraws the money until the dispute is won', async () => {
+  test('about a dispute withdraws the money until the dispute is won', async () => {
     const answer = await api.pay({ key: 'cb-dispute', body: { source: 'tok_dispute' } });
     await untilTypes(answer.json['id'], 'dispute.opened');
     const [charge = {}] = await api.charges(answer.json['id']);
@@ -185,7 +185,7 @@ describe('a callback of the processor', () => {
   test.each([
     ['approves', 'approve', 'succeeded'],
     ['refuses', 'refuse', 'failed'],
-  ])('when the payer %s on the processor’s page', async (_what, decision, status) => {
+  ])('settles a payment after the payer %s on the processor’s page', async (_what, decision, status) => {
     const answer = await api.pay({ key: `cb-${decision}`, body: { source: 'tok_action' } });
     expect([answer.status, answer.json['status']]).toEqual([202, 'requires_action']);
     const { url } = answer.json['next_action'] as { url: string };
@@ -229,8 +229,8 @@ async function queuedReturns(payment: string): Promise<readonly string[]> {
   return found.flatMap(({ Items = [] }) => Items.map(({ chargeId }) => chargeId?.S ?? ''));
 }
 
-describe('two identical callbacks at once', () => {
-  test('many times: one effect each, and both are 200', async () => {
+describe('two identical concurrent callbacks', () => {
+  test('have one effect and both get 200, in many rounds', async () => {
     const rounds = Array.from({ length: whole(100, { slice: 10 }) }, (_, round) => round);
     // The race is between the two of a pair. More concurrent pairs would only delay the processor's answers.
     await pMap(rounds, oneRound, { concurrency: 2 });
@@ -249,17 +249,17 @@ describe('two identical callbacks at once', () => {
 });
 
 describe('unauthorized callbacks', () => {
-  test('are rejected, and change nothing', async () => {
+  test('are rejected without any change', async () => {
     const answer = await api.pay({ key: 'cb-forged', body: { source: 'tok_ok' } });
     const charge = await chargeOf(answer.json['id']);
     await postToSandbox(`/charges/${charge}/refunds`, { amount: 10 });
     expect(await callBack(eventOf('evt_forged', charge), 'a guess')).toBe(401);
     const unsigned = await fetch(`${aws.apiUrl}/callbacks/sandbox/test`, { method: 'POST', body: '{}' });
     expect(unsigned.status).toBe(401);
-    expect((await fetch(`${aws.apiUrl}/callbacks/nobody`, { method: 'POST', body: '{}' })).status).toBe(404);
+    expect((await fetch(`${aws.apiUrl}/callbacks/unknown`, { method: 'POST', body: '{}' })).status).toBe(404);
   });
 
-  test('are valid under a new secret immediately, while the old one is active', async () => {
+  test('become valid immediately under a new secret, while the old secret is active', async () => {
     const both = { ...(await readSecret()), next: 'the-next-secret-of-the-processor' };
     await secretsManager().send(
       new PutSecretValueCommand({ SecretId: await secretName(), SecretString: JSON.stringify(both) }),
@@ -283,7 +283,7 @@ describe('a callback for an unknown payment', () => {
       const { data } = (await answer.json()) as { data: { delivered: boolean }[] };
       return data.length > 0 && data.every(({ delivered }) => delivered) ? true : undefined;
     });
-    // A comparison is of whole minutes.
+    // A comparison covers whole minutes.
     await sleep(Math.max(0, Math.floor(madeAtMs / MINUTE_MS) * MINUTE_MS + MINUTE_MS + 1_000 - Date.now()));
     const comparison = await runJob(aws, 'reconcile-recent');
     expect([comparison.status, comparison.failed]).toEqual(['succeeded', 0]);

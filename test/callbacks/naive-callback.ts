@@ -10,7 +10,8 @@ import type { CallbackReceiver } from './callback-story.ts';
 
 /**
  * The naive handler: reads whether the event was recorded, posts if not, and then records the event. The check is not a
- * condition of the write, and the posting and the record are two writes. It appends at the next free place of the chain.
+ * condition of the write, and the posting and the record are two writes. It appends at the next free position of the
+ * chain.
  */
 export const naiveReceiver: CallbackReceiver = async (actor, event, world) => {
   const { processor, clock } = world;
@@ -18,13 +19,13 @@ export const naiveReceiver: CallbackReceiver = async (actor, event, world) => {
   const operationId = callbackOperation(systemDigest, sourceOf(event), event.eventId);
   if ((await effects.readEffect(operationId)) !== undefined) return;
   const charge = await processor.readCharge(event.chargeId, { timeoutMs: 1_000 });
-  if (charge?.paymentId === undefined) throw new Error('there is no payment');
+  if (charge?.paymentId === undefined) throw new Error('the event names no payment');
   const chain = await readChain(effects, charge.paymentId);
-  if (chain === undefined) throw new Error('there is no payment');
+  if (chain === undefined) throw new Error('the payment does not exist');
 
   const undecided = chainOf(chain.transitions.slice(0, 2));
   const decision = decide({ kind: 'succeeded', chargeId: event.chargeId }, undecided.state);
-  if (decision.kind !== 'append') throw new Error('it is posted without a look');
+  if (decision.kind !== 'append') throw new Error('the naive receiver posts without a decision');
   const record = {
     operationId,
     owner: ownerToken('naive'),

@@ -13,7 +13,7 @@ beforeEach(() => {
   harness = new World();
 });
 
-describe('a callback that finds no payment', () => {
+describe('a callback without a payment', () => {
   const stray = async (paymentId = paymentIdFor('nowhere')) => {
     const order = { operationId: chargeOperation(paymentId), paymentId, amountMinor: 1000 };
     return (await harness.processor.inside.charge(order)).chargeId;
@@ -36,7 +36,7 @@ describe('a callback that finds no payment', () => {
     expect(await harness.retryOrphans()).toMatchObject({ adopted: 0, waiting: 0 });
   });
 
-  test('stays an orphan until the last part of its charge is recorded', async () => {
+  test('stays an orphan until the last transaction of its charge is recorded', async () => {
     const request = paymentRequest('long');
     const charge = await stray(request.paymentId);
     await harness.deliver(callback('evt_1', charge));
@@ -52,7 +52,7 @@ describe('a callback that finds no payment', () => {
       listApprovals: harness.store.listApprovals.bind(harness.store),
       recordEffect: (effect: Effect) => {
         parts += 1;
-        return parts > 1 ? Promise.reject(new Error('the process is gone')) : harness.store.recordEffect(effect);
+        return parts > 1 ? Promise.reject(new Error('the process crashed')) : harness.store.recordEffect(effect);
       },
     };
     expect(await harness.retryOrphans({ effects })).toMatchObject({ failed: 1 });
@@ -70,7 +70,7 @@ describe('a callback that finds no payment', () => {
     expect(await harness.retryOrphans()).toMatchObject({ adopted: 0, waiting: 0, givenUp: 0 });
   });
 
-  describe('rings when it is given up', () => {
+  describe('raises an alarm when it is given up', () => {
     const UNKNOWN_CHARGE = 'ch_none';
     let rung: [string, string][];
     const alarm = (what: string, about: string): void => void rung.push([what, about]);
@@ -79,7 +79,7 @@ describe('a callback that finds no payment', () => {
       rung = [];
     });
 
-    test('if its charge names a payment, or the processor does not have its charge', async () => {
+    test('if its charge names a payment, or the processor does not know its charge', async () => {
       const named = await stray();
       await harness.deliver(callback('evt_1', named));
       await harness.deliver(callback('evt_2', UNKNOWN_CHARGE));
@@ -92,7 +92,7 @@ describe('a callback that finds no payment', () => {
       expect(rung).toEqual(expect.arrayContaining([named, UNKNOWN_CHARGE].map((about) => ['undecidable', about])));
     });
 
-    test('but not if its charge names no payment: another program made it', async () => {
+    test('but not if its charge names no payment, because another application created it', async () => {
       const { chargeId } = await harness.processor.inside.charge({ amountMinor: 1000 });
       await harness.deliver(callback('evt_1', chargeId));
       harness.clock.advance(24 * HOUR_MS);
@@ -100,19 +100,19 @@ describe('a callback that finds no payment', () => {
       expect(rung).toEqual([]);
     });
 
-    test('also if the process dies before it has written that down', async () => {
+    test('also if the process crashes before the give-up is recorded', async () => {
       await harness.deliver(callback('evt_1', UNKNOWN_CHARGE));
       harness.clock.advance(24 * HOUR_MS);
       const orphanStore = {
         waiting: (...read: Parameters<OrphanStore['waiting']>) => harness.store.waiting(...read),
         postponeOrphan: () => Promise.resolve(),
-        giveUp: () => Promise.reject(new Error('the process is gone')),
+        giveUp: () => Promise.reject(new Error('the process crashed')),
       };
       expect(await retry({ orphanStore })).toMatchObject({ failed: 1 });
       expect(rung).toEqual([['undecidable', UNKNOWN_CHARGE]]);
     });
 
-    test('also if its processor is not configured any more', async () => {
+    test('also if its processor is no longer configured', async () => {
       await harness.deliver(callback('evt_1', await stray()));
       harness.clock.advance(24 * HOUR_MS);
       await retry({ books: [] });
@@ -129,7 +129,7 @@ describe('a callback that finds no payment', () => {
     expect(await harness.retryOrphans()).toMatchObject({ waiting: 1 });
   });
 
-  test('does not delay other orphans when every retry throws, and is given up after a day nevertheless', async () => {
+  test('does not delay other orphans when every retry throws, and is given up after a day', async () => {
     const request = paymentRequest('behind-poison');
     await harness.deliver(callback('evt_poison', await stray(paymentIdFor('poison'))));
     await harness.deliver(callback('evt_good', await stray(request.paymentId)));
@@ -160,14 +160,14 @@ describe('a callback that finds no payment', () => {
     expect(await harness.retryOrphans()).toMatchObject({ adopted: 1, waiting: 150 });
   });
 
-  test('for a charge that the processor does not have is one', async () => {
+  test('becomes an orphan when the processor does not have its charge', async () => {
     expect(await harness.deliver(callback('evt_1', 'ch_none'))).toMatchObject({
       kind: 'orphaned',
       reason: 'charge_unknown',
     });
   });
 
-  test('that names another payment than its charge is recorded at the payment of the charge', async () => {
+  test('naming a different payment than its charge is recorded at the payment of the charge', async () => {
     const [one, other] = [paymentRequest('named'), paymentRequest('charged', { source: 'tok_async' })];
     await harness.pay(one);
     await harness.pay(other);
@@ -179,7 +179,7 @@ describe('a callback that finds no payment', () => {
     expect(await harness.typesOf(one)).toEqual(['payment.created', 'payment.completed']);
   });
 
-  test('from another account than the payment was sent to is one', async () => {
+  test("from a different account than the payment's becomes an orphan", async () => {
     const request = paymentRequest('other-account', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);

@@ -19,7 +19,7 @@ beforeEach(() => {
   harness = new World();
 });
 
-/** The result for a payment, regardless of the order of events: states, totals and the sum of each account. */
+/** Returns the final states, totals and account sums of a payment, which do not depend on the order of events. */
 function endOf({ state, transitions }: PaymentChain) {
   const { status, amountCapturedMinor, amountRefundedMinor } = state.payment;
   const sums: Record<string, number> = {};
@@ -33,7 +33,7 @@ function endOf({ state, transitions }: PaymentChain) {
 }
 
 describe('a callback', () => {
-  test('settles a pending payment, once', async () => {
+  test('settles a pending payment once', async () => {
     const request = paymentRequest('async', { source: 'tok_async' });
     expect(await harness.pay(request)).toMatchObject({ kind: 'first', answer: { status: 202 } });
     const charge = harness.chargeOf(request);
@@ -49,7 +49,7 @@ describe('a callback', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.processing', 'payment.completed']);
   });
 
-  test('that arrives twice at once has one effect, and both are acknowledged', async () => {
+  test('that arrives twice concurrently has one effect, and both deliveries are acknowledged', async () => {
     const request = paymentRequest('twice', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -64,7 +64,7 @@ describe('a callback', () => {
     expect(transitions.filter(({ postings }) => postings.length > 0)).toHaveLength(1);
   });
 
-  test('that is early appends the outcome on the pending payment; the owner only stores the answer', async () => {
+  test('that arrives early appends the outcome, and the owner only stores the answer', async () => {
     const request = paymentRequest('early');
     const processor = {
       ...harness.processor,
@@ -78,7 +78,7 @@ describe('a callback', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.completed']);
   });
 
-  test('that is early and reports a decline: the owner answers with the decline', async () => {
+  test('that arrives early with a decline makes the owner answer with the decline', async () => {
     const request = paymentRequest('early-no', { source: 'tok_declined' });
     const processor = {
       ...harness.processor,
@@ -92,7 +92,7 @@ describe('a callback', () => {
     expect(await harness.typesOf(request)).toEqual(['payment.created', 'payment.failed']);
   });
 
-  test('settles the claim of a dead owner, and a retry gets the answer', async () => {
+  test('settles the claim of a crashed owner, and a retry gets the answer', async () => {
     const request = paymentRequest('dead-owner');
     await harness.claimThenDie(request, true);
     await harness.deliver(callback('evt_1', harness.chargeOf(request)));
@@ -101,7 +101,7 @@ describe('a callback', () => {
     expect(harness.processor.sends(chargeOperation(request.paymentId))).toBe(1);
   });
 
-  test('of an unknown refund also records the missing earlier facts', async () => {
+  test('for an unknown refund also records the missing earlier facts', async () => {
     const request = paymentRequest('refund-first', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -116,7 +116,7 @@ describe('a callback', () => {
     });
   });
 
-  test('of two equal refunds under two events: two effects', async () => {
+  test('for each of two equal refunds has its own effect', async () => {
     const request = paymentRequest('equal-refunds');
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -129,7 +129,7 @@ describe('a callback', () => {
     expect((await harness.chain(request)).state.payment.amountRefundedMinor).toBe(600);
   });
 
-  test('of a refund that failed days after it was accepted corrects the totals', async () => {
+  test('for a refund that failed days after acceptance corrects the totals', async () => {
     const request = paymentRequest('failed-refund');
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -141,7 +141,7 @@ describe('a callback', () => {
     expect((await harness.chain(request)).state.payment.amountRefundedMinor).toBe(0);
   });
 
-  test('of a dispute that was lost, appealed and won returns its money to the books', async () => {
+  test('for a dispute that was lost, appealed and won returns its money to the books', async () => {
     const request = paymentRequest('appeal');
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -233,7 +233,7 @@ describe('a callback', () => {
   test.each([
     ['declined', 'a captured charge cannot be refused'],
     ['voided', 'a captured charge cannot be voided'],
-  ] as const)('of a captured charge that is %s now is a contradiction, and nothing is posted', async (status, why) => {
+  ] as const)('reporting a captured charge as %s is a contradiction, and nothing is posted', async (status, why) => {
     const request = paymentRequest('contradiction');
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -241,7 +241,7 @@ describe('a callback', () => {
     expect(await harness.deliver(callback('evt_1', charge))).toMatchObject({ transitions: [], contradictions: [why] });
   });
 
-  test('is rejected while the processor cannot be read, and recorded when it is redelivered', async () => {
+  test('is rejected while the processor cannot be read, and recorded at a redelivery', async () => {
     const request = paymentRequest('unread', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -252,7 +252,7 @@ describe('a callback', () => {
     expect(await harness.deliver(callback('evt_1', charge))).toMatchObject({ transitions: ['payment.completed'] });
   });
 
-  test('with more transitions than a transaction holds is recorded in parts, with its record in the last one', async () => {
+  test('with more transitions than a transaction holds is recorded in several transactions, with its own record in the last one', async () => {
     const request = paymentRequest('many', { source: 'tok_async', amountMinor: 1_000 });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -274,7 +274,7 @@ describe('a callback', () => {
     expect(await harness.deliver(callback('evt_1', charge))).toEqual({ kind: 'redelivered' });
   });
 
-  test('that dies after a part, and is never delivered again, leaves the other parts to the resolver', async () => {
+  test('that crashes after one of its transactions and is never redelivered leaves the remaining ones to the resolver', async () => {
     const request = paymentRequest('part', { amountMinor: 1_000 });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -286,10 +286,10 @@ describe('a callback', () => {
       listTransitions: harness.store.listTransitions.bind(harness.store),
       recordEffect: (effect: Effect) => {
         parts += 1;
-        return parts > 1 ? Promise.reject(new Error('the process is gone')) : harness.store.recordEffect(effect);
+        return parts > 1 ? Promise.reject(new Error('the process crashed')) : harness.store.recordEffect(effect);
       },
     };
-    await expect(harness.deliver(callback('evt_1', charge), { effects })).rejects.toThrow('the process is gone');
+    await expect(harness.deliver(callback('evt_1', charge), { effects })).rejects.toThrow('the process crashed');
     expect((await harness.chain(request)).state.payment.amountRefundedMinor).toBe(40);
     await harness.resolveFor(1);
     expect((await harness.chain(request)).state.payment.amountRefundedMinor).toBe(120);
@@ -307,7 +307,7 @@ describe('a callback', () => {
 });
 
 describe('a stray charge', () => {
-  test.each(['declined', 'voided'] as const)('after %s is recorded, and queued for return, once', async (end) => {
+  test.each(['declined', 'voided'] as const)('after %s is recorded and queued for return once', async (end) => {
     const request = paymentRequest(`late-${end}`, { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -330,11 +330,11 @@ describe('a stray charge', () => {
     ]);
   });
 
-  test('beside the payment’s own charge is returned too', async () => {
-    const request = paymentRequest('beside');
+  test('in addition to the payment’s own charge is returned, too', async () => {
+    const request = paymentRequest('other');
     await harness.pay(request);
     const other = await harness.processor.inside.charge({
-      operationId: storedOperationId('somebody-else'),
+      operationId: storedOperationId('other-owner'),
       paymentId: request.paymentId,
       amountMinor: 700,
     });
@@ -345,7 +345,7 @@ describe('a stray charge', () => {
 });
 
 describe('callbacks out of order', () => {
-  /** The changes at the processor in their order. Each has its event. */
+  /** Changes at the processor in their order. Each causes one event. */
   const STORY: readonly ((charge: string) => Promise<unknown>)[] = [
     (charge) =>
       harness.processor.inside.correct(charge, { status: 'requires_action', action_url: 'https://a.example' }),
@@ -356,7 +356,7 @@ describe('callbacks out of order', () => {
   ];
 
   test.each([1, 2, 3, 4, 5])(
-    'every permutation of %d events, each delivered twice, ends in the same state',
+    'reach the same state in every permutation of %d events, each delivered twice',
     async (count) => {
       const ends = new Set<string>();
       const orders = permutations(Array.from({ length: count }, (_, index) => index));
@@ -382,13 +382,13 @@ describe('callbacks out of order', () => {
     },
   );
 
-  test('end in the processor’s final state while the charge continues to change', async () => {
+  test('reach the processor’s final state while the charge continues to change', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ event: fc.nat(STORY.length - 1), after: fc.nat(STORY.length - 1) }), { maxLength: 12 }),
         async (deliveries) => {
           harness = new World();
-          const request = paymentRequest('meanwhile', { source: 'tok_async' });
+          const request = paymentRequest('concurrent', { source: 'tok_async' });
           await harness.pay(request);
           const charge = harness.chargeOf(request);
           for (const [step, happens] of STORY.entries()) {
