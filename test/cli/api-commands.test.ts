@@ -15,7 +15,7 @@ let harness: Api;
 let url: string;
 let printed: string[];
 let directory: string;
-/** Statuses of the next answers, where the harness is not asked. With 0, the connection breaks. */
+/** Statuses of the next answers, returned without calling the harness. Status 0 breaks the connection. */
 let outage: readonly number[];
 
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -65,7 +65,7 @@ const triggered = async (event: string, ...words: readonly string[]): Promise<st
 };
 
 describe('payonce payments', () => {
-  test('list, show and timeline show what happened to a payment', async () => {
+  test('list, show and timeline print the history of a payment', async () => {
     const id = await triggered('payment.completed', '--set', 'amount=500', '--set', 'reference=order-42');
     const [headings, line] = await run('payments', 'list', '--status', 'succeeded');
     expect(cells(headings)).toEqual(['PAYMENT', 'STATUS', 'AMOUNT', 'CREATED', 'CHARGE', 'REFERENCE']);
@@ -92,7 +92,7 @@ describe('payonce payments', () => {
     expect(await run('payments', 'list', '--status', 'failed')).toEqual(['No payments.']);
   });
 
-  test('decide takes the amount in the payment’s currency, and compares it with the processor', async () => {
+  test('decide parses the amount in the payment’s currency, and compares it with the processor', async () => {
     const id = await harness.paid('k', { source: 'tok_async' });
     const [charge] = harness.processor.charges(id);
     await harness.processor.inside.correct(charge?.chargeId ?? '', { status: 'succeeded', amount_captured: 600 });
@@ -119,21 +119,21 @@ describe('payonce payments', () => {
     expect(await run(...decide('--amount', '6.00'))).toEqual([`${id} is succeeded.`]);
   });
 
-  test('decide is refused for a payment that is not in review', async () => {
+  test('decide refuses a payment that is not in review', async () => {
     const id = await triggered('payment.completed');
     const { exitCode, sentence } = await ending('payments', 'decide', id, '--outcome', 'failed', '--reason', 'test');
     expect(exitCode).toBe(ExitCode.refused);
     expect(sentence).toMatch(/^payment_not_in_review: /);
   });
 
-  test('a payment that does not exist is not found', async () => {
+  test('commands report an unknown payment as not found', async () => {
     expect(await ending('payments', 'show', `pay_${'a'.repeat(32)}`)).toMatchObject({ exitCode: ExitCode.notFound });
   });
 });
 
 describe('payonce trigger', () => {
   test.each(Object.entries(SCENARIOS).filter(([event, { bank }]) => !event.startsWith('order.') && bank === undefined))(
-    '%s makes a payment that fits',
+    '%s creates a matching payment',
     async (event) => {
       const [line] = await run('trigger', event);
       const [, status] = / is (\w+)\. The event /.exec(line ?? '') ?? [];
@@ -160,7 +160,7 @@ describe('payonce trigger', () => {
 });
 
 describe('payonce parked', () => {
-  test('lists the queues, and the entries of one', async () => {
+  test('lists the queues, and the entries of a queue', async () => {
     const lines = (await run('parked', 'list')).map(cells);
     expect(lines[0]).toEqual(['QUEUE', 'WAITING', 'OLDEST', 'WHAT']);
     expect(lines.length).toBeGreaterThan(4);
@@ -196,14 +196,14 @@ describe('payonce listen', () => {
   });
   const words = ['listen', '--forward-to', '', '--secret', secret, '--once'];
   const listen = (...more: readonly string[]) => [...words.with(2, receiver), ...more];
-  /** Longer than an event may come late. */
+  /** Advances the clock past the maximum lateness of an event, then triggers the event. */
   const happens = async (event: string) => {
     harness.world.clock.advance(20 * 60_000);
     await run('trigger', event);
   };
   const types = () => received.map(({ type }) => type);
 
-  test('posts each event once, signed, and goes on where it was stopped', async () => {
+  test('posts each event once, signed, and continues where it was stopped', async () => {
     await happens('payment.completed');
     await happens('payment.failed');
     await run(...listen('--from', '1'));
@@ -221,7 +221,7 @@ describe('payonce listen', () => {
     expect(new Set(received.map(({ id }) => id)).size).toBe(4);
   });
 
-  test('posts an event again that was not accepted, and no other', async () => {
+  test('posts only the rejected event a second time', async () => {
     await happens('payment.completed');
     await happens('payment.failed');
     answers = [500];
@@ -235,7 +235,7 @@ describe('payonce listen', () => {
     expect(types()).toEqual(['payment.failed', 'payment.completed']);
   });
 
-  test('goes on after the API was away, and ends when the key is refused', async () => {
+  test('continues after an outage of the API, and stops when the key is refused', async () => {
     await happens('payment.completed');
     outage = [200, 503, 0, 401];
     const untilStopped = listen('--from', '1').filter((word) => word !== '--once');
@@ -245,7 +245,7 @@ describe('payonce listen', () => {
 });
 
 describe('payonce completion', () => {
-  test.each(['bash', 'zsh', 'fish'])('of %s knows commands and options', async (shell) => {
+  test.each(['bash', 'zsh', 'fish'])('for %s contains commands and options', async (shell) => {
     const lines: string[] = [];
     const program = payonceProgram({ print: (each) => lines.push(each), isTerminal: false, freshKey: () => '' });
     await program.parseAsync(['completion', shell], { from: 'user' });

@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import ts from 'typescript';
 import { RowFiles } from '../../lambdas/archive/store/row-files.ts';
 
-/** The calls of functions of these names in the command line and the client, as `file: text`. */
+/** Returns the calls of functions with these names in the command line and the client, as `file: text`. */
 function callsOf(...names: readonly string[]): readonly string[] {
   return globSync(['cli/*.ts', 'client/*.ts', 'lambdas/archive/**/*.ts']).flatMap((file) => {
     const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
@@ -26,16 +26,16 @@ test('no request of the command line or the client follows a redirect with its k
   expect(calls.filter((call) => !/redirect: '(?:error|manual)'/.test(call))).toEqual([]);
 });
 
-test('files of the command line are for their user only', () => {
+test('files of the command line are private to their user', () => {
   const writes = callsOf('writeFileSync', 'appendFileSync', 'createWriteStream', 'writeFile').filter(
-    // The client gives its files their mode when it opens them.
+    // The client sets the mode of its files when it opens them.
     (call) => !call.startsWith('client/'),
   );
   expect(writes.length).toBeGreaterThan(4);
   expect(writes.filter((call) => !call.includes('mode: 0o600'))).toEqual([]);
 });
 
-test('copies of rows of the Ledger are readable for their user only, whatever the umask', () => {
+test('copies of Ledger rows are readable by their user only, for any umask', () => {
   const parent = mkdtempSync(join(tmpdir(), 'row-files-'));
   const directory = join(parent, 'rows');
   const before = process.umask(0);

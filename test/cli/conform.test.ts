@@ -33,14 +33,14 @@ afterAll(async () => {
 type Ask = Subject['ask'];
 type Part = Readonly<Record<string, unknown>>;
 
-/** How a processor is wrong in one point. */
+/** A single violation of the processor protocol. */
 interface Wrong {
   readonly ask?: (ask: Ask) => Ask;
-  /** The answer to a callback that its receiver refused. */
+  /** The processor treats a refused callback as accepted. */
   readonly takesRefusal?: true;
 }
 
-/** The sandbox, as a processor of somebody's own, and the suite that examines it. */
+/** Returns the sandbox as a third-party processor, and the conformance suite that examines it. */
 async function subject({ ask: wrongly = (ask) => ask, takesRefusal }: Wrong = {}): Promise<Subject> {
   const sandbox = createTestSandbox(emptyBooks(), undefined, 'c', [ACCESS]);
   sandbox.address = address;
@@ -75,7 +75,7 @@ async function subject({ ask: wrongly = (ask) => ask, takesRefusal }: Wrong = {}
   };
 }
 
-/** Changes the good answers to calls whose path fits. */
+/** Returns a call wrapper that changes successful answers on matching paths. */
 const answering =
   (fits: RegExp, change: (answer: Answered) => Answered): NonNullable<Wrong['ask']> =>
   (ask) =>
@@ -86,7 +86,7 @@ const answering =
 const withBody = (answer: Answered, changes: object): Answered =>
   answer.status < 300 ? { ...answer, body: { ...(answer.body as Part), ...changes } } : answer;
 let fresh = 0;
-/** Every call has another key. */
+/** Returns a call wrapper that sends each call with a new key. */
 const forgetting =
   (fits: RegExp): NonNullable<Wrong['ask']> =>
   (ask) =>
@@ -135,20 +135,20 @@ const WRONG: Readonly<Record<string, Wrong>> = {
 const examined = async (wrong?: Wrong) => conform(await subject(wrong), () => undefined);
 
 describe('payonce conform', () => {
-  test('the sandbox passes on each point', async () => {
+  test('passes the sandbox on each check', async () => {
     expect((await examined()).filter(({ result }) => result !== 'passed')).toEqual([]);
   });
 
-  test('each point has a processor that is wrong in it', () => {
+  test('has, for each check, a processor that violates it', () => {
     expect(Object.keys(WRONG)).toEqual(POINTS.map(({ name }) => name));
   });
 
-  test.each(Object.entries(WRONG))('a processor that is wrong fails in: %s', async (name, wrong) => {
+  test.each(Object.entries(WRONG))('fails a processor that violates: %s', async (name, wrong) => {
     const failed = (await examined(wrong)).filter(({ result }) => result === 'failed');
     expect(failed.map(({ point }) => point)).toContain(name);
   });
 
-  test('a look-up that lags is awaited as long as it was declared, and no longer', async () => {
+  test('waits for a lagging look-up as long as declared, and no longer', async () => {
     const lagging = async (lagMs: number): Promise<Subject> => {
       const right = await subject();
       let waitedMs = 0;
@@ -179,7 +179,7 @@ describe('payonce conform', () => {
     expect(await failed(0)).toContain('look-up');
   });
 
-  test('what cannot be examined is said', async () => {
+  test('reports what it cannot examine', async () => {
     const { callbacks: _, ...silent } = await subject();
     const findings = await conform({ ...silent, isSigned: false }, () => undefined);
     expect(findings.filter(({ result }) => result === 'skipped').map(({ point }) => point)).toEqual([
@@ -190,11 +190,11 @@ describe('payonce conform', () => {
   });
 });
 
-describe('a processor of one’s own, the example', () => {
+describe('the example of a third-party processor', () => {
   const SIGNING_KEY = `whsec_${Buffer.from('signing').toString('base64')}`;
   const CALLBACK_SECRET = `whsec_${Buffer.from('callback').toString('base64')}`;
 
-  test('passes on each point over HTTP, with callbacks by Standard Webhooks, and its cards have what was not spent', async () => {
+  test('passes each check over HTTP, with callbacks by Standard Webhooks, and its cards keep the unspent money', async () => {
     const database = new DatabaseSync(':memory:');
     const receiving = createServer();
     const callbackUrl = await listenOnLoopback(receiving);

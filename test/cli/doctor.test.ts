@@ -24,7 +24,7 @@ const key = (name: string, changes: Partial<Key> = {}): Key => ({
   ...changes,
 });
 
-test('the doctor finds live keys beside the sandbox, empty secrets and keys without expiry', () => {
+test('the doctor reports live keys next to the sandbox, empty secrets and keys without expiry', () => {
   const live = key('live', { mode: 'live' });
   const endless = key('endless');
   const { mode: _mode, ...operators } = key('endless', { id: keyIdOf(Buffer.from('operators'.padEnd(32, 'x'))) });
@@ -70,7 +70,7 @@ const DEPLOYED: Account = { ...FRESH, logRole: ROLE, stacks: [{ name: 'PayonceDa
 
 test.each<[string, Account, readonly (readonly [string, string])[]]>([
   ['an account that is ready', FRESH, []],
-  ['a deployment that is well', DEPLOYED, []],
+  ['a healthy deployment', DEPLOYED, []],
   [
     'a new account',
     { ...FRESH, concurrency: 10, isBootstrapped: false },
@@ -79,9 +79,9 @@ test.each<[string, Account, readonly (readonly [string, string])[]]>([
       ['low_concurrency', '10'],
     ],
   ],
-  ['a log role of another owner before the deploy', { ...FRESH, logRole: ROLE }, [['log_role', ROLE]]],
+  ['a log role of another owner before the deployment', { ...FRESH, logRole: ROLE }, [['log_role', ROLE]]],
   [
-    'a deployment without a log role, with a stack that failed and an address that was not confirmed',
+    'a deployment without a log role, with a failed stack and an unconfirmed address',
     { ...FRESH, stacks: [{ name: 'PayonceData', status: 'ROLLBACK_COMPLETE' }], unconfirmed: ['a@b.example'] },
     [
       ['log_role', 'eu-west-1'],
@@ -90,7 +90,7 @@ test.each<[string, Account, readonly (readonly [string, string])[]]>([
     ],
   ],
   [
-    'a deployment whose update failed without a rollback, and whose alarms nobody has subscribed to',
+    'a deployment with an update that failed without a rollback, and with alarms without subscribers',
     {
       ...DEPLOYED,
       stacks: [{ name: 'PayonceService', status: 'UPDATE_FAILED' }],
@@ -114,7 +114,7 @@ test.each<[string, Account, Readonly<Record<string, string>>, readonly string[]]
     { reservedConcurrency: '1' },
     ['reserved_concurrency 1'],
   ],
-  ['a reservation that is deployed', { ...DEPLOYED, unreserved: 100 }, { reservedConcurrency: '900' }, []],
+  ['a deployed reservation', { ...DEPLOYED, unreserved: 100 }, { reservedConcurrency: '900' }, []],
   [
     'rates beyond the quotas of a region',
     { ...FRESH, region: 'eu-south-1' },
@@ -127,12 +127,12 @@ test.each<[string, Account, Readonly<Record<string, string>>, readonly string[]]
     { throttlingRate: '551' },
     ['event_rate 551'],
   ],
-  ['a quota that was raised', { ...FRESH, requestRate: 20_000 }, { throttlingRate: '9000' }, []],
+  ['a raised quota', { ...FRESH, requestRate: 20_000 }, { throttlingRate: '9000' }, []],
 ])('the doctor examines quotas: %s', (_name, account, settings, findings) => {
   expect(examineQuotas(account, settings).map(({ check, about }) => `${check} ${about}`)).toEqual(findings);
 });
 
-test('the doctor finds live mode without an archive, before a deploy too', () => {
+test('the doctor reports live mode without an archive, also before a deployment', () => {
   const checks = (context: Record<string, string>) =>
     examineSettings(settingsOfClone(context)).map(({ check }) => check);
   expect(checks({ 'payonce:stripeAccount': 'acct_1' })).toEqual(['live_without_archive']);
@@ -142,7 +142,7 @@ test('the doctor finds live mode without an archive, before a deploy too', () =>
   expect(checks({ 'payonce:testStripeAccount': 'acct_1' })).toEqual([]);
 });
 
-test('every event of a payment matches as many rules as the rates of regions assume', async () => {
+test('every payment event matches as many rules as the regional rates assume', async () => {
   const { service } = await synthesize({ 'payonce:sandbox': 'false' });
   const rules = Object.values(service?.findResources('AWS::Events::Rule') ?? {}) as {
     Properties: { EventPattern: { detail?: object; 'detail-type'?: readonly unknown[] } };
@@ -153,7 +153,7 @@ test('every event of a payment matches as many rules as the rates of regions ass
   expect(page).toContain(regionRows().join('\n'));
 });
 
-test('the doctor finds the addresses of alarms that were not confirmed', () => {
+test('the doctor reports unconfirmed alarm addresses', () => {
   const member = (arn: string, endpoint: string) =>
     `<member>\n<TopicArn>t</TopicArn><SubscriptionArn>${arn}</SubscriptionArn><Endpoint>${endpoint}</Endpoint></member>`;
   const xml = `<Subscriptions>${member('arn:aws:sns:x', 'a@b.example')}${member('PendingConfirmation', 'c@d.example')}</Subscriptions>`;
@@ -173,11 +173,11 @@ test.each([
   ['CREATE_FAILED', false],
   ['ROLLBACK_COMPLETE', false],
   ['DELETE_FAILED', false],
-])('a stack that is %s has what it declares: %s', (status, isSo) => {
+])('a stack that is %s has its declared protections: %s', (status, isSo) => {
   expect(isStanding(status)).toBe(isSo);
 });
 
-test('docs/first-deploy.md lists every probe with what it must show and its source', () => {
+test('docs/first-deploy.md lists every probe with its expected result and its source', () => {
   const page = readFileSync('docs/first-deploy.md', 'utf8');
   for (const { id, mustShow, source } of PROBES)
     expect(page).toContain(`\n| \`${id}\` | ${mustShow} | [AWS](${source}) |\n`);

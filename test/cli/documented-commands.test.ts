@@ -12,14 +12,17 @@ const PROJECT = resolve(import.meta.dirname, '..', '..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
 
-/** What is code in a document: fenced blocks and inline spans. */
+/** Returns the code in a document: fenced blocks and inline spans. */
 function codeOf(document: string): string {
   const blocks = [...document.matchAll(/```sh\n(.*?)```/gs)].map(([, code = '']) => code);
   const spans = [...document.replaceAll(/```.*?```/gs, '').matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
   return [...blocks, ...spans].join('\n');
 }
 
-/** `npm start`, `npm run check`, `npx payonce keys list`, `npx cdk deploy`: without what follows. */
+/**
+ * Returns commands such as `npm start`, `npm run check`, `npx payonce keys list` and `npx cdk deploy`, without further
+ * arguments.
+ */
 function commandsIn(document: string): readonly string[] {
   const found = codeOf(document).matchAll(
     /\b(npm run [\w:]+|npm (?:ci|start|stop|test)|npx payonce [a-z]+(?:-[a-z]+)*(?: [a-z]+(?:-[a-z]+)*)?|npx cdk \w+)\b/g,
@@ -33,12 +36,12 @@ function program(print: (text: string) => void = () => undefined) {
   return payonceProgram({ print, isTerminal: false, freshKey: () => 'key' });
 }
 
-/** The command that these words begin with: the name of a group and of its command, or of one command. */
+/** Returns the payonce command at the start of these words: a group and its command, or a single command. */
 function payonceCommandOf([group = '', name = '']: readonly string[]): string | undefined {
   return commandsOf(program()).find((each) => each === group || each === `${group} ${name}`);
 }
 
-describe('commands in documents', () => {
+describe('documented commands', () => {
   const commands = documents.flatMap((document) =>
     commandsIn(read(document)).map((command) => ({ document, command })),
   );
@@ -50,20 +53,20 @@ describe('commands in documents', () => {
     else if (command !== 'npm ci') expect(Object.keys(scripts)).toContain(words.at(-1));
   });
 
-  test('docs/cli.md lists each command of payonce, and no other', () => {
+  test('docs/cli.md lists exactly the commands of payonce', () => {
     const documented = [
       ...read('docs/cli.md').matchAll(/^\| `([a-z]+(?:-[a-z]+)*(?: [a-z]+(?:-[a-z]+)*)?)[^|]*` \|/gm),
     ].map(([, words]) => words);
     expect(new Set(documented)).toEqual(new Set(commandsOf(program())));
   });
 
-  test('docs/cli.md lists each exit code, and no other', () => {
+  test('docs/cli.md lists exactly the exit codes', () => {
     const documented = [...read('docs/cli.md').matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
     expect(documented).toEqual(Object.values(ExitCode));
   });
 });
 
-/** Commands of the README that other programs run, with the words that run them there. */
+/** README commands that other programs run, each with the words that run it. */
 const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: string]>> = {
   'npm ci': ['.ci/run', 'npm ci'],
   'npm test': ['.ci/run', 'npm test'],
@@ -72,7 +75,9 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: stri
   'npx cdk bootstrap': ['local/cdk.ts', "'bootstrap'"],
   'npx cdk deploy': ['local/cdk.ts', "'deploy'"],
 };
-/** Programs of the project that the README names. They are started here; `RUN_WHOLE` names the suites that run them whole. */
+/**
+ * Project programs that the README names. They are started here; `RUN_WHOLE` names the suites that run them completely.
+ */
 const PROGRAMS = ['start', 'stop', 'demo', 'bench', 'package', 'docs:tables', 'prove', 'test', 'test:busy'];
 const RUN_WHOLE: Readonly<Record<string, readonly [file: string, words: string]>> = {
   start: ['test/lifecycle/local.drill.test.ts', "'start.ts'"],
@@ -83,7 +88,7 @@ const RUN_WHOLE: Readonly<Record<string, readonly [file: string, words: string]>
   'docs:tables': ['test/docs/state-machine.test.ts', 'fill('],
 };
 
-/** The scripts that a script of package.json starts, with itself. */
+/** Returns a script of package.json and all scripts that it starts. */
 function startedBy(name: string): readonly string[] {
   const [file] = /test\/run\/all\.ts/.exec(scripts[name] ?? '') ?? [];
   const text = file === undefined ? (scripts[name] ?? '') : read(file);
@@ -91,10 +96,10 @@ function startedBy(name: string): readonly string[] {
   return [name, ...named.filter((each) => each in scripts && each !== name).flatMap(startedBy)];
 }
 
-/** Runs a script of package.json in the project, as npm does. */
+/** Runs a package.json script in the project, as npm does. */
 async function runScript(name: string, ...words: readonly string[]) {
   const script = scripts[name]?.replace('npm run jest --', scripts['jest'] ?? '');
-  // As a person runs it, who names files.
+  // The environment of a user who names files.
   const env = {
     ...process.env,
     PAYONCE_TOGETHER: '',
@@ -106,7 +111,7 @@ async function runScript(name: string, ...words: readonly string[]) {
   );
 }
 
-describe('each command that the README names is run', () => {
+describe('each command in the README is run', () => {
   const named = commandsIn(read('README.md'));
   const ofPayonce = named
     .filter((command) => command.startsWith('npx payonce '))
@@ -124,7 +129,7 @@ describe('each command that the README names is run', () => {
       expect(read(file)).toContain(words);
   });
 
-  test('npm test runs all checks and the suites; npm run prove runs these whole, the drills and the simulator', async () => {
+  test('npm test runs all checks and the suites; npm run prove runs them completely, with the drills and the simulator', async () => {
     const suites = ['test:unit', 'test:stores', 'test:deployed'];
     const checks = ['types', 'lint', 'boundaries', 'dead', 'words', 'format'];
     expect(new Set(ofCi)).toEqual(new Set(['test', ...checks, ...suites, 'jest']));
@@ -139,7 +144,7 @@ describe('each command that the README names is run', () => {
     ['stores', 'test/payments', /\.stores\.test\.ts$/],
     ['deployed', 'test/payments', /\.deployed\.test\.ts$/],
     ['drills', 'test/archive', /\.drill\.test\.ts$/],
-  ])('npm run test:%s runs only what the pattern %s names', async (suite, pattern, name) => {
+  ])('npm run test:%s runs only the suites of the pattern %s', async (suite, pattern, name) => {
     const { code, stdout } = await runScript(`test:${suite}`, pattern, '--listTests');
     expect(code).toBe(0);
     const files = stdout.match(/^\/\S+$/gm) ?? [];

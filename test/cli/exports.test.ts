@@ -17,7 +17,7 @@ const FILES = '/files/';
 let api: Api;
 let url: string;
 let directory: string;
-/** Of the file that the link leads to. */
+/** Length to which a served export file is cut. Bytes. */
 let cutAt: number;
 
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -66,7 +66,7 @@ const ending = async (...words: readonly string[]) => endingOf(await run(...word
 const output = () => join(directory, `file-${keys}.csv`);
 
 describe('payonce exports', () => {
-  test('create saves the whole file, list shows the export, and get saves the file again', async () => {
+  test('create saves the whole file, list shows the export, and get saves the file a second time', async () => {
     const [file, again] = [output(), `${output()}-again`];
     const filters = ['--currency', 'EUR', '--amount-from', '6', '--status', 'succeeded'];
     const shown = await run('create', '--kind', 'payments', ...DAYS, ...filters, '--output', file);
@@ -82,7 +82,7 @@ describe('payonce exports', () => {
     expect(await run('get', id)).toContain(`${url}${FILES}exports/ten_desk/test/${id}.csv`);
   });
 
-  test('an operator names the tenant', async () => {
+  test('requires an operator to name the tenant', async () => {
     const file = output();
     await run('create', '--kind', 'entries', ...DAYS, '--tenant', 'ten_desk', '--output', file);
     expect(readFileSync(file, 'utf8').trimEnd().split('\r\n')).toHaveLength(5);
@@ -90,7 +90,7 @@ describe('payonce exports', () => {
     expect(await run('list', '--tenant', 'ten_desk', '--mode', 'live')).toEqual(['No exports.']);
   });
 
-  test('a file of which a part came is not there', async () => {
+  test('leaves no file after a partial download', async () => {
     cutAt = 20;
     const file = output();
     const { exitCode, sentence } = await ending('create', '--kind', 'entries', ...DAYS, '--output', file);
@@ -101,7 +101,7 @@ describe('payonce exports', () => {
     expect([existsSync(file), existsSync(`${file}.part`)]).toEqual([false, false]);
   });
 
-  test('an export that fails is told, and so is a file that was removed', async () => {
+  test('reports a failed export and a removed file', async () => {
     const shown = await run('create', '--kind', 'entries', ...DAYS, '--wait');
     const id = /exp_\w+/.exec(shown.join())?.[0] ?? '';
     api.clock.advance(8 * 24 * 60 * 60 * 1000);
@@ -116,7 +116,7 @@ describe('payonce exports', () => {
     });
   });
 
-  test('the API refuses what it does not take', async () => {
+  test('reports what the API refuses', async () => {
     expect(await ending('create', '--kind', 'orders', ...DAYS)).toMatchObject({ exitCode: ExitCode.refused });
     expect(await ending('get', `exp_${'a'.repeat(32)}`)).toMatchObject({ exitCode: ExitCode.notFound });
   });

@@ -29,11 +29,11 @@ afterEach(() => {
   process.env = env;
 });
 
-/** The words of a line, as a shell finds them. */
+/** Splits a line into words as a shell does. */
 const wordsOf = (line: string): readonly string[] =>
   [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain = '']) => quoted ?? plain);
 
-/** Runs the command line in this process, with an environment of its own. */
+/** Runs the command line in this process with the given environment. */
 async function payonce(words: string, environment: Readonly<Record<string, string>> = {}) {
   process.env = { ...BARE, ...environment };
   const printed: string[] = [];
@@ -58,7 +58,7 @@ test.each([
     sentence: 'The service cannot be reached: connect ECONNREFUSED 127.0.0.1:65111',
   },
 ])(
-  'the process ends with $code, and one sentence on standard error alone',
+  'the process exits with $code, and writes only one sentence, to standard error',
   async ({ words, code, sentence }) => {
     await expect(
       promisify(execFile)(process.execPath, [PAYONCE, '--directory', directory, ...words], {
@@ -78,7 +78,7 @@ test('every command has an example, which its help shows', async () => {
 
 describe('every command fails with one sentence and the documented exit code', () => {
   const commands = commandsOf(payonceProgram({ print: () => undefined, isTerminal: false, freshKey: () => '' }))
-    // They need no deployment.
+    // These commands need no deployment.
     .filter((words) => !['completion', 'conform', 'cost', 'simulate'].includes(words))
     .map((words) => `${words} ${EXAMPLES[words] ?? ''}`.trim());
 
@@ -128,13 +128,13 @@ describe('payonce', () => {
     });
   });
 
-  test('treats a blank API key as none', async () => {
+  test('treats a blank API key as missing', async () => {
     const ended = await payonce('jobs list --url http://127.0.0.1:65111', { PAYONCE_OPERATOR_KEY: ' ' });
     expect(ended).toMatchObject({ code: ExitCode.settings, printed: [] });
     expect(ended.sentence).toMatch(/^No key is set: /);
   });
 
-  test('reports that the API does not answer', async () => {
+  test('reports an unreachable API', async () => {
     expect(await payonce('jobs list --key sk --url http://127.0.0.1:65111')).toEqual({
       code: ExitCode.unreachable,
       sentence: 'The service cannot be reached: connect ECONNREFUSED 127.0.0.1:65111',
@@ -201,7 +201,7 @@ describe('payonce', () => {
   });
 });
 
-// There is no such device elsewhere.
+// Other systems have no such device.
 (existsSync('/dev/full') ? test : test.skip)(
   'the process fails when its result cannot be written',
   async () => {
@@ -216,7 +216,7 @@ describe('payonce', () => {
   60_000,
 );
 
-describe('a fault of AWS', () => {
+describe('an AWS error', () => {
   let endpoint = '';
   let answer: { readonly status: number; readonly code: string; readonly message: string };
   const server = createServer((request, response) => {
@@ -250,14 +250,14 @@ describe('a fault of AWS', () => {
       ExitCode.refused,
       'AWS refused the request (AccessDenied): User ada is not authorized',
     ],
-  ])('%s is one sentence', async (code, message, exitCode, sentence) => {
+  ])('%s is reported in one sentence', async (code, message, exitCode, sentence) => {
     answer = { status: 400, code, message };
     const ended = await payonce('tenants list', { ...WITH_CREDENTIALS, AWS_ENDPOINT_URL: endpoint });
     expect(ended).toMatchObject({ code: exitCode, printed: [] });
     expect(ended.sentence).toContain(sentence);
   });
 
-  test('a fault of the command itself is also one sentence', () => {
+  test('an internal error is also reported in one sentence', () => {
     expect(endingOf(new TypeError('x is not a function\n    at code'))).toEqual({
       exitCode: ExitCode.internal,
       sentence: 'Internal error: x is not a function (NODE_DEBUG=payonce shows the stack).',

@@ -10,7 +10,7 @@ let harness: Api;
 let url: string;
 let printed: string[];
 
-/** The API of jobs over HTTP. */
+/** Serves the job API over HTTP. */
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
   const body = await text(request);
@@ -43,10 +43,10 @@ async function run(...args: readonly string[]): Promise<readonly string[]> {
 }
 
 const T1 = '2026-03-01T11:00:00Z';
-/** Cells of a line of a table. */
+/** Splits a table line into cells. */
 const cells = (line: string | undefined): readonly string[] => line?.split(/ {2,}/) ?? [];
 const NOTHING = ['0', '0', '0', '0'];
-/** How a command ends that is refused. */
+/** Returns the exit code and sentence of a refused command. */
 const ending = async (...args: readonly string[]) => endingOf(await run(...args).catch((error: unknown) => error));
 
 describe('payonce jobs', () => {
@@ -59,7 +59,7 @@ describe('payonce jobs', () => {
     expect(lines).toContainEqual(['resolve', 'rate(1 minute)', 'never ran', 'unknown']);
   });
 
-  test('run requests a run, for now or for a given time, and runs lists them', async () => {
+  test('run requests a run, for now or for a given time, and runs lists the runs', async () => {
     expect(cells((await run('run', 'close-days'))[1])).toEqual([
       'close-days:2026-03-01T12:00:00Z',
       'accepted',
@@ -79,13 +79,13 @@ describe('payonce jobs', () => {
     expect(await run('runs', 'resolve')).toEqual(['No runs.']);
   });
 
-  test('runs --items lists the items that a run skipped, and those that failed', async () => {
+  test('runs --items lists the skipped and failed items of a run', async () => {
     await run('run', 'close-days');
     const [made] = harness.store.allRuns();
     if (made === undefined) throw new Error('there is no run');
     const nowMs = harness.clock.nowMs();
     const lock = await harness.store.jobRuns.lock(made.jobId, made.runId, { nowMs, leaseExpiresAtMs: nowMs + 1 });
-    if (lock === undefined) throw new Error('the lock is held');
+    if (lock === undefined) throw new Error('another run holds the lock');
     await harness.store.jobRuns.save(
       { ...made, skipped: ['pay_1', 'pay_2'], failedItems: ['pay_3'], version: 2 },
       lock,
@@ -104,12 +104,12 @@ describe('payonce jobs', () => {
     expect((await run('runs', 'resolve', '--items')).at(-1)).toBe('No item failed.');
   });
 
-  test('prints the document of the API with --json', async () => {
+  test("prints the API's JSON document with --json", async () => {
     const shown: unknown = JSON.parse((await run('runs', 'resolve', '--json')).join('\n'));
     expect(shown).toEqual({ object: 'list', data: [], has_more: false });
   });
 
-  test('reports an answer that is not the API’s', async () => {
+  test('reports an answer that is not from the API', async () => {
     const other = createServer((request, response) => {
       request.resume();
       response.end('<html></html>');
@@ -152,7 +152,7 @@ describe('payonce jobs', () => {
     [['runs', 'close-days', '--most', '1.5'], "option '--most <n>': 1.5 is not a number from 1 to 100."],
     [['run'], "missing required argument 'id'"],
     [['stop'], "unknown command 'stop'"],
-  ])('%j is refused before any call', async (args, sentence) => {
+  ])('refuses %j without a call', async (args, sentence) => {
     expect(await ending(...args)).toEqual({ exitCode: ExitCode.usage, sentence });
     expect(harness.reports).toEqual([]);
     expect(printed).toEqual([]);

@@ -33,7 +33,7 @@ async function received(QueueUrl: string): Promise<readonly string[]> {
   return Messages.map(({ Body = '' }) => Body).toSorted((left, right) => left.localeCompare(right));
 }
 
-/** A queue of work with its dead-letter queue, in which these messages were parked. */
+/** Creates a work queue with its dead-letter queue, in which these messages were parked. */
 async function pairWith(
   ...bodies: readonly string[]
 ): Promise<{ readonly pair: RedrivePair; readonly workUrl: string }> {
@@ -52,7 +52,7 @@ async function pairWith(
 
 const wait = () => Promise.resolve();
 
-test('dead letters return to their queue, including those that a consumer parked, and the progress is reported', async () => {
+test('dead letters return to their queue, including letters parked by a consumer, and the progress is reported', async () => {
   const { pair, workUrl } = await pairWith('one', 'two', 'three');
   const progress: unknown[] = [];
   expect(await moveBack(sqs, pair, { wait, report: (reported) => progress.push(reported) })).toEqual({
@@ -64,7 +64,7 @@ test('dead letters return to their queue, including those that a consumer parked
   expect(await moveBack(sqs, pair, { wait, report: () => undefined })).toEqual({ moved: 0, failure: undefined });
 });
 
-test('a queue that is not a dead-letter queue forms no pair, and is not the source of a task', async () => {
+test('a queue that is not a dead-letter queue forms no pair, and cannot be the source of a move task', async () => {
   const work = await queue();
   expect(await redrivePairs(sqs, [work.url])).toEqual([]);
   await expect(sqs.send(new StartMessageMoveTaskCommand({ SourceArn: work.arn }))).rejects.toThrow(
@@ -72,7 +72,7 @@ test('a queue that is not a dead-letter queue forms no pair, and is not the sour
   );
 });
 
-test('without a destination SQS knows the source only of messages that it dead-lettered itself', async () => {
+test('without a destination, SQS moves only messages that it dead-lettered itself', async () => {
   const { pair, workUrl } = await pairWith('parked by a consumer');
   const SourceArn = pair.deadLettersArn;
   await sqs.send(new StartMessageMoveTaskCommand({ SourceArn }));

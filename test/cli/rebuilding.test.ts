@@ -10,19 +10,19 @@ const LEDGER = {
   GlobalSecondaryIndexes: [{ IndexName: 'recent-outcomes' }],
 };
 
-test('a Ledger is rebuilt in a table of its shape that has no Stream, as an interrupted command leaves it', () => {
+test('a Ledger is rebuilt in a table of the same shape without a Stream, as an interrupted command leaves it', () => {
   expect(() => refuseForeign(LEDGER)).not.toThrow();
 });
 
 test.each(['payonce-ledger', 'Le', 'Ledger of mine'])(
-  'a Ledger is not made under the name %s, with which no deployment adopts it',
+  'a Ledger is not created under the name %s, which no deployment can adopt',
   (table) => {
     expect(() => refuseName(table)).toThrow(`${table} is no name of a Ledger: it must contain Ledger`);
     expect(() => refuseName('PayonceData-Ledger-rebuilt')).not.toThrow();
   },
 );
 
-test('rows are written neither into the Ledger of another environment, which would publish them, nor into another table', () => {
+test('rows are never written into the Ledger of another environment, which would publish them, or into a table of another kind', () => {
   const used = {
     ...LEDGER,
     StreamSpecification: { StreamEnabled: true, StreamViewType: 'NEW_AND_OLD_IMAGES' as const },

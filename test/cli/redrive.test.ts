@@ -8,14 +8,14 @@ import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 
 const WORK = ['first', 'second'];
 let endpoint = '';
-/** Dead-letter queues from which a task moves messages already. */
+/** Dead-letter queues with a running move task. */
 let busy: readonly string[] = [];
 let moved: string[] = [];
 let isLambdaAway = false;
-/** What was written to the activity log, with what had been moved before. */
+/** Activity-log entries, each with the moves that were made before it. */
 let recorded: { readonly written: string; readonly moved: readonly string[] }[] = [];
 
-/** CloudFormation with these queues. */
+/** Answers CloudFormation calls with these queues. */
 function stacks(action: string): string {
   const { parkedRecordsQueue, relayFunction, republishFunction, deadLettersFunction } = StackOutput;
   const { idempotencyTable, ledgerTable, registryTable, viewsTable } = StackOutput;
@@ -35,7 +35,7 @@ function stacks(action: string): string {
 const arnOf = (name: string): string => `arn:aws:sqs:eu-west-1:123456789012:${name}`;
 const nameOf = (address: unknown): string => String(address).split(/[/:]/).at(-1) ?? '';
 
-/** SQS with two queues of work, each with one dead letter, and DynamoDB with an empty activity log. */
+/** SQS with two work queues, each with one dead letter, and DynamoDB with an empty activity log. */
 const SERVICES: Readonly<Record<string, (input: Readonly<Record<string, unknown>>) => object>> = {
   GetQueueAttributes: ({ QueueUrl }) => {
     const name = nameOf(QueueUrl);
@@ -60,7 +60,10 @@ const SERVICES: Readonly<Record<string, (input: Readonly<Record<string, unknown>
   }),
 };
 
-/** Lambda with the function that makes the calls of dead letters again: the shop's is made, the one of the vendor of e-mails fails again. */
+/**
+ * Lambda with the function that repeats dead-lettered calls: the call to the shop succeeds, the call to the e-mail
+ * vendor fails.
+ */
 const DEAD_LETTERS = [
   { id: 'a', state: 'applied', vendor: 'shop', operation: 'reserve', reason: 'shop_unreachable', keptSinceMs: 0 },
   { id: 'b', state: 'stays', vendor: 'postmark', operation: 'email', reason: 'postmark_refused', keptSinceMs: 0 },
@@ -125,7 +128,7 @@ async function redrive() {
   return { ...(error instanceof Error ? endingOf(error) : { exitCode: ExitCode.done }), printed };
 }
 
-test('a queue whose task SQS refuses does not prevent the redrive of the others', async () => {
+test('a queue whose task SQS refuses does not prevent the redrive of other queues', async () => {
   busy = ['first-dead'];
   const { exitCode, printed, ...ended } = await redrive();
   expect(ended).toMatchObject({ sentence: expect.stringContaining('There is already a task running.') });
@@ -146,7 +149,7 @@ test('a queue whose task SQS refuses does not prevent the redrive of the others'
   });
 });
 
-test('what was redriven is told, although the function of dead letters cannot be called', async () => {
+test('reports the redriven messages although the dead-letter function cannot be called', async () => {
   isLambdaAway = true;
   const { exitCode, printed } = await redrive();
   expect(exitCode).toBe(ExitCode.incomplete);

@@ -3,7 +3,10 @@ import { expect, test } from '@jest/globals';
 import { ExitCode } from '../../cli/failure.ts';
 import { ParkedAgain, redrive } from '../../cli/redriving.ts';
 
-/** SQS with two messages. Short polling asks only some of the servers, here those without a message; long polling asks all. */
+/**
+ * SQS with two messages. Short polling queries only some of the servers, here those without a message; long polling
+ * queries all.
+ */
 function spreadQueue(deleted: unknown[] = []): SQSClient {
   const left = ['a', 'b'];
   const answers: Readonly<Record<string, (input: Readonly<Record<string, unknown>>) => unknown>> = {
@@ -41,10 +44,10 @@ test('a redrive reads from all servers of a queue before it reports the queue as
   expect(worked).toEqual(['a', 'b']);
 });
 
-test('a message whose work was parked again is removed, because its work waits as another one, and counts as failed', async () => {
+test('a message whose work was parked a second time is removed and counted as failed, because the new message waits', async () => {
   const deleted: unknown[] = [];
   const reported: unknown[] = [];
-  const again = new ParkedAgain(ExitCode.incomplete, 'it was parked again.');
+  const again = new ParkedAgain(ExitCode.incomplete, 'the work was parked a second time.');
   const work = async ({ Body }: Message) => {
     if (Body === 'a') throw again;
   };

@@ -12,8 +12,8 @@ import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 
 const TO = 1_772_366_400;
 
-/** The local AWS copies the rows as they are: `RestoreDateTime` has no effect there. */
-describe('tables that are restored', () => {
+/** The local AWS copies the current rows: it ignores `RestoreDateTime`. */
+describe('restored tables', () => {
   const client = dynamoDbClient();
   let tables: LocalAws['tables'];
   const tools = { client, wait: async () => undefined, report: () => undefined };
@@ -24,7 +24,7 @@ describe('tables that are restored', () => {
     await client.send(new PutItemCommand({ TableName: tables.ledger, Item: { pk: { S: 'PAY#1' }, sk: { S: 'T#1' } } }));
   });
 
-  test('have their rows, and what DynamoDB does not restore: Stream, time to live, recovery and protection', async () => {
+  test('have their rows, and the settings that DynamoDB does not restore: Stream, time to live, recovery and protection', async () => {
     const { idempotency = '', ledger = '', ledgerStream, registry = '', views } = await restore();
     expect([idempotency, ledger, registry]).toEqual([
       `${tables.idempotency}-r${TO - 60}`,
@@ -49,18 +49,18 @@ describe('tables that are restored', () => {
     }
   });
 
-  test('are not restored again by a repeated command, which goes on', async () => {
+  test('are not restored a second time by a repeated command, which continues', async () => {
     expect(await restore()).toEqual(await restore());
   });
 
-  test('a table that is itself a copy of the moment is not taken for a new one', async () => {
+  test('a table that is itself a copy of the moment is not used as a new copy', async () => {
     const adopted = { ...tables, registry: `${tables.registry}-r${TO + 60}` };
     await expect(restoreTables(tools, { tables: adopted, only: ['registry'], toSeconds: TO })).rejects.toThrow(
       `${adopted.registry} was restored to this moment and is in use`,
     );
   });
 
-  test('a table that is gone is named, with what restores it', async () => {
+  test('a deleted table is reported, with its backup', async () => {
     const lost = { ...tables, registry: 'never-was' };
     await expect(restoreTables(tools, { tables: lost, only: ['registry'], toSeconds: TO })).rejects.toThrow(
       `There is no table never-was: restore its system backup as never-was-r${TO + 60}`,

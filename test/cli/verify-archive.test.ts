@@ -14,7 +14,7 @@ import { archiveOfRows, type MemoryArchive } from '../archive/memory-archive.ts'
 import { type Fields, someLedger } from '../archive/verify-world.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 
-/** An account that has the archive and nothing else: it answers reads of the bucket, and refuses every other call. */
+/** Simulates an account with only the archive: answers reads of the bucket and refuses every other call. */
 
 const BUCKET = 'archive-of-shop';
 const directory = mkdtempSync(join(tmpdir(), 'payonce-verify-archive-'));
@@ -46,7 +46,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** With a manifest of all objects. */
+/** Returns the archive with a manifest of all objects. */
 async function listed(of: MemoryArchive, signer?: KeyObject): Promise<MemoryArchive> {
   const manifests = new StoredManifests(of);
   const unsigned = { manifests, digest: systemDigest, clock: systemClock };
@@ -54,7 +54,7 @@ async function listed(of: MemoryArchive, signer?: KeyObject): Promise<MemoryArch
     await writeManifests(unsigned, systemClock.nowMs() + 60_000);
     return of;
   }
-  // KMS signs the hash that it is given; Node makes it of the text.
+  // KMS signs the given hash; Node computes the hash from the text.
   let text = '';
   const digest = { ...systemDigest, sha256: (hashed: string) => systemDigest.sha256((text = hashed)) };
   const signed = { ...unsigned, digest, sign: async () => sign('sha256', Buffer.from(text), signer) };
@@ -110,7 +110,7 @@ async function verify(...more: readonly string[]) {
   };
 }
 
-test('an auditor who may only read the bucket verifies the archive, and finds a row that is not in it', async () => {
+test('an auditor with read access to the bucket alone verifies the archive, and finds a row that is not archived', async () => {
   archive = await listed(await archiveOfRows(rows, 3));
   const clean = await verify();
   expect({ ...clean, refused }).toMatchObject({
@@ -127,7 +127,7 @@ test('an auditor who may only read the bucket verifies the archive, and finds a 
   });
 });
 
-test('an object that was removed together with its rows is named by the manifest', async () => {
+test('the manifest reveals an object that was removed together with its rows', async () => {
   archive = await listed(await archiveOfRows(rows, 3));
   const [, removed] = [...archive.objects.keys()].filter((name) => name.startsWith('ledger/')).sort();
   archive.objects.delete(removed ?? '');
@@ -140,7 +140,7 @@ test('an object that was removed together with its rows is named by the manifest
   });
 });
 
-test('a manifest must have the signature of the given key', async () => {
+test('verification requires manifest signatures by the given key', async () => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const file = join(directory, 'key.pem');
   writeFileSync(file, publicKey.export({ type: 'spki', format: 'pem' }));
@@ -155,7 +155,7 @@ test('a manifest must have the signature of the given key', async () => {
   await expect(verify('--signed-by', file)).rejects.toThrow();
 });
 
-test('the bucket must have the lock that is demanded', async () => {
+test('verification checks the lock that is required of the bucket', async () => {
   archive = await listed(await archiveOfRows(rows, 3));
   expect(await verify('--lock', 'governance:7')).toMatchObject({ code: 0 });
   expect(await verify('--lock', 'compliance:7')).toMatchObject({
