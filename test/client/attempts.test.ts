@@ -7,8 +7,8 @@ import { clientOn, errorOf, TEA, URL_OF_API } from './client-world.ts';
 const answer = (status: number, body: unknown, headers: Record<string, string> = {}) =>
   new Response(typeof body === 'string' ? body : JSON.stringify(body), { status, headers });
 
-describe('attempts', () => {
-  /** The answers in order; then those of the API. */
+describe('attempts of a client', () => {
+  /** Returns a client that receives the given answers in order, and then those of the API. */
   function answering(api: Api, ...answers: readonly (() => Response)[]) {
     const pauses: number[] = [];
     let attempts = 0;
@@ -39,7 +39,7 @@ describe('attempts', () => {
     ['processor_unavailable', 503],
     ['temporarily_unavailable', 503],
     ['timeout', 504],
-  ] as const)('go on after %s, with the same key and bytes', async (code, status) => {
+  ] as const)('continue after %s, with the same key and bytes', async (code, status) => {
     const api = new Api();
     const { client, sent } = answering(api, () => answer(status, problem(code)));
     expect(await client.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
@@ -51,16 +51,16 @@ describe('attempts', () => {
   test.each([
     ['the page of a gateway', () => answer(502, '<html>Bad gateway</html>')],
     ['the page of a proxy', () => answer(200, '<html>Sign in to this network</html>')],
-    ['an answer that was cut off', () => answer(201, '{"id":"pay_', { 'content-type': 'application/json' })],
-    ['a new code of a server’s error', () => answer(503, { code: 'brand_new', status: 503 })],
-  ])('go on after %s', async (_name, strange) => {
+    ['a truncated answer', () => answer(201, '{"id":"pay_', { 'content-type': 'application/json' })],
+    ['an unknown error code of the server', () => answer(503, { code: 'brand_new', status: 503 })],
+  ])('continue after %s', async (_name, strange) => {
     const { client, sent } = answering(new Api(), strange);
     expect(await client.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
     expect(sent).toHaveLength(2);
   });
 
   test.each(Object.keys(PROBLEMS) as (keyof typeof PROBLEMS)[])(
-    'after %s are as its description says',
+    'after %s follow the description of the code',
     async (code) => {
       const { status } = PROBLEMS[code];
       const api = new Api();
@@ -74,7 +74,7 @@ describe('attempts', () => {
     },
   );
 
-  test('wait as long as Retry-After says, and then with jitter', async () => {
+  test('wait for the Retry-After period, and then with jitter', async () => {
     const api = new Api();
     const seconds = () => answer(429, problem('rate_limited'), { 'retry-after': '7' });
     const date = () =>
@@ -89,7 +89,7 @@ describe('attempts', () => {
     expect(pauses[1]).toBeLessThanOrEqual(3_500);
   });
 
-  test('end at the deadline, also when Retry-After is later, and the same operation goes on', async () => {
+  test('stop at the deadline if Retry-After is later, and the same operation can continue', async () => {
     const api = new Api();
     const later = () => answer(429, problem('rate_limited'), { 'retry-after': '3600' });
     const { client, sent, pauses } = answering(api, later);
@@ -99,7 +99,7 @@ describe('attempts', () => {
     expect(await client.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
   });
 
-  test('end with an effect that is not known when an attempt before a refused one had no answer', async () => {
+  test('stop with an unknown effect when an attempt before a refused attempt had no answer', async () => {
     const lost = () => {
       throw new TypeError('the connection was reset');
     };
@@ -109,7 +109,7 @@ describe('attempts', () => {
     expect(error).toMatchObject({ code: 'no_answer', mayHaveTakenEffect: true });
   });
 
-  test('end at the deadline when nothing answers', async () => {
+  test('stop at the deadline without an answer', async () => {
     const api = new Api();
     const dead = Array.from({ length: 100 }, () => () => {
       throw new TypeError('no route to host');
@@ -125,7 +125,7 @@ describe('attempts', () => {
     expect(api.clock.nowMs() - fromMs).toBeLessThan(60_000);
   });
 
-  test('end with the reason of the caller’s signal, and the same operation goes on', async () => {
+  test('stop with the reason of the caller’s signal, and the same operation can continue', async () => {
     const api = new Api();
     const stop = new AbortController();
     const busy = () => {
@@ -138,7 +138,7 @@ describe('attempts', () => {
     expect(await client.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
   });
 
-  test('an address that is not the API is told as that', async () => {
+  test('an address that is not the API is reported', async () => {
     const { client } = answering(new Api(), () => answer(301, '', { location: 'https://elsewhere.example' }));
     const error = await errorOf(client.payments.create(TEA, { operation: 'order_42' }));
     expect(error).toMatchObject({ code: 'unexpected_answer' });

@@ -3,12 +3,12 @@ import { pauseMs } from '../../client/backoff.ts';
 import { fc } from '../support/properties.ts';
 
 const attempts = fc.integer({ min: 0, max: 10_000 });
-/** From 0 up to, not including, 1. */
+/** From 0 (inclusive) to 1 (exclusive). */
 const fractions = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const asked = fc.integer({ min: 0, max: 1_000_000_000 });
 
 describe('a pause between attempts', () => {
-  test('is never shorter than what was asked for, and at most eight seconds longer', () => {
+  test('is never shorter than the requested pause, and at most eight seconds longer', () => {
     fc.assert(
       fc.property(attempts, fractions, asked, (attempt, fraction, askedMs) => {
         const extraMs = pauseMs(attempt, fraction, askedMs) - askedMs;
@@ -18,7 +18,7 @@ describe('a pause between attempts', () => {
     );
   });
 
-  test('can be anything from nothing up to a ceiling that never falls', () => {
+  test('ranges from zero to a ceiling that never decreases', () => {
     fc.assert(
       fc.property(attempts, fractions, (attempt, fraction) => {
         expect(pauseMs(attempt, 0)).toBe(0);
@@ -28,7 +28,7 @@ describe('a pause between attempts', () => {
     expect([0, 1, 2, 3, 4, 5].map((attempt) => pauseMs(attempt, 0.5))).toEqual([250, 500, 1_000, 2_000, 4_000, 4_000]);
   });
 
-  test('is spread evenly over its range', () => {
+  test('is distributed evenly over its range', () => {
     fc.assert(
       fc.property(attempts, (attempt) => {
         const quarters = [0, 0.25, 0.5, 0.75].map((fraction) => pauseMs(attempt, fraction));

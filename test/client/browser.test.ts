@@ -13,8 +13,9 @@ import { HAS_BROWSER, RealBrowser } from './browser.ts';
 import { chargesIn } from './client-world.ts';
 
 /**
- * A page of a team. `create` pays; at one step, counted from 0, the page stops for ever and says so in its title. `lateKeys` and
- * `splitKeys` are faulty stores: one returns before its row is on the disk, the other looks and writes without a lock across tabs.
+ * A page of a team. `create` pays; at one step, counted from 0, the page stops for ever and shows this in its title.
+ * `lateKeys` and `splitKeys` are faulty stores: one returns before its row is on disk, the other reads and then writes
+ * without a lock across tabs.
  */
 const PAGE = `<!doctype html><title>ready</title><script type="module">
 import { browserKeys, createClient } from '/client.js';
@@ -88,7 +89,7 @@ interface Paid {
 const create = (page: Page, operation: string, options: object = {}) =>
   page.evaluate<Paid>(`create(${JSON.stringify(operation)}, ${JSON.stringify(options)})`);
 
-/** Resolves for all callers when so many of them wait. */
+/** Returns a function that resolves for all callers as soon as the given number of them wait. */
 function barrier(callers: number): () => Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let waiting = 0;
@@ -99,7 +100,7 @@ function barrier(callers: number): () => Promise<void> {
   };
 }
 
-// The package of the browser has none for other platforms.
+// The browser package supports no other platforms.
 (HAS_BROWSER ? describe : describe.skip)('a client in a browser', () => {
   let folder: string;
   let browser: RealBrowser;
@@ -131,7 +132,7 @@ function barrier(callers: number): () => Promise<void> {
   });
   afterEach(() => browser.kill());
 
-  /** The team's own server: it has the API key, which is a secret, and passes the requests of its page on. */
+  /** The team's server: holds the secret API key and forwards the requests of its page. */
   async function backend(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
     if (pathname === '/') return new Response(PAGE, { headers: { 'content-type': 'text/html' } });
@@ -141,7 +142,7 @@ function barrier(callers: number): () => Promise<void> {
     return api.fetch(new Request(request, { headers }));
   }
 
-  /** The ways in which a page that has stopped begins again. */
+  /** The ways to restart a stopped page. */
   const AGAIN = {
     isReloaded: async (page: Page) => {
       await page.reload();
@@ -158,7 +159,7 @@ function barrier(callers: number): () => Promise<void> {
     },
   };
 
-  /** Stops at a step, begins again, and pays to the end. @returns the charges */
+  /** Stops at a step, restarts, and completes the payment. @returns the number of charges */
   async function chargesAfter(again: (page: Page) => Promise<Page>, stopsAt: number, store?: string): Promise<number> {
     const operation = `order_${operations}_${stopsAt}`;
     const before = chargesIn(api);
@@ -171,32 +172,32 @@ function barrier(callers: number): () => Promise<void> {
     return chargesIn(api) - before;
   }
 
-  /** Before and after each: the row is stored, the request sent, the answer kept. */
+  /** Steps before and after each of: storing the row, sending the request, keeping the answer. */
   const STEPS = [0, 1, 2, 3, 4, 5];
 
-  test('has the steps at which these tests stop it', async () => {
+  test('stops at exactly the expected steps', async () => {
     const page = await browser.open(url);
     expect(await create(page, 'order_1')).toMatchObject({ steps: STEPS.length });
   });
 
   test.each(['isReloaded', 'isOpenedInAnotherTab'] as const)(
-    'charges once when its page, at each step, %s',
+    'charges once when, at each step, its page %s',
     async (again) => {
       for (const step of STEPS) expect([step, await chargesAfter(AGAIN[again], step)]).toEqual([step, 1]);
     },
   );
 
   test('charges once when the browser is killed at each step', async () => {
-    // The key is stored; the answer is lost.
+    // The steps after the key is stored and before the answer is kept.
     for (const step of whole(STEPS, { slice: [1, 3] }))
       expect([step, await chargesAfter(AGAIN.isKilled, step)]).toEqual([step, 1]);
   });
 
-  test('is seen to charge twice when the browser is killed before the store has written', async () => {
+  test('with the faulty store lateKeys charges twice when the browser is killed before the write', async () => {
     expect(await chargesAfter(AGAIN.isKilled, 3, 'lateKeys')).toBe(2);
   });
 
-  test('keeps operations apart, whatever their names are, and the answer of each', async () => {
+  test('separates operations with any names, and their answers', async () => {
     const page = await browser.open(url);
     const names = ['order_42', 'ORDER_42', '../order_42', 'ö'.repeat(200), '__proto__', ''];
     const rows = await page.evaluate<readonly object[]>(`(async () => {
@@ -209,9 +210,9 @@ function barrier(callers: number): () => Promise<void> {
   });
 
   /**
-   * Each tab writes a row only after both have begun to look for it.
+   * Pays in two tabs at once. Each tab writes a row only after both have started their reads.
    *
-   * @returns for each operation, how many payments its two tabs were told of
+   * @returns for each operation, the number of different payments that its two tabs received
    */
   async function paidInTwoTabs(names: readonly string[], store?: string): Promise<readonly number[]> {
     const tabs = [await browser.open(url), await browser.open(url)];
@@ -229,17 +230,17 @@ function barrier(callers: number): () => Promise<void> {
 
   const TWENTY = Array.from({ length: 20 }, (_, each) => `tabs_${each}`);
 
-  test('charges once for each of many operations that two tabs begin at once', async () => {
+  test('charges once for each of many operations that two tabs start concurrently', async () => {
     expect(await paidInTwoTabs(TWENTY)).toEqual(TWENTY.map(() => 1));
     expect(chargesIn(api)).toBe(TWENTY.length);
   });
 
-  test('is seen to charge twice when two tabs find no row, and then each stores one', async () => {
+  test('with the faulty store splitKeys charges twice when two tabs find no row and each stores one', async () => {
     expect(await paidInTwoTabs(TWENTY, 'splitKeys')).toEqual(TWENTY.map(() => 2));
     expect(chargesIn(api)).toBe(2 * TWENTY.length);
   });
 
-  test('sends nothing when the browser stores nothing', async () => {
+  test('sends nothing when the browser cannot store the key', async () => {
     const page = await browser.open(url);
     const error = page.evaluate(`indexedDB.open = () => { throw new DOMException('full', 'QuotaExceededError') };
       create('order_1').catch(({ code, message }) => ({ code, message }))`);

@@ -6,13 +6,19 @@ import { startKept } from '../../local/kept-process.ts';
 import { runningProcesses, signalProcess } from '../../local/processes.ts';
 import { until } from '../support/until.ts';
 
-/** The package has Chromium for this platform only. */
+/** The package contains Chromium for this platform only. */
 export const HAS_BROWSER = process.platform === 'linux' && process.arch === 'x64';
 
-/** For each wait of a page: longer than any on a busy machine, and less than the time limit of a test, so that its error is reported. */
+/**
+ * Time limit of each wait on a page: longer than any wait on a busy machine, and shorter than the time limit of a test,
+ * so that its error is reported. Milliseconds.
+ */
 const PATIENCE_MS = 600_000;
 
-/** A browser whose files and profile are in one folder. It can be killed and started again on the same profile, and ends with its test. */
+/**
+ * A browser with files and profile in one folder. It can be killed and restarted on the same profile, and stops with
+ * its test.
+ */
 export class RealBrowser {
   readonly #folder: string;
   #process: ChildProcess | undefined;
@@ -22,15 +28,15 @@ export class RealBrowser {
     this.#folder = folder;
   }
 
-  /** @param folder absolute */
+  /** @param folder absolute path */
   static unpack(folder: string): RealBrowser {
-    // With the second variable, the package adds libraries that a bare system lacks.
+    // The second variable makes the package add libraries that a bare system lacks.
     const env = { ...process.env, TMPDIR: folder, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' };
     execFileSync(process.execPath, [join(import.meta.dirname, 'unpack-browser.ts')], { env });
     return new RealBrowser(folder);
   }
 
-  /** A page of a browser that runs; all pages share what the origin stores. */
+  /** Opens a page in the running browser. All pages share the stored data of the origin. */
   async open(url: string): Promise<Page> {
     this.#control ??= await this.#start();
     const page = await this.#control.contexts()[0]?.newPage();
@@ -40,7 +46,7 @@ export class RealBrowser {
     return page;
   }
 
-  /** For pages that share what the origin stores with each other only. A browser that runs makes it sooner than another one starts. */
+  /** Returns a context with separate stored data. Faster than starting a second browser. */
   async newContext(): Promise<BrowserContext> {
     this.#control ??= await this.#start();
     const context = await this.#control.newContext({ viewport: null });
@@ -48,12 +54,12 @@ export class RealBrowser {
     return context;
   }
 
-  /** Ends all its processes at once, as a crash does. */
+  /** Kills all browser processes at once, as a crash does. */
   async kill(): Promise<void> {
     const { pid, exitCode, signalCode } = this.#process ?? {};
     if (pid !== undefined && exitCode === null && signalCode === null) {
       signalProcess(-pid, 'SIGKILL');
-      // The next browser starts on the same profile.
+      // Wait for all processes to exit, because the next browser uses the same profile.
       await until(async () => (runningProcesses().some(({ group }) => group === pid) ? undefined : true));
     }
     this.#process = undefined;
@@ -80,7 +86,7 @@ export class RealBrowser {
     });
     this.#process = keeper;
     const { stdout, stderr } = keeper;
-    if (stdout === null || stderr === null) throw new Error('the browser has no output');
+    if (stdout === null || stderr === null) throw new Error('the browser has no standard error stream');
     stdout.resume();
     const said: string[] = [];
     for await (const line of createInterface({ input: stderr })) {
@@ -91,6 +97,6 @@ export class RealBrowser {
       }
       said.push(line);
     }
-    throw new Error(`the browser does not start: ${said.join('\n')}`);
+    throw new Error(`the browser did not start: ${said.join('\n')}`);
   }
 }

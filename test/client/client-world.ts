@@ -7,7 +7,7 @@ import { API_KEY, type Api } from '../world/api.ts';
 export const URL_OF_API = 'https://api.example';
 export const TEA = { amount: 1_000, currency: 'EUR', source: 'tok_ok' } as const;
 
-/** Where clients of the real handlers run: the world's clock, and keys and jitter without chance. */
+/** Returns the surroundings of clients of the real handlers: the simulated clock, and deterministic keys and jitter. */
 export function surroundingsOn(api: Api): Surroundings {
   return {
     fetch: (url, init) => api.fetch(new Request(url, init)),
@@ -22,7 +22,7 @@ export function surroundingsOn(api: Api): Surroundings {
   };
 }
 
-/** A client of the real handlers, and what it has sent. */
+/** Returns a client of the real handlers, and the requests that it sent. */
 export function clientOn(
   api: Api,
   changes: Partial<Surroundings> = {},
@@ -39,12 +39,12 @@ export function clientOn(
   return { client, keys, sent };
 }
 
-/** The charges that took money, of every payment there is. */
+/** Returns the number of charges that took money, over all payments. */
 export function chargesIn(api: Api): number {
   return api.processor.inside.all.filter(({ status }) => status !== 'declined').length;
 }
 
-/** What a call came to, in a form that can be compared. */
+/** Returns the result or the error of a call, in a comparable form. */
 export async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
   try {
     return await call;
@@ -55,7 +55,7 @@ export async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** The error that a call ends with. */
+/** Returns the error that a call throws. */
 export async function errorOf(call: Promise<unknown>): Promise<PayonceError> {
   return (await call.then(
     () => {

@@ -29,7 +29,7 @@ interface Charges {
   readonly next: string | null;
 }
 
-/** The amounts of all charges that the processor's books have from this time on. */
+/** Returns the amounts of all charges in the processor's books since this time. */
 async function chargedAmounts(fromSeconds: number): Promise<readonly number[]> {
   const amounts: number[] = [];
   const period = `created_from=${fromSeconds}&created_to=${Math.floor(Date.now() / 1000) + 1}`;
@@ -42,10 +42,10 @@ async function chargedAmounts(fromSeconds: number): Promise<readonly number[]> {
   return amounts;
 }
 
-describe('a process that is killed at random moments and started again', () => {
+describe('a process that is killed at random moments and restarted', () => {
   const OPERATIONS = whole(200, { slice: 10 });
   const MAX_LIVES = 20 * OPERATIONS;
-  /** No other test pays such amounts. Minor units. */
+  /** No other test uses these amounts. Minor units. */
   const FIRST_AMOUNT = 73_000_000;
 
   test('charges once for each of its operations', async () => {
@@ -60,7 +60,7 @@ describe('a process that is killed at random moments and started again', () => {
     };
     const done = new Set<string>();
     let lives = 0;
-    // The longest life. It grows on a slow machine, until payments end in it. Milliseconds.
+    // Longest run before a kill. It increases on a slow machine until runs complete payments. Milliseconds.
     let longestMs = 200;
     for (let isFinished = false; !isFinished; ) {
       lives += 1;
@@ -71,7 +71,7 @@ describe('a process that is killed at random moments and started again', () => {
       process.kill();
       const end = await process.exited;
       isFinished = end['code'] === 0;
-      // Any other end is a fault of the program.
+      // Any other exit is a bug in the program.
       if (!isFinished) expect(end).toEqual({ code: null, signal: 'SIGKILL' });
       const before = done.size;
       for (const line of process.said.filter((each) => each.startsWith('done '))) done.add(line);
@@ -80,13 +80,13 @@ describe('a process that is killed at random moments and started again', () => {
     const ours = (await chargedAmounts(fromSeconds)).map((amount) => amount - FIRST_AMOUNT);
     const operations = Array.from({ length: OPERATIONS }, (_, each) => each);
     expect(ours.filter((each) => each in operations).toSorted((one, other) => one - other)).toEqual(operations);
-    // All lives were told the same payment of each operation.
+    // All runs received the same payment for each operation.
     expect(done.size).toBe(OPERATIONS);
     expect(lives).toBeGreaterThan(1);
   });
 });
 
-describe('the shop of the examples', () => {
+describe('the example shop', () => {
   const client = () => createClient({ url: aws.apiUrl, apiKey: aws.apiKey, keys: memoryKeys() });
 
   async function open(webhookSecrets: string, diesAt = -1) {
@@ -107,7 +107,7 @@ describe('the shop of the examples', () => {
     };
   }
 
-  test('charges a purchase once, although it is killed at each step and the form is sent again', async () => {
+  test('charges a purchase once, although it is killed at each step and the form is resubmitted', async () => {
     const purchases: string[] = [];
     let shop = await open('whsec_AAAA', 0);
     for (let step = 0; ; step += 1) {
@@ -115,13 +115,13 @@ describe('the shop of the examples', () => {
       const answer = await shop.buy(id).catch(() => undefined);
       if (answer !== undefined) {
         expect(await shop.page(id)).toContain('<b>paid</b>');
-        // A write and a request before and after each: the row, the key, the request and the answer.
+        // Steps before and after each write and request: the row, the key, the request and the answer.
         expect(step).toBe(8);
         break;
       }
       await shop.exited;
       purchases.push(id);
-      // It goes on with what is in its rows, and dies at the next step of the next purchase.
+      // The shop continues with its stored rows, and is killed at the next step of the next purchase.
       shop = await open('whsec_AAAA', step + 1);
       if (step === 0) expect((await fetch(`${shop.url}/purchases/${id}`)).status).toBe(404);
       else expect(await shop.page(id)).toContain('<b>paid</b>');
@@ -142,30 +142,33 @@ describe('the shop of the examples', () => {
     }
   });
 
-  // Its bank decides after half a minute.
-  whole(test, { slice: test.skip })('shows a purchase as canceled when a webhook says so', async () => {
-    // The shop's address must be known before its secret is: the receiver passes on what it gets.
-    await using receiver = await serveWebhookReceiver();
-    const made = await client().webhookEndpoints.create(
-      { url: receiver.url, events: ['order.completed', 'order.canceled'] },
-      { operation: crypto.randomUUID() },
-    );
-    const shop = await open(`whsec_AAAA,${made.secret}`);
-    const id = crypto.randomUUID();
-    await shop.buy(id, 'sku_none', 'tok_async');
-    expect(await shop.page(id)).toContain('<b>pending</b>');
-    let passed = 0;
-    const canceled = await until(async () => {
-      await runJob(aws, 'resolve');
-      for (const { headers, body } of receiver.arrivals.slice(passed)) {
-        passed += 1;
-        await fetch(`${shop.url}/webhooks`, { method: 'POST', headers: headers as Record<string, string>, body });
-      }
-      return (await shop.page(id)).includes('<b>canceled</b>') ? true : undefined;
-    });
-    expect(canceled).toBe(true);
-    const forged = await fetch(`${shop.url}/webhooks`, { method: 'POST', body: '{}' });
-    expect(forged.status).toBe(401);
-    await client().webhookEndpoints.delete(made.id, { operation: crypto.randomUUID() });
-  });
+  // The bank in this test decides after half a minute.
+  whole(test, { slice: test.skip })(
+    'shows a purchase as canceled after a webhook reports the cancellation',
+    async () => {
+      // The shop's address must be known before its secret exists, so the receiver forwards its requests.
+      await using receiver = await serveWebhookReceiver();
+      const made = await client().webhookEndpoints.create(
+        { url: receiver.url, events: ['order.completed', 'order.canceled'] },
+        { operation: crypto.randomUUID() },
+      );
+      const shop = await open(`whsec_AAAA,${made.secret}`);
+      const id = crypto.randomUUID();
+      await shop.buy(id, 'sku_none', 'tok_async');
+      expect(await shop.page(id)).toContain('<b>pending</b>');
+      let passed = 0;
+      const canceled = await until(async () => {
+        await runJob(aws, 'resolve');
+        for (const { headers, body } of receiver.arrivals.slice(passed)) {
+          passed += 1;
+          await fetch(`${shop.url}/webhooks`, { method: 'POST', headers: headers as Record<string, string>, body });
+        }
+        return (await shop.page(id)).includes('<b>canceled</b>') ? true : undefined;
+      });
+      expect(canceled).toBe(true);
+      const forged = await fetch(`${shop.url}/webhooks`, { method: 'POST', body: '{}' });
+      expect(forged.status).toBe(401);
+      await client().webhookEndpoints.delete(made.id, { operation: crypto.randomUUID() });
+    },
+  );
 });

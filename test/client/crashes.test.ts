@@ -6,14 +6,14 @@ import { whole } from '../support/slice.ts';
 import { Api } from '../world/api.ts';
 import { chargesIn, clientOn, outcomeOf, surroundingsOn, TEA } from './client-world.ts';
 
-/** At a step of the client: the number of the step in one life of its process, from 0. */
+/** A crash at a step of the client: the index of the step in one run of its process, from 0. */
 interface Crash {
   readonly step: number;
-  /** Whether the step takes effect: the row is stored, the request arrives. */
+  /** True if the step takes effect: the row is stored, the request arrives. */
   readonly isAfter: boolean;
 }
 
-/** What is the same for all lives of the client's process. */
+/** State that survives a crash of the client's process. */
 interface Disk {
   readonly api: Api;
   readonly keys: KeyStore;
@@ -21,7 +21,7 @@ interface Disk {
 
 type Call = (client: Client) => Promise<unknown>;
 
-/** One life of a process: its steps, and a crash at one of them. Nothing of the client runs after it. */
+/** Simulates one run of a process that may crash at one step. No client code runs after the crash. */
 function life({ api, keys }: Disk, crash: Crash | undefined) {
   const steps: string[] = [];
   let die: () => void = () => undefined;
@@ -31,7 +31,7 @@ function life({ api, keys }: Disk, crash: Crash | undefined) {
   const step = async <Value>(name: string, take: () => Value | Promise<Value>): Promise<Value> => {
     const isLast = steps.push(name) - 1 === crash?.step;
     if (!isLast) return take();
-    // What was sent goes on without its client, beside its next life.
+    // The sent request continues without its client, concurrently with the next run.
     if (crash.isAfter) void take();
     die();
     return new Promise<Value>(() => undefined);
@@ -48,7 +48,7 @@ function life({ api, keys }: Disk, crash: Crash | undefined) {
   return { client: clientOn(api, changes, stored).client, steps, death };
 }
 
-/** Runs a call until it has an outcome: its process crashes as often as there are crashes. */
+/** Repeats a call until it has an outcome; the process crashes at each of the given crashes. */
 async function untilDone(disk: Disk, call: Call, crashes: readonly Crash[]) {
   const steps: (readonly string[])[] = [];
   for (const crash of [...crashes, undefined]) {
@@ -57,10 +57,12 @@ async function untilDone(disk: Disk, call: Call, crashes: readonly Crash[]) {
     steps.push(process.steps);
     if (outcome !== 'died') return { outcome, steps };
   }
-  throw new Error('the last life has no crash');
+  throw new Error('the last run has no outcome, although it does not crash');
 }
 
-/** Every crash in every life: the steps of a life without one tell where the next crash can be. */
+/**
+ * Runs every crash in every run of the process: the steps of a run without a crash determine the possible next crashes.
+ */
 async function eachHistory(lives: number, run: (crashes: readonly Crash[]) => Promise<readonly (readonly string[])[]>) {
   let histories = 0;
   const extend = async (crashes: readonly Crash[]): Promise<void> => {
@@ -92,13 +94,13 @@ async function survey(source: string, keysOf: () => KeyStore) {
     if (JSON.stringify(again) !== JSON.stringify(outcome))
       findings.push(`two answers after ${JSON.stringify(crashes)}`);
     if (statusOf(outcome) !== statusOf(single.outcome))
-      findings.push(`another outcome after ${JSON.stringify(crashes)}`);
+      findings.push(`a different outcome after ${JSON.stringify(crashes)}`);
     return steps;
   });
   return { findings, histories };
 }
 
-describe('a client that crashes at each step of each life', () => {
+describe('a client that crashes at each step of each run', () => {
   test.each([
     'tok_ok',
     'tok_declined',
@@ -106,16 +108,16 @@ describe('a client that crashes at each step of each life', () => {
     'tok_timeout_not_charged',
     'tok_flaky',
     'tok_rate_limited',
-  ])('charges %s once, and gets the same answer', async (source) => {
+  ])('charges %s once, and receives the same answer', async (source) => {
     const { findings, histories } = await survey(source, memoryKeys);
     expect(findings).toEqual([]);
-    // A life has at least the steps putIfAbsent, fetch and keepAnswer, and a crash before and after each.
+    // A run has at least the steps putIfAbsent, fetch and keepAnswer, each with a crash before and after.
     expect(histories).toBeGreaterThan(6 ** 2);
   });
 
   test.each([
     [
-      'stores the key only beside the answer',
+      'stores the key only together with the answer',
       (keys: KeyStore): KeyStore => ({
         putIfAbsent: (request) => request,
         keepAnswer: async (request, answer) => {
@@ -125,17 +127,17 @@ describe('a client that crashes at each step of each life', () => {
       }),
     ],
     [
-      'stores the request in the place of an earlier one',
+      'overwrites an earlier request',
       (): KeyStore => ({ putIfAbsent: (request) => request, keepAnswer: () => undefined }),
     ],
-  ])('is seen to charge twice when its store %s', async (_name, storeOn) => {
+  ])('charges twice when its faulty store %s', async (_name, storeOn) => {
     const { findings } = await survey('tok_ok', () => storeOn(memoryKeys()));
     expect(findings.filter((each) => !each.startsWith('two answers')).length).toBeGreaterThan(0);
   });
 });
 
-describe('a client whose answers are lost', () => {
-  /** What can happen to a request. */
+describe('a client that loses answers', () => {
+  /** Possible failures of a request. */
   const LOSSES: Readonly<Record<string, (send: () => Promise<Response>) => Promise<Response>>> = {
     arrives: (send) => send(),
     'is not sent': () => Promise.reject(new TypeError('the connection was refused')),
@@ -143,12 +145,12 @@ describe('a client whose answers are lost', () => {
       await send();
       throw new TypeError('the connection was reset');
     },
-    'is answered in part': async (send) => new Response((await (await send()).text()).slice(0, 40), { status: 201 }),
+    'is answered partially': async (send) => new Response((await (await send()).text()).slice(0, 40), { status: 201 }),
     'is answered by the gateway': async (send) => {
       await send();
       return new Response('<html>', { status: 504 });
     },
-    'is answered while it runs': (send) => {
+    'is answered while it still runs': (send) => {
       void send();
       return Promise.reject(new TypeError('the connection was reset'));
     },
@@ -158,7 +160,7 @@ describe('a client whose answers are lost', () => {
   const triples = pairs.flatMap((pair) => NAMES.map((three) => [...pair, three]));
   const all = whole(triples, { slice: pairs });
 
-  test.each(['tok_ok', 'tok_timeout_charged'])('charges %s once, whatever is lost', async (source) => {
+  test.each(['tok_ok', 'tok_timeout_charged'])('charges %s once for every possible loss', async (source) => {
     const findings: unknown[] = [];
     for (const losses of all) {
       const api = new Api();

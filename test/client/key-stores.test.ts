@@ -28,7 +28,7 @@ const request = (key: string, changes: Partial<StoredRequest> = {}): StoredReque
 });
 const ANSWER = { status: 201, body: '{"id":"pay_1","object":"payment","note":"Tee für zwei\\u0000"}' };
 
-/** As two processes see one store. */
+/** Pairs of stores, as two processes see one store. */
 const STORES: readonly (readonly [string, () => readonly [KeyStore, KeyStore]])[] = [
   [
     'in memory',
@@ -56,7 +56,7 @@ describe.each(STORES)('a key store %s', (_name, open) => {
     expect(await one.putIfAbsent(request('k-3'))).toEqual({ ...request('k-1'), answer: ANSWER });
   });
 
-  test('keeps one of many requests at once', async () => {
+  test('keeps one of many concurrent requests', async () => {
     const [one, other] = open();
     const put = async (each: number) => (each % 2 === 0 ? one : other).putIfAbsent(request(`k-${each}`));
     const puts = Array.from({ length: 40 }, (_, each) => put(each));
@@ -64,7 +64,7 @@ describe.each(STORES)('a key store %s', (_name, open) => {
     expect(keys.size).toBe(1);
   });
 
-  test('keeps operations apart, whatever their names are', async () => {
+  test('separates operations with any names', async () => {
     const [one] = open();
     const names = ['order_42', 'ORDER_42', '../order_42', 'order/42', 'ö'.repeat(200), '.', '__proto__'];
     for (const operation of names) await one.putIfAbsent(request(`k ${operation}`, { operation, body: null }));
@@ -74,7 +74,7 @@ describe.each(STORES)('a key store %s', (_name, open) => {
 });
 
 describe('a key store in files', () => {
-  test('is read by its owner only, and leaves nothing beside its rows', async () => {
+  test('is readable by its owner only, and leaves no files other than its rows', async () => {
     const path = newFolder();
     await fileKeys(path).putIfAbsent(request('k-1'));
     await fileKeys(path).keepAnswer(request('k-1'), ANSWER);
@@ -83,14 +83,14 @@ describe('a key store in files', () => {
     expect((await stat(join(path, String(names[0])))).mode & 0o777).toBe(0o600);
   });
 
-  test('is not changed by a draft that a crash left', async () => {
+  test('ignores a draft left by a crashed process', async () => {
     const path = newFolder();
     await mkdir(path, { recursive: true });
     await writeFile(join(path, '.crashed.draft'), '{"operation":"ord');
     expect(await fileKeys(path).putIfAbsent(request('k-1'))).toEqual(request('k-1'));
   });
 
-  test('does not send under a new key when a row cannot be read', async () => {
+  test('fails instead of using a new key when a row cannot be read', async () => {
     const path = newFolder();
     await fileKeys(path).putIfAbsent(request('k-1'));
     const [name] = await readdir(path);

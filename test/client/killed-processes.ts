@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 
 const living = new Set<ReturnType<typeof begin>>();
 
-/** A program of this folder in a process of its own. Its lines are kept. */
+/** Starts a program of this folder in a separate process and collects its output lines. */
 export function begin(program: string, variables: Readonly<Record<string, string>>) {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, program)], {
     env: { PATH: process.env['PATH'] ?? '', ...variables },
@@ -19,7 +19,10 @@ export function begin(program: string, variables: Readonly<Record<string, string
     said,
     exited,
     kill: () => child.kill('SIGKILL'),
-    /** The first line that begins with this word, without it; undefined when the process ended without one. */
+    /**
+     * Returns the first line that starts with this word, without the word; undefined when the process ended without
+     * such a line.
+     */
     says: async (word: string): Promise<string | undefined> => {
       const find = () => said.find((line) => line.startsWith(`${word} `))?.slice(word.length + 1);
       const ended = exited.then(() => 'ended');
@@ -31,7 +34,7 @@ export function begin(program: string, variables: Readonly<Record<string, string
   return begun;
 }
 
-/** For the end of each test. */
+/** Ends all started processes. Call it after each test. */
 export async function endProcesses(): Promise<void> {
   for (const each of living) {
     each.kill();

@@ -4,8 +4,8 @@ import { SYSTEM } from '../../client/surroundings.ts';
 import { verifyWebhook } from '../../client/webhooks.ts';
 
 /*
- * A program of a caller on an old Node. Its first life is killed when its payment was answered, before the answer is kept. The second
- * life says what it found.
+ * A caller's program on an old Node. Its first run is killed after the payment was answered and before the answer is
+ * kept. The second run prints its findings.
  */
 
 const { API_URL = '', API_KEY = '', KEYS = '', WEBHOOK = '', DIES = '' } = process.env;

@@ -14,7 +14,7 @@ import { bundleFolder } from '../support/bundle-folder.ts';
 import { API_KEY, Api } from '../world/api.ts';
 import { chargesIn } from './client-world.ts';
 
-/** The client's oldest Node, wherever this machine has it. `npm ci` brings Node 24 only. */
+/** Returns the path of the oldest supported Node version on this machine. `npm ci` installs Node 24 only. */
 function oldNode(): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   const programs = folders.map((folder) => join(folder, 'node')).filter((each) => existsSync(each));
@@ -27,7 +27,7 @@ const SECRETS = [
   'whsec_ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA=',
 ];
 
-// A machine without Node 20 cannot run it.
+// Skipped on machines without Node 20.
 (NODE === undefined ? describe.skip : describe)('the built client on Node 20', () => {
   let folder: string;
   beforeAll(async () => {
@@ -43,7 +43,7 @@ const SECRETS = [
     const server = createServer(listenerOf(api.fetch)).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const body = '{"id":"evt_1","object":"event"}';
-    // As during a rotation: the receiver knows the old secret, too.
+    // During a rotation the receiver still knows the old secret.
     const now = new Date();
     const signature = new Webhook(String(SECRETS[1])).sign('evt_1', now, body);
     const time = String(Math.floor(now.getTime() / 1000));
@@ -74,7 +74,7 @@ const SECRETS = [
     expect(found['ids']).toEqual([found['id']]);
     expect(found['stopped']).toContain('closed');
     expect(chargesIn(api)).toBe(1);
-    // The operation that was stopped before it was sent is stored, too: it can be sent later.
+    // The operation that was stopped before its request is stored, too, and can be sent later.
     expect(await readdir(join(folder, 'keys'))).toHaveLength(2);
   });
 });

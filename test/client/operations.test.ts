@@ -7,7 +7,7 @@ import { chargesIn, clientOn, errorOf, TEA } from './client-world.ts';
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 describe('an operation', () => {
-  test('charges once, and gives the same answer to each call without sending again', async () => {
+  test('charges once, and gives every repeated call the same answer without another request', async () => {
     const api = new Api();
     const { client, keys, sent } = clientOn(api);
     const first = await client.payments.create(TEA, { operation: 'order_42' });
@@ -19,7 +19,7 @@ describe('an operation', () => {
     expect([sent.length, chargesIn(api)]).toEqual([1, 1]);
   });
 
-  test('twice at once charges once, and both get the answer', async () => {
+  test('started twice concurrently charges once, and both calls get the answer', async () => {
     const api = new Api();
     const { client } = clientOn(api);
     const both = await Promise.all([1, 2].map(() => client.payments.create(TEA, { operation: 'order_42' })));
@@ -28,7 +28,7 @@ describe('an operation', () => {
     expect(chargesIn(api)).toBe(1);
   });
 
-  test('has its key and its body stored before it is sent', async () => {
+  test('stores its key and its body before the request', async () => {
     const api = new Api();
     const { fetch } = { fetch: (url: string, init: RequestInit) => api.fetch(new Request(url, init)) };
     const rows: StoredOperation[] = [];
@@ -70,7 +70,7 @@ describe('an operation', () => {
     ['another amount', { ...TEA, amount: 1_001 }, 'amount'],
     ['a further field', { ...TEA, description: 'Tea' }, 'description'],
     ['a field less', { amount: 1_000, currency: 'EUR' }, 'source'],
-  ] as const)('with %s is refused before anything is sent', async (_name, params, field) => {
+  ] as const)('with %s is refused before any request', async (_name, params, field) => {
     const api = new Api();
     const { client, sent } = clientOn(api);
     await client.payments.create(TEA, { operation: 'order_42' });
@@ -82,7 +82,7 @@ describe('an operation', () => {
     expect([sent.length, chargesIn(api)]).toEqual([1, 1]);
   });
 
-  test('has the same body with its fields in another order', async () => {
+  test('accepts the same fields in another order', async () => {
     const { client } = clientOn(new Api());
     const params = { ...TEA, metadata: { a: '1', b: '2' } };
     const first = await client.payments.create(params, { operation: 'order_42' });
@@ -92,7 +92,7 @@ describe('an operation', () => {
     expect(await client.payments.create(turned, { operation: 'order_42' })).toEqual(first);
   });
 
-  test('of one kind or payment is refused as another', async () => {
+  test('is refused with another kind of action or another payment', async () => {
     const api = new Api();
     const { client, sent } = clientOn(api);
     const paid = await client.payments.create(TEA, { operation: 'order_42' });
@@ -108,7 +108,7 @@ describe('an operation', () => {
     expect(sent).toHaveLength(before);
   });
 
-  test('of test mode is never the answer to one of live mode', async () => {
+  test('of test mode never answers an operation of live mode', async () => {
     const api = new Api();
     api.registerKey(LIVE_KEY, { mode: 'live' });
     const { client, keys } = clientOn(api);
@@ -134,7 +134,7 @@ describe('an operation', () => {
       { operation: 'order_1', key: 'k', method: 'POST', path: '/v1/payments', body: '{}' },
     ],
     ['a row without a key', { operation: 'order_42', key: '', method: 'POST', path: '/v1/payments', body: '{}' }],
-  ])('is not sent when the key store gives %s', async (_name, row) => {
+  ])('is not sent when the key store returns %s', async (_name, row) => {
     const broken: KeyStore = { putIfAbsent: () => row as unknown as StoredOperation, keepAnswer: () => undefined };
     const { client, sent } = clientOn(new Api(), {}, broken);
     const error = await errorOf(client.payments.create(TEA, { operation: 'order_42' }));
@@ -153,8 +153,8 @@ describe('an operation', () => {
   });
 });
 
-describe('a final answer without success', () => {
-  test('is thrown with its code and its payment, is kept, and another operation can pay', async () => {
+describe('a final unsuccessful answer', () => {
+  test('is thrown with its code and its payment and is kept, and another operation can pay', async () => {
     const api = new Api();
     const { client, sent } = clientOn(api);
     const declined = { ...TEA, source: 'tok_declined' };
@@ -168,7 +168,7 @@ describe('a final answer without success', () => {
     expect(await client.payments.create(TEA, { operation: 'order_42/2' })).toMatchObject({ status: 'succeeded' });
   });
 
-  test('payment_not_attempted says that nothing was charged, and that another operation is needed', async () => {
+  test('payment_not_attempted states that nothing was charged and that another operation is needed', async () => {
     const api = new Api();
     const { client } = clientOn(api);
     const busy = { ...TEA, source: 'tok_rate_limited' };
@@ -202,7 +202,7 @@ describe('a final answer without success', () => {
 });
 
 describe('a refusal', () => {
-  test('is not kept: the same operation succeeds when its cause is gone', async () => {
+  test('is not kept: the same operation succeeds after the cause is removed', async () => {
     const api = new Api();
     const { client, keys } = clientOn(api, {}, undefined, OTHER_KEY);
     const refused = await errorOf(client.payments.create(TEA, { operation: 'order_42' }));
@@ -212,7 +212,7 @@ describe('a refusal', () => {
     expect(await known.payments.create(TEA, { operation: 'order_42' })).toMatchObject({ status: 'succeeded' });
   });
 
-  test('after an attempt without an answer says that there may be an effect', async () => {
+  test('after an attempt without an answer reports a possible effect', async () => {
     const api = new Api();
     let attempts = 0;
     const { client, keys } = clientOn(api, {

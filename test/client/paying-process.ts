@@ -3,8 +3,8 @@ import { createClient } from '../../client/client.ts';
 import { fileKeys } from '../../client/file-keys.ts';
 
 /*
- * A program as a caller writes it: it pays each of its purchases, and knows nothing of its earlier lives. Its test kills it. It says
- * `begun`, and `done <purchase> <payment>` for each.
+ * A caller's program: it pays each of its purchases and keeps no state between runs. Its test kills it. It prints
+ * `begun`, and `done <purchase> <payment>` for each purchase.
  */
 
 const { API_URL = '', API_KEY = '', KEYS = '', RUN = '', COUNT = '', FIRST_AMOUNT = '' } = process.env;

@@ -5,7 +5,7 @@ import { memoryKeys } from '../../client/key-store.ts';
 import { API_KEY, Api } from '../world/api.ts';
 import { allOf, clientOn, errorOf, TEA } from './client-world.ts';
 
-describe('waiting', () => {
+describe('waiting for an outcome', () => {
   test('ends when the callback has settled a payment that was answered 202', async () => {
     const api = new Api();
     const { client } = clientOn(api, {
@@ -18,11 +18,11 @@ describe('waiting', () => {
     const begun = await client.payments.create({ ...TEA, source: 'tok_async' }, { operation: 'order_42' });
     expect(begun.status).toBe('processing');
     expect(await client.payments.wait(begun.id)).toMatchObject({ id: begun.id, status: 'succeeded' });
-    // The answer to the operation does not change.
+    // The stored answer of the operation does not change.
     expect(await client.payments.create({ ...TEA, source: 'tok_async' }, { operation: 'order_42' })).toEqual(begun);
   });
 
-  test('ends with the payment as it is when the time is up', async () => {
+  test('returns the current payment at the end of the waiting time', async () => {
     const api = new Api();
     const { client } = clientOn(api);
     const { id } = await client.payments.create({ ...TEA, source: 'tok_async' }, { operation: 'order_42' });
@@ -30,7 +30,7 @@ describe('waiting', () => {
     expect(error instanceof UnfinishedError && error.object).toMatchObject({ id, status: 'processing' });
   });
 
-  test('gives back a payment that waits for its payer', async () => {
+  test('returns a payment that waits for its payer', async () => {
     const { client } = clientOn(new Api());
     const { id } = await client.payments.create({ ...TEA, source: 'tok_action' }, { operation: 'order_42' });
     const waiting = await client.payments.wait(id);
@@ -40,7 +40,7 @@ describe('waiting', () => {
 });
 
 describe('all resources', () => {
-  test('a hold is captured, another canceled, and a capture refunded, each once', async () => {
+  test('an authorization is captured, another is canceled, and a capture is refunded, each once', async () => {
     const { client } = clientOn(new Api());
     const hold = { ...TEA, capture: 'manual' } as const;
     const one = await client.payments.create(hold, { operation: 'hold_1' });
@@ -63,7 +63,7 @@ describe('all resources', () => {
     expect(types).toHaveLength(new Set(types).size);
   });
 
-  test('an order is made once, and an order without stock is thrown with it', async () => {
+  test('an order is created once, and an order without stock is thrown as an error with the order', async () => {
     const { client } = clientOn(new Api());
     const tea = { ...TEA, items: [{ sku: 'sku_tea', quantity: 2 }], email: 'ada@example.com' };
     const made = await client.orders.create(tea, { operation: 'order_1' });
@@ -73,7 +73,7 @@ describe('all resources', () => {
     expect(isProblem(error, 'out_of_stock') && error.problem.order?.status).toBe('canceled');
   });
 
-  test('a webhook endpoint is made, changed, given a new secret and deleted once', async () => {
+  test('a webhook endpoint is created, changed, given a new secret and deleted, each once', async () => {
     const { client } = clientOn(new Api());
     const create = () =>
       client.webhookEndpoints.create({ url: 'https://shop.co.uk/hooks', events: ['*'] }, { operation: 'hooks' });
@@ -89,7 +89,7 @@ describe('all resources', () => {
     expect(await allOf(client.webhookEndpoints.list())).toEqual([]);
   });
 
-  test.each([1, 3, 100])('a list with pages of %d has every payment once, newest first', async (limit) => {
+  test.each([1, 3, 100])('a list with pages of %d contains every payment once, newest first', async (limit) => {
     const api = new Api();
     const { client } = clientOn(api);
     const ids: string[] = [];
@@ -106,7 +106,7 @@ describe('all resources', () => {
     expect(() => client.payments.retrieve(id as string)).toThrow(TypeError);
   });
 
-  test('an id leads to no other path', async () => {
+  test('an id cannot change the request path', async () => {
     const { client, sent } = clientOn(new Api());
     await errorOf(client.payments.retrieve('../orders/ord_1?x=1'));
     expect(new URL(String(sent[0]?.url)).pathname).toBe('/v1/payments/..%2Forders%2Ford_1%3Fx%3D1');

@@ -5,13 +5,13 @@ import { listenerOf } from '../../examples/listener.ts';
 import { shop } from '../../examples/shop/shop.ts';
 
 /*
- * The example as a process that dies at one step. Its steps are the writes to its database and its requests, each before and after:
- * step 0 is before the first. It says `listening <port>`, and `steps <number>` for each purchase that was posted.
+ * The example shop as a process that dies at one step. Its steps are before and after each of its database writes and
+ * requests: step 0 is before the first. It prints `listening <port>`, and `steps <number>` for each posted purchase.
  */
 
 const { DATABASE = '', PAYONCE_URL = '', PAYONCE_KEY = '', WEBHOOK_SECRETS = '', DIES_AT = '-1' } = process.env;
 let steps = 0;
-/** The steps begin when a purchase is posted. */
+/** Steps are counted from the first posted purchase. */
 let isCounting = false;
 
 function step(): void {

@@ -7,10 +7,10 @@ import { memoryKeys } from '../../client/key-store.ts';
 import { API_KEY } from '../world/api.ts';
 import { errorOf, TEA } from './client-world.ts';
 
-/** Longer than these tests may take. Milliseconds. */
+/** Longer than the time limit of these tests. Milliseconds. */
 const LONG_MS = 600_000;
 
-describe('on the system’s own clock and network, the client', () => {
+describe('the client on the system clock and network', () => {
   let server: Server;
   let answer: (response: ServerResponse) => void;
   let requests = 0;
@@ -34,9 +34,9 @@ describe('on the system’s own clock and network, the client', () => {
   const silent = () => undefined;
   const busy = (response: ServerResponse) => response.writeHead(503, { 'retry-after': '300' }).end();
 
-  test('ends at the deadline when a server takes its request and never answers', async () => {
+  test('stops at the deadline when a server accepts its request and never answers', async () => {
     answer = silent;
-    // On a busy machine the deadline can come before the request does.
+    // On a busy machine the deadline can pass before the request arrives.
     for (const timeoutMs of [200, 2_000, 20_000, 200_000]) {
       const error = await errorOf(clientOfServer().payments.create(TEA, { operation: 'order_42', timeoutMs }));
       expect(error).toMatchObject({ code: 'no_answer', mayHaveTakenEffect: true });
@@ -48,7 +48,7 @@ describe('on the system’s own clock and network, the client', () => {
   test.each([
     ['during an attempt', silent],
     ['during a pause', busy],
-  ])('ends with the reason of the caller’s signal %s', async (_name, how) => {
+  ])('stops with the reason of the caller’s signal %s', async (_name, how) => {
     const stop = new AbortController();
     answer = (response) => {
       how(response);
@@ -59,7 +59,7 @@ describe('on the system’s own clock and network, the client', () => {
     expect(requests).toBe(1);
   });
 
-  test('ends a wait for an outcome with the reason of the caller’s signal', async () => {
+  test('stops waiting for an outcome with the reason of the caller’s signal', async () => {
     const stop = new AbortController();
     answer = (response) => {
       response.end(JSON.stringify({ object: 'payment', id: 'pay_1', status: 'processing' }));
