@@ -42,7 +42,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     await page.getByText('The request waits for a second person, on the screen Approvals.').waitFor();
   }
 
-  test('a difference leads to its payment, whose correction has a preview, a reason and a second person', async () => {
+  test('a difference leads to its payment, and its correction needs a preview, a reason and a second person', async () => {
     await recordLook(
       { views: api.views, digest: systemDigest },
       lookSubject('k', { subject: payment }),
@@ -59,7 +59,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     expect(dataOf(await api.get(`/v1/corrections?payment=${payment}`))).toMatchObject([
       { reverses: 2, reason: 'The processor has 16.00 EUR' },
     ]);
-    // Previews are sent, too.
+    // A preview is also a POST request.
     expect(shown.written.map((each) => each.split('/').at(-1))).toEqual(['corrections', 'corrections', 'approve']);
     expect(shown.violations).toEqual([]);
   });
@@ -73,7 +73,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     expect(shown.written.filter((each) => each.endsWith('/reject'))).toHaveLength(1);
   });
 
-  test('a job is run once, rows are exported once, and a key is rolled once, each by a double click', async () => {
+  test('a job run, an export and a key roll each happen once by a double click', async () => {
     const administration = new TenantAdministration(api.store.database.client, TABLES, 'ada');
     const tenant = await administration.createTenant('Shop');
     await administration.createApiKey({ tenantId: tenant, mode: 'test', name: 'Shop', scopes: ['payments:read'] });
@@ -100,7 +100,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a limit of a tenant is set once and reset, by double clicks', async () => {
+  test("a tenant's limit is set once and reset once by double clicks", async () => {
     const tenant = await new TenantAdministration(api.store.database.client, TABLES, 'ada').createTenant('Shop');
     const page = await opened(`keys?tenant=${tenant}`);
     const limits = page.getByRole('region', { name: 'Request limits' });
@@ -129,7 +129,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('who may only look sees every act of every screen disabled, with the reason', async () => {
+  test('a viewer sees every action of every screen disabled, with the reason', async () => {
     api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
     await correct(await opened(`payments/${payment}`));
     const page = await shown.signedIn(VIEWER_KEY);
@@ -157,7 +157,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('what a merchant wrote is text, and is not shown to viewers', async () => {
+  test('merchant data is shown as text, and hidden from viewers', async () => {
     const page = await opened(`payments/${payment}`);
     await page.getByText(`metadata ${SCRIPT}`).waitFor();
     expect(await page.getByRole('definition').getByText(SCRIPT).count()).toBe(2);
@@ -170,7 +170,7 @@ describeConsole('acts of operators in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a payment with more transitions than a page of the API is shown as it is now, on a phone, too', async () => {
+  test('a payment with more transitions than an API page is shown in its current state, also on a phone', async () => {
     for (let count = 0; count < 14; count += 1) await api.change(`${payment}/refunds`, `r${count}`, { amount: 100 });
     const page = await opened(`payments/${payment}`);
     await page.setViewportSize({ width: 390, height: 800 });

@@ -3,7 +3,7 @@ import { Api, dataOf } from '../world/api.ts';
 import { accessible, describeConsole, picture } from './console-in-browser.ts';
 
 describeConsole('volumes and books in a browser', (shown) => {
-  test('the overview shows what waits for a person, and the outcomes and the money of each day', async () => {
+  test('the overview shows the work for operators, and the outcomes and the money of each day', async () => {
     const api = new Api();
     shown.api = api;
     await api.paid('k1', { amount: 1500 });
@@ -11,7 +11,7 @@ describeConsole('volumes and books in a browser', (shown) => {
     await api.paid('k3', { source: 'tok_decline' });
     const page = await shown.signedIn();
     await page.getByText('Approvals to give').waitFor();
-    // The days are those of the page's clock.
+    // The page counts days by its own clock.
     await page.clock.setFixedTime(api.clock.nowMs());
     await page.goto(`${shown.url}/#/overview?tenant=ten_desk`);
     const outcomes = page.getByRole('img', { name: /^Outcomes from / });
@@ -26,7 +26,7 @@ describeConsole('volumes and books in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('the books show balances that sum to zero, now and as they were, and the entries behind them', async () => {
+  test('the books show balances that sum to zero, current and historical, with their entries', async () => {
     const api = new Api();
     shown.api = api;
     await api.paid('k1', { amount: 1500 });
@@ -51,7 +51,7 @@ describeConsole('volumes and books in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('what a search of payments finds is exported once by a double click, and its file has a link', async () => {
+  test('the results of a payment search are exported once by a double click, with a link to the file', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k1');

@@ -19,15 +19,18 @@ import { until } from '../support/until.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 
-/** Stages and prefixes are part of the address at API Gateway. */
+/** The stage and prefix, which are part of the address at API Gateway. */
 const PREFIX = '/live';
 
-/** The routes of operators in the API documents. Each of them has a row in the matrix of routes and roles (test/http/access-matrix.test.ts). */
+/**
+ * The operator routes in the API documents. The matrix of routes and roles (test/http/access-matrix.test.ts) has a row
+ * for each.
+ */
 const OF_OPERATORS = operations
   .filter(({ security }) => security.some((way) => 'operator' in way))
   .map(({ method, path }) => new RegExp(`^${method} ${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`));
 
-/** The files of the console as they are deployed. */
+/** The console files as deployed. */
 export class BuiltConsole {
   readonly folder: string;
 
@@ -55,18 +58,24 @@ export class BuiltConsole {
   }
 }
 
-/** Each suite takes a browser for half a minute, so `npm test` runs every second one; the slice decides which. */
+/**
+ * Each suite needs a browser for half a minute, so a run of `npm test` plays only some of these suites; the slice
+ * selects them.
+ */
 const IN_TURN = [
   'acts of operators in a browser',
-  'without a mouse, and with many rows',
+  'keyboard use and long lists in a browser',
   'an operator in a browser',
   'dead letters in a browser',
   'volumes and books in a browser',
   'webhooks in a browser',
-  'what was verified, in a browser',
+  'verifications of the archive in a browser',
 ];
 
-/** Tests of the console in a real browser. @param name every run plays a suite that is not in `IN_TURN`. The package of the browser has none for other platforms. */
+/**
+ * Describes tests of the console in a real browser. Skipped on platforms without a browser package. @param name every
+ * run plays a suite that is not in `IN_TURN`
+ */
 export function describeConsole(name: string, tests: (shown: ConsoleInBrowser) => void): void {
   const isPlayed = !IN_TURN.includes(name) || sliceOf(IN_TURN, 3).includes(name);
   (HAS_BROWSER && isPlayed ? describe : describe.skip)(name, () => {
@@ -90,7 +99,7 @@ interface Started extends Shared {
 
 let shared: Shared | undefined;
 
-/** The console and the browser, for all files of the room. */
+/** Returns the built console and the browser, which all files of this folder share. */
 async function builtOnce(): Promise<Shared> {
   if (shared !== undefined) return shared;
   const built = await BuiltConsole.build();
@@ -103,15 +112,15 @@ async function builtOnce(): Promise<Shared> {
   return shared;
 }
 
-/** The console in a real browser, over the API of the product in this process. */
+/** The console in a real browser, over the product's API in this process. */
 export class ConsoleInBrowser {
   #started: Started | undefined;
   #documents: ReturnType<typeof documentsApi> | undefined;
   #context: BrowserContext | undefined;
   api = new Api();
-  /** What the page has written: method and path. */
+  /** Write requests of the page: method and path. */
   written: string[] = [];
-  /** Of the policy for contents, and errors of scripts. */
+  /** Violations of the content security policy, and script errors. */
   violations: string[] = [];
 
   async start(): Promise<void> {
@@ -126,20 +135,22 @@ export class ConsoleInBrowser {
     server.closeAllConnections();
   }
 
-  /** Before each test. */
+  /** Resets the records. Call it before each test. */
   begin(): void {
     this.written = [];
     this.violations = [];
     this.signsIn();
   }
 
-  /** After each test: its pages, and what they stored, go. */
+  /** Closes the pages and deletes their stored data. Call it after each test. */
   async end(): Promise<void> {
     await this.#context?.close();
     this.#context = undefined;
   }
 
-  /** @param signIn of an identity provider. @default operators have keys */
+  /**
+   * Sets how operators sign in. @param signIn settings of an identity provider. @default operators sign in with keys
+   */
   signsIn(signIn?: ConsoleSignIn): void {
     this.#documents = this.#running.built.documents(signIn);
   }
@@ -153,7 +164,7 @@ export class ConsoleInBrowser {
     return this.#started;
   }
 
-  /** API Gateway, with its stage. */
+  /** Answers as API Gateway does, with its stage. */
   async #backend(request: Request): Promise<Response> {
     const { pathname, search } = new URL(request.url);
     const path = pathname.slice(PREFIX.length);
@@ -164,7 +175,7 @@ export class ConsoleInBrowser {
     if (!path.startsWith('/v1/')) return new Response(null, { status: 404 });
     const { authorization = '', ...headers } = Object.fromEntries(request.headers);
     const asked = `${request.method} ${path}`;
-    if (!OF_OPERATORS.some((route) => route.test(asked))) this.violations.push(`${asked} is no route of operators`);
+    if (!OF_OPERATORS.some((route) => route.test(asked))) this.violations.push(`${asked} is not an operator route`);
     if (request.method !== 'GET') this.written.push(asked);
     const text = await request.text();
     const reply = await this.api.ask(request.method, `${path}${search}`, {
@@ -194,9 +205,9 @@ export class ConsoleInBrowser {
   }
 }
 
-/** No rule of axe is violated. */
+/** Expects that the page violates no accessibility rule of axe. */
 export async function accessible(page: Page): Promise<void> {
-  // Scripts of the test are not the page's: the policy is for what the page loads.
+  // The content policy applies to resources of the page, not to scripts of the test.
   await page.evaluate(axe.source);
   const found = await page.evaluate<string[]>(
     `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes.map(({ html }) => html).join(' ')))`,
@@ -204,7 +215,7 @@ export async function accessible(page: Page): Promise<void> {
   expect(found).toEqual([]);
 }
 
-/** `npm run docs:pictures` writes the pictures of the documentation. */
+/** Takes a picture for the documentation; only `npm run docs:pictures` stores it. */
 export async function picture(page: Page, name: string, height = 480): Promise<void> {
   const { PAYONCE_PICTURES: directory } = process.env;
   if (directory === undefined) return;
@@ -214,7 +225,7 @@ export async function picture(page: Page, name: string, height = 480): Promise<v
   expect(bytes.length).toBeLessThan(100_000);
 }
 
-/** Goes to the identity provider and says there who it is. A provider that remembers it asks no more. */
+/** Signs in at the identity provider under this name. A provider with a session does not ask for the name. */
 export async function identifyAs(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Sign in' }).click();
   const asked = page.getByLabel('Name');
@@ -224,24 +235,24 @@ export async function identifyAs(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Continue' }).click();
 }
 
-/** Asks for an act by its button and confirms it by a double click. */
+/** Starts an action with its button and confirms it with a double click. */
 export async function decideOn(page: Page, verdict: string): Promise<void> {
   await page.getByRole('button', { name: verdict }).click();
   await page.getByRole('dialog', { name: verdict }).getByRole('button', { name: verdict }).dblclick();
 }
 
-/** Waits until everything that the screen reads is there. */
+/** Waits until the screen has loaded all of its data. */
 async function loaded(page: Page): Promise<void> {
   await until(async () => ((await page.getByText('Loading …').count()) === 0 ? true : undefined));
 }
 
-/** Counts the clicks of a person from now on, as long as the page is not loaded again. */
+/** Counts clicks from now on, until the page is reloaded. */
 export async function countClicks(page: Page): Promise<() => Promise<number>> {
   await page.evaluate("globalThis.clicks = 0; addEventListener('click', () => { globalThis.clicks += 1; }, true)");
   return () => page.evaluate<number>('globalThis.clicks');
 }
 
-/** Opens each screen that the navigation names, and calls `check` when it is there. */
+/** Opens each screen in the navigation, and calls `check` when the screen is loaded. */
 export async function eachScreen(
   page: Page,
   check: (name: string) => Promise<void> = async () => undefined,

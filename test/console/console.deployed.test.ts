@@ -20,10 +20,10 @@ import { accessible, countClicks, eachScreen, identifyAs } from './console-in-br
 import { CopiedFunctions } from './copied-functions.ts';
 import { CLIENT, IdProvider } from './id-provider.ts';
 
-/** What the page would do with it if it were not shown as text. */
+/** Changes the page title if the page executes it as markup. */
 const SCRIPT = '<img src=x onerror="document.title=1">';
 
-// The package of the browser has none for other platforms.
+// The browser package supports no other platforms.
 (HAS_BROWSER ? describe : describe.skip)('the console of the deployed stack in a browser', () => {
   let folder: string;
   let browser: RealBrowser;
@@ -75,7 +75,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     await page.getByRole('heading', { name: 'What happened' }).waitFor();
   }
 
-  test('an operator ends a stuck payment from the overview within ten clicks, once with a double click', async () => {
+  test('an operator ends a stuck payment from the overview within ten clicks, and a double click acts once', async () => {
     const { json } = await api.payUntilAnswered({ key: crypto.randomUUID(), body: { source: 'tok_async_short' } });
     await until(async () => {
       const { json: now } = await api.send('GET', `/v1/payments/${String(json['id'])}`);
@@ -102,7 +102,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     expect(violations).toEqual([]);
   });
 
-  test('a page of another origin reaches no listener of this machine', async () => {
+  test('a page of another origin reaches no local listener', async () => {
     const foreign = await ForeignPage.serve(browser);
     const listeners = await ownListeners();
     const key = `AWS4-HMAC-SHA256 Credential=${aws.accessKeyId}/20260101/us-east-1/lambda/aws4_request`;
@@ -111,7 +111,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     try {
       for (const host of ['127.0.0.1', 'localhost'] as const) {
         const page = await foreign.open(host);
-        // Even with the key of the run.
+        // Fails even with the access key of this run.
         const made = JSON.stringify({ FunctionName: `foreign-${host}`, Role: 'arn:aws:iam::000000000000:role/r' });
         expect(await postForm(page, `${functions}?${query}`, made)).toBe(403);
         expect(await embed(page, `${aws.awsEndpoint}/?Action=ListQueues&${query}`)).toBe(403);
@@ -149,7 +149,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
   });
 
   whole(test, { slice: test.skip })(
-    'a correction above the limit is made once, by two persons in two browsers',
+    'a correction above the limit is made once by two persons in two browsers',
     async () => {
       const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'Owner');
       const approver = await administration.createOperatorKey({ operator: 'Ben Example', role: 'approver' });
@@ -169,7 +169,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
       const row = second.getByRole('row', { name: String(json['id']) });
       await row.getByRole('button', { name: 'Approve' }).click();
       await second.getByRole('dialog', { name: 'Approve' }).getByRole('button', { name: 'Approve' }).dblclick();
-      // Other tests approve, too.
+      // Other tests approve requests, too.
       await row.getByText('It is approved.').first().waitFor();
       const corrections = await api.send('GET', `/v1/corrections?payment=${String(json['id'])}`);
       expect(corrections.json['data']).toMatchObject([{ reason, reverses: 2 }]);
@@ -177,7 +177,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     },
   );
 
-  whole(test, { slice: test.skip })('a webhook is sent again once with a double click', async () => {
+  whole(test, { slice: test.skip })('a webhook is resent once by a double click', async () => {
     await using receiver = await serveWebhookReceiver();
     const run = crypto.randomUUID();
     const post = (key: string, body: object) => ({
@@ -200,7 +200,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     });
     const page = await signedIn(aws.operatorKey);
     await page.goto(`${aws.apiUrl}/console/#/webhooks?tenant=${aws.tenantId}&mode=test&endpoint=${id}`);
-    // What is above the list is read for itself, and moves the list when it comes.
+    // The data above the list loads separately, and moves the list when it arrives.
     await page.getByText(receiver.url).waitFor();
     const row = page.getByRole('row', { name: String(paid.json['id']) });
     const dialog = page.getByRole('dialog', { name: 'Resend' });
@@ -254,7 +254,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     },
   );
 
-  whole(test, { slice: test.skip })('an operator signs in by an identity provider, with a code and PKCE', async () => {
+  whole(test, { slice: test.skip })('an operator signs in with an identity provider, by a code and PKCE', async () => {
     const audience = 'https://payonce.example';
     const copies = await CopiedFunctions.start();
     const provider = await IdProvider.start(audience, `${copies.url}/console/`);
@@ -281,11 +281,11 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
   });
 
   whole(test, { slice: test.skip })(
-    'an operator finds the payment whose process was killed, reads its story, and explains it once with a double click',
+    'an operator finds the payment of a killed process, reads its history, and annotates it once with a double click',
     async () => {
       const paid = await api.payUntilAnswered(killed);
       expect([paid.status, paid.json['id'], paid.json['status']]).toEqual([201, payment, 'succeeded']);
-      // The list is a view: it lags behind the payment.
+      // The list is a view that lags behind the payment.
       await until(async () => {
         const { text } = await api.send('GET', '/v1/payments?limit=20');
         return text.includes(payment) ? true : undefined;
@@ -314,7 +314,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     },
   );
 
-  whole(test, { slice: test.skip })('who may only look sees the story, and no act that is possible', async () => {
+  whole(test, { slice: test.skip })('a viewer sees the history, with every action disabled', async () => {
     const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'Owner');
     const page = await signedIn(await administration.createOperatorKey({ operator: 'Vera Example', role: 'viewer' }));
     await page.goto(`${aws.apiUrl}/console/#/payments/${payment}`);

@@ -25,7 +25,7 @@ const SECOND_KEY = 'ok_benbenbenbenbenbenbenben00';
 const VIEWER_KEY = 'ok_viewerviewerviewerviewer';
 const MAX_BYTES = 120_000;
 
-describe('the files of the console', () => {
+describe('the console files', () => {
   let built: BuiltConsole;
   let documents: ReturnType<BuiltConsole['documents']>;
   beforeAll(async () => {
@@ -36,7 +36,7 @@ describe('the files of the console', () => {
     documents = built.documents();
   });
 
-  test('are small, hashed and kept for ever, but for the page that names them', async () => {
+  test('are small, hashed and cached for ever, except for the page that names them', async () => {
     const page = await documents(gatewayEvent('GET', '/console/'));
     expect(page.headers).toMatchObject({ 'Cache-Control': 'no-cache' });
     expect(String(page.headers?.['Content-Security-Policy'])).toMatch(
@@ -55,13 +55,13 @@ describe('the files of the console', () => {
   });
 
   test.each(['/console/index.html', '/console/assets/none.js', '/console/assets/../index.html', '/console/assets'])(
-    'no other file is served: %s',
+    'other files are not served: %s',
     async (path) => {
       expect((await documents(gatewayEvent('GET', path))).statusCode).toBe(404);
     },
   );
 
-  test('say how to sign in, and allow calls to the identity provider, if there is one', async () => {
+  test('state how to sign in, and allow calls to a configured identity provider', async () => {
     const of = () => documents(gatewayEvent('GET', '/console/sign-in.json'));
     expect(JSON.parse((await of()).body)).toEqual({});
     expect((await of()).headers).toMatchObject({ 'Cache-Control': 'no-cache' });
@@ -73,14 +73,14 @@ describe('the files of the console', () => {
     expect(() => consoleSignIn({ CONSOLE_SIGN_IN: '{"issuer":"https://id.example"}' })).toThrow('CONSOLE_SIGN_IN');
   });
 
-  test('the address without a slash leads to the page', async () => {
+  test('redirect the address without a slash to the page', async () => {
     const { statusCode, headers } = await documents(gatewayEvent('GET', '/console'));
     expect([statusCode, headers?.['Location']]).toEqual([308, 'console/']);
   });
 });
 
 describeConsole('an operator in a browser', (shown) => {
-  /** Payment ids are long, so a person follows links. */
+  /** Opens a payment through links, because payment ids are too long to type. */
   async function openPayment(page: Page, id: string): Promise<void> {
     await page.getByRole('link', { name: 'Payments', exact: true }).click();
     await page.getByLabel('Payment id').fill(id);
@@ -88,7 +88,7 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByRole('heading', { name: 'What happened' }).waitFor();
   }
 
-  test('finds the payment whose process was killed, and reads its story', async () => {
+  test('finds the payment of a killed process, and reads its history', async () => {
     const api = new Api();
     shown.api = api;
     const request = paymentRequest('k');
@@ -103,7 +103,7 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByText('not completed; lease until').waitFor();
     await api.world.pay(request);
     await page.reload();
-    // The key was in the memory of the page.
+    // The reload cleared the key, which the page keeps only in memory.
     await page.getByLabel('Operator’s key').fill(OPERATOR_KEY);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('taken over: the lease of the owner had ended').waitFor();
@@ -122,14 +122,14 @@ describeConsole('an operator in a browser', (shown) => {
     const [charge] = inside.all;
     await inside.correct(charge?.chargeId ?? '', { status: 'succeeded', amount_captured: 600 });
     await api.world.learn(id);
-    // The resolver cannot end it, and leaves it to a person.
+    // The resolver cannot settle the payment and leaves it to an operator.
     api.clock.advance(60_000);
     await api.world.resolve();
     expect(dataOf(await api.get('/v1/admin/queues/inquiries'))).toEqual([]);
     return id;
   }
 
-  test('somebody who never read the manual ends a stuck payment within ten clicks; a double click is one act', async () => {
+  test('a first-time user ends a stuck payment within ten clicks, and a double click acts once', async () => {
     const id = await inReview();
     const page = await shown.signedIn();
     await page.goto(`${shown.url}/#/overview?tenant=ten_desk`);
@@ -162,7 +162,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('an amount that is none of the payment’s currency is not sent; one that the processor does not show is refused', async () => {
+  test('an amount that is invalid for the payment’s currency is not sent, and an amount that differs from the processor is refused', async () => {
     const id = await inReview();
     const page = await shown.signedIn();
     await openPayment(page, id);
@@ -190,7 +190,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('who may only look sees each act disabled, with the reason', async () => {
+  test('a viewer sees each action disabled, with the reason', async () => {
     const id = await inReview();
     shown.api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
     const page = await shown.signedIn(VIEWER_KEY);
@@ -201,7 +201,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.written).toEqual([]);
   });
 
-  test('a correction above the limit needs a second person; a double click on each act is one act', async () => {
+  test('a correction above the limit needs a second person, and a double click acts once', async () => {
     const api = new Api({ approvals: { aboveMinor: { EUR: 1000 }, lifetimeMs: 3_600_000 } });
     shown.api = api;
     api.registerOperator(SECOND_KEY, { operator: 'Ben Example', role: 'approver' });
@@ -229,7 +229,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('finds payments of a tenant; what was asked is in the address', async () => {
+  test('finds the payments of a tenant, with the query in the address', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k', { reference: 'Order <i>7</i>' });
@@ -261,7 +261,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('shows what is recorded under an idempotency key', async () => {
+  test('shows the record of an idempotency key', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('order-1234');
@@ -281,7 +281,7 @@ describeConsole('an operator in a browser', (shown) => {
     await page.getByText('completed', { exact: true }).waitFor();
   });
 
-  test('a key of a tenant is made once by a double click, shows its secret once, and is revoked', async () => {
+  test("a tenant's key is created once by a double click, shows its secret once, and is revoked", async () => {
     const api = new Api();
     shown.api = api;
     const { client } = api.store.database;
@@ -308,7 +308,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('every screen opens, in the dark and on a phone, without a violation', async () => {
+  test('every screen opens without a violation, also in dark mode and on a phone', async () => {
     const api = new Api();
     shown.api = api;
     await api.paid('k', { capture: 'manual' });
@@ -325,7 +325,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a wrong key is refused in words', async () => {
+  test('a wrong key is refused with a message', async () => {
     const api = new Api();
     shown.api = api;
     const page = await shown.opened();
@@ -350,7 +350,7 @@ describeConsole('an operator in a browser', (shown) => {
     });
     afterEach(() => provider.stop());
 
-    test('signs in by a code, and returns to the screen; nothing of it stays in the address or the storage', async () => {
+    test('signs in by a code, returns to the screen, and leaves no trace in the address or the storage', async () => {
       const page = await shown.opened();
       await page.goto(`${shown.url}/#/jobs`);
       await accessible(page);
@@ -365,7 +365,7 @@ describeConsole('an operator in a browser', (shown) => {
       expect(shown.violations).toEqual([]);
     });
 
-    test('signs in again when the token has expired, and returns to what was asked', async () => {
+    test('repeats the sign-in after the token has expired, and returns to the requested screen', async () => {
       const page = await shown.opened();
       await identifyAs(page, 'owner');
       await page.getByText('owner (owner)').waitFor();
@@ -383,11 +383,11 @@ describeConsole('an operator in a browser', (shown) => {
       expect(shown.violations).toEqual([]);
     });
 
-    test('a person without a role, and an answer that this tab did not ask for, are refused in words', async () => {
+    test('a person without a role, and an answer that this tab did not request, are refused with a message', async () => {
       const page = await shown.opened();
       await identifyAs(page, 'accountant');
       await page.getByRole('alert').getByText('unauthorized').waitFor();
-      await page.goto(`${shown.url}/?code=of-somebody-else&state=of-somebody-else`);
+      await page.goto(`${shown.url}/?code=of-another-tab&state=of-another-tab`);
       await page.getByRole('alert').getByText('No sign-in was started in this tab.').waitFor();
     });
   });

@@ -15,11 +15,14 @@ import type { GatewayResult } from '../../lambdas/http/gateway-request.ts';
 import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 
-/** Copies of deployed functions with other variables, behind an address as that of API Gateway. All others keep the deployed ones. */
+/**
+ * Copies of deployed functions with changed variables, behind an address like API Gateway's. The remaining functions
+ * are the deployed originals.
+ */
 export class CopiedFunctions {
   readonly #client: LambdaClient;
   readonly #server: Server;
-  /** The copies by the first part of the paths that they serve. */
+  /** The copies, keyed by the first segment of the paths that they serve. */
   readonly #copies = new Map<string, string>();
 
   private constructor(client: LambdaClient, server: Server) {
@@ -43,7 +46,10 @@ export class CopiedFunctions {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** @param path the first part of the paths that the copy serves @param construct at the beginning of the function's logical id */
+  /**
+   * @param path first segment of the paths that the copy serves
+   * @param construct start of the function's logical id
+   */
   async copy(path: string, construct: string, variables: Readonly<Record<string, string>>): Promise<void> {
     const FunctionName = `${construct}-${crypto.randomUUID()}`;
     const { Code, Configuration: { Role, Handler, Runtime, Timeout, MemorySize, Environment } = {} } =

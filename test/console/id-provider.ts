@@ -10,7 +10,9 @@ export const CLIENT = 'console';
 const PAGE = `<!doctype html><title>Who are you?</title>
 <form method="post"><label>Name <input name="name"></label><button>Continue</button></form>`;
 
-/** A certified OpenID Connect provider in this process, with a page on which a person says who they are. The name is their role. */
+/**
+ * A certified OpenID Connect provider in this process, with a page that asks for a name. The name determines the role.
+ */
 export class IdProvider {
   readonly issuer: string;
   readonly #server: Server;

@@ -7,21 +7,21 @@ import { accessible, describeConsole } from './console-in-browser.ts';
 const MANY = whole(1_000, { slice: 150 });
 const MAX_TABS = 60;
 
-describeConsole('without a mouse, and with many rows', (shown) => {
-  /** Presses Tab until the focus is on what has this text or label. */
+describeConsole('keyboard use and long lists in a browser', (shown) => {
+  /** Presses Tab until the element with this text or label has the focus. */
   async function tabTo(page: Page, name: string): Promise<void> {
     for (let tabs = 0; tabs < MAX_TABS; tabs += 1) {
       await page.keyboard.press('Tab');
       if ((await focused(page)).startsWith(name)) return;
     }
-    throw new Error(`the focus did not come to ${name}`);
+    throw new Error(`the focus did not reach ${name}`);
   }
 
   function focused(page: Page): Promise<string> {
     return page.evaluate<string>(`(({ activeElement: at }) => (at.labels?.[0] ?? at).textContent.trim())(document)`);
   }
 
-  test('an operator signs in, finds a payment and annotates it by the keyboard alone', async () => {
+  test('an operator signs in, finds a payment and annotates it with the keyboard alone', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k');
@@ -47,14 +47,14 @@ describeConsole('without a mouse, and with many rows', (shown) => {
     await page.keyboard.press('Enter');
     await page.getByRole('dialog', { name: 'Annotate' }).waitFor();
     expect(await focused(page)).toBe('Explanation');
-    await page.keyboard.type('Told by telephone');
+    await page.keyboard.type('Reported by telephone');
     await page.keyboard.press('Enter');
     await page.getByText('The annotation was added.').waitFor();
-    expect(dataOf(await api.get(`/v1/annotations?payment=${id}`))).toMatchObject([{ reason: 'Told by telephone' }]);
+    expect(dataOf(await api.get(`/v1/annotations?payment=${id}`))).toMatchObject([{ reason: 'Reported by telephone' }]);
     expect(shown.violations).toEqual([]);
   });
 
-  test('a dialog that is opened again before the browser tells that it was closed stays open', async () => {
+  test("a dialog that is reopened before the browser's close event stays open", async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k');
@@ -67,7 +67,7 @@ describeConsole('without a mouse, and with many rows', (shown) => {
       `document.querySelector('dialog').close();
        [...document.querySelectorAll('button')].find(({ textContent }) => textContent === 'Annotate').click();`,
     );
-    await page.getByLabel('Explanation').fill('Told by telephone');
+    await page.getByLabel('Explanation').fill('Reported by telephone');
     await page.getByRole('dialog').getByRole('button', { name: 'Annotate' }).click();
     await page.getByText('The annotation was added.').waitFor();
   });

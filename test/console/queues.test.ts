@@ -49,7 +49,7 @@ describeConsole('dead letters in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('that another person has just put back are told as gone', async () => {
+  test('that another person has just put back are shown as gone', async () => {
     const page = await openQueue(DEAD_LETTERS);
     await shown.api.write(`/v1/admin/queues/${DEAD_LETTERS}/redrive`, 'another');
     await decideOn(page, 'Redrive');
@@ -82,7 +82,7 @@ describeConsole('dead letters in a browser', (shown) => {
     },
   );
 
-  test('that no function takes, and entries of jobs, have what to do instead; who may only look can do nothing', async () => {
+  test('that no function can process, and job entries, show an alternative, and a viewer can do nothing', async () => {
     for (const [queue, because] of [
       ['Archive-Parked', 'use the command `payonce redrive`'],
       ['Open claims', 'A job empties this queue: request a run of it.'],

@@ -5,7 +5,7 @@ test.each([
   [600, 'EUR', '6.00 EUR'],
   [-5, 'EUR', '-0.05 EUR'],
   [600, 'JPY', '600 JPY'],
-  // The data of browsers have no decimals for these.
+  // Browser locale data has no decimals for these currencies.
   [600, 'HUF', '6.00 HUF'],
   [600, 'IQD', '0.600 IQD'],
   [null, 'EUR', '–'],

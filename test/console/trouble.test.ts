@@ -4,11 +4,11 @@ import { sliceOf } from '../support/slice.ts';
 import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
 import { accessible, describeConsole } from './console-in-browser.ts';
 
-/** What the page would do with it if it were not shown as text. */
+/** Changes the page title if the page executes it as markup. */
 const SCRIPT = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
 
-describeConsole('when something goes wrong', (shown) => {
-  /** The API answers each request for a path with this, as a gateway or a limit may. */
+describeConsole('the console under failures', (shown) => {
+  /** Makes the API answer each request for a path like this, as a gateway or a limit may. */
   const answers = (page: Page, path: string, status: number, body: string) =>
     page.route(`**${path}`, (route) => route.fulfill({ status, body }));
 
@@ -22,12 +22,12 @@ describeConsole('when something goes wrong', (shown) => {
     return dialog;
   }
 
-  test('an act whose answer is lost is asked for again in the same dialog, and takes effect once', async () => {
+  test('an action whose answer is lost is retried in the same dialog, and takes effect once', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k');
     const page = await shown.signedIn();
-    const dialog = await annotate(page, id, 'Told by telephone');
+    const dialog = await annotate(page, id, 'Reported by telephone');
     const lose = async (route: Route) => {
       await route.fetch();
       await route.abort();
@@ -44,12 +44,12 @@ describeConsole('when something goes wrong', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('while the answer of an act is awaited the dialog says so, stays, and sends nothing more', async () => {
+  test('while an action waits for its answer the dialog shows this, stays open, and sends nothing more', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k');
     const page = await shown.signedIn();
-    const dialog = await annotate(page, id, 'Told by telephone');
+    const dialog = await annotate(page, id, 'Reported by telephone');
     const held: Route[] = [];
     await page.route('**/annotations', (route) => void held.push(route));
     await dialog.getByRole('button', { name: 'Annotate' }).click();
@@ -76,7 +76,7 @@ describeConsole('when something goes wrong', (shown) => {
     [200, '<html>A proxy</html>', 'The answer cannot be read.'],
   ] as const;
   test.each(sliceOf(failures, 5))(
-    'an answer %i is told in words, and the same list can be read again',
+    'an answer with status %i is shown as a message, and the same list can be reloaded',
     async (status, body, text) => {
       shown.api = new Api();
       const page = await shown.signedIn();
@@ -92,7 +92,7 @@ describeConsole('when something goes wrong', (shown) => {
     },
   );
 
-  test('a further page of a list that does not come is told, and can be asked for again', async () => {
+  test('a further page of a list that fails to load is reported, and can be requested a second time', async () => {
     const api = new Api();
     shown.api = api;
     for (let count = 0; count < 101; count += 1) await api.paid(`k${count}`);
@@ -107,7 +107,7 @@ describeConsole('when something goes wrong', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('a sign-in that ends is told, and the screen and its filters are there again after the next one', async () => {
+  test('a sign-in that ends is reported, and the screen and its filters return after the next sign-in', async () => {
     const api = new Api();
     shown.api = api;
     await api.paid('k', { reference: 'Order 7' });
@@ -130,7 +130,7 @@ describeConsole('when something goes wrong', (shown) => {
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 
-  describe('in the address', () => {
+  describe('an invalid address', () => {
     const addresses = [
       ['#/payments?tenant=ten_desk&mode=test&created_from=never', 'This address cannot be shown.'],
       ['#/books?tenant=ten_desk&mode=test&at=never', 'This address cannot be shown.'],
@@ -139,7 +139,7 @@ describeConsole('when something goes wrong', (shown) => {
       [`#/waiting/${encodeURIComponent('../../../admin/me')}`, 'There is no such queue.'],
       [`#/books?tenant=${encodeURIComponent(`ten_${SCRIPT}`)}&mode=test`, 'Payonce-Tenant must be the id of a tenant'],
     ] as const;
-    test.each(sliceOf(addresses, 5))('%s breaks nothing, and the other screens can be chosen', async (hash, text) => {
+    test.each(sliceOf(addresses, 5))('%s breaks nothing, and the other screens can be opened', async (hash, text) => {
       shown.api = new Api();
       const page = await shown.signedIn();
       await page.goto(`${shown.url}/${hash}`);
@@ -154,7 +154,7 @@ describeConsole('when something goes wrong', (shown) => {
     });
   });
 
-  test('of two tabs, the second learns that the first has decided, and shows it', async () => {
+  test('of two tabs, the second learns that the first has decided, and shows the decision', async () => {
     const api = new Api();
     shown.api = api;
     const id = await api.paid('k', { source: 'tok_async' });

@@ -41,7 +41,7 @@ describeConsole('webhooks in a browser', (shown) => {
     await openEndpoint(page);
     await accessible(page);
     await decideOn(page, 'Resend');
-    // Created, and due at once.
+    // Created, and due immediately.
     await page.getByRole('cell', { name: '2026-03-01T12:00:00Z' }).nth(1).waitFor();
     expect(dataOf(await api.get(`/v1/webhook_endpoints/${endpoint}/deliveries`))).toMatchObject([
       { status: 'failed', next_attempt: expect.any(Number) },
@@ -50,7 +50,7 @@ describeConsole('webhooks in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('days are replayed once, and a new secret is shown once', async () => {
+  test('a replay of days starts once, and a new secret is shown once', async () => {
     const page = await shown.signedIn();
     await openEndpoint(page);
     await page.getByRole('button', { name: 'Replay' }).click();
@@ -78,7 +78,7 @@ describeConsole('webhooks in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('who may only look can do none of it', async () => {
+  test('a viewer can do none of these actions', async () => {
     api.registerOperator(VIEWER_KEY, { operator: 'Vera Example', role: 'viewer' });
     const page = await shown.signedIn(VIEWER_KEY);
     await openEndpoint(page);
