@@ -22,7 +22,7 @@ import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 
-/** The fast scenarios among all. */
+/** The scenarios to run: all, or only the fast ones. */
 const SHOWN = whole<readonly string[]>(
   SCENARIOS.map(({ id }) => id),
   { slice: ['three', 'published-again', 'lost-acknowledgement', 'refunds'] },
@@ -31,7 +31,7 @@ const ONCE: Counts = { atProcessor: 1, postings: 1, events: 1, effects: 1 };
 
 function scenario(wanted: string): Scenario {
   const found = SCENARIOS.find(({ id }) => id === wanted);
-  if (found === undefined) throw new Error(`there is no scenario ${wanted}`);
+  if (found === undefined) throw new Error(`unknown scenario ${wanted}`);
   return found;
 }
 
@@ -41,13 +41,13 @@ describe('the demonstration on the deployed stack', () => {
   let demo: DeployedDemo;
   let findings: readonly Finding[];
   const found = (id: string) => findings.find(({ trouble }) => trouble === scenario(id).trouble);
-  /** Of the payment that was saved while the relay was stopped. */
+  /** Counts of the payment that was saved while the relay was stopped. */
   let withoutRelay: Counts;
   beforeAll(async () => {
     demo = await deployDemo(aws, directory, () => undefined);
     const shown = SCENARIOS.filter(({ id }) => SHOWN.includes(id));
     await withSides(aws, demo, async (sides) => {
-      // The naive shop's lost event is a minute's wait.
+      // The naive shop's lost event costs a minute of waiting.
       const stopped = await scenario('relay-stopped').provoke(sides.payonce, randomUUID());
       [findings, withoutRelay] = await Promise.all([
         sideBySide(sides, shown, () => undefined),
@@ -62,22 +62,22 @@ describe('the demonstration on the deployed stack', () => {
     expect(exitCode(findings)).toBe(0);
   });
 
-  test('shows the naive side as correct without a failure, and duplicated when an event is redelivered', () => {
+  test('shows the naive side as correct without a failure, and with duplicates when an event is redelivered', () => {
     expect(found('three')?.naive).toEqual(ONCE);
     expect(found('published-again')?.naive).toEqual({ ...ONCE, effects: 2 });
     expect(found('lost-acknowledgement')?.naive.atProcessor).toBe(2);
   });
 
-  test('a stopped relay publishes what was saved meanwhile', () => {
+  test('a restarted relay publishes the outcomes saved while it was stopped', () => {
     expect(withoutRelay).toEqual(ONCE);
   });
 
-  whole(test, { slice: test.skip })('the naive shop loses an event and books refunds that are none', () => {
+  whole(test, { slice: test.skip })('the naive shop loses an event and books refunds that do not exist', () => {
     expect(found('relay-stopped')?.naive).toEqual({ ...ONCE, events: 0, effects: 0 });
     expect(found('dispute-during-refund')?.naive).toMatchObject({ atProcessor: 1, postings: 3 });
   });
 
-  whole(test, { slice: test.skip })('a lab that ends during a trouble starts the relay again', async () => {
+  whole(test, { slice: test.skip })('a lab that exits while the relay is stopped restarts it', async () => {
     const lab = await serveLab(aws, { directory: join(directory, 'lab'), port: await freePort(0), demo });
     const lambda = new LambdaClient({ endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS });
     const FunctionName = await stackOutput('service', 'relayFunction');
@@ -95,9 +95,9 @@ describe('the demonstration on the deployed stack', () => {
     expect(await relay()).toBe('Enabled');
   });
 
-  // The package of the browser has none for other platforms.
+  // The browser package supports no other platforms.
   (HAS_BROWSER ? test : test.skip)(
-    'the lab tells the same counts in a browser, and leads to what happened to the payment',
+    'the lab shows the same counts in a browser, and links to the history of the payment',
     async () => {
       const folder = bundleFolder('lab-deployed');
       const port = await freePort(0);

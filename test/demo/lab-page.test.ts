@@ -16,17 +16,17 @@ import { accessible, picture } from '../console/console-in-browser.ts';
 import { bundleFolder } from '../support/bundle-folder.ts';
 
 const ONCE: Counts = { atProcessor: 1, postings: 1, events: 1, effects: 1 };
-/** One charge, posted twice. */
+/** One charge with duplicate postings, events and effects. */
 const TWICE: Counts = { atProcessor: 1, postings: 2, events: 2, effects: 2 };
 const SCRIPT = '<img src=x onerror="document.title=1">';
 
-// The package of the browser has none for other platforms.
-(HAS_BROWSER ? describe : describe.skip)('the page of the lab in a browser', () => {
+// The browser package supports no other platforms.
+(HAS_BROWSER ? describe : describe.skip)('the lab page in a browser', () => {
   let folder: string;
   let browser: RealBrowser;
   let server: Server;
   let url: string;
-  let runner: Runner = () => Promise.reject(new Error('the test names no runner'));
+  let runner: Runner = () => Promise.reject(new Error('the test sets no runner'));
   const violations: string[] = [];
   beforeAll(async () => {
     folder = bundleFolder('lab-page');
@@ -60,7 +60,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     return page;
   }
 
-  test('a person runs a trouble by the keyboard alone, sees the counts change, and the verdicts', async () => {
+  test('a person runs a trouble with the keyboard alone, and sees the changing counts and the verdicts', async () => {
     let finish: () => void = () => undefined;
     runner = async ({ trouble, moves }, watch) => {
       watch.step(`naive: ${trouble}`);
@@ -107,7 +107,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     expect(violations).toEqual([]);
   });
 
-  test('a trouble that could not be caused is told as failed, with its words as text', async () => {
+  test('a trouble that could not be caused is shown as failed, with its error as text', async () => {
     runner = () => Promise.reject(new Error(SCRIPT));
     const page = await opened();
     await page.getByRole('button', { name: 'Run' }).click();

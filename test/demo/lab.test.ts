@@ -15,9 +15,9 @@ const HOST = `127.0.0.1:${PORT}`;
 const ONCE: Counts = { atProcessor: 1, postings: 1, events: 1, effects: 1 };
 const TWICE: Counts = { atProcessor: 2, postings: 2, events: 2, effects: 2 };
 
-describe('the server of the lab', () => {
+describe('the lab server', () => {
   let folder: string;
-  /** What the next run does. */
+  /** Performs the next run. */
   let runner: Runner;
   let ask: (path: string, init?: RequestInit) => Promise<Response>;
   beforeAll(async () => {
@@ -26,7 +26,7 @@ describe('the server of the lab', () => {
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
   beforeEach(() => {
-    runner = () => Promise.reject(new Error('the test names no runner'));
+    runner = () => Promise.reject(new Error('the test sets no runner'));
     const lab = new Lab({
       scenarios: LAB_SCENARIOS,
       runner: (scenario, watch) => runner(scenario, watch),
@@ -51,7 +51,7 @@ describe('the server of the lab', () => {
     });
   const finding = (trouble: string): Finding => ({ trouble, moves: 'charge', naive: TWICE, payonce: ONCE });
 
-  test('serves the page and its files under the policy of the console, and nothing else', async () => {
+  test('serves the page and its files under the content policy of the console, and nothing else', async () => {
     const page = await ask('/');
     expect(page.headers.get('content-security-policy')).toMatch(
       /^default-src 'none'; script-src 'self'; style-src 'self';/,
@@ -75,7 +75,7 @@ describe('the server of the lab', () => {
     expect(runs).toEqual([]);
   });
 
-  test('a run tells its steps, its payments, the counts now, and at the end what the table of npm run demo tells', async () => {
+  test('reports the steps, payments and current counts of a run, and finally the verdict of npm run demo', async () => {
     let finish: (found: Finding) => void = () => undefined;
     runner = ({ trouble }, watch) => {
       watch.step(`naive: ${trouble}`);
@@ -125,7 +125,7 @@ describe('the server of the lab', () => {
     expect((await post({ trouble: 'crash' })).status).toBe(202);
   });
 
-  test('a trouble that could not be caused is told as failed, and the next one can run', async () => {
+  test('reports a trouble that could not be caused as failed, and can run the next', async () => {
     runner = () => Promise.reject(new Error('there was no process to kill'));
     const failed = await ended((await begin('crash')).id);
     expect(failed).toMatchObject({ state: 'failed', error: 'there was no process to kill' });
@@ -134,7 +134,7 @@ describe('the server of the lab', () => {
     expect((await ended((await begin('three')).id)).state).toBe('done');
   });
 
-  test('refuses an unknown trouble, and a body that is none', async () => {
+  test('refuses an unknown trouble and an invalid body', async () => {
     const unknown = await post({ trouble: 'flood' });
     expect([unknown.status, await unknown.json()]).toEqual([
       404,
@@ -145,7 +145,7 @@ describe('the server of the lab', () => {
     expect((await ask('/lab/runs/none')).status).toBe(404);
   });
 
-  test('refuses other hosts, against names that are bound to loopback, and posts of other pages', async () => {
+  test('refuses other host names, which can be bound to loopback, and posts from pages of other origins', async () => {
     for (const host of ['evil.example', `evil.example:${PORT}`, '127.0.0.1', '127.0.0.1:80']) {
       const refused = await ask('/lab', { headers: { host } });
       expect([refused.status, await refused.json()]).toMatchObject([403, { code: 'foreign_host' }]);

@@ -10,10 +10,10 @@ import { until } from '../support/until.ts';
 
 const RELAY = 'relay';
 
-describe('the relay that the demonstration stops', () => {
+describe("the demonstration's relay switch", () => {
   let lambda: Server;
   let endpoint: string;
-  /** What its event source was switched to. */
+  /** States to which its event source was switched. */
   let switched: boolean[];
   beforeEach(async () => {
     switched = [];
@@ -34,7 +34,7 @@ describe('the relay that the demonstration stops', () => {
     lambda.closeAllConnections();
   });
 
-  test('is stopped until it is started, which can be asked for twice', async () => {
+  test('stops the relay until it is started, and both calls can be repeated', async () => {
     const relay = new StoppableRelay({ awsEndpoint: endpoint, accessKeyId: 'key' });
     await relay.stop(RELAY);
     expect(switched).toEqual([false]);
@@ -43,7 +43,7 @@ describe('the relay that the demonstration stops', () => {
     expect(switched).toEqual([false, true]);
   });
 
-  test('starts again when the process that stopped it is killed', async () => {
+  test('restarts the relay when the stopping process is killed', async () => {
     const program = `
       const { StoppableRelay } = await import(${JSON.stringify(join(import.meta.dirname, '../../demo/relay.ts'))});
       await new StoppableRelay({ awsEndpoint: ${JSON.stringify(endpoint)}, accessKeyId: 'key' }).stop('${RELAY}');
@@ -58,7 +58,7 @@ describe('the relay that the demonstration stops', () => {
     expect(switched).toEqual([false, true]);
   });
 
-  test('a relay without an event source is told as not stopped', async () => {
+  test('reports a relay without an event source', async () => {
     const relay = new StoppableRelay({ awsEndpoint: endpoint, accessKeyId: 'key' });
     await expect(relay.stop('another')).rejects.toThrow('another has no event source');
   });

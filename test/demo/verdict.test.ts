@@ -24,7 +24,7 @@ describe('the demonstration', () => {
     ['a double effect', { effects: 2 }, '2 effects'],
     ['a lost effect', { effects: 0 }, 'no effect'],
     ['a lost event', { events: 0, effects: 0 }, 'no event, no effect'],
-  ])('fails for %s at Payonce in any row, and reports it', (_, planted, words) => {
+  ])('fails for %s at Payonce in any row, and reports the row', (_, planted, words) => {
     const findings = [found(), found(planted), found()];
     expect(exitCode(findings)).toBe(1);
     expect(plainTable(findings)).toMatch(new RegExp(`  ${words}$`, 'm'));
@@ -35,12 +35,12 @@ describe('the demonstration', () => {
     expect(exitCode([])).toBe(1);
   });
 
-  test('names refunds where refunds were counted', () => {
+  test('reports refunds where refunds were counted', () => {
     expect(verdict({ ...ONCE, atProcessor: 3 }, { moves: 'refund' })).toBe('3 refunds');
     expect(verdict(ONCE, { moves: 'refund' })).toBe('once');
   });
 
-  test('where the processor refuses, every effect is one too many', () => {
+  test('counts every effect as excess where the processor refuses', () => {
     const none: Counts = { atProcessor: 0, postings: 0, events: 0, effects: 0 };
     const refused = { ...found(), moves: 'refund', expected: 0, naive: { ...ONCE, atProcessor: 0 } } as const;
     expect(cells([{ ...refused, payonce: none }])[1]?.slice(3)).toEqual(['1 posting, 1 event, 1 effect', 'nothing']);
@@ -48,7 +48,7 @@ describe('the demonstration', () => {
     expect(exitCode([{ ...refused, payonce: { ...none, postings: 1 } }])).toBe(1);
   });
 
-  test('is in columns on a terminal', () => {
+  test('is printed in columns on a terminal', () => {
     expect(plainTable([found()]).split('\n')).toEqual([
       'trouble            naive          Payonce        naive, in words                             Payonce, in words',
       '─────────────────  ─────────────  ─────────────  ──────────────────────────────────────────  ─────────────────',
@@ -60,7 +60,7 @@ describe('the demonstration', () => {
 describe('docs/demo.md', () => {
   const document = readFileSync(new URL('../../docs/demo.md', import.meta.url), 'utf8');
 
-  /** The counts of the page, parsed from its table. */
+  /** Returns the counts on the page, parsed from its table. */
   const findings = (): readonly Finding[] =>
     document
       .split('\n')
@@ -80,7 +80,7 @@ describe('docs/demo.md', () => {
     return { atProcessor, postings, events, effects };
   }
 
-  test('equals the page generated from its counts: if not, run npm run demo -- --write', () => {
+  test('equals the page generated from its counts (to update it: npm run demo -- --write)', () => {
     expect(document).toBe(page(findings()));
   });
 
