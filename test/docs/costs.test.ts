@@ -19,7 +19,7 @@ const synthesized: Synthesize = async (context) =>
     template === undefined ? [] : [template.toJSON() as unknown as StackTemplate],
   );
 
-test('docs/costs.md is up to date: if not, run npm run docs:tables', async () => {
+test('docs/costs.md is current (to update it: npm run docs:tables)', async () => {
   expect(read('docs/costs.md')).toBe(await costsPage(synthesized));
 });
 
@@ -27,12 +27,12 @@ test('the README has the figures of docs/costs.md', async () => {
   expect(read('README.md')).toBe(await fillCosts(read('README.md'), synthesized));
 });
 
-test('a bill contains requests to KMS, custom metrics under traffic, and the starts of processes', async () => {
+test('a bill contains KMS requests, custom metrics under traffic, and process starts', async () => {
   const templates = await synthesized({ 'payonce:sandbox': 'false' });
   const numbers = (lines: ReturnType<typeof idleBill>) =>
     Object.fromEntries(lines.map(({ what, number }) => [what, number]));
   const [idle, traffic] = [numbers(idleBill(templates)), numbers(trafficBill(templates, 1_000_000))];
-  // Each of the three functions of jobs, and the executor, uses one to four tables.
+  // Each of the three job functions, and the executor, uses one to four tables.
   expect(idle['requests to KMS']).toBeGreaterThan(4 * KEY_READS);
   expect(traffic['requests to KMS']).toBeGreaterThan(10 * KEY_READS);
   expect(traffic['custom metrics under traffic']).toBe(TRAFFIC_METRICS);
@@ -40,7 +40,7 @@ test('a bill contains requests to KMS, custom metrics under traffic, and the sta
   expect(pathsFor(templates).payment.usage.gbSecond).toBeGreaterThan(0.5 * 0.5);
 });
 
-test('an idle deployment without options costs at most 12.30 USD a month, and the paths what docs/costs.md promises', async () => {
+test('an idle deployment without options costs at most 12.30 USD a month, and the paths cost what docs/costs.md states', async () => {
   const templates = await synthesized({ 'payonce:sandbox': 'false' });
   expect(totalOf(idleBill(templates))).toBeLessThanOrEqual(12.3);
   const { payment, callback, event, eventAlone, webhook, webhookUnderLoad, reconciling } = pathsFor(templates);
@@ -52,6 +52,6 @@ test('an idle deployment without options costs at most 12.30 USD a month, and th
   expect(perMillion(webhookUnderLoad)).toBeLessThanOrEqual(6);
   const logs = [payment, callback, event, webhookUnderLoad].map((path) => totalOf(linesOf(logsOf(path), 1_000_000)));
   expect(logs.reduce((sum, usd) => sum + usd, perMillion(reconciling))).toBeLessThanOrEqual(6);
-  // Of these, 0.30 for the groups of the queue, which keep tenants apart.
+  // Includes 0.30 for the message groups of the queue, which isolate tenants from each other.
   expect(perMillion(webhook)).toBeLessThanOrEqual(6.3);
 });

@@ -14,7 +14,7 @@ describe.each([
   const rows = [...read(page).matchAll(/\| `(test\/[^`]+)` › (.+?) \|$/gm)];
   const named = rows.map(([, file = '', name = '']) => [file, name] as const);
 
-  test('names a test for each row of its tables of tests', () => {
+  test('references a test in each row of its tables of tests', () => {
     expect(named.length).toBeGreaterThan(least);
     const tables = read(page).match(/^\| [a-z]+ \|(?:.*\|)? test \|\n(?:\|.*\|\n)+/gm) ?? [];
     expect(tables.flatMap((table) => table.trim().split('\n').slice(2))).toHaveLength(named.length);
@@ -46,20 +46,20 @@ describe('links between documents', () => {
   });
 });
 
-test('the webhook endpoints of the documents have addresses that the API accepts', () => {
+test('the webhook endpoints in the documents have addresses that the API accepts', () => {
   const text = globSync(['*.md', 'docs/*.md'], { cwd: PROJECT }).map(read).join('\n');
   const urls = [...text.matchAll(/"url":"([^"]+)","events"/g)].map(([, url = '']) => url);
   expect(urls.length).toBeGreaterThan(1);
   expect(urls.filter((url) => ruleOnUrl(url, { allowLoopback: false }).kind !== 'good')).toEqual([]);
 });
 
-describe('TypeScript examples of the documents', () => {
+describe('TypeScript examples in the documents', () => {
   const code = globSync(['{client,lambdas}/**/*.ts', 'lib/*.ts'], { cwd: PROJECT }).map(read).join('\n');
   const examples = globSync('docs/*.md', { cwd: PROJECT }).flatMap((document) =>
     [...read(document).matchAll(/```ts\n([^]*?)```/g)].map(([, example = '']) => [document, example] as const),
   );
 
-  test.each(examples)('of %s call only functions that the code has', (_document, example) => {
+  test.each(examples)('of %s call only functions that exist in the code', (_document, example) => {
     const called = [...example.matchAll(/\b([a-z]\w+)\(/g)].map(([, name = '']) => name);
     const made = ['async', 'cron', 'commissionRow', 'book', 'showDecline'];
     expect(called.filter((name) => !made.includes(name) && !new RegExp(`\\b${name}\\b`).test(code))).toEqual([]);
@@ -86,7 +86,7 @@ test('the glossary defines each word once', () => {
   expect(words.filter((word, index) => words.indexOf(word) !== index)).toEqual([]);
 });
 
-describe('magic sources of the sandbox', () => {
+describe("the sandbox's magic sources", () => {
   const sourcesIn = (document: string) => new Set(read(document).match(/tok_\w+/g));
 
   test.each(['README.md', 'docs/architecture.md'])('in %s exist', (document) => {

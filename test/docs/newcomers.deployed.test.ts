@@ -20,8 +20,8 @@ import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 
 /*
- * What somebody new does who has read the README alone: its lines are run by a shell, one after another, against the deployed stack.
- * A platform team's job is in test/package/platform-team.drill.test.ts.
+ * Follows the README as a new user would: a shell runs its lines in order against the deployed stack.
+ * test/package/platform-team.drill.test.ts covers the job of a platform team.
  */
 
 const aws = localAws();
@@ -30,19 +30,19 @@ let folder: string;
 const background: ChildProcess[] = [];
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'payonce-newcomer-'));
-  // As `npm start` leaves it, and npx without its search for packages.
+  // The files that `npm start` leaves, and an npx that does not search for packages.
   mkdirSync(join(folder, 'bin'));
   new StateFile(folder).write(aws);
   const npx = `#!/bin/sh\ntool=$1; shift\ncase $tool in\n  node) exec '${process.execPath}' "$@" ;;\n  payonce) exec '${process.execPath}' '${PROJECT}/cli/payonce.mjs' --directory '${folder}' "$@" ;;\nesac\n`;
   writeFileSync(join(folder, 'bin', 'npx'), npx, { mode: 0o755 });
 });
 afterAll(() => {
-  // Each is the leader of a group of its own.
+  // Each process leads its own process group.
   for (const { pid } of background) if (pid !== undefined) signalProcess(-pid, 'SIGKILL');
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** The lines of a section, without comments. */
+/** Returns the lines of a code block in a section, without comments. */
 const linesOf = (heading: string, block: number): readonly string[] =>
   (blocksOf('README.md', heading, 'sh')[block] ?? '')
     .split('\n')
@@ -51,7 +51,7 @@ const linesOf = (heading: string, block: number): readonly string[] =>
 
 class Shell {
   readonly #environment: Record<string, string | undefined>;
-  /** What stands for `pay_…` and so on, by what was printed. */
+  /** Values of placeholders such as `pay_…`, taken from the printed output. */
   readonly #ids = new Map<string, string>([['ten_', aws.tenantId]]);
 
   constructor(environment: Readonly<Record<string, string>>) {
@@ -59,7 +59,7 @@ class Shell {
     this.#environment = { ...process.env, PATH, API: aws.apiUrl, KEY: aws.apiKey, ...environment };
   }
 
-  /** Runs a line. One that ends in `&` goes on. @returns what it printed */
+  /** Runs a line. A line that ends in `&` keeps running. @returns its output */
   async run(line: string): Promise<string> {
     const [, assignments] = /^export (.*)$/.exec(line) ?? [];
     if (assignments !== undefined) {
@@ -84,13 +84,13 @@ class Shell {
     return `${printed}${line.startsWith('npx') ? failed : ''}`;
   }
 
-  /** From now on, this stands for its prefix. */
+  /** Sets the value of the placeholder with this prefix. */
   means(prefix: string, id: string): void {
     this.#ids.set(prefix, id);
   }
 }
 
-test('a developer’s shop is paid once and told, by the lines of the README', async () => {
+test('the lines of the README let a developer’s shop receive a payment and its webhook once', async () => {
   const free = createServer();
   const { port } = new URL(await listenOnLoopback(free));
   await stopListening(free);
@@ -118,7 +118,7 @@ test('a developer’s shop is paid once and told, by the lines of the README', a
 });
 
 whole(test, { slice: test.skip })(
-  'an operator ends a stuck payment, rolls a leaked key and redrives a letter, by the lines of the README',
+  'the lines of the README let an operator end a stuck payment, roll a leaked key and redrive a dead letter',
   async () => {
     const shell = new Shell({});
     const [
@@ -164,7 +164,7 @@ whole(test, { slice: test.skip })(
   },
 );
 
-whole(test, { slice: test.skip })('trigger makes what a bank does happen, and what becomes of orders', async () => {
+whole(test, { slice: test.skip })('trigger causes bank events and order outcomes', async () => {
   const shell = new Shell({});
   const made = new Map<string, string>();
   const trigger = async (event: string): Promise<void> => {

@@ -6,17 +6,17 @@ import { MUTANTS } from '../world/mutants/mutants.ts';
 
 const PAGE = readFileSync(new URL('../../docs/proof.md', import.meta.url), 'utf8');
 
-test('docs/proof.md is up to date: if not, run npm run docs:tables', () => {
+test('docs/proof.md is current (to update it: npm run docs:tables)', () => {
   expect(PAGE).toBe(proofPage(PAGE));
 });
 
-test('each mutant has a row, and each row a mutant', () => {
+test('docs/proof.md has one row for each mutant, and no other rows', () => {
   for (const { name } of MUTANTS) expect(PAGE).toContain(`\n| \`${name}\` |`);
   const names = new Set(MUTANTS.map(({ name }) => name));
   expect(readHuntRows().filter(({ mutant }) => !names.has(mutant))).toEqual([]);
 });
 
-test('each finding has a row, a test that exists, and a story that exists', () => {
+test('each finding has a row, an existing test, and an existing story', () => {
   const numbers = Array.from({ length: 16 }, (_, index) => `B${String(index + 1).padStart(2, '0')}`);
   expect(FINDINGS.map(({ finding }) => finding)).toEqual(numbers);
   expect(MUTANTS.flatMap(({ finding = 'B01' }) => finding).filter((finding) => !numbers.includes(finding))).toEqual([]);

@@ -9,8 +9,8 @@ const ROOMS = readdirSync(join(PROJECT, 'lambdas'), { withFileTypes: true })
   .map(({ name }) => name);
 const readmeOf = (room: string): string => readFileSync(join(PROJECT, 'lambdas', room, 'README.md'), 'utf8');
 
-describe('the README of a room', () => {
-  test.each(ROOMS)('%s is short, has the four parts, and names files that exist', (room) => {
+describe('the README of each capability folder', () => {
+  test.each(ROOMS)('%s is short, has the four sections, and names only existing files', (room) => {
     const text = readmeOf(room);
     const lines = text.trimEnd().split('\n');
     expect(lines[0]).toBe(`# ${room}`);
@@ -28,7 +28,7 @@ describe('the README of a room', () => {
     expect(missing).toEqual([]);
   });
 
-  test('names each kind of row of the Ledger and the Registry, and no other README names it', () => {
+  test('names each kind of Ledger and Registry row in exactly one README', () => {
     const texts = ROOMS.map((room) => [room, readmeOf(room)] as const);
     const owners = [...Object.values(LedgerRow), ...Object.values(RegistryRow)].map((prefix) => ({
       prefix,

@@ -3,12 +3,12 @@ import { describe, expect, test } from '@jest/globals';
 import { loadFeature } from 'jest-cucumber';
 import { features, scenariosPage } from '../../docs/generate/scenarios.ts';
 
-describe('the page of scenarios', () => {
-  test('is what "npm run docs:tables" writes', () => {
+describe('docs/scenarios.md', () => {
+  test('equals the output of "npm run docs:tables"', () => {
     expect(readFileSync('docs/scenarios.md', 'utf8')).toBe(scenariosPage());
   });
 
-  test('names every scenario of every feature', () => {
+  test('lists every scenario of every feature', () => {
     for (const { file, title, scenarios } of features()) {
       const read = loadFeature(`test/features/${file}`);
       const all = [...read.scenarios, ...read.scenarioOutlines].map((each) => each.title);

@@ -7,7 +7,7 @@ import { CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../lambdas/payment
 
 const DOCUMENT = readFileSync(new URL('../../docs/state-machine.md', import.meta.url), 'utf8');
 
-/** The rows of one part as cells, with the fact repeated in each row. */
+/** Returns the table rows of a generated section as cells, with the fact repeated in each row. */
 function rowsOf(part: string): readonly (readonly [stated: string, known: string, what: string])[] {
   const [, text = ''] = new RegExp(`made from the code: ${part} -->\n([^]*?)<!-- end`).exec(DOCUMENT) ?? [];
   let stated = '';
@@ -25,7 +25,7 @@ function rowsOf(part: string): readonly (readonly [stated: string, known: string
 const quoted = (text: string): readonly string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, word = '']) => word);
 
 describe('docs/state-machine.md', () => {
-  test('is up to date: if not, run npm run docs:tables', () => {
+  test('is current (to update it: npm run docs:tables)', () => {
     expect(DOCUMENT).toBe(fill(DOCUMENT));
   });
 
@@ -41,7 +41,7 @@ describe('docs/state-machine.md', () => {
     expect([...stated].sort()).toEqual([...expected].sort());
   });
 
-  test('describes the effect of a fact in words', () => {
+  test('describes the effect of each fact in words', () => {
     const settled = rowsOf('charges').filter(([fact]) => fact.startsWith('`succeeded`'));
     expect(settled).toEqual([
       [
@@ -72,16 +72,16 @@ describe('docs/state-machine.md', () => {
 describe('a document', () => {
   const markers = /<!-- made from the code: disputes -->[^]*?<!-- end: disputes -->\n/;
 
-  test('without a place for a part is rejected, and the error names the part', () => {
+  test('without a marked place for a generated section is rejected, and the error names the section', () => {
     expect(() => fill(DOCUMENT.replace(markers, ''))).toThrow('the part "disputes" must have one place');
   });
 
-  test('with two places for a part is rejected', () => {
+  test('with two marked places for a section is rejected', () => {
     const [place = ''] = markers.exec(DOCUMENT) ?? [];
     expect(() => fill(DOCUMENT + place)).toThrow('the part "disputes" must have one place');
   });
 
-  test('keeps the text around the parts', () => {
+  test('keeps the text around the sections', () => {
     const stale = DOCUMENT.replace(/\| `won` \|.*\n/, '').replace('# The state machine', '# Another title');
     expect(fill(stale)).toBe(DOCUMENT.replace('# The state machine', '# Another title'));
   });

@@ -4,12 +4,12 @@ import { licenceFaults, lockedPackages, shipped, thirdPartyPage } from '../../do
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
-describe('packages that are shipped', () => {
-  test('have licences that ask for no more than a notice', () => {
+describe('shipped packages', () => {
+  test('have licences that require no more than a notice', () => {
     expect(licenceFaults(lockedPackages())).toEqual([]);
   });
 
-  test('state in their own files what the lockfile says of them', () => {
+  test('state the licence and version that the lockfile records', () => {
     const packages = shipped(lockedPackages());
     expect(packages.length).toBeGreaterThan(20);
     const other = packages.filter(([path, { license, version }]) => {
@@ -19,13 +19,13 @@ describe('packages that are shipped', () => {
     expect(other).toEqual([]);
   });
 
-  test('contain every dependency of package.json', () => {
+  test('include every dependency of package.json', () => {
     const { dependencies } = JSON.parse(read('package.json')) as { readonly dependencies: Record<string, string> };
     const names = new Set(shipped(lockedPackages()).map(([path]) => path.slice('node_modules/'.length)));
     expect(Object.keys(dependencies).filter((name) => !names.has(name))).toEqual([]);
   });
 
-  test('are listed in docs/third-party.md: if not, run npm run docs:tables', () => {
+  test('are listed in docs/third-party.md (to update it: npm run docs:tables)', () => {
     expect(read('docs/third-party.md')).toBe(thirdPartyPage());
   });
 });
@@ -45,7 +45,7 @@ describe('a licence', () => {
     'UNLICENSED',
     'BUSL-1.1',
     undefined,
-  ])('%s is refused, and the package named', (license) => {
+  ])('%s is refused, and the package is named', (license) => {
     expect(faultsOf(license)).toEqual([expect.stringContaining(`x has ${license ?? 'no licence'}`)]);
   });
 
@@ -53,7 +53,7 @@ describe('a licence', () => {
     expect(faultsOf(license)).toEqual([]);
   });
 
-  test('of a package for development is not asked', () => {
+  test('of a development package is not checked', () => {
     expect(faultsOf('GPL-3.0-only', { dev: true })).toEqual([]);
   });
 });

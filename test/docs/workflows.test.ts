@@ -16,13 +16,13 @@ describe('workflows', () => {
     expect(prove).toContain('- run: npm ci && npm run prove\n');
   });
 
-  test.each(workflows)('%s runs no test in a job that may publish', (file) => {
+  test.each(workflows)('%s runs no tests in a job with the permission to publish', (file) => {
     const jobs = read(file).split(/^ {2}(?=\w+:$)/m);
     const trusted = jobs.filter((job) => job.includes('id-token: write'));
     expect(trusted.filter((job) => /\bnpm (?:test|start|run prove)\b/.test(job))).toEqual([]);
   });
 
-  test.each(workflows)('%s runs only scripts that exist, and pins what it uses', (file) => {
+  test.each(workflows)('%s runs only existing scripts, and pins its actions', (file) => {
     const text = read(file);
     const called = [...text.matchAll(/\bnpm (?:run ([\w:]+)|(start|stop|test))\b/g)].map(([, run, own]) => run ?? own);
     expect(called.filter((name) => scripts[String(name)] === undefined)).toEqual([]);
