@@ -3,7 +3,10 @@ import type { Digest } from '../../lambdas/kernel/digest.ts';
 import { isOutcome } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, type Transition } from '../../lambdas/payments/domain/transition.ts';
 
-/** The events of some payments' transitions, as they come over the bus: as JSON. The first of each payment is among them. */
+/**
+ * Returns the events of some payments' transitions as they arrive from the bus, in JSON. The transitions must include
+ * the first of each payment.
+ */
 export function eventsOf(digest: Digest, transitions: readonly Transition[]): readonly PaymentEvent[] {
   const firsts = new Map(
     transitions.filter(({ sequence }) => sequence === 1).map((first) => [first.payment.id, detailsOf(first)]),

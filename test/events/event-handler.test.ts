@@ -21,7 +21,7 @@ import { paidEvent } from '../once/consumer-world.ts';
 
 const EVENT = paidEvent();
 
-/** The message as EventBridge sends it to a queue. */
+/** Returns the message that EventBridge sends to a queue. */
 const envelope = (detail: unknown, name = 'payment.completed.v1') =>
   JSON.stringify({ version: '0', id: 'x', 'detail-type': name, source: 'payonce', detail });
 
@@ -33,7 +33,7 @@ function recordOf(body: string, { messageId = 'm0', receives = 1, failures = 0 }
 
 type Behavior = (event: EventOf) => Promise<'done' | 'done_before' | 'busy'>;
 
-/** A consumer of completed payments and failed refunds. */
+/** Returns a consumer of completed payments and failed refunds. */
 function harness(behave: Behavior = async () => 'done', park: Parking['park'] = async () => undefined) {
   const parked: Parameters<Parking['park']>[0][] = [];
   const again: { readonly body: string; readonly failures: number }[] = [];
@@ -91,8 +91,8 @@ describe('a batch of events', () => {
   });
 
   test.each([
-    ['what is not JSON', '{"detail":', 'malformed', 'the envelope'],
-    ['what is no envelope', '[]', 'malformed', 'the envelope'],
+    ['a text that is not JSON', '{"detail":', 'malformed', 'the envelope'],
+    ['a value that is not an envelope', '[]', 'malformed', 'the envelope'],
     ['an envelope without a detail', '{"detail-type":"payment.completed.v1"}', 'malformed', 'the envelope'],
     [
       'an event without a version',
@@ -107,12 +107,12 @@ describe('a batch of events', () => {
       'payment.object',
     ],
     [
-      'an event about something else',
+      'an event about a different object',
       envelope({ ...EVENT, event: { ...EVENT.event, data: { object: { object: 'x' } } } }),
       'malformed',
       'event.data.object.id',
     ],
-    ['an event of another type than its name says', envelope(EVENT, 'refund.failed.v1'), 'malformed', 'event.type'],
+    ['an event whose type differs from its name', envelope(EVENT, 'refund.failed.v1'), 'malformed', 'event.type'],
     [
       'an event that its rule must not select',
       envelope(EVENT, 'payment.completed.v2'),
@@ -120,7 +120,7 @@ describe('a batch of events', () => {
       'payment.completed.v2',
     ],
   ])(
-    'does not stop at %s in its middle, which is parked unchanged with the reason',
+    'continues after %s in its middle, which is parked unchanged with the reason',
     async (_what, body, reason, detail) => {
       const { receive, parked, taken } = harness();
       expect(await receive(envelope(EVENT), body, envelope(EVENT))).toEqual([]);
@@ -130,9 +130,9 @@ describe('a batch of events', () => {
   );
 
   test.each([
-    ['is busy with it', async () => 'busy' as const],
+    ['is processing the message', async () => 'busy' as const],
     ['cannot reach a service', () => Promise.reject(new RetryableError('store_unavailable', 'not now'))],
-    ['gets no answer of a service', () => Promise.reject(new AmbiguousError('mail_unanswered', 'no answer'))],
+    ['receives no answer from a service', () => Promise.reject(new AmbiguousError('mail_unanswered', 'no answer'))],
   ])('never parks a message because its consumer %s', async (_why, behave) => {
     const { receiveAgain, parked } = harness(behave);
     expect(await receiveAgain(100, envelope(EVENT))).toEqual(['m0']);
@@ -145,7 +145,7 @@ describe('a batch of events', () => {
   ])('parks a message with the reason after five failures by %s', async (_why, error, detail) => {
     const { take, again, parked, faults } = harness(() => Promise.reject(error));
     const body = envelope(EVENT);
-    // It was throttled for hours before its first failure.
+    // The message was throttled for hours before its first failure.
     expect(await take([recordOf(body, { receives: 100 })])).toEqual([]);
     for (let failures = 1; failures < 4; failures += 1) expect(await take([recordOf(body, { failures })])).toEqual([]);
     expect(again).toEqual([1, 2, 3, 4].map((failures) => ({ body, failures })));
@@ -161,8 +161,8 @@ describe('a batch of events', () => {
     expect(await away.take([recordOf(body, { failures: 4 })])).toEqual(['m0']);
   });
 
-  /** The queue of a consumer whose process ends at one of its messages: what was acknowledged by then is gone. */
-  test('a message that ends its process does not take the others to the dead letters', async () => {
+  /** The queue of a consumer whose process dies at one message: acknowledged messages are gone. */
+  test('a message that kills its process does not send other messages of the batch to the dead-letter queue', async () => {
     const names = ['a', 'b', 'killer', 'c', 'd'];
     const left = new Set(names);
     for (let receives = 1; receives < 30 && left.size > 1; receives += 1) {
@@ -186,7 +186,7 @@ describe('a batch of events', () => {
     expect([...left]).toEqual(['killer']);
   });
 
-  test('in a batch that came often, a message that the function has no time for waits, and the first never does', async () => {
+  test('in a batch with many deliveries, a message waits when the function has no time left, but never the first', async () => {
     let leftMs = CONSUMER_TIMEOUT_SECONDS * 1000;
     const { take, taken, again, acknowledged } = harness(async () => {
       leftMs -= 4_000;
@@ -198,7 +198,8 @@ describe('a batch of events', () => {
     expect(await take(records.slice(0, 2), { getRemainingTimeInMillis: () => 1_000 })).toHaveLength(1);
   });
 
-  // A message that is killed with its function looks like one that kills it; and a message that never begins is never done.
+  // A message that was killed with its function cannot be distinguished from one that kills it; and a message that
+  // never starts never finishes.
   test.each([
     ['payment requests', LONGEST_MESSAGE_SECONDS.paymentRequest, REQUEST_BUDGET_SECONDS, PAYMENTS_TIMEOUT_SECONDS],
     ['consumers', LONGEST_MESSAGE_SECONDS.consumed, RECEIPT_SECONDS, CONSUMER_TIMEOUT_SECONDS],
@@ -209,7 +210,7 @@ describe('a batch of events', () => {
       WEBHOOK_SENDER_TIMEOUT_SECONDS,
     ],
   ])(
-    'a message of %s has more time than its calls take, and less than its function',
+    'a message of %s has more time than its calls need, and less than its function',
     (_whose, needed, calls, timeout) => {
       expect(needed).toBeGreaterThan(calls + 2);
       expect(needed).toBeLessThan(timeout);
@@ -217,7 +218,7 @@ describe('a batch of events', () => {
   );
 
   test.each([3, 4, 5])(
-    'a message that must wait does not hold the others of its batch at delivery %d',
+    'at delivery %d, a message that must wait does not delay other messages of its batch',
     async (receives) => {
       const { receiveAgain, acknowledged } = harness(async ({ event }) => {
         if (event.id === 'waits') throw new RetryableError('mail_unavailable', 'not now');
@@ -238,7 +239,7 @@ describe('a batch of events', () => {
   });
 });
 
-test('a payload is typed by the requested event type', async () => {
+test('a payload has the type of the requested event', async () => {
   const amounts: number[] = [];
   const handler = createEventHandler(
     {

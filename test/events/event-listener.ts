@@ -19,7 +19,7 @@ import { StackName, StackOutput } from '../../lambdas/kernel/contract/api.ts';
 import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
-/** What a stack says of itself. */
+/** Returns an output of a deployed stack. */
 export async function stackOutput(stack: keyof typeof StackName, output: keyof typeof StackOutput): Promise<string> {
   const { awsEndpoint: endpoint, region } = localAws();
   const client = new CloudFormationClient({ endpoint, region, credentials: CREDENTIALS });
@@ -29,7 +29,7 @@ export async function stackOutput(stack: keyof typeof StackName, output: keyof t
   return value;
 }
 
-/** A subscriber to the deployed bus: a rule and a queue of its own. */
+/** A subscriber to the deployed bus, with its own rule and queue. */
 export class EventListener {
   readonly #name = `listener-${process.pid}-${Date.now()}`;
   readonly #sqs: SQSClient;
@@ -66,7 +66,7 @@ export class EventListener {
     await this.#sqs.send(new DeleteQueueCommand({ QueueUrl: this.#queueUrl }));
   }
 
-  /** Waits until it has heard so many events of a payment, in the order in which they came. */
+  /** Waits until the given number of events of a payment has arrived. Returns them in order of arrival. */
   async received(paymentId: unknown, count: number): Promise<readonly PaymentEvent[]> {
     const ofPayment = () =>
       this.#received.filter((event): event is PaymentEvent => 'payment' in event && event.payment.id === paymentId);

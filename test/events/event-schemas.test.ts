@@ -26,7 +26,7 @@ function subjectOf(type: string): { readonly subject?: Subject } {
 const isOfPayment = (name: EventName): name is Exclude<EventName, `order.${string}`> => !name.startsWith('order.');
 
 describe('an event of every type', () => {
-  test.each(ALL_EVENTS.filter(isOfPayment))('%s is read back from the bus unchanged', (name) => {
+  test.each(ALL_EVENTS.filter(isOfPayment))('%s is read from the bus unchanged', (name) => {
     const type = typeOfEvent(name);
     const draft = { type, payment: paid.payment, postings: [], ...subjectOf(type) };
     const transition = nextTransition(systemDigest, paid, draft, requestedAt(Date.UTC(2026, 2, 1, 13)));
@@ -60,7 +60,7 @@ describe('a newer event of the same version', () => {
   });
 
   test.each([null, 'text', 7, [], {}, { ...event, event: { ...event['event'], version: 2 } }])(
-    'is malformed when it is %j, and never throws',
+    'with %j is malformed, and never throws',
     (detail) => {
       expect(readEvent(NAME, detail)).toMatchObject({ kind: 'malformed' });
     },

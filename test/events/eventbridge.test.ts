@@ -12,7 +12,7 @@ import { RelayHarness } from './relay-harness.ts';
 const EVENT = paidEvent();
 const CREDENTIALS = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };
 
-/** The X-Ray header of an execution, without the parts that a trace does not need. */
+/** The X-Ray header of an execution, reduced to the fields that a trace needs. */
 const TRACE = 'Root=1-67891233-abcdef012345678912345678;Parent=53995c3f42cd8ad8';
 
 const closing: (() => void)[] = [];
@@ -20,7 +20,7 @@ afterEach(() => {
   for (const close of closing.splice(0)) close();
 });
 
-/** EventBridge's HTTP API with a prepared answer. It records the requests. */
+/** Serves EventBridge's HTTP API with a prepared answer, and records the requests. */
 async function bus(status: number, answer: unknown) {
   const asked: { headers: NodeJS.Dict<string | string[]>; body: Record<string, unknown> }[] = [];
   const server = createServer((request, response) => {
@@ -63,7 +63,7 @@ describe('events on EventBridge', () => {
   test.each([
     ['sampled', 'Sampled=1', { TraceHeader: `${TRACE};Sampled=1` }],
     ['not sampled', 'Sampled=0', {}],
-  ])('of an execution that is traced and %s are sent in its trace', async (_what, sampled, expected) => {
+  ])('of a traced execution and %s are sent in its trace', async (_what, sampled, expected) => {
     const before = { ...process.env };
     Object.assign(process.env, { [TRACING]: 'true', _X_AMZN_TRACE_ID: `${TRACE};${sampled};Lineage=1:2` });
     const harness = new RelayHarness();
@@ -106,13 +106,13 @@ describe('events on EventBridge', () => {
   });
 
   test.each([
-    ['says that it is busy', 400, { __type: 'com.amazonaws.events#ThrottlingException' }, 'bus_throttled'],
+    ['reports that it is busy', 400, { __type: 'com.amazonaws.events#ThrottlingException' }, 'bus_throttled'],
     ['fails', 500, { __type: 'InternalException' }, 'bus_ambiguous'],
     ['falls silent', 0, {}, 'bus_ambiguous'],
-    ['answers for fewer than it was given', 200, { Entries: [] }, 'bus_ambiguous'],
-    ['refuses what a call holds', 400, { __type: 'ValidationException' }, 'bus_call_invalid'],
+    ['answers for fewer events than it received', 200, { Entries: [] }, 'bus_ambiguous'],
+    ['refuses the contents of a call', 400, { __type: 'ValidationException' }, 'bus_call_invalid'],
     ['refuses us', 400, { __type: 'AccessDeniedException' }, 'bus_refused'],
-  ])('are classified by what may have happened when the bus %s', async (_what, status, answer, code) => {
+  ])('are classified by their possible effects when the bus %s', async (_what, status, answer, code) => {
     const { publisher } = await bus(status, answer);
     await expect(publisher.publish([EVENT])).rejects.toMatchObject({ code });
   });

@@ -18,7 +18,7 @@ beforeEach(() => {
 const typesOf = (reply: Reply) => dataOf(reply).map(({ type }) => String(type));
 
 describe('the list of events', () => {
-  test('is newest first, with each event equal to its read by id, byte for byte', async () => {
+  test('is sorted newest first, and each event equals its read by id, byte for byte', async () => {
     const id = await payments.paid('k-1', { capture: 'manual', metadata: { b: '2', a: '1' } });
     await payments.change(`${id}/capture`, 'c', {});
     payments.clock.advance(1000);
@@ -38,7 +38,7 @@ describe('the list of events', () => {
     expect(dataOf(list)[0]).toMatchObject({ data: { object: { object: 'refund', payment: id, amount: 400 } } });
   });
 
-  test('omits internal events, and does not return them by id either', async () => {
+  test('omits internal events, which cannot be read by id either', async () => {
     const ledger = new Api({}, payments.world);
     const id = await payments.paid('k-1');
     await ledger.correct('c', { payment: id, reverses: 2 });
@@ -107,7 +107,7 @@ describe("another tenant's events", () => {
     },
   );
 
-  test('need a key, and the scope to read payments', async () => {
+  test('require a key with the scope to read payments', async () => {
     harness.registerKey(OTHER_KEY, { scopes: [Scopes.paymentsWrite] });
 
     for (const path of [PATH, `${PATH}/x`]) {

@@ -35,10 +35,10 @@ describe('events on the deployed stack', () => {
     expect(readEvent('payment.completed.v1', event)).toMatchObject({ kind: 'event' });
   });
 
-  test('republished, it is the same event', async () => {
+  test('a republished outcome is the same event', async () => {
     const { awsEndpoint: endpoint, region } = aws;
     const lambda = new LambdaClient({ endpoint, region, credentials: CREDENTIALS });
-    // Of this event alone: other tests wait for events of theirs that are lost.
+    // Limited to this event: other tests wait for their own lost events.
     const [{ occurredAtMs } = { occurredAtMs: 0 }] = await listener.received(paymentId, 1);
     const range = { sinceMs: occurredAtMs, untilMs: occurredAtMs + 1 };
     const { Payload } = await lambda.send(
@@ -54,7 +54,7 @@ describe('events on the deployed stack', () => {
     expect(again).toEqual(first);
   });
 
-  test('parked, it is published again once by a redrive that is requested twice', async () => {
+  test('a parked event is published once more by a redrive that is requested twice', async () => {
     const { awsEndpoint: endpoint, region } = aws;
     const { Items = [] } = await documentClient(dynamoDbClient()).send(
       new QueryCommand({
@@ -92,7 +92,7 @@ describe('events on the deployed stack', () => {
     expect(count).toBe(1);
   });
 
-  test('and an order that is not paid has one commission, which its end cancels', async () => {
+  test('and an unpaid order has one commission, which is canceled when the order ends', async () => {
     const body = {
       amount: 2_000,
       currency: 'EUR',
@@ -113,7 +113,7 @@ describe('events on the deployed stack', () => {
     ]);
   });
 
-  /** The commissions of an affiliate, once there are some. */
+  /** Waits for the commissions of an affiliate. */
   async function commissionsOf(affiliate: string) {
     return until(async () => {
       const rows = await documentClient(dynamoDbClient()).send(

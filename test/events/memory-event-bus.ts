@@ -4,9 +4,9 @@ import type { EventPublisher, PublishOutcome } from '../../lambdas/events/use/ev
 /** A bus in memory. It keeps the published events in order of arrival. */
 export class MemoryEventBus implements EventPublisher {
   readonly published: PayonceEvent[] = [];
-  /** The event ids of each call, accepted or not. */
+  /** The event ids of each call, accepted or refused. */
   readonly calls: (readonly string[])[] = [];
-  /** The outcome of an event at a try, from 1. Undefined: the event is published. */
+  /** Returns the outcome of an event at an attempt, counted from 1. Undefined publishes the event. */
   trouble: (id: string, attempt: number) => Exclude<PublishOutcome, { kind: 'published' }> | undefined = () =>
     undefined;
   readonly #tries = new Map<string, number>();

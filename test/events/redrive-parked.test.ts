@@ -14,13 +14,13 @@ describe('a parked message', () => {
     expect(parkedWork(body)).toMatchObject({ kind: 'record', record: { whole: body, content: { kind: 'tampered' } } });
   });
 
-  test('that is no JSON is a record that cannot be read, and stays as it is', () => {
+  test('that is not JSON is an unreadable record, and is kept unchanged', () => {
     const content = { kind: 'unreadable', detail: 'no JSON' };
     expect(parkedWork('{"cut')).toEqual({ kind: 'record', record: { position: '', whole: '{"cut', content } });
   });
 
-  /** As in the AWS Lambda developer guide, "Retain discarded records for a DynamoDB event source". */
-  test('that is only a position in the Stream is published again from the Ledger, with ten minutes around it for clock skew', () => {
+  /** Format: AWS Lambda developer guide, "Retain discarded records for a DynamoDB event source". */
+  test('with only a position in the Stream is republished from the Ledger, with ten minutes around it for clock skew', () => {
     const pointer = {
       requestContext: { condition: 'RetryAttemptsExhausted', approximateInvokeCount: 21 },
       version: '1.0',
@@ -38,8 +38,8 @@ describe('a parked message', () => {
     expect(parkedWork(parkedRange(work))).toEqual(work);
   });
 
-  /** As in the AWS Lambda developer guide, "Capturing records of Lambda asynchronous invocations". */
-  test('that Lambda parked because its redrive failed finally is the message that was redriven', () => {
+  /** Format: AWS Lambda developer guide, "Capturing records of Lambda asynchronous invocations". */
+  test('that Lambda parked after a failed redrive is the redriven message', () => {
     const parked = JSON.stringify({ eventName: 'REMOVE', dynamodb: { SequenceNumber: '1' } });
     const failed = {
       version: '1.0',
@@ -77,7 +77,7 @@ describe('a redriven message', () => {
 
   const recordOf = (index: number): ParkedWork => {
     const record = harness.records[index];
-    if (record === undefined) throw new Error('there is no such record');
+    if (record === undefined) throw new Error('the record does not exist');
     return { kind: 'record', record };
   };
 
@@ -86,7 +86,7 @@ describe('a redriven message', () => {
     expect(harness.publishedIds).toEqual(harness.expected.slice(0, 1));
   });
 
-  test('whose record is refused again is parked again with the reason, as a new message', async () => {
+  test('whose record is refused a second time is parked as a new message, with the reason', async () => {
     harness.bus.trouble = () => ({ kind: 'refused', code: 'MalformedDetail' });
     expect(await redrive(recordOf(3))).toMatchObject({ published: 0, parked: 1 });
     const whole = harness.records[3]?.whole;
@@ -96,20 +96,23 @@ describe('a redriven message', () => {
   test.each([
     ['a record', () => recordOf(3)],
     ['a range', () => range],
-  ])('that is %s fails while the bus is away, so that Lambda tries it again, and is not parked', async (_what, of) => {
-    harness.bus.trouble = () => ({ kind: 'not_now', code: 'InternalFailure' });
-    await expect(redrive(of())).rejects.toMatchObject({ name: 'RetryableError', code: 'events_not_published' });
-    expect(harness.parked).toEqual([]);
-    harness.bus.trouble = () => undefined;
-    expect(await redrive(of())).toMatchObject({ parked: 0 });
-    expect(new Set(harness.publishedIds)).toEqual(
-      new Set(of().kind === 'range' ? harness.expected : [harness.expected[0]]),
-    );
-  });
+  ])(
+    'that is %s fails while the bus is unavailable, so that Lambda retries it, and is not parked',
+    async (_what, of) => {
+      harness.bus.trouble = () => ({ kind: 'not_now', code: 'InternalFailure' });
+      await expect(redrive(of())).rejects.toMatchObject({ name: 'RetryableError', code: 'events_not_published' });
+      expect(harness.parked).toEqual([]);
+      harness.bus.trouble = () => undefined;
+      expect(await redrive(of())).toMatchObject({ parked: 0 });
+      expect(new Set(harness.publishedIds)).toEqual(
+        new Set(of().kind === 'range' ? harness.expected : [harness.expected[0]]),
+      );
+    },
+  );
 
-  test('that is a range raises the alarm of a payment in review: the relay may have ended before it did', async () => {
+  test('that is a range raises the alarm for a payment in review, because the relay may have crashed before the alarm', async () => {
     const [first] = chains(1);
-    if (first === undefined) throw new Error('there is no payment');
+    if (first === undefined) throw new Error('the payment has no transition');
     const review = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1', capturedMinor: 999 });
     harness = redriving([first, review]);
     harness.clock.advance(range.untilMs - harness.clock.nowMs());
@@ -117,13 +120,13 @@ describe('a redriven message', () => {
     expect(harness.alarms).toEqual([`payment_to_review ${first.payment.id}`]);
   });
 
-  test('that is a range has all its events published, under their ids', async () => {
+  test('that is a range publishes all its events under their ids', async () => {
     expect(await redrive(range)).toEqual({ published: 3, parked: 0, tampered: 0 });
     expect([...harness.publishedIds].sort()).toEqual([...harness.expected].sort());
     expect(harness.parked).toEqual([]);
   });
 
-  test('whose range has an event that cannot be published is parked again, and the others are published', async () => {
+  test('with an unpublishable event in its range is parked again, and the other events are published', async () => {
     const [refused] = harness.expected;
     harness.bus.trouble = (id) => (id === refused ? { kind: 'refused', code: 'MalformedDetail' } : undefined);
     expect(await redrive(range)).toEqual({ published: 2, parked: 1, tampered: 0 });
@@ -132,7 +135,7 @@ describe('a redriven message', () => {
     ]);
   });
 
-  test('whose range takes longer than an execution is parked again from where it stopped', async () => {
+  test('with a range that takes longer than an execution is parked again from its stopping point', async () => {
     const { ledger } = harness.store;
     const outcomesAfter = ledger.outcomesAfter.bind(ledger);
     ledger.outcomesAfter = async (at, untilMs) => {
@@ -148,15 +151,15 @@ describe('a redriven message', () => {
     expect(new Set(harness.publishedIds)).toEqual(new Set(harness.expected));
   });
 
-  test('that is older than consumers remember events is not published, and is parked again with the reason', async () => {
+  test("older than the consumers' deduplication is not published, and is parked again with the reason", async () => {
     harness.clock.advance(14 * DAY_MS);
     expect(await redrive(range)).toEqual({ published: 0, parked: 1, tampered: 0 });
     expect(harness.parked).toMatchObject([{ body: parkedRange(range), reason: 'beyond_horizon' }]);
     expect(harness.publishedIds).toEqual([]);
   });
 
-  test('that is a range of days publishes what consumers still remember, and parks its older beginning', async () => {
-    // As the job parks it: a quiet deployment, the first refused event 13 days ago, the last one now.
+  test('with a range of days publishes the events that consumers still deduplicate, and parks its older beginning', async () => {
+    // The state that the job parks: a quiet deployment with the first refused event 13 days ago and the last one now.
     harness.clock.advance(-60 * MINUTE_MS + 2 * MINUTE_MS);
     const wide: ParkedWork = {
       kind: 'range',

@@ -18,19 +18,19 @@ import { portWithFaults } from '../support/faulty-ports.ts';
 import { World } from '../world/world.ts';
 import { MemoryEventBus } from './memory-event-bus.ts';
 
-/** A relay, the Stream that it reads and the bus that it writes to. */
+/** Relays Stream records to the bus. */
 export type Relay = (tools: RelayTools, records: readonly StreamRecord[]) => Promise<Relayed>;
 
-/** Records at once; more of them are in the Stream. */
+/** Maximum number of records in a batch; the Stream has more. */
 const BATCH = 3;
-/** Lambda's own bound for one batch. */
+/** Lambda's own limit of attempts for one batch. */
 const MAX_TRIES = 20;
 
-/** The Stream of a world's Ledger, and the bus. */
+/** The Stream of a simulated Ledger, and the bus. */
 export class RelayHarness extends World {
   readonly bus = new MemoryEventBus();
   readonly parked: { readonly body: string; readonly reason: string; readonly detail: string }[] = [];
-  /** The metric, and the payment that it is about. */
+  /** Raised alarms: the metric and the payment. */
   readonly alarms: string[] = [];
   readonly ledger: readonly Transition[];
   readonly records: StreamRecord[];
@@ -47,7 +47,7 @@ export class RelayHarness extends World {
     this.#how = how;
   }
 
-  /** The ids of the events that must come out. */
+  /** The ids of the events that must be published. */
   get expected(): readonly string[] {
     return this.ledger.flatMap((transition) => {
       const first = this.ledger.find(({ payment, sequence }) => payment.id === transition.payment.id && sequence === 1);
@@ -60,7 +60,7 @@ export class RelayHarness extends World {
     return this.bus.published.map(({ event }) => event.id);
   }
 
-  /** The next batch is taken by another process, which knows nothing of the ones before. */
+  /** Makes a new process without memory of earlier batches process the next batch. */
   restart(): void {
     this.#relayed = new ProcessRecords();
     this.#alarmed = new ProcessRecords();
@@ -92,7 +92,10 @@ export class RelayHarness extends World {
     return this.#how({ ...tools, ...changes }, records);
   }
 
-  /** As Lambda reads a Stream: a batch that fails comes again whole, one that fails in part from its first failure. */
+  /**
+   * Reads the Stream as Lambda does: redelivers a failed batch whole, and a partially failed batch from its first
+   * failure.
+   */
   async pump(actors: () => Actor): Promise<void> {
     let at = 0;
     for (let tries = 0; at < this.records.length && tries < MAX_TRIES; tries += 1) {
@@ -114,7 +117,7 @@ export class RelayHarness extends World {
   }
 }
 
-/** Payments of two transitions each, as the Stream shows them: of different payments in turn. */
+/** Returns payments of two transitions each, interleaved as in the Stream. */
 export function chains(payments: number): readonly Transition[] {
   const firsts = Array.from({ length: payments }, (_, index) => pendingTransition(paymentIdFor(`relay-${index}`)));
   return [...firsts, ...firsts.map((first) => outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' }))];

@@ -7,7 +7,10 @@ import { chains, type Relay, RelayHarness } from './relay-harness.ts';
 
 const POISON = { position: '999', whole: '{"poison":true}', content: { kind: 'unreadable', detail: 'type' } } as const;
 
-/** The Stream, with a poison record in the middle of a batch, read by processes with injected faults and then to its end. */
+/**
+ * Runs processes with injected faults on the Stream, which has a poison record in the middle of a batch, and then reads
+ * it to its end.
+ */
 async function runHistory(faults: readonly PlannedFault[], how?: Relay): Promise<HistoryRun> {
   const harness = new RelayHarness(chains(2), how);
   harness.records.splice(3, 0, POISON);
@@ -19,13 +22,13 @@ async function runHistory(faults: readonly PlannedFault[], how?: Relay): Promise
     .filter((id) => !harness.publishedIds.includes(id))
     .map((id) => `I4: ${id} was never published`);
   for (const id of new Set(harness.publishedIds)) {
-    if (!harness.expected.includes(id)) violations.push(`${id} is no event of the Ledger`);
+    if (!harness.expected.includes(id)) violations.push(`${id} is not an event of the Ledger`);
   }
-  if (!harness.parked.some(({ body }) => body === POISON.whole)) violations.push('the poison is nowhere');
+  if (!harness.parked.some(({ body }) => body === POISON.whole)) violations.push('the poison record was lost');
   return { calls, violations };
 }
 
-/** Ignores the result and the error of a call. */
+/** Ignores the results and errors of calls. */
 const naive: Relay = async ({ publisher, transitions, parking, digest }, records) => {
   for (const { content, whole } of records) {
     if (content.kind === 'unreadable')
@@ -40,7 +43,7 @@ const naive: Relay = async ({ publisher, transitions, parking, digest }, records
   return { published: records.length, parked: 0, tampered: 0 };
 };
 
-describe('every outcome of the Ledger is published, and poison records are parked', () => {
+describe('the relay publishes every outcome of the Ledger, and parks poison records', () => {
   test('with every single fault at every call', async () => {
     const { histories, findings } = await surveyFaults(runHistory, { faults: 1 });
     expect(findings.slice(0, 3)).toEqual([]);
@@ -56,7 +59,7 @@ describe('every outcome of the Ledger is published, and poison records are parke
   test('and a relay that ignores the results of its calls loses outcomes', async () => {
     const { findings } = await surveyFaults((faults) => runHistory(faults, naive), { faults: 1 });
     expect(findings.flatMap(({ violations }) => violations)).toEqual(
-      expect.arrayContaining([expect.stringContaining('was never published'), 'the poison is nowhere']),
+      expect.arrayContaining([expect.stringContaining('was never published'), 'the poison record was lost']),
     );
   });
 });

@@ -43,13 +43,13 @@ describe('the relay', () => {
       harness.bus.trouble = () => undefined;
       const settled = await harness.relay(harness.records.slice(PAYMENTS + position));
       expect([...harness.publishedIds].sort()).toEqual([...harness.expected].sort());
-      // Each outcome is counted by the batch that the Stream is done with.
+      // The batch that completes the Stream counts each outcome.
       expect(settled).toMatchObject({ published: PAYMENTS - position, parked: 0 });
     },
   );
 
   test.each(['unreadable', 'tampered'] as const)(
-    'parks a redriven record again that is still %s, before its message is deleted',
+    'parks a redriven record that is still %s, before its message is deleted',
     async (kind) => {
       const harness = new RelayHarness();
       const content =
@@ -73,7 +73,7 @@ describe('the relay', () => {
     expect(harness.publishedIds).toEqual(harness.expected);
   });
 
-  test('asks the bus again after a refusal that could not be parked: the cause may be mended since', async () => {
+  test('retries the bus after a refusal that could not be parked, because the cause may be fixed', async () => {
     const harness = new RelayHarness(chains(1));
     harness.bus.trouble = () => ({ kind: 'refused', code: 'MalformedDetail' });
     const parking = {
@@ -95,7 +95,7 @@ describe('the relay', () => {
       id === failing && attempt === 1 ? { kind: 'not_now', code: 'ThrottlingException' } : undefined;
     expect(await harness.relay()).toMatchObject({ published: PAYMENTS, parked: 0 });
     expect([...harness.publishedIds].sort()).toEqual([...harness.expected].sort());
-    // Ten to a call, the one that failed alone, and the others.
+    // Calls with ten events, the failed event alone, and the rest.
     expect(harness.bus.calls.map((ids) => ids.length).sort((left, right) => left - right)).toEqual([1, 2, 10]);
   });
 
@@ -129,12 +129,12 @@ describe('the relay', () => {
     const harness = new RelayHarness(chains(PAYMENTS));
     harness.bus.trouble = () => ({ kind: 'not_now', code: 'ThrottlingException' });
     expect(await harness.relay()).toMatchObject({ published: 0, againFrom: harness.records[PAYMENTS]?.position });
-    // Two calls, concurrently.
+    // Two concurrent calls.
     expect(harness.bus.calls).toHaveLength(2 * 3);
     expect(harness.parked).toEqual([]);
   });
 
-  test('begins no further calls of a batch when the first five find the bus unavailable', async () => {
+  test('starts no further calls of a batch when the first five find the bus unavailable', async () => {
     const harness = new RelayHarness(chains(60));
     harness.bus.trouble = () => ({ kind: 'not_now', code: 'ThrottlingException' });
     expect(await harness.relay()).toMatchObject({ published: 0 });
@@ -239,7 +239,7 @@ describe('the relay', () => {
     });
 
     test.each([
-      ['the bus is away', 'not_now'],
+      ['the bus is unavailable', 'not_now'],
       ['the bus refuses its event', 'refused'],
     ] as const)('while %s, once in a process', async (_when, kind) => {
       const harness = new RelayHarness([created, review]);
@@ -299,7 +299,7 @@ describe('the relay', () => {
     });
   });
 
-  test('neither publishes nor parks a record after one that cannot be read now, and reads no further ones', async () => {
+  test('stops reading at a record that is temporarily unreadable, and neither publishes nor parks later records', async () => {
     const harness = new RelayHarness(chains(30));
     const [first, unread, later] = harness.ledger.slice(30) as [Transition, Transition, Transition];
     const poison: StreamRecord = { position: 'x', whole: '{}', content: { kind: 'unreadable', detail: 'type' } };
@@ -321,7 +321,7 @@ describe('the relay', () => {
     expect(asked.size).toBe(9);
   });
 
-  test('publishes again after an ambiguous answer of the bus', async () => {
+  test('republishes after an ambiguous answer of the bus', async () => {
     const harness = new RelayHarness();
     let calls = 0;
     const publisher = {
@@ -339,18 +339,21 @@ describe('the relay', () => {
   test.each([
     [3, [1, 1, 1, 1, 1]],
     [5, [2, 2, 1]],
-  ])('fills each call below the limits of the bus: descriptions of a part of one in %i', async (parts, calls) => {
-    const [first, ...outcomes] = chains(1) as [Transition, ...Transition[]];
-    const large = { ...first, first: { ...first.first, description: 'x'.repeat(MAX_BYTES / parts) } } as Transition;
-    const harness = new RelayHarness([large, ...outcomes]);
-    const record = harness.records[1] as StreamRecord;
-    const transitions = {
-      readTransition: async ({ sequence }: TransitionPlace) => [large, ...outcomes][sequence - 1],
-      readOrderTransition: async () => undefined,
-    };
-    const records = [0, 1, 2, 3, 4].map((index) => ({ ...record, position: String(index) }));
-    await harness.relayWith({ transitions }, records);
-    // The description is in the payment and in the object that it is about.
-    expect(harness.bus.calls.map((ids) => ids.length)).toEqual(calls);
-  });
+  ])(
+    'fills each call below the limits of the bus, with descriptions on a fraction of events: one in %i',
+    async (parts, calls) => {
+      const [first, ...outcomes] = chains(1) as [Transition, ...Transition[]];
+      const large = { ...first, first: { ...first.first, description: 'x'.repeat(MAX_BYTES / parts) } } as Transition;
+      const harness = new RelayHarness([large, ...outcomes]);
+      const record = harness.records[1] as StreamRecord;
+      const transitions = {
+        readTransition: async ({ sequence }: TransitionPlace) => [large, ...outcomes][sequence - 1],
+        readOrderTransition: async () => undefined,
+      };
+      const records = [0, 1, 2, 3, 4].map((index) => ({ ...record, position: String(index) }));
+      await harness.relayWith({ transitions }, records);
+      // The description is in the payment and in the object of the event.
+      expect(harness.bus.calls.map((ids) => ids.length)).toEqual(calls);
+    },
+  );
 });

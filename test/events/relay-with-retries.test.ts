@@ -9,7 +9,7 @@ import { chains, RelayHarness } from './relay-harness.ts';
 const PAYMENTS = 12;
 const AWAY = () => ({ kind: 'not_now', code: 'InternalFailure' }) as const;
 
-/** A relay in one delivery, what each of its attempts came to, and from where the Stream delivers again. */
+/** A relay in one delivery, with the result of each attempt and the position from which the Stream redelivers. */
 class PatientRelay extends RelayHarness {
   readonly attempts: RelayAttempt[] = [];
   againFrom: string | undefined;
@@ -30,7 +30,7 @@ const SECOND_MS = 1_000;
 const WAITS_MS = RELAY_WAITS_SECONDS * SECOND_MS;
 const KEEPS_MS = RELAY_KEEPS_SECONDS * SECOND_MS;
 
-test('a relay whose bus is away tries again until it is back, within one delivery, and publishes each event once', async () => {
+test('a relay retries an unavailable bus within one delivery, and publishes each event once', async () => {
   const relay = new PatientRelay(WAITS_MS);
   const startMs = relay.clock.nowMs();
   relay.bus.trouble = () => (relay.clock.nowMs() - startMs < 360 * SECOND_MS ? AWAY() : undefined);
@@ -38,12 +38,12 @@ test('a relay whose bus is away tries again until it is back, within one deliver
   expect(relay.againFrom).toBeUndefined();
   expect([...relay.publishedIds].sort()).toEqual([...relay.expected].sort());
   expect(relay.clock.nowMs() - startMs).toBeLessThan(480 * SECOND_MS);
-  // Each attempt is told, so that the alarm rings while the relay waits.
+  // Each attempt is reported, so that the alarm is raised while the relay waits.
   expect(relay.attempts.length).toBeGreaterThan(5);
   expect(relay.attempts.filter(({ againFrom }) => againFrom === undefined)).toEqual([relay.attempts.at(-1)]);
 });
 
-test('the Stream delivers again from the first record that is left, and what came through is not published again', async () => {
+test('the Stream redelivers from the first remaining record, and published events are not republished', async () => {
   const relay = new PatientRelay(WAITS_MS);
   const startMs = relay.clock.nowMs();
   const failing = relay.expected[7];
@@ -63,7 +63,7 @@ test('a redriven record is tried in one attempt', async () => {
   expect(relay.attempts).toHaveLength(1);
 });
 
-test('an event that the bus refuses is parked at once, and nothing waits for it', async () => {
+test('an event that the bus refuses is parked immediately, and no event waits for it', async () => {
   const relay = new PatientRelay(WAITS_MS);
   const startMs = relay.clock.nowMs();
   const refused = relay.expected[3];
@@ -73,8 +73,8 @@ test('an event that the bus refuses is parked at once, and nothing waits for it'
   expect(relay.clock.nowMs()).toBe(startMs);
 });
 
-describe('events that the bus has not taken for an hour and a half', () => {
-  /** A delivery at an age of the events, with the job's mark that long after them. */
+describe('events that the bus has not accepted for an hour and a half', () => {
+  /** Delivers events of an age, with the job's mark that long after them. */
   async function atAge(ageMs: number, markAfterMs: number | undefined, change: (records: StreamRecord[]) => void) {
     const relay = new PatientRelay(0);
     relay.bus.trouble = AWAY;
@@ -95,7 +95,7 @@ describe('events that the bus has not taken for an hour and a half', () => {
 
   test.each([
     ['are kept when they are younger', KEEPS_MS, -1],
-    ['are kept when the job has passed them, as a redriven one may be', KEEPS_MS + 1, 0],
+    ['are kept when the job has passed them, as may happen to a redriven event', KEEPS_MS + 1, 0],
     ['are kept when the job has never run', KEEPS_MS + 1, undefined],
   ])('%s', async (_what, ageMs, markAfterMs) => {
     expect(await atAge(ageMs, markAfterMs, unchanged)).toEqual({ leaves: 0, againFrom: 0, parked: 0 });
@@ -120,6 +120,6 @@ describe('events that the bus has not taken for an hour and a half', () => {
   });
 });
 
-test('the tries of a batch last for twice as long as the relay keeps events, so that none is parked for waiting', () => {
+test('the retries of a batch last twice as long as the relay keeps events, so that waiting parks no event', () => {
   expect(RELAY_TRIES * RELAY_WAITS_SECONDS).toBeGreaterThanOrEqual(2 * RELAY_KEEPS_SECONDS);
 });

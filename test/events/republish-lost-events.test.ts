@@ -31,7 +31,7 @@ class LostEventsApiHarness {
   readonly clock = new SimulatedClock(NOON);
   readonly bus = new MemoryEventBus();
   readonly views = new MemoryViews();
-  /** Queries of the index of outcomes. */
+  /** Number of queries of the outcome index. */
   queries = 0;
   readonly #stores = new Stores(this.clock);
   readonly marks = this.#stores.jobMarks;
@@ -39,18 +39,18 @@ class LostEventsApiHarness {
   readonly reported: unknown[] = [];
   readonly late: number[] = [];
   readonly parked: RepublishRequest[] = [];
-  /** The queue of parked records takes nothing. */
+  /** True while the queue of parked records is unavailable. */
   isParkingAway = false;
-  /** Payments in review. */
+  /** Payments in review that raised an alarm. */
   readonly alarms: string[] = [];
   readonly alarmed = new ProcessRecords<true>();
-  /** A payment in a form that this code does not know. */
+  /** Id of a payment in a format unknown to this code. */
   unreadable: string | undefined;
-  /** Messages in the projector's queue. */
+  /** Number of messages in the projector's queue. */
   queued = 0;
   #payments = 0;
 
-  /** A payment completes now, and its event is not published. */
+  /** Completes a payment now, without publishing its event. */
   complete(capturedMinor = 1000): void {
     this.#payments += 1;
     const first = pendingTransition(paymentIdFor(`lost-${this.#payments}`));
@@ -63,19 +63,19 @@ class LostEventsApiHarness {
     void this.#stores.write([first, outcome]);
   }
 
-  /** The projector processes what the relay has published of a time. */
+  /** Makes the projector process the published events of a period. */
   async catchUp(untilMs: number, fromMs = NOON - DAY_MS): Promise<void> {
     const { ledger } = this.#stores;
     const { outcomes } = await ledger.outcomesAfter(positionAt(fromMs), untilMs, 10_000);
     for (const { place } of outcomes) {
       const event = await readLedgerEvent({ transitions: ledger, digest: systemDigest }, place);
-      invariant(event !== undefined, 'it is in the Ledger');
+      invariant(event !== undefined, 'the event is not in the Ledger');
       await projectEvent({ runner: idempotentRunner, views: this.views }, event);
     }
     this.queued = this.#payments - outcomes.length;
   }
 
-  /** The projector processes all events on the bus. */
+  /** Makes the projector process all events on the bus. */
   async project(): Promise<void> {
     for (const event of this.bus.published) await projectEvent({ runner: idempotentRunner, views: this.views }, event);
   }
@@ -99,7 +99,7 @@ class LostEventsApiHarness {
         outcomesAfter: stored.outcomesAfter.bind(stored),
         readOrderTransition: (place) => stored.readOrderTransition(place),
         readTransition: async (place) => {
-          if (place.paymentId === this.unreadable) throw new TypeError('not of a form that this code knows');
+          if (place.paymentId === this.unreadable) throw new TypeError('the format is unknown to this code');
           return stored.readTransition(place);
         },
       },
@@ -115,22 +115,22 @@ class LostEventsApiHarness {
       beyondReach: (...minutes) => this.beyondReach.push(minutes),
       late: (ageMs) => this.late.push(ageMs),
       park: async (range) => {
-        if (this.isParkingAway) throw new RetryableError('queue_away', 'no message is taken');
+        if (this.isParkingAway) throw new RetryableError('queue_away', 'the queue accepts no message');
         this.parked.push(range);
       },
       review: { alarm: (id) => this.alarms.push(id), alarmed: this.alarmed },
     });
   }
 
-  /** Unix milliseconds. */
+  /** Returns the mark of the job. Unix milliseconds. */
   async mark(): Promise<number | undefined> {
     const mark = await this.marks.readMark('republish-events');
     return mark === undefined ? undefined : timeOf(mark);
   }
 }
 
-describe('republishing lost events', () => {
-  test('raises the alarm of a payment in review before its event is published, once in a process: the relay may never read its record', async () => {
+describe('the job that republishes lost events', () => {
+  test('raises the alarm for a payment in review before its event is published, once in a process, because the relay may never read its record', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.complete(999);
@@ -157,7 +157,7 @@ describe('republishing lost events', () => {
     expect(harness.bus.published).toHaveLength(1);
   });
 
-  test('tells in every run that the relay does not run, from the first events that it did not publish', async () => {
+  test('reports in every run that the relay has stopped, from the first unpublished events', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let run = 1; run <= 3; run += 1) {
@@ -173,7 +173,7 @@ describe('republishing lost events', () => {
     expect(harness.late).toHaveLength(3);
   });
 
-  test('publishes nothing again in an outage of the projector of an hour, nor while it catches up', async () => {
+  test('republishes nothing in a one-hour outage of the projector, nor while it catches up', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     const before = await harness.mark();
@@ -196,7 +196,7 @@ describe('republishing lost events', () => {
     expect(await harness.mark()).toBe(harness.clock.nowMs() - 15 * MINUTE_MS);
   });
 
-  test('reads little while it waits: the first part of an outage, and the length of the queue', async () => {
+  test('reads little while it waits: the first page of an outage, and the length of the queue', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let payment = 0; payment < 300; payment += 1) harness.complete();
@@ -213,13 +213,13 @@ describe('republishing lost events', () => {
     expect(reads).toBe(101);
   });
 
-  test('publishes in time what was lost beside events that the projector has seen, and what is not in its queue', async () => {
+  test('publishes lost events in time next to events that the projector has seen, if they are not in its queue', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let payment = 0; payment < 10; payment += 1) harness.complete();
     await harness.catchUp(harness.clock.nowMs() + 1);
     for (let payment = 0; payment < 4; payment += 1) harness.complete();
-    // Of later payments.
+    // Messages of later payments.
     harness.queued = 50;
     harness.clock.advance(4 * MINUTE_MS);
     expect(await harness.run()).toMatchObject({ done: 4 });
@@ -230,7 +230,7 @@ describe('republishing lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 30 });
   });
 
-  test('publishes in time what was lost in a busy minute, although its queue is never empty', async () => {
+  test('publishes the lost events of a busy minute in time, although the queue is never empty', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let payment = 0; payment < 300; payment += 1) harness.complete();
@@ -239,13 +239,13 @@ describe('republishing lost events', () => {
     for (let payment = 0; payment < 200; payment += 1) harness.complete();
     harness.clock.advance(4 * MINUTE_MS);
     await harness.catchUp(harness.clock.nowMs(), lostUntilMs);
-    // Of the traffic of the last minutes.
+    // Messages of the last minutes.
     harness.queued = 150;
     await harness.run();
     expect(harness.bus.published).toHaveLength(300);
   });
 
-  test('publishes once what the projector has not seen for five hours, whatever its queue', async () => {
+  test('publishes once any event that the projector has not seen for five hours, at any queue length', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     harness.complete();
@@ -257,7 +257,7 @@ describe('republishing lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 0 });
   });
 
-  test('begins a day back', async () => {
+  test('starts one day in the past', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(MINUTE_MS);
@@ -270,7 +270,7 @@ describe('republishing lost events', () => {
     expect(await late.run()).toMatchObject({ done: 0, failed: 0 });
   });
 
-  test('reads at most 100 times in an hour without outcomes, and as often after a quiet week', async () => {
+  test('reads at most 100 times in an hour without outcomes, and equally often after a quiet week', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (const quietMs of [0, 7 * DAY_MS]) {
@@ -286,7 +286,7 @@ describe('republishing lost events', () => {
     }
   });
 
-  test('catches up after an outage of a week with eight queries for a day and for a hundred outcomes', async () => {
+  test('catches up after an outage of a week with eight queries for each day and each hundred outcomes', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let day = 0; day < 7; day += 1) {
@@ -298,7 +298,7 @@ describe('republishing lost events', () => {
     expect(harness.queries - before).toBeLessThanOrEqual(8 * (2 * 8 + 7));
   });
 
-  test('loses nothing in an outage of relay, bus and sweep for a week', async () => {
+  test('loses nothing in a one-week outage of relay, bus and job', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let day = 0; day < 7; day += 1) {
@@ -309,11 +309,11 @@ describe('republishing lost events', () => {
     expect(harness.beyondReach).toEqual([]);
   });
 
-  test('returns to a part that failed, although later parts succeeded and the next runs are late', async () => {
+  test('returns to a page that failed, although later pages succeeded and the next runs are late', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     const before = await harness.mark();
-    // One part, and one event more, in one millisecond.
+    // One page of events plus one, in one millisecond.
     for (let payments = 0; payments <= 100; payments += 1) harness.complete();
     harness.clock.advance(2 * MINUTE_MS);
     harness.complete();
@@ -323,7 +323,7 @@ describe('republishing lost events', () => {
       if (refused.size === 0) refused.add(id);
       return refused.has(id) ? { kind: 'not_now', code: 'ThrottlingException' } : undefined;
     };
-    // The twenty that are sent together, without the one that the bus refuses, and the second part.
+    // The twenty events that are sent together, without the refused event, and the second page.
     expect(await harness.run()).toMatchObject({ done: 19 + 2, failed: 1 });
     expect(await harness.mark()).toBe(before);
     harness.clock.advance(3 * DAY_MS);
@@ -346,7 +346,7 @@ describe('republishing lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 1 });
   });
 
-  test('a run for a future time ends at the present', async () => {
+  test('stops a run for a future time at the present', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run({ ...RUN, scheduledForMs: NOON + 2 * DAY_MS });
     harness.complete();
@@ -369,7 +369,7 @@ describe('republishing lost events', () => {
     expect(harness.beyondReach).toHaveLength(1);
   });
 
-  test('continues from its cursor in pages of any size, and a repeated page finds the same', async () => {
+  test('continues from its cursor in pages of any size, and a repeated page has the same results', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(HOUR_MS);
@@ -381,7 +381,7 @@ describe('republishing lost events', () => {
     expect(await harness.run({ limit: 1 })).toMatchObject({ done: 2, failed: 0 });
   });
 
-  test('a part that cannot be compared is left to the next run, and nothing is published unchecked', async () => {
+  test('leaves a page that cannot be compared to the next run, and publishes nothing unchecked', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(30 * MINUTE_MS);
@@ -394,7 +394,7 @@ describe('republishing lost events', () => {
     expect(await harness.run()).toMatchObject({ done: 1, failed: 0 });
   });
 
-  test('is not blocked by events that are unreadable or refused permanently, and counts and reports each', async () => {
+  test('continues after events that are unreadable or permanently refused, and counts and reports each', async () => {
     const harness = new LostEventsApiHarness();
     harness.unreadable = paymentIdFor('lost-1');
     harness.complete();
@@ -412,7 +412,7 @@ describe('republishing lost events', () => {
     expect(harness.parked).toEqual([{ sinceMs: NOON, untilMs: NOON + 1 }]);
   });
 
-  test('parks the time of events that cannot be published, once, before the mark passes them', async () => {
+  test('parks the period of unpublishable events once, before the mark passes them', async () => {
     const harness = new LostEventsApiHarness();
     harness.complete();
     harness.clock.advance(MINUTE_MS);
@@ -425,7 +425,7 @@ describe('republishing lost events', () => {
     harness.clock.advance(10 * MINUTE_MS);
     expect(await harness.run()).toMatchObject({ done: 1, failed: 2 });
     await harness.project();
-    // The next run tries them again.
+    // The next run retries the events.
     expect(harness.parked).toEqual([]);
     harness.clock.advance(HOUR_MS);
     harness.isParkingAway = true;
@@ -440,10 +440,10 @@ describe('republishing lost events', () => {
     expect(harness.parked).toEqual(whole);
   });
 
-  test('parks nothing of a part behind one that waits: each run would park it again', async () => {
+  test('parks nothing of a page behind a waiting page, because each run would park it again', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
-    // One part, and one event more, which the bus refuses for good.
+    // One page of events plus one that the bus refuses permanently.
     for (let payments = 0; payments < 100; payments += 1) harness.complete();
     harness.clock.advance(2 * MINUTE_MS);
     harness.complete();
@@ -467,14 +467,14 @@ describe('republishing lost events', () => {
     expect(harness.parked).toHaveLength(1);
   });
 
-  test('stops within a part at the end of its time, counts its work, and continues there', async () => {
+  test('stops within a page at the end of its time, counts its work, and continues there', async () => {
     const harness = new LostEventsApiHarness();
     for (let payments = 0; payments < 50; payments += 1) harness.complete();
     harness.clock.advance(10 * MINUTE_MS);
     const job = harness.job();
     const { items } = await job.page(positionAt(NOON), 1, { ...RUN, scheduledForMs: harness.clock.nowMs() });
     const step = items[0]?.thing;
-    invariant(step?.kind === 'part' && step.outcomes.length === 50, 'the outcomes are one part');
+    invariant(step?.kind === 'part' && step.outcomes.length === 50, 'the outcomes span several pages');
     harness.bus.trouble = () => {
       harness.clock.advance(MINUTE_MS / 20);
       return undefined;

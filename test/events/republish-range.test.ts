@@ -16,7 +16,7 @@ import { MemoryEventBus } from './memory-event-bus.ts';
 const MINUTE_MS = 60_000;
 const NOON = Date.UTC(2026, 2, 1, 12);
 
-/** A payment that was created at noon and completed some minutes later. */
+/** Returns a payment that was created at noon and completed some minutes later. */
 function completedAfter(minutes: number): readonly [Transition, Transition] {
   const first = pendingTransition(paymentIdFor(`republish-${minutes}`));
   const { type, payment, postings } = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' });
@@ -37,7 +37,7 @@ function harness(minutes: readonly number[], processed?: ProcessedEvents, broken
     outcomesAfter: stored.outcomesAfter.bind(stored),
     readOrderTransition: stored.readOrderTransition.bind(stored),
     readTransition: async (place: TransitionPlace) => {
-      if (broken.includes(place.paymentId)) throw new TypeError('not of a form that this code knows');
+      if (broken.includes(place.paymentId)) throw new TypeError('the format is unknown to this code');
       return stored.readTransition(place);
     },
   };
@@ -108,7 +108,7 @@ describe('republishing a range', () => {
     expect(published()).toEqual([ids[0], ids[2]]);
   });
 
-  test('continues at the part that the bus did not accept', async () => {
+  test('continues at the page that the bus did not accept', async () => {
     const { republish, bus, ids, published } = harness([0, 3, 7]);
     bus.trouble = (id) => (id === ids[1] ? { kind: 'not_now', code: 'ThrottlingException' } : undefined);
     expect(await republish({ sinceMs: NOON + MINUTE_MS })).toEqual({

@@ -8,7 +8,7 @@ import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/
 const pending = pendingTransition(paymentIdFor('stream'));
 const paid = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' });
 
-/** A record as Lambda delivers it: bytes are base64 text. */
+/** Returns a record as Lambda delivers it, with bytes as base64 text. */
 function recordOf(transition: Transition, changes: Record<string, unknown> = {}, image: Record<string, unknown> = {}) {
   const NewImage = { ...marshall(transitionRow(transition), { convertClassInstanceToMap: false }), ...image };
   const record = {
@@ -25,8 +25,8 @@ function recordOf(transition: Transition, changes: Record<string, unknown> = {},
   ) as unknown;
 }
 
-describe('a record of the Ledger’s Stream', () => {
-  test('is the written transition, byte for byte', () => {
+describe('a record of the Ledger Stream', () => {
+  test('equals the written transition, byte for byte', () => {
     expect(readStreamRecord(recordOf(paid))).toMatchObject({
       position: '4421584500000000017450439091',
       content: { kind: 'transition', transition: paid },
@@ -57,10 +57,10 @@ describe('a record of the Ledger’s Stream', () => {
   });
 
   test.each([
-    ['an image of another form', recordOf(paid, {}, { type: { S: 'payment.settled' } })],
+    ['an image in another format', recordOf(paid, {}, { type: { S: 'payment.settled' } })],
     ['an insert without its image', { eventName: 'INSERT', dynamodb: { SequenceNumber: '1' } }],
     ['an image that lacks its payment', recordOf(paid, {}, { payment: { NULL: true } })],
-    ['no record of a stream', { eventName: 'INSERT' }],
+    ['a value that is not a Stream record', { eventName: 'INSERT' }],
     ['nothing', null],
   ])('that is %s is unreadable, is preserved completely, and never throws', (_what, record) => {
     expect(readStreamRecord(record)).toMatchObject({
