@@ -2,7 +2,10 @@ import { bookPartition, bookPlace, type ViewOwner } from '../../lambdas/views/do
 import type { BookEntry, ViewRow } from '../../lambdas/views/domain/views.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
-/** Rows of the books of so many payments, one in a millisecond, as the projector makes them. Each has two entries of the same amount. */
+/**
+ * Returns the book rows of the given number of payments, one each millisecond, as the projector writes them. Each
+ * payment has two entries of the same amount.
+ */
 export function bookRows(owner: ViewOwner, count: number, fromMs: number): readonly ViewRow[] {
   return Array.from({ length: count }, (_, index) => {
     const paymentId = paymentIdFor(`${owner.tenantId}-${index}`);

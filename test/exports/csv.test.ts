@@ -2,7 +2,10 @@ import { expect, test } from '@jest/globals';
 import { type Cell, csvLine } from '../../lambdas/exports/domain/csv.ts';
 import { fc } from '../support/properties.ts';
 
-/** A reader of RFC 4180 that was written for this test: one character after the other. @param separator as a spreadsheet may split */
+/**
+ * Parses CSV by RFC 4180, one character at a time, independently of the product code. @param separator the separator at
+ * which a spreadsheet may split
+ */
 function cellsOf(text: string, separator = ','): readonly (readonly string[])[] {
   const lines: string[][] = [];
   let line: string[] = [];
@@ -30,7 +33,7 @@ function cellsOf(text: string, separator = ','): readonly (readonly string[])[] 
   return lines;
 }
 
-/** Texts with many of the characters that matter. */
+/** Texts with many special characters. */
 const nasty = fc.string({
   unit: fc.constantFrom(
     '=',
@@ -64,14 +67,14 @@ test.each<[string, readonly Cell[], string]>([
   ['quotes', ['say "hi"'], '"say ""hi"""\r\n'],
   ['line breaks', ['a\r\nb', 'c\nd'], '"a\r\nb","c\nd"\r\n'],
   ['a formula', ['=1+1', '+1', '-1', '@SUM(A1)'], "'=1+1,'+1,'-1,'@SUM(A1)\r\n"],
-  ['a formula behind white space', [' =1', '\t=1', '\ufeff=1'], `" '=1","'\t'=1","\ufeff'=1"\r\n`],
-  ['a formula behind another separator', ['a;=1'], '"a;\'=1"\r\n'],
+  ['a formula after whitespace', [' =1', '\t=1', '\ufeff=1'], `" '=1","'\t'=1","\ufeff'=1"\r\n`],
+  ['a formula after another separator', ['a;=1'], '"a;\'=1"\r\n'],
   ['amounts', [-5, 10], '-5,10\r\n'],
 ])('writes %s', (_name, cells, line) => {
   expect(csvLine(cells)).toBe(line);
 });
 
-test('no character that a spreadsheet reads as the beginning of a formula begins a cell, whatever its width', () => {
+test('no cell begins with a character that a spreadsheet reads as the start of a formula, in any width', () => {
   const triggers = Array.from({ length: 0x1_00_00 }, (_, code) => String.fromCharCode(code)).filter((char) =>
     /^[=+\-@%\t\r\n]/.test(char.normalize('NFKC')),
   );
@@ -84,7 +87,7 @@ test('no character that a spreadsheet reads as the beginning of a formula begins
     }
 });
 
-test('any cells are read back, but for the apostrophes before formulas', () => {
+test('any cells are read back unchanged, except for the apostrophes before formulas', () => {
   const bare = (text: string) => text.replaceAll("'", '');
   fc.assert(
     fc.property(fc.array(fc.oneof(nasty, fc.string({ unit: 'binary' })), { minLength: 1, maxLength: 5 }), (cells) => {
@@ -97,7 +100,7 @@ test('any cells are read back, but for the apostrophes before formulas', () => {
   );
 });
 
-test('no cell begins a formula, wherever a spreadsheet splits the line', () => {
+test('no cell begins with a formula, wherever a spreadsheet splits the line', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(nasty, fc.string({ unit: 'binary' })), { minLength: 1, maxLength: 5 }), (cells) => {
       for (const separator of [',', ';', '\t', '|'])

@@ -9,9 +9,9 @@ export interface FilesUnderTest {
 const LARGE = 'é'.repeat(3 * 1024 * 1024);
 let made = 0;
 
-/** The contract of the files of exports. */
+/** Describes the contract of export files. */
 export function describeExportFiles(name: string, make: () => Promise<FilesUnderTest>): void {
-  describe(`${name}: files that are made of parts`, () => {
+  describe(`${name}: files uploaded in parts`, () => {
     let tools: FilesUnderTest;
     let file: string;
     beforeEach(async () => {
@@ -20,7 +20,7 @@ export function describeExportFiles(name: string, make: () => Promise<FilesUnder
       file = `exports/ten_1/test/exp_${made}.csv`;
     });
 
-    test('a file has the parts that are named, in their order, and is there when the upload has ended', async () => {
+    test('a file has the named parts in their order, and exists after the upload is completed', async () => {
       const { files, text } = tools;
       const uploadId = await files.begin(file);
       const first = await files.part(file, uploadId, 1, LARGE);
@@ -34,7 +34,7 @@ export function describeExportFiles(name: string, make: () => Promise<FilesUnder
       expect((await text(file)) === `${LARGE}the end`).toBe(true);
     });
 
-    test('an upload that has ended is gone, and its file stays as it is', async () => {
+    test('a completed upload no longer exists, and its file does not change', async () => {
       const { files, text } = tools;
       const uploadId = await files.begin(file);
       const part = await files.part(file, uploadId, 1, 'a');
@@ -44,7 +44,7 @@ export function describeExportFiles(name: string, make: () => Promise<FilesUnder
       expect(await text(file)).toBe('a');
     });
 
-    test('a part that was uploaded again under its number is not the part that was named', async () => {
+    test('a part that was overwritten under its number does not match its earlier tag', async () => {
       const { files } = tools;
       const uploadId = await files.begin(file);
       const part = await files.part(file, uploadId, 1, 'a');
@@ -52,7 +52,7 @@ export function describeExportFiles(name: string, make: () => Promise<FilesUnder
       await expect(files.end(file, uploadId, [part])).rejects.toThrow();
     });
 
-    test('a text is kept in a file of its own', async () => {
+    test('a text is stored in a separate file', async () => {
       const { files } = tools;
       expect(await files.kept(`${file}.7`)).toBeUndefined();
       await files.keep(`${file}.7`, 'é,1\r\n');
@@ -60,7 +60,7 @@ export function describeExportFiles(name: string, make: () => Promise<FilesUnder
       expect(await files.exists(file)).toBe(false);
     });
 
-    test('an upload that was aborted makes no file, also when it is aborted again', async () => {
+    test('an aborted upload creates no file, also when it is aborted twice', async () => {
       const { files } = tools;
       const uploadId = await files.begin(file);
       const part = await files.part(file, uploadId, 1, 'a');

@@ -13,7 +13,7 @@ import { MemoryExportFiles } from './memory-export-files.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PAGE = 10;
-/** Characters of a part, here. */
+/** Part size in these tests. Characters. */
 const PART = 200;
 /** Longer than any lease. Milliseconds. */
 export const LATER_MS = 120_000;
@@ -38,7 +38,7 @@ export function requested(id: string, changes: Partial<RequestedExport> = {}): R
   };
 }
 
-/** Numbered rows. */
+/** Returns the given number of numbered rows. */
 function numbered(count: number): AllExportRows {
   const page = async (_asked: unknown, after: string | undefined): Promise<ExportPage> => {
     const begin = Number(after ?? 0);
@@ -55,7 +55,7 @@ export function fileOfNumbers(count: number): string {
   return [csvLine(['number', 'text']), ...lines].join('');
 }
 
-/** Exports over tables in memory, files in memory, and writers that are started one after the other. */
+/** Exports with tables and files in memory, and with writers that run in sequence. */
 export class ExportWorld {
   readonly clock = new SimulatedClock();
   readonly files = new MemoryExportFiles(PART);
@@ -114,13 +114,13 @@ export class ExportWorld {
   }
 }
 
-/** What a writer does at its calls. */
+/** A hook into the calls of a writer. */
 export interface Calls {
-  /** Called before each call, and after it. @throws to end the writer */
+  /** Called before and after each call. @throws to crash the writer */
   readonly at: (call: number, when: 'before' | 'after', name: string) => Promise<void>;
 }
 
-/** The tools of one writer, whose calls are counted from 1. */
+/** Wraps the tools of one writer and counts its calls from 1. */
 export function watched(tools: WriteExportTools, { at }: Calls): WriteExportTools {
   let calls = 0;
   const through =

@@ -7,20 +7,23 @@ const ENTRIES = { kind: 'entries', ...DAY };
 
 function linesOf(api: Api, made: Reply): readonly (readonly string[])[] {
   const text = [...api.files.files].find(([name]) => name.endsWith(`${String(made.body['id'])}.csv`))?.[1] ?? '';
-  // These rows have no quotes.
+  // Assumes that the rows contain no quotes.
   return text
     .split('\r\n')
     .filter((line) => line !== '')
     .map((line) => line.split(','));
 }
 
-/** The rows as objects, by the names of the columns. */
+/** Returns the rows as objects, keyed by column name. */
 function rowsOf(api: Api, made: Reply): readonly Readonly<Record<string, string>>[] {
   const [columns = [], ...lines] = linesOf(api, made);
   return lines.map((line) => Object.fromEntries(columns.map((name, index) => [name, line[index] ?? ''])));
 }
 
-/** A payment of 10.00 EUR with a fee and a refund, one of 5 JPY, a failed one, and one in dispute with a fee in dollars. */
+/**
+ * Creates a payment of 10.00 EUR with a fee and a refund, one of 5 JPY, a failed one, and one in dispute with a fee in
+ * dollars.
+ */
 async function past(): Promise<Api> {
   const api = new Api();
   const first = await api.paid('a', { reference: 'order-1' });
@@ -60,12 +63,12 @@ describe('an export of entries', () => {
     expect(sums.size).toBe(balances.flatMap(({ debit, credit }) => [debit, credit]).filter((sum) => sum !== 0).length);
   });
 
-  test('of a range of days has the difference of the balances at its two ends', async () => {
+  test('of a range of days sums to the difference of the balances at its ends', async () => {
     const api = await past();
     const day = 24 * 60 * 60 * 1000;
     for (const key of ['second', 'third', 'fourth']) {
       api.clock.advance(day - (api.clock.nowMs() % day));
-      // At the first moment of a day.
+      // At the first moment of the day.
       await api.paid(key, { amount: 300 });
       await api.change(`${await api.paid(`${key}-later`)}/refunds`, `${key}-r`, { amount: 1 });
     }
@@ -118,7 +121,7 @@ test.each<[string, Readonly<Record<string, string | number>>, readonly Readonly<
   ['refunds', {}, [{ status: 'succeeded', amount: '4.00', amount_minor: '400', reference: 'order-1' }]],
   ['disputes', {}, [{ status: 'open', amount: '1.00', currency: 'EUR' }]],
   ['events', { type: 'payment.failed' }, [{ type: 'payment.failed', amount_minor: '1000' }]],
-])('an export of %s with %j has their rows', async (kind, filters, rows) => {
+])('an export of %s with %j has the matching rows', async (kind, filters, rows) => {
   const api = await past();
   const made = await api.write('/v1/exports', 'e', { kind, ...DAY, ...filters });
   // Payments of the same second are sorted by id.
@@ -128,8 +131,8 @@ test.each<[string, Readonly<Record<string, string | number>>, readonly Readonly<
   for (const row of rows) expect(found).toContainEqual(expect.objectContaining(row));
 });
 
-describe('a request for an export', () => {
-  test('is answered again with the same answer, and another one with its key is refused', async () => {
+describe('an export request', () => {
+  test('is replayed for a retry, and a different request with its key is refused', async () => {
     const api = await past();
     const made = await api.write('/v1/exports', 'e', ENTRIES);
     const again = await api.write('/v1/exports', 'e', ENTRIES);
@@ -151,7 +154,7 @@ describe('a request for an export', () => {
     ['amount_from', { amount_from: 1 }],
     ['amount_to', { kind: 'payments', amount_from: 2, amount_to: 1 }],
     ['kind', { kind: 'orders' }],
-  ])('with a wrong %s is refused: %j', async (param, body) => {
+  ])('with an invalid %s is refused: %j', async (param, body) => {
     const refused = await new Api().write('/v1/exports', 'e', { ...ENTRIES, ...body });
     expect([refused.status, refused.body['param']]).toEqual([400, param]);
   });
@@ -177,7 +180,7 @@ describe('a request for an export', () => {
   });
 });
 
-test('an export of days to come has nothing of them, and one of this month ends at the second of its request', async () => {
+test('for future days exports nothing of them, and a request for this month exports rows until its own second', async () => {
   const api = await past();
   const nowMs = api.clock.nowMs();
   const future = await api.write('/v1/exports', 'e', { kind: 'entries', from: '2026-03-02', to: '2026-04-30' });
@@ -191,7 +194,7 @@ test('an export of days to come has nothing of them, and one of this month ends 
   expect(linesOf(api, month).length).toBeGreaterThan(10);
 });
 
-test('a key of the other mode makes another export, and sees only that one', async () => {
+test('with a key of the other mode creates a separate export, and sees only its own mode', async () => {
   const api = await past();
   api.registerKey(LIVE_KEY, { mode: 'live' });
   const made = await api.write('/v1/exports', 'e', ENTRIES);
@@ -202,7 +205,7 @@ test('a key of the other mode makes another export, and sees only that one', asy
   expect((await api.get(`/v1/exports/${String(made.body['id'])}`, as(LIVE_KEY))).status).toBe(404);
 });
 
-test('amounts of currencies with no and with three decimals have the decimals of the currency', async () => {
+test('formats amounts with the decimals of their currency, also with none and with three', async () => {
   const api = new Api();
   for (const [key, amount, currency] of [
     ['a', 1, 'KWD'],
@@ -221,7 +224,7 @@ test('amounts of currencies with no and with three decimals have the decimals of
   ]);
 });
 
-test('descriptions and metadata, which can be erased, are in no file', async () => {
+test('exports no descriptions and no metadata, because they can be erased', async () => {
   const api = new Api();
   const id = await api.paid('a', { description: 'for Ada Lovelace', metadata: { receipt_email: 'ada@example.com' } });
   api.clock.advance(60_000);
@@ -244,7 +247,7 @@ test('a completed export has a link until its file is removed', async () => {
   expect((await api.get(path)).body).toMatchObject({ status: 'completed', url: null, url_expires: null });
 });
 
-test('an operator exports for a tenant, and others do not see it', async () => {
+test('an operator exports for a tenant, and other tenants do not see the export', async () => {
   const api = await past();
   api.registerKey(OTHER_KEY, { tenantId: 'ten_other' as never });
   const headers = { ...as(OPERATOR_KEY).headers, 'Payonce-Tenant': 'ten_desk/test' };

@@ -21,9 +21,12 @@ import { until } from '../support/until.ts';
 import { bookRows } from './book-rows.ts';
 import { requested } from './export-world.ts';
 
-/** Sets of two entries. The proof has two parts of the file; more rows make the local AWS slow for all tests that follow. */
+/**
+ * Number of sets of two entries. The full proof fills two parts of the file; more rows would slow down the local AWS
+ * for later tests.
+ */
 const SETS = whole(24_000, { slice: 3_000 });
-/** Whether the writer is killed after a part. Otherwise it is killed before its first one. */
+/** True if the writer is killed after a part, and false if before the first part. */
 const HAS_PARTS = whole(true, { slice: false });
 const AT_ONCE = 64;
 const PAYMENTS = 4;
@@ -45,7 +48,7 @@ const get = async (path: string) => (await api.send('GET', path)).json;
 const deployedViews = () =>
   new DynamoDbViews(documentClient(dynamoDbClient()), aws.tables.views, { clock: systemClock, entropy: systemEntropy });
 
-/** Writes rows of the books as the projector does, without payments: the Views are what is read. */
+/** Writes book rows without payments, as the projector does, because the export reads only the Views. */
 async function writeBooks(count: number, fromMs: number): Promise<void> {
   const views = deployedViews();
   const rows = bookRows({ tenantId: tenant, mode: 'test' }, count, fromMs);
@@ -53,13 +56,13 @@ async function writeBooks(count: number, fromMs: number): Promise<void> {
     await Promise.all(rows.slice(begin, begin + AT_ONCE).map((row) => views.put([row])));
 }
 
-test('an export whose writer is killed is complete, and its entries have the sums of the balances', async () => {
+test("a killed writer's export is completed, and its entries sum to the balances", async () => {
   for (let index = 0; index < PAYMENTS; index += 1)
     await api.pay({ key: `export-${index}`, body: { reference: `=order-${index}` } });
   await until(async () => ((await get('/v1/events?limit=100'))['data'] as unknown[]).length >= PAYMENTS || undefined);
   const yesterdayMs = Date.now() - 24 * 60 * 60 * 1000;
   await writeBooks(SETS, yesterdayMs);
-  // The export takes in what happened before its second.
+  // The export includes everything before its request's second.
   const writtenMs = Date.now();
   await until(async () => Date.now() > writtenMs + 1000 || undefined);
   const body = { kind: 'entries', from: dayOf(yesterdayMs), to: dayOf(Date.now()) };
@@ -85,7 +88,7 @@ test('an export whose writer is killed is complete, and its entries have the sum
     const name = [line[place('account')], line[place('currency')], line[place('direction')]].join(' ');
     sums.set(name, (sums.get(name) ?? 0) + Number(line[place('amount_minor')]));
   }
-  // Read here: on a busy machine the local AWS adds up these rows for longer than a request may take.
+  // Sums in this process: on a busy machine the local AWS needs longer for these rows than a request may take.
   const ledger = new ViewLedgerReader(deployedViews());
   const balances = await readBalances(
     ledger,
@@ -99,9 +102,9 @@ test('an export whose writer is killed is complete, and its entries have the sum
   }
   expect(text).not.toMatch(/(?:^|,)[=+\-@]/m);
   expect(text).toContain("'=order-0");
-}, 3_600_000); // Only ends a test that hangs.
+}, 3_600_000); // Stops a test that hangs.
 
-test('an export whose writer never started, and that nobody reads, is completed by a job', async () => {
+test('a job completes an export whose writer never started and that no caller reads', async () => {
   const client = documentClient(dynamoDbClient());
   const exports = new DynamoDbExports(client, aws.tables, { clock: systemClock, entropy: systemEntropy });
   const nowMs = Date.now();
@@ -123,9 +126,9 @@ test('an export whose writer never started, and that nobody reads, is completed 
 });
 
 /**
- * Asks for an export, and kills its writer in the middle.
+ * Requests an export, and kills its writer halfway.
  *
- * @returns undefined when the export had ended before that, and perhaps the writer's process, too
+ * @returns undefined when the export was already completed, and its writer's process may have ended, too
  */
 async function killedWriter(body: object): Promise<Readonly<Record<string, unknown>> | undefined> {
   const made = await api.send('POST', '/v1/exports', {

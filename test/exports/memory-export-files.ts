@@ -3,16 +3,16 @@ import type { ExportFiles } from '../../lambdas/exports/use/exports.ts';
 
 const MIN_PART = 5 * 1024 * 1024;
 
-/** Files in memory, with the rules of S3 for uploads in parts. */
+/** Files in memory, with the S3 rules for multipart uploads. */
 export class MemoryExportFiles implements ExportFiles {
   readonly files = new Map<string, string>();
-  /** How often each file was written. */
+  /** Number of writes of each file. */
   readonly written = new Map<string, number>();
   readonly uploads = new Map<string, Map<number, { readonly etag: string; readonly text: string }>>();
   readonly #leastPart: number;
   #count = 0;
 
-  /** @param leastPart bytes of every part but the last one. S3: 5 MiB */
+  /** @param leastPart minimum size of every part except the last. Bytes. S3: 5 MiB */
   constructor(leastPart = MIN_PART) {
     this.#leastPart = leastPart;
   }
@@ -26,7 +26,7 @@ export class MemoryExportFiles implements ExportFiles {
 
   async part(_file: string, uploadId: string, number: number, text: string): Promise<FilePart> {
     const parts = this.uploads.get(uploadId);
-    if (parts === undefined) throw new Error('there is no such upload');
+    if (parts === undefined) throw new Error('the upload does not exist');
     this.#count += 1;
     const etag = `etag-${this.#count}`;
     parts.set(number, { etag, text });
@@ -38,7 +38,7 @@ export class MemoryExportFiles implements ExportFiles {
     if (known === undefined) return false;
     const texts = parts.map(({ number, etag }, index) => {
       const part = known.get(number);
-      if (part?.etag !== etag) throw new Error(`part ${number} is not the one that was uploaded last`);
+      if (part?.etag !== etag) throw new Error(`part ${number} does not have the tag of the last upload`);
       if (index > 0 && number <= (parts[index - 1]?.number ?? 0)) throw new Error('the parts are not in order');
       if (index < parts.length - 1 && Buffer.byteLength(part.text) < this.#leastPart)
         throw new Error(`part ${number} is too small`);

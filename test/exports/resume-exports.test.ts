@@ -6,13 +6,13 @@ import { RUN } from '../support/causes.ts';
 import { TABLES } from '../world/tables.ts';
 import { ExportWorld, fileOfNumbers, OWNER, watched } from './export-world.ts';
 
-/** Five parts. */
+/** Number of rows, for five parts. */
 const COUNT = 95;
 const MINUTE_MS = 60_000;
-/** Of Lambda: how often it tries an asynchronous invocation. */
+/** Number of times that Lambda tries an asynchronous invocation. */
 const TRIES = 3;
 
-/** A run of the job each minute. Each writer that it starts works at once. */
+/** Runs the job each minute. Each writer that it starts works immediately. */
 async function sweep(world: ExportWorld, { deadlineMs = Infinity } = {}) {
   const { clock } = world;
   const { exports, startWriter } = world.tools;
@@ -22,7 +22,7 @@ async function sweep(world: ExportWorld, { deadlineMs = Infinity } = {}) {
   return { ...counts, faults };
 }
 
-/** A writer that is killed at its first part, or fails there and says so. */
+/** Starts a writer that is killed at its first part, or fails there with an error. */
 async function die(world: ExportWorld, key: ExportKey, isKilled = true): Promise<void> {
   let isDead = false;
   const at = async (_call: number, _when: string, name: string) => {
@@ -33,7 +33,7 @@ async function die(world: ExportWorld, key: ExportKey, isKilled = true): Promise
 }
 
 test.each([true, false])(
-  'an export whose writer dies three times, and that nobody reads, is completed (killed: %s)',
+  'an export whose writer dies three times and that no caller reads is completed (killed: %s)',
   async (isKilled) => {
     const world = new ExportWorld(COUNT);
     const key = await world.make('exp_1');
@@ -52,7 +52,7 @@ test.each([true, false])(
   },
 );
 
-test('an export whose writer never started is written, and one at which a writer is at work is left to it', async () => {
+test('an export whose writer never started is written, and an export with an active writer is left to that writer', async () => {
   const world = new ExportWorld(COUNT);
   const createdAtMs = world.clock.nowMs();
   const [never, busy] = ['exp_1', 'exp_2'].map((id) => ({ ...OWNER, id })) as [ExportKey, ExportKey];
@@ -69,7 +69,7 @@ test('an export whose writer never started is written, and one at which a writer
   expect(world.woken.map(({ id }) => id).toSorted()).toEqual([never.id, other.id]);
 });
 
-test('a writer that cannot be started is told, and the others are started', async () => {
+test('a writer that cannot be started is reported, and other writers are started', async () => {
   const world = new ExportWorld(COUNT);
   for (const id of ['exp_1', 'exp_2']) await world.make(id);
   world.clock.advance(MINUTE_MS);
@@ -88,14 +88,14 @@ test('a writer that cannot be started is told, and the others are started', asyn
   expect(faults).toHaveLength(1);
 });
 
-test('what does not fit into the time of the run is left for the next one', async () => {
+test('work beyond the time of the run is left for the next run', async () => {
   const world = new ExportWorld(COUNT);
   for (const id of ['exp_1', 'exp_2']) await world.make(id);
   world.clock.advance(MINUTE_MS);
   expect(await sweep(world, { deadlineMs: world.clock.nowMs() })).toMatchObject({ done: 0, left: 2 });
 });
 
-describe('an export whose rows cannot be read', () => {
+describe('an export with unreadable rows', () => {
   const outage = async (minutes: number) => {
     const world = new ExportWorld(COUNT);
     const key = await world.make('exp_1');
@@ -107,14 +107,14 @@ describe('an export whose rows cannot be read', () => {
       world.clock.advance(MINUTE_MS);
       world.woken.length = 0;
       await sweep(world);
-      // The tries of Lambda, and readers who start writers again and again.
+      // Lambda's attempts, and readers who repeatedly start writers.
       for (let writer = 0; writer < 5; writer += 1)
         if ((await read()) !== 'failed') await die(world, key, false).catch(() => undefined);
     }
     return { world, key, read };
   };
 
-  test('survives an outage of an hour, however often writers are started', async () => {
+  test('survives an outage of an hour, with any number of started writers', async () => {
     const { world, key, read } = await outage(60);
     expect(await read()).toBe('running');
     world.clock.advance(60 * MINUTE_MS);

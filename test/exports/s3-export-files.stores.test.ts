@@ -20,7 +20,7 @@ describeExportFiles('S3', async () => ({
   text: async (Key) => (await client.send(new GetObjectCommand({ Bucket: bucket, Key }))).Body?.transformToString(),
 }));
 
-test('a link opens its file without credentials, under a name that says what it is', async () => {
+test('a link opens its file without credentials, under a descriptive name', async () => {
   const files = new S3ExportFiles(client, bucket);
   const asked = begun(requested('exp_linked'));
   const file = fileOf(asked);

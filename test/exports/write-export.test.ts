@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { csvLine } from '../../lambdas/exports/domain/csv.ts';
 import { ExportWorld, fileOfNumbers, LATER_MS, OWNER, watched } from './export-world.ts';
 
-/** Five parts. */
+/** Number of rows, for five parts. */
 const COUNT = 95;
 
 const counted = async (): Promise<number> => {
@@ -16,7 +16,7 @@ const counted = async (): Promise<number> => {
   return calls;
 };
 
-test('an export is one file of all rows, with its progress', async () => {
+test('an export is one file of all rows, and reports its progress', async () => {
   const world = new ExportWorld(COUNT);
   const key = await world.make('exp_1');
 
@@ -31,15 +31,15 @@ test('an export is one file of all rows, with its progress', async () => {
   expect(await world.exports.open()).toEqual([]);
 });
 
-test('an export without rows is a file with the names of the columns', async () => {
+test('an export without rows is a file with only the column names', async () => {
   const world = new ExportWorld(0);
   const key = await world.make('exp_1');
   expect(await world.write(key)).toBe('ended');
   expect(world.file(key)).toBe('number,text\r\n');
 });
 
-describe('an export that ends with the second of its request', () => {
-  test('has the rows whose events were on the way then', async () => {
+describe('an export until the second of its request', () => {
+  test('includes rows whose events were in transit at the request', async () => {
     const world = new ExportWorld(COUNT);
     const { clock, tools } = world;
     const askedMs = clock.nowMs();
@@ -57,7 +57,7 @@ describe('an export that ends with the second of its request', () => {
     expect(world.file(key)).toBe(fileOfNumbers(COUNT));
   });
 
-  test('waits for seconds, and one of days that are over or have not begun does not wait for longer', async () => {
+  test('waits for seconds, and an export of past or future days waits no longer', async () => {
     const world = new ExportWorld(COUNT);
     const { clock } = world;
     for (const [untilMs, longestMs] of [
@@ -73,12 +73,12 @@ describe('an export that ends with the second of its request', () => {
   });
 });
 
-test('an export whose rows are rare among those that are read goes on where its writers stopped, and has each row once', async () => {
+test('an export with few matching rows continues where its writers stopped, and has each row once', async () => {
   const pages = 200;
   const world = new ExportWorld(0);
   const { clock, tools } = world;
   let endsAtMs = 0;
-  // One row in ten pages, and ten seconds for each page. Lambda ends each writer after five minutes.
+  // Ten pages have one matching row, and each page takes ten seconds. Lambda ends each writer after five minutes.
   const page: typeof tools.rows.entries.page = async (_asked, after) => {
     clock.advance(10_000);
     if (clock.nowMs() >= endsAtMs) throw new Error('the writer was killed');
@@ -100,7 +100,7 @@ test('an export whose rows are rare among those that are read goes on where its 
   expect(await world.exports.read(key)).toMatchObject({ status: 'completed', rows: pages / 10 });
 });
 
-test('a writer whose time is over starts the next one after a part', async () => {
+test('a writer at the end of its time starts the next writer after a part', async () => {
   const world = new ExportWorld(COUNT);
   const key = await world.make('exp_1');
   const ends: string[] = [];
@@ -114,7 +114,7 @@ test('a writer whose time is over starts the next one after a part', async () =>
 
 describe('a writer that is killed at any of its calls', () => {
   test.each(['before', 'after'] as const)(
-    '%s the call: the next one completes the file, written once',
+    '%s the call: the next writer completes the file, which is written once',
     async (dies) => {
       const calls = await counted();
       for (let fatal = 1; fatal <= calls; fatal += 1) {
@@ -139,7 +139,7 @@ describe('a writer that is killed at any of its calls', () => {
   );
 });
 
-test('a writer that wakes after another took over saves nothing, at any of its calls', async () => {
+test('a writer that resumes after a takeover saves nothing, at any of its calls', async () => {
   const calls = await counted();
   for (let held = 2; held <= calls; held += 1) {
     const world = new ExportWorld(COUNT);
@@ -147,11 +147,11 @@ test('a writer that wakes after another took over saves nothing, at any of its c
     const at = async (call: number, when: string) => {
       if (call !== held || when !== 'before') return;
       world.clock.advance(LATER_MS);
-      // The rival stops after one part, so that both have work left.
+      // The rival stops after one part, so that both writers have work left.
       expect(['more', 'ended']).toContain(await world.write(key, world.tools, 0));
       world.clock.advance(LATER_MS);
     };
-    // Its calls may fail: the upload can be over.
+    // The calls of this writer may fail, because the upload can be completed.
     await world.write(key, watched(world.tools, { at })).catch(() => undefined);
     world.clock.advance(LATER_MS);
     expect(await world.write(key)).toBe('ended');
@@ -160,7 +160,7 @@ test('a writer that wakes after another took over saves nothing, at any of its c
   }
 });
 
-test('of two writers that are started at once, one writes', async () => {
+test('of two concurrently started writers, exactly one writes', async () => {
   const world = new ExportWorld(COUNT);
   const key = await world.make('exp_1');
   const ends = await Promise.all([world.write(key), world.write(key), world.write(key)]);
@@ -169,7 +169,7 @@ test('of two writers that are started at once, one writes', async () => {
   expect(world.file(key)).toBe(fileOfNumbers(COUNT));
 });
 
-test('an export whose rows can never be read fails, and makes room', async () => {
+test('an export whose rows can never be read fails, and frees its slot', async () => {
   const world = new ExportWorld(COUNT);
   const key = await world.make('exp_1');
   const page = () => Promise.reject(new Error('unreadable'));
@@ -186,7 +186,7 @@ test('an export whose rows can never be read fails, and makes room', async () =>
   expect(world.files.uploads.size).toBe(0);
 });
 
-test('an upload that was removed before it ended is told', async () => {
+test('an upload that was removed before its completion is reported', async () => {
   const world = new ExportWorld(COUNT);
   const key = await world.make('exp_1');
   world.files.end = async () => false;
@@ -195,7 +195,7 @@ test('an upload that was removed before it ended is told', async () => {
 });
 
 describe('the exports of a tenant', () => {
-  test('at most five are unfinished, also of requests at once', async () => {
+  test('are limited to five unfinished exports, also for concurrent requests', async () => {
     const world = new ExportWorld(1);
     const ids = Array.from({ length: 8 }, (_, index) => `exp_${index}`);
     const made = await Promise.all(ids.map((id) => world.request(id)));
@@ -208,7 +208,7 @@ describe('the exports of a tenant', () => {
     expect((await world.request('exp_9')).kind).toBe('written');
   });
 
-  test('a repeated request finds the export, also when there are five', async () => {
+  test('include the export of a repeated request, also at the limit of five', async () => {
     const world = new ExportWorld(1);
     for (const id of ['exp_0', 'exp_1', 'exp_2', 'exp_3', 'exp_4']) await world.make(id);
     expect(await world.request('exp_3')).toMatchObject({
@@ -217,7 +217,7 @@ describe('the exports of a tenant', () => {
     });
   });
 
-  test('are listed newest first, in pages, and those of others are not', async () => {
+  test('are listed newest first, in pages, without exports of other tenants', async () => {
     const world = new ExportWorld(1);
     for (const [index, id] of ['exp_b', 'exp_a', 'exp_c'].entries())
       await world.request(id, { createdAtMs: Date.UTC(2026, 2, 1) + index });
