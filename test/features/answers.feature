@@ -1,6 +1,6 @@
-Feature: What a client is told when it asks to pay
+Feature: Answers to a payment request
   Every request to pay carries a key of the client's choice. The first request with a key gets the real answer, which is
-  kept; whatever is sent again with that key gets the same answer, or learns why it cannot have it.
+  stored; every repeated request with that key gets the same answer, or an error that states the reason.
 
   Scenario Outline: A request <key> is refused before anything happens
     When a client asks to pay <key>
@@ -32,8 +32,8 @@ Feature: What a client is told when it asks to pay
     Given <course>
     And a client has asked to pay
     When the client sends the same request again
-    Then it gets the first answer, letter for letter, marked as a replay
-    And the processor was asked no further time
+    Then it gets the first answer, byte for byte, marked as a replay
+    And the processor received no further request
     And the payer was charged <charges>
 
     Examples:
@@ -45,38 +45,38 @@ Feature: What a client is told when it asks to pay
   Scenario: The same key in quotes, under a header name in capital letters, is the same key
     Given a client has asked to pay
     When the client sends the same request again with its key in quotes, under a header name in capital letters
-    Then it gets the first answer, letter for letter, marked as a replay
+    Then it gets the first answer, byte for byte, marked as a replay
     And the payer was charged 1 time
 
-  Scenario: A request whose first copy is still running is told when to come back
+  Scenario: A request whose first copy is still running learns when to retry
     Given a request to pay that is still running
     When the client sends the same request again
     Then it is answered 409 with the code "idempotency_key_in_progress"
-    And it is told when to come back
+    And it learns when to retry
     And the first copy succeeds when it ends
     And the payer was charged 1 time
 
   Scenario: A client that would rather wait gets the answer of the first copy
     Given a request to pay that is still running
     When the client sends the same request again, and would rather wait for 8 seconds
-    Then it gets the first answer, letter for letter, marked as a replay
+    Then it gets the first answer, byte for byte, marked as a replay
     And the payer was charged 1 time
 
-  Scenario: A client that waits longer than the first copy runs on is told when to come back
+  Scenario: A client whose wait ends before the first copy learns when to retry
     Given a request to pay that is still running and does not end soon
     When the client sends the same request again, and would rather wait for 8 seconds
     Then it is answered 409 with the code "idempotency_key_in_progress"
-    And it is told when to come back
+    And it learns when to retry
     And the first copy succeeds when it ends
 
-  Scenario: A key that comes with another request is refused, and its answer stays
+  Scenario: A key that is reused for another request is refused, and its answer stays
     Given a client has asked to pay
     When the client sends another amount with the same key
     Then it is answered 422 with the code "idempotency_key_payload_mismatch"
     And the first request, sent again, still gets its first answer
     And the payer was charged 1 time
 
-  Scenario: A key that comes after its answer was given up is refused and names the payment
+  Scenario: A key that is reused after its answer has expired is refused with the id of the payment
     Given a client has asked to pay
     And 8 days have passed
     When the client sends the same request again
@@ -91,7 +91,7 @@ Feature: What a client is told when it asks to pay
     And the answer names the first payment
     And the payer was charged 1 time in all
 
-  Scenario: A reference is free again once its payment has failed
+  Scenario: A reference is free again after its payment has failed
     Given the payer's bank refuses
     And a client has paid for the reference "order-2"
     When a client asks to pay for the reference "order-2" with a new key

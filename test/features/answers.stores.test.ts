@@ -14,10 +14,10 @@ const KEY_HEADERS: ReadonlyMap<string, readonly string[]> = new Map([
   ['with a key that is too long', ['k'.repeat(129)]],
   ['with two different keys', ['one', 'another']],
 ]);
-/** How many sends go wrong, and like which of the processor's magic sources. */
+/** Number of failing sends, and the sandbox's magic source with the same behaviour. */
 const TROUBLES: ReadonlyMap<string, readonly [count: number, source: string]> = new Map([
   ["the payer's bank refuses", [1, 'tok_declined']],
-  // Both sends of a request.
+  // Both sends of a request fail.
   ['the processor does not answer in time', [2, 'tok_timeout_not_charged']],
 ]);
 
@@ -42,7 +42,7 @@ beforeEach(() => {
   last = undefined;
 });
 
-/** Each request meets a process of its own. */
+/** Pays through a new process for each request. */
 async function pay(body: Readonly<Record<string, unknown>> = {}, payKey = key): Promise<Reply> {
   last = await site.serve(dynamoDbClient()).pay(payKey, body);
   if (first === undefined) sendsOfFirst = site.sends;
@@ -123,7 +123,7 @@ const answers: StepDefinitions = ({ then }) => {
   });
 
   then(/^it is answered (\d+) and the payment is "(.*)"$/, (status: string, state: string) => {
-    // An error holds the payment that it is about.
+    // An error contains its payment.
     const payment = last?.body['payment'] ?? last?.body;
     expect(last?.status).toBe(Number(status));
     expect(payment).toMatchObject({ object: 'payment', status: state });
@@ -133,11 +133,11 @@ const answers: StepDefinitions = ({ then }) => {
     expect(last?.headers).not.toHaveProperty('Idempotency-Replayed');
   });
 
-  then('it gets the first answer, letter for letter, marked as a replay', () => mustReplay(last));
+  then('it gets the first answer, byte for byte, marked as a replay', () => mustReplay(last));
 
   then('the first request, sent again, still gets its first answer', async () => mustReplay(await pay()));
 
-  then('it is told when to come back', () => {
+  then('it learns when to retry', () => {
     expect(Number(last?.headers['Retry-After'])).toBeGreaterThan(0);
   });
 
@@ -159,7 +159,7 @@ const effects: StepDefinitions = ({ then }) => {
     expect(site.succeeded(key) + site.succeeded(newKey())).toBe(Number(times));
   });
 
-  then('the processor was asked no further time', () => {
+  then('the processor received no further request', () => {
     expect(site.sends).toBe(sendsOfFirst);
   });
 };

@@ -17,7 +17,10 @@ export class Barrier {
   }
 }
 
-/** A worker's client. Its first call is answered only after all workers have made theirs, so that all take part in the race. */
+/**
+ * Returns a worker's client. Its first call is answered only after all workers have made their first calls, so that all
+ * race.
+ */
 export function clientWithBarrier(point: Barrier): DynamoDBClient {
   const client = new DynamoDBClient({
     endpoint: emulatedAws().awsEndpoint,

@@ -3,9 +3,9 @@ import { dynamoDbClient } from '../support/local-aws.ts';
 import type { Reply } from '../world/api.ts';
 import type { PaymentSite } from './payment-site.ts';
 
-/** A request that has reached the processor and waits there until it is released, without a timer. */
+/** A request that has reached the processor and waits there, without a timer, until it is released. */
 export class HeldPayment {
-  /** Whether it is still held when a client has waited as long as it would. */
+  /** True if the request still waits when a client has waited for its maximum time. */
   outlastsWaiting = false;
   readonly #site: PaymentSite;
   readonly #letGo = Promise.withResolvers<void>();
@@ -37,7 +37,10 @@ export class HeldPayment {
     return this.#reply;
   }
 
-  /** The clock of a process that waits for this request: while it sleeps, time passes and the request may end. */
+  /**
+   * Returns the clock of a process that waits for this request: during its sleep, time passes and the request may
+   * complete.
+   */
   clockOfWaiting(): Clock {
     const { clock } = this.#site;
     return {

@@ -23,7 +23,7 @@ beforeEach(() => {
   replies = [];
 });
 
-/** Each request meets a process of its own. */
+/** Sends the request to a new process. */
 async function request(): Promise<void> {
   replies = [...replies, await site.serve(dynamoDbClient()).pay(key, body)];
 }
@@ -33,7 +33,7 @@ const steps: StepDefinitions = ({ given, when, then }) => {
 
   given('a request that was completed', request);
 
-  given('a request that failed because the processor would not talk to us', async () => {
+  given('a request that failed because the processor was unavailable', async () => {
     body = { source: 'tok_rate_limited' };
     await request();
     expect(replies[0]?.status).toBe(503);
@@ -46,22 +46,22 @@ const steps: StepDefinitions = ({ given, when, then }) => {
     replies = await Promise.all([1, 2].map(() => site.serve(clientWithBarrier(point)).pay(key, body)));
   });
 
-  then('the client is told that the payment succeeded', () => {
+  then('the client learns that the payment succeeded', () => {
     const reply = replies.at(-1);
     expect([reply?.status, reply?.body['status']]).toEqual([201, 'succeeded']);
   });
 
-  then('the client gets the first answer once more, marked as a replay', () => {
+  then('the client gets the first answer, marked as a replay', () => {
     const [first, again] = replies;
     expect(again?.text).toBe(first?.text);
     expect(again?.headers['Idempotency-Replayed']).toBe('true');
   });
 
-  then('one of the two is told that the payment succeeded', () => {
+  then('one of the two learns that the payment succeeded', () => {
     expect(replies.filter(({ status }) => status === 201)).toHaveLength(1);
   });
 
-  then('the other of the two is told that the request is in progress', () => {
+  then('the other of the two learns that the request is in progress', () => {
     const refused = replies.filter(({ status }) => status === 409);
     expect(refused.map((reply) => reply.body['code'])).toEqual(['idempotency_key_in_progress']);
   });

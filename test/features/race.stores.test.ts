@@ -9,7 +9,7 @@ import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import { Barrier, clientWithBarrier } from './barrier.ts';
 import { PaymentSite } from './payment-site.ts';
 
-/** One worker takes the payment, and says what it told its client. */
+/** A worker that processes the payment and returns its answer to the client. */
 type Worker = (point: Barrier) => Promise<string>;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
@@ -29,7 +29,7 @@ beforeEach(() => {
 });
 
 const steps: StepDefinitions = ({ given, when, then }) => {
-  given('a worker that looks first and pays then', () => {
+  given('a worker that reads first and then pays', () => {
     const request = paymentRequest(`race-${scenarios}`);
     ({ paymentId } = request);
     ledgerPrefix = 'NAIVE#';
@@ -45,7 +45,7 @@ const steps: StepDefinitions = ({ given, when, then }) => {
     };
   });
 
-  when('two of these workers get the same payment, and both look before either pays', async () => {
+  when('two of these workers get the same payment, and both read before either pays', async () => {
     const point = new Barrier(2);
     answers = await Promise.all([worker(point), worker(point)]);
   });
@@ -58,12 +58,12 @@ const steps: StepDefinitions = ({ given, when, then }) => {
     expect(await moneyEntries()).toBe(Number(entries));
   });
 
-  then('the worker that lost is told that the payment is in progress', () => {
+  then('the losing worker learns that the payment is in progress', () => {
     expect(answers.toSorted()).toEqual(['idempotency_key_in_progress', 'succeeded']);
   });
 };
 
-/** Payonce also writes down that it is about to pay, which is no entry about money. */
+/** Returns the number of entries about money. Payonce's claim is an entry, too, but not about money. */
 async function moneyEntries(): Promise<number> {
   const output = await documentClient(dynamoDbClient()).send(
     new QueryCommand({

@@ -32,12 +32,12 @@ beforeEach(() => {
 
 const request = () => JSON.stringify(site.request({ event_id: eventId }));
 
-/** Each delivery meets a process of its own. */
+/** Delivers the event to a new process. */
 async function deliver(changes: Partial<TransportTools> = {}): Promise<void> {
   redelivered = await site.deliver(site.inQueue(request()), changes);
 }
 
-/** The process dies when it would charge, or when it has charged. */
+/** Returns tools whose process crashes just before or just after the charge. */
 const dying = (charges: boolean): Partial<TransportTools> => {
   const { processor } = site.world;
   const charge = async (...call: Parameters<typeof processor.charge>) => {
@@ -52,8 +52,8 @@ const steps: StepDefinitions = ({ given, when, then }) => {
 
   given('an event that was processed, and whose acknowledgement was lost', deliver);
 
-  given('an event that failed because the processor would not talk to us', async () => {
-    const away = () => Promise.reject(new RetryableError('processor_unavailable', 'the processor is away'));
+  given('an event that failed because the processor was unavailable', async () => {
+    const away = () => Promise.reject(new RetryableError('processor_unavailable', 'the processor is unavailable'));
     await deliver({ processor: { ...site.world.processor, charge: away } });
     expect(redelivered).toHaveLength(1);
   });
@@ -81,12 +81,12 @@ const steps: StepDefinitions = ({ given, when, then }) => {
     await Promise.all([1, 2].map(() => deliver({ store: store() })));
   });
 
-  when('what was skipped comes again', async () => {
+  when('the skipped event is redelivered', async () => {
     site.world.clock.advance(26_000);
     expect(await site.takeDue()).toBe(1);
   });
 
-  when('the lease of 25 seconds has ended, and what was skipped comes again', async () => {
+  when('the lease of 25 seconds has ended, and the skipped event is redelivered', async () => {
     site.world.clock.advance(26_000);
     expect(await site.takeDue()).toBe(1);
   });
@@ -96,7 +96,7 @@ const steps: StepDefinitions = ({ given, when, then }) => {
     await deliver();
   });
 
-  when('a batch of Kafka has a record that nobody can read before it', async () => {
+  when('a Kafka batch has an unreadable record before it', async () => {
     await site.process()(site.inTopic('\u0000poison', request()));
   });
 
@@ -120,7 +120,7 @@ const steps: StepDefinitions = ({ given, when, then }) => {
     expect(site.batches.flat().toSorted()).toEqual(['busy', 'done']);
   });
 
-  then(/^the record that nobody can read is parked as "(.*)"$/, (reason: string) => {
+  then(/^the unreadable record is parked as "(.*)"$/, (reason: string) => {
     expect(site.parkedReasons).toEqual([reason]);
   });
 
