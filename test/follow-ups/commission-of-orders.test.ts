@@ -19,7 +19,7 @@ import { World } from '../world/world.ts';
 
 const LOCKED_MS = 31 * 24 * 60 * 60_000;
 
-/** An order that names an affiliate, and what becomes of it. */
+/** An order that names an affiliate, and its later changes. */
 class AffiliateOrder {
   readonly world = new World();
   readonly request: CreateOrder;
@@ -51,7 +51,7 @@ class AffiliateOrder {
     await this.world.deliver(callback(`dispute-${status}`, charge));
   }
 
-  /** The events of the order and of its payment that the rules of the consumer select. */
+  /** Returns the events of the order and of its payment that match the consumer's rules. */
   async events(): Promise<readonly CommissionEvent[]> {
     const { orderId } = this.request;
     const transitions = await this.world.transitions(orderId);
@@ -65,13 +65,13 @@ class AffiliateOrder {
       const name = nameOfEvent(detail['event']);
       if (!COMMISSION_EVENTS.some((each) => each === name)) return [];
       const read = readEvent(name, detail);
-      invariant(read.kind === 'event', 'an event of ours is readable');
+      invariant(read.kind === 'event', 'the event cannot be read');
       return [read.event];
     });
   }
 }
 
-/** A Registry of its own that gets the events, and the job on the Ledger as it is. */
+/** A separate Registry that receives the events, and the release job on the current Ledger. */
 class Affiliates {
   readonly stores: Stores;
   readonly #order: AffiliateOrder;
@@ -94,7 +94,7 @@ class Affiliates {
     return sweepJob(job, { nowMs: clock.nowMs() });
   }
 
-  /** Status and amount of each commission, and how many entries of the queue are left. */
+  /** Returns the status and amount of each commission, and the number of remaining queue entries. */
   stands(): readonly unknown[] {
     const rows = this.stores.allRows();
     const own = rows.filter((row) => 'status' in row && 'amountMinor' in row);
@@ -105,11 +105,11 @@ class Affiliates {
 
 const MATURE = async ({ world }: AffiliateOrder) => world.clock.advance(LOCKED_MS);
 
-describe('the commission of an order', () => {
-  test('is pending from the order on, locked when it is paid, and released with a tenth', async () => {
+describe("an order's commission", () => {
+  test('is pending after the order, locked after the payment, and then released at a tenth of the amount', async () => {
     const order = await new AffiliateOrder().place();
     const [placed, paid] = await order.events();
-    invariant(placed !== undefined && paid !== undefined, 'it was placed and paid');
+    invariant(placed !== undefined && paid !== undefined, 'the order or its payment is missing');
     const affiliates = new Affiliates(order);
     expect((await affiliates.takeAll([placed])).stands()).toEqual(['pending 200', 1]);
     expect((await affiliates.takeAll([paid])).stands()[0]).toBe('locked 200');
@@ -124,10 +124,10 @@ describe('the commission of an order', () => {
   test.each<[string, Partial<CreateOrder>, (order: AffiliateOrder) => Promise<unknown>, string]>([
     ['that is completed', {}, async () => undefined, 'released 200'],
     ['that is declined', { source: 'tok_declined' }, async () => undefined, 'canceled 0'],
-    ['that is out of stock', { items: [{ sku: 'sku_none', quantity: 1 }] }, async () => undefined, 'canceled 0'],
+    ['out of stock', { items: [{ sku: 'sku_none', quantity: 1 }] }, async () => undefined, 'canceled 0'],
     ['that is refunded', {}, (order) => order.refund('all', 2_000), 'canceled 0'],
     [
-      'that is refunded in two parts',
+      'refunded in two parts',
       {},
       async (order) => {
         await order.refund('a', 500);
@@ -135,9 +135,9 @@ describe('the commission of an order', () => {
       },
       'canceled 0',
     ],
-    ['that is refunded in part', {}, (order) => order.refund('part', 500), 'released 150'],
+    ['refunded in part', {}, (order) => order.refund('part', 500), 'released 150'],
     [
-      'whose dispute is lost',
+      'with a lost dispute',
       {},
       async (order) => {
         await order.dispute('open');
@@ -146,7 +146,7 @@ describe('the commission of an order', () => {
       'canceled 0',
     ],
     [
-      'whose dispute is won',
+      'with a won dispute',
       {},
       async (order) => {
         await order.dispute('open');
@@ -155,7 +155,7 @@ describe('the commission of an order', () => {
       'released 200',
     ],
   ])(
-    '%s exists once and ends the same, for every order of its events, each delivered twice',
+    'of an order %s exists once and ends the same, for every order of its events, each delivered twice',
     async (_what, changes, becomes, end) => {
       const order = await new AffiliateOrder(changes).place();
       await becomes(order);
@@ -186,7 +186,7 @@ describe('the commission of an order', () => {
     expect(affiliates.stands()).toEqual(['pending 200', 1]);
     await order.world.resolveFor(60);
     expect((await order.world.read(order.request)).status).toBe('canceled');
-    // Its event is late.
+    // The event of the order is late.
     expect(await affiliates.release()).toMatchObject({ done: 1, left: 0, failed: 0 });
     expect(affiliates.stands()).toEqual(['canceled 0', 0]);
     await affiliates.takeAll(await order.events());
@@ -194,7 +194,7 @@ describe('the commission of an order', () => {
     expect(affiliates.stands()).toEqual(['canceled 0', 0]);
   });
 
-  test('does not exist for an order that names no affiliate', async () => {
+  test('does not exist for an order without an affiliate', async () => {
     const order = new AffiliateOrder();
     const { affiliate: _, ...plain } = order.request;
     await order.world.order(plain);

@@ -23,7 +23,7 @@ import { TABLES } from '../world/tables.ts';
 
 const LOCKED_MS = 30 * 24 * 60 * 60_000;
 const METADATA = { affiliate: 'aff_7', order: 'o1' };
-/** Paid, refunded in part, the rest refunded, that refund failed, and refunded again. */
+/** Paid, partially refunded, fully refunded, the second refund failed, and refunded again. */
 const FACTS = [refunded('re_1', 400), refunded('re_2', 600), refunded('re_2', 600, true), refunded('re_3', 600)];
 const EVENTS = eventsOfPaid('released', METADATA, FACTS);
 const CHAIN = chainOfPaid('released', METADATA, FACTS);
@@ -48,7 +48,7 @@ class ReleaseHarness {
     this.clock.advance(LOCKED_MS);
   }
 
-  /** Writes a transition and all before it to the Ledger. Its event may not have arrived. */
+  /** Writes a transition and all earlier ones to the Ledger. The event of the transition may not have arrived. */
   happen(sequence: number): void {
     this.#happened = Math.max(this.#happened, sequence);
   }
@@ -86,7 +86,7 @@ class ReleaseHarness {
     return sweepJob(job, { nowMs: clock.nowMs() });
   }
 
-  /** Status and amount of the affiliate's row, and whether it has a queue entry. */
+  /** Returns the status and amount of the affiliate's row, and whether it has a queue entry. */
   stands(): readonly unknown[] {
     const row = this.stores.row({ table: 'registry', partition: 'COMMISSION#ten_fixture#test#aff_7', sort: 'o1' });
     const waits = this.stores.allRows().some((each) => each['order'] === 'o1' && 'tenant' in each);
@@ -94,8 +94,8 @@ class ReleaseHarness {
   }
 }
 
-describe('a commission is released', () => {
-  test('after its lock period, not before, and once', async () => {
+describe('the release of a commission', () => {
+  test('happens after its lock period, not before, and once', async () => {
     const harness = new ReleaseHarness();
     await harness.takeAll(EVENTS.slice(0, 2));
     harness.mature();
@@ -108,7 +108,7 @@ describe('a commission is released', () => {
     expect(await harness.release()).toMatchObject({ done: 0, failed: 0 });
   });
 
-  test('and a queue entry that a restored table still has costs one run, and not each', async () => {
+  test('costs one run, not every run, for a stale queue entry from a restored table', async () => {
     const harness = new ReleaseHarness();
     await harness.takeAll(EVENTS.slice(0, 2));
     harness.mature();
@@ -121,7 +121,7 @@ describe('a commission is released', () => {
     expect(harness.stands()).toEqual(['released', 60, 'is out']);
   });
 
-  test('not after a full refund, and again when that refund has failed', async () => {
+  test('does not happen after a full refund, and happens after that refund has failed', async () => {
     const harness = new ReleaseHarness();
     await harness.takeAll(EVENTS.slice(0, 3));
     harness.mature();
@@ -135,7 +135,7 @@ describe('a commission is released', () => {
     expect(harness.stands()).toEqual(['released', 60, 'is out']);
   });
 
-  test('with the current amount, for any order, concurrency and redelivery of its events', async () => {
+  test('pays the current amount, for any order, concurrency and redelivery of its events', async () => {
     const deliveries = fc.tuple(
       fc.shuffledSubarray([...EVENTS, ...EVENTS], { minLength: EVENTS.length * 2 }),
       fc.nat({ max: EVENTS.length * 2 }),
@@ -170,7 +170,7 @@ describe('a commission is released', () => {
     );
   });
 
-  test.each([1, 2])('with a refund right before call %s, and every pair of faults', async (rivalAt) => {
+  test.each([1, 2])('is right with a refund just before call %s, and every pair of faults', async (rivalAt) => {
     const run: Story = async (faults) => {
       const harness = new ReleaseHarness();
       await harness.takeAll(EVENTS.slice(0, 1));
@@ -182,7 +182,7 @@ describe('a commission is released', () => {
       const calls = plan.calm();
       await harness.release();
       const [status, amount, queue] = harness.stands();
-      // The refund took effect before the release, or changed nothing after it.
+      // The refund took effect before the release, or had no effect after it.
       const isRight = status === 'released' && (amount === 60 || amount === 100) && queue === 'is out';
       return { calls, violations: isRight ? [] : [`${String(status)} ${String(amount)} ${String(queue)}`] };
     };
@@ -191,7 +191,7 @@ describe('a commission is released', () => {
     expect(histories).toBeGreaterThan(5);
   });
 
-  test('with the reduced amount when a refund arrives between its read and its write', async () => {
+  test('pays the reduced amount when a refund arrives between its read and its write', async () => {
     const harness = new ReleaseHarness();
     await harness.takeAll(EVENTS.slice(0, 1));
     harness.mature();
@@ -205,7 +205,7 @@ describe('a commission is released', () => {
     ['a dispute is open, and then lost', disputed('open'), disputed('lost'), ['canceled', 0, 'is out']],
     ['a dispute is open, and then won', disputed('open'), disputed('won'), ['released', 100, 'is out']],
     [
-      'a refund is under way, and then succeeds',
+      'a refund is in progress, and then succeeds',
       { kind: 'refund', refundId: 're_1', chargeId: 'ch_1', amountMinor: 1000, status: 'pending', createdAtMs: 0 },
       refunded('re_1', 1000),
       ['canceled', 0, 'is out'],
@@ -228,7 +228,7 @@ describe('a commission is released', () => {
   test.each<[string, Fact]>([
     ['a refund', refunded('re_1', 1000)],
     ['a lost dispute', disputed('lost')],
-  ])('as the Ledger decides it: %s counts although its event is late', async (_what, fact) => {
+  ])('counts %s according to the Ledger, although the event is late', async (_what, fact) => {
     const harness = new ReleaseHarness(chainOfPaid('released', METADATA, [fact]));
     const [paid, late] = eventsOfPaid('released', METADATA, [fact]);
     invariant(paid !== undefined && late !== undefined, 'it was paid');
@@ -244,17 +244,27 @@ describe('a commission is released', () => {
 
   // The events after the erasure name no affiliate.
   test.each<[string, number, readonly Fact[], readonly unknown[]]>([
-    ['in part: the rest is released', 1, [refunded('re_1', 400)], ['released', 60, 'is out']],
-    ['in whole: it is canceled', 1, [refunded('re_1', 1000)], ['canceled', 0, 'is out']],
+    ['after a partial refund, the rest is released', 1, [refunded('re_1', 400)], ['released', 60, 'is out']],
+    ['after a full refund, the commission is canceled', 1, [refunded('re_1', 1000)], ['canceled', 0, 'is out']],
     [
-      'before, and whose refund failed then',
+      'after a refund that failed following the erasure, the whole commission is released',
       2,
       [refunded('re_1', 1000), refunded('re_1', 1000, true)],
       ['released', 100, 'is out'],
     ],
-    ['by a lost dispute: it is canceled', 1, [disputed('open'), disputed('lost')], ['canceled', 0, 'is out']],
-    ['by a dispute that was won', 1, [disputed('open'), disputed('won')], ['released', 100, 'is out']],
-  ])('of a payment that was erased and refunded %s', async (_what, eventsBefore, facts, end) => {
+    [
+      'after a lost dispute, the commission is canceled',
+      1,
+      [disputed('open'), disputed('lost')],
+      ['canceled', 0, 'is out'],
+    ],
+    [
+      'after a won dispute, the whole commission is released',
+      1,
+      [disputed('open'), disputed('won')],
+      ['released', 100, 'is out'],
+    ],
+  ])('of an erased payment: %s', async (_what, eventsBefore, facts, end) => {
     const harness = new ReleaseHarness(chainOfPaid('released', {}, facts));
     await harness.takeAll(eventsOfPaid('released', METADATA, facts).slice(0, eventsBefore));
     await harness.takeAll(eventsOfPaid('released', {}, facts));

@@ -48,7 +48,7 @@ describe('a commission', () => {
   test.each([
     ['reduced by a partial refund', 509, { amountMinor: 50, status: 'locked' }],
     ['canceled by a full refund', 1009, { amountMinor: 0, status: 'canceled' }],
-    ['canceled when too little is left for one minor unit', 1000, { amountMinor: 0, status: 'canceled' }],
+    ['canceled when the remaining amount gives less than one minor unit', 1000, { amountMinor: 0, status: 'canceled' }],
   ])('is %s', (_what, amount_refunded, expected) => {
     expect(after({ amount_refunded }, 4)).toMatchObject({
       ...expected,
@@ -59,26 +59,26 @@ describe('a commission', () => {
 
   test.each([
     ['names no affiliate', { metadata: { order: '6735' } }],
-    ['names an empty one', { metadata: { affiliate: '' } }],
+    ['names an empty affiliate', { metadata: { affiliate: '' } }],
     ['names an affiliate that is too long', { metadata: { affiliate: 'a'.repeat(256) } }],
     ['was not kept', { status: 'failed' }],
   ])('does not exist for a payment that %s', (_what, changes) => {
     expect(after(changes)).toBeUndefined();
   });
 
-  test('is never negative, whatever was refunded', () => {
+  test('is never negative, after any refunds', () => {
     expect(after({ amount_refunded: 1509 })).toMatchObject({ amountMinor: 0, status: 'canceled' });
   });
 
   test.each([
-    ['of its own charge', 'ch_1', { amountMinor: 0, status: 'canceled', sequence: 1_000_000 }],
-    ['of a stray charge', 'ch_2', { amountMinor: 100, status: 'locked', sequence: 3 }],
+    ['about its own charge', 'ch_1', { amountMinor: 0, status: 'canceled', sequence: 1_000_000 }],
+    ['about a stray charge', 'ch_2', { amountMinor: 100, status: 'locked', sequence: 3 }],
   ])('after a lost dispute %s', (_what, charge_id, expected) => {
     const object = { object: 'dispute', charge_id, status: 'lost', amount: 1009 };
     expect(afterEvent({ type: 'dispute.closed', sequence: 3, data: { object } })).toMatchObject(expected);
   });
 
-  test('never exceeds a tenth of the kept amount, and is at most one minor unit below it', () => {
+  test('never exceeds a tenth of the kept amount, and is at most one minor unit lower', () => {
     const amounts = fc
       .integer({ min: 1, max: 999_999_999_999 })
       .chain((taken) => fc.record({ taken: fc.constant(taken), back: fc.integer({ min: 0, max: taken }) }));

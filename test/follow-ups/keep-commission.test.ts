@@ -52,7 +52,7 @@ class CommissionHarness {
 }
 
 const METADATA = { affiliate: 'aff_7', order: 'o1' };
-/** Paid, refunded in part, the rest refunded, that refund failed, and refunded again. */
+/** Paid, partially refunded, fully refunded, the second refund failed, and refunded again. */
 const EVENTS = eventsOfPaid('commission', METADATA, [
   refunded('re_1', 400),
   refunded('re_2', 600),
@@ -60,7 +60,7 @@ const EVENTS = eventsOfPaid('commission', METADATA, [
   refunded('re_3', 600),
 ]);
 
-test('the queue entries of commissions spread evenly over its shards', () => {
+test('the queue entries of commissions are spread evenly over the shards', () => {
   const counts = new Map<string, number>();
   for (const letter of BASE32_ALPHABET) {
     const { partition } = commissionDueKey({ paymentId: `pay_${letter.repeat(32)}`, releasesAtMs: 0 });
@@ -112,7 +112,7 @@ describe('a commission', () => {
     );
   });
 
-  test('that was released stays released after later refunds', async () => {
+  test('stays released after later refunds', async () => {
     const [paid, part, ...later] = EVENTS;
     invariant(paid !== undefined && part !== undefined, 'it was paid');
     const harness = new CommissionHarness();
@@ -126,7 +126,7 @@ describe('a commission', () => {
   test.each([
     ['in order', (events: readonly PaymentEventOf[]) => events],
     ['in reverse order', (events: readonly PaymentEventOf[]) => events.toReversed()],
-  ])('is canceled permanently by a lost dispute, its events %s', async (_order, inSome) => {
+  ])('is canceled permanently by a lost dispute, with its events %s', async (_order, inSome) => {
     const harness = new CommissionHarness();
     const lost = eventsOfPaid('lost', METADATA, [disputed('lost'), refunded('re_1', 400), refunded('re_1', 400, true)]);
     await harness.keepAll(inSome(lost));
@@ -139,7 +139,7 @@ describe('a commission', () => {
     expect(harness.row()).toMatchObject({ status: 'locked', amountMinor: 100 });
   });
 
-  test('that was released stays released when a dispute is lost later', async () => {
+  test('stays released when a dispute is lost later', async () => {
     const events = eventsOfPaid('paid-out', METADATA, [disputed('lost')]);
     const harness = new CommissionHarness();
     await harness.keepAll(events.slice(0, 1));
@@ -148,7 +148,7 @@ describe('a commission', () => {
     expect(harness.row()).toMatchObject({ status: 'released', amountMinor: 100 });
   });
 
-  test('exists once per order, for the payment that came first, also when another payment names another affiliate', async () => {
+  test('exists once per order, for the first payment, also when another payment names another affiliate', async () => {
     const others = eventsOfPaid('another', { affiliate: 'aff_8', order: 'o1' }, [
       refunded('re_7', 100),
       refunded('re_8', 100),
@@ -160,7 +160,7 @@ describe('a commission', () => {
     expect(harness.row('aff_8')).toBeUndefined();
   });
 
-  test('exists for a payment without an order, and not for one without an affiliate', async () => {
+  test('exists for a payment without an order, and not for a payment without an affiliate', async () => {
     const harness = new CommissionHarness();
     await harness.keepAll(eventsOfPaid('alone', { affiliate: 'aff_7' }));
     await harness.keepAll(eventsOfPaid('direct', { order: 'o2' }));

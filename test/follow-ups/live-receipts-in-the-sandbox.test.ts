@@ -13,10 +13,10 @@ import { World } from '../world/world.ts';
 
 const METADATA = { receipt_email: 'ada@example.com' };
 
-/** A deployment whose processor of live mode is real, and whose sandbox serves test mode and plays the parties. */
+/** A deployment with a real live-mode processor and a sandbox that serves test mode and simulates the other parties. */
 test.each([
   ['test', 'sent by the sandbox', ['/email'], []],
-  ['live', 'not sent by the sandbox, which reaches no mailbox, and reported', [], ['no_mailer']],
+  ['live', 'not sent by the sandbox, which cannot reach mailboxes, and reported', [], ['no_mailer']],
 ] as const)('a receipt of %s mode is %s', async (mode, _what, sent, reported) => {
   const world = new World({ mode });
   const asked: string[] = [];
@@ -42,7 +42,7 @@ test.each([
       ...world.tools,
       documents: world.store.database.client,
       sqs: (settings: SQSClientConfig = {}) => new SQSClient({ region: 'eu-west-1', ...settings }),
-      // The only method that is called.
+      // Only this method is called.
       secretsManager: async () => manager as unknown as SecretsManagerClient,
       digest: systemDigest,
       instruments: systemInstruments,

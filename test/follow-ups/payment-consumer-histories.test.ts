@@ -22,24 +22,27 @@ import { PORT_ERRORS, portWithFaults } from '../support/faulty-ports.ts';
 import { whole } from '../support/slice.ts';
 import { Stores } from '../world/stores.ts';
 
-/** Deliveries before the queue moves a message to its dead-letter queue. */
+/** Maximum deliveries before the queue moves a message to its dead-letter queue. */
 const MAX_DELIVERIES = 5;
 /** Visibility timeout of an unacknowledged message, longer than a lease. Milliseconds. */
 const VISIBILITY_MS = 180_000;
-/** No rival, and one before each call of the first delivery and the next one. */
+/** No rival, or a rival before one of the calls of the first two deliveries. */
 const RACES = [{ rivalAt: undefined }, ...beforeEachCall(4, [{}])];
 
-/** A payment's, or an order's. */
+/** An event of a payment or of an order. */
 type Delivered = EventOf;
 
-/** Processes one event, and checks the invariants; `atEnd` after every event was acknowledged. */
+/** Processes one event and checks the invariants; `atEnd` runs after all events are acknowledged. */
 interface Harness {
   readonly world: ConsumerWorld;
   readonly take: (actor: Actor, event: Delivered) => Promise<{ readonly kind: string }>;
   readonly violations: (acknowledged: ReadonlySet<Delivered>) => readonly string[];
 }
 
-/** Delivers all events with faults and a rival before one of the calls, then without faults until each is acknowledged, and once more. */
+/**
+ * Delivers all events with faults and a rival before one of the calls, then without faults until each is acknowledged,
+ * and then a last time.
+ */
 async function runHistory(
   harness: Harness,
   events: readonly Delivered[],
@@ -55,7 +58,7 @@ async function runHistory(
       const { kind } = await harness.take(actor, event);
       if (!actor.crashed && kind !== 'busy') acknowledged.add(event);
     } catch {
-      // On any error the message is not acknowledged.
+      // The message of a failed delivery is not acknowledged.
     }
     if (!acknowledged.has(event)) harness.world.clock.advance(VISIBILITY_MS);
     violations.push(...harness.violations(acknowledged));
@@ -88,7 +91,7 @@ function mailerOf(actor: Actor, mailer: Mailer): Mailer {
   return { send: (email, limit) => actor.call('mailer', PORT_ERRORS, () => mailer.send(email, limit)) };
 }
 
-/** @param key the key for the mailer: the consumer's own, or a new one for each call */
+/** @param key returns the mailer's key: the consumer's own, or a new key for each call */
 function receiptHarness(key: (operationId: string) => string = (own) => own): Harness {
   const world = new ConsumerWorld();
   const mailer = new MemoryMailer();
@@ -144,7 +147,7 @@ describe('a receipt is sent once', () => {
 const METADATA = { affiliate: 'aff_7', order: 'o1' };
 const PAID_AND_BACK = eventsOfPaid('commission-history', METADATA, [refunded('re_1', 1000)]);
 
-/** The events of an order of Payonce and of its payment, which was refunded because the order was canceled. */
+/** Returns the events of an order of Payonce and of its payment, which was refunded because the order was canceled. */
 function eventsOfCanceledOrder(): readonly Delivered[] {
   const request = orderRequest('commission-history', { affiliate: 'aff_7' });
   const { orderId: id, tenantId, mode, amountMinor, currency, items, email, requestId, source } = request;
@@ -158,10 +161,10 @@ function eventsOfCanceledOrder(): readonly Delivered[] {
   const [begins, ends] = ofOrder.map((transition) => {
     const detail = orderEventOf(systemDigest, transition, details);
     const read = readEvent(nameOfEvent(detail.event), JSON.parse(JSON.stringify(detail)));
-    invariant(read.kind === 'event', 'an event of ours is readable');
+    invariant(read.kind === 'event', 'the event cannot be read');
     return read.event;
   });
-  invariant(begins !== undefined && ends !== undefined, 'it was placed and canceled');
+  invariant(begins !== undefined && ends !== undefined, 'the order was not placed and canceled');
   const metadata = { affiliate: 'aff_7', order: id };
   return [begins, ...eventsOfPaid('commission-history', metadata, [refunded('re_1', 1000)]), ends];
 }
@@ -172,7 +175,7 @@ type Keep = (world: ConsumerWorld, actor: Actor, event: Delivered) => Promise<{ 
 
 const keep: Keep = (world, actor, event) => keepCommission(world.consumeTools(actor), event);
 
-/** Writes the state of each event, whatever the order. */
+/** Writes the state of each event without regard to their order. */
 const naiveKeep: Keep = async (world, actor, delivered) => {
   const event = delivered as PaymentEventOf;
   const commission = commissionAfter(event, event.payment);
@@ -205,16 +208,16 @@ function commissionHarness(how: Keep): Harness {
 
 const OF_PAYMENT: readonly (readonly [string, readonly Delivered[]])[] = [
   ['in order', PAID_AND_BACK],
-  ['the refund first', PAID_AND_BACK.toReversed()],
+  ['in reverse', PAID_AND_BACK.toReversed()],
 ];
 const WITH_ORDER: typeof OF_PAYMENT = [
-  ['those of its canceled order around them', OF_ORDER],
-  ['the end of its canceled order first', OF_ORDER.toReversed()],
+  ['within those of its canceled order', OF_ORDER],
+  ['within those of its canceled order, in reverse', OF_ORDER.toReversed()],
 ];
 
 describe('a commission of a refunded payment is canceled', () => {
   test.each([...OF_PAYMENT, ...WITH_ORDER])(
-    'its events %s, with every single fault at every call, and with a rival',
+    'with its events %s, with every single fault at every call, and with a rival',
     async (_order, events) => {
       const { histories, findings } = await survey(() => commissionHarness(keep), events, 1);
       expect(findings.slice(0, 3)).toEqual([]);
@@ -223,7 +226,7 @@ describe('a commission of a refunded payment is canceled', () => {
   );
 
   test.each([...OF_PAYMENT, ...WITH_ORDER])(
-    'its events %s, with every pair of faults at every two calls',
+    'with its events %s, with every pair of faults at every two calls',
     async (_order, events) => {
       const { histories, findings } = await survey(() => commissionHarness(keep), events, 2, 73);
       expect(findings.slice(0, 3)).toEqual([]);
@@ -232,7 +235,7 @@ describe('a commission of a refunded payment is canceled', () => {
   );
 });
 
-test('a consumer whose last event wins is detected', async () => {
+test('a consumer that writes the state of the last event is detected', async () => {
   const { findings } = await survey(() => commissionHarness(naiveKeep), PAID_AND_BACK.toReversed(), 1);
   expect(findings.flatMap(({ violations }) => violations)).toContain('given back, and "locked"');
 });

@@ -34,7 +34,7 @@ afterEach(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** A receipt that its consumer has handed over to a delayed message, because the mail service cannot be reached. */
+/** Delivers a receipt to its consumer, which moves it to a delayed message because the mail service is unavailable. */
 async function delayedReceipt(): Promise<void> {
   const [event] = eventsOfPaid('receipt', METADATA);
   const tools = { payments: ledgerOf(chainOfPaid('receipt', METADATA)), unsent: () => undefined };
@@ -46,7 +46,7 @@ async function delayedReceipt(): Promise<void> {
   expect(deadLetters.delayed).toHaveLength(1);
 }
 
-/** The delivery of the delayed message, once the mail service is back. @param chain what the Ledger has then */
+/** Delivers the delayed message after the mail service has recovered. @param chain the Ledger chain at that time */
 async function lastRung(chain: readonly Transition[]): Promise<readonly string[]> {
   const store = ledgerOf(chain) as PaymentStore;
   const parties = {
@@ -75,14 +75,14 @@ const erased = ([first, ...others]: readonly Transition[]): readonly Transition[
   return [{ ...first, first: { ...detailsOf(first), metadata: {}, detailsErased: true } }, ...others];
 };
 
-describe('a receipt that is made for the last time by a delayed message', () => {
+describe('a delayed receipt at its last attempt', () => {
   test.each([
     ['has its money', 1, chainOfPaid('receipt', METADATA)],
     ['was refunded in part', 1, chainOfPaid('receipt', METADATA, [refunded('re_1', 400)])],
     ['was refunded', 0, chainOfPaid('receipt', METADATA, [refunded('re_1', 1000)])],
     ['is disputed', 0, chainOfPaid('receipt', METADATA, [disputed('open')])],
     ['was erased', 0, erased(chainOfPaid('receipt', METADATA))],
-  ])('of a charge that %s meanwhile: %i e-mails', async (_what, sent, chain) => {
+  ])('for a charge that in the meantime %s sends %i e-mails', async (_what, sent, chain) => {
     await delayedReceipt();
     world.clock.advance(24 * 60 * 60_000);
     expect(await lastRung(chain)).toEqual([sent === 1 ? 'applied' : 'refused']);

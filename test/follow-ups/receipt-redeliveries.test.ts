@@ -13,17 +13,20 @@ import { PORT_ERRORS } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
 
-/** Three minutes apart: an outcome without an answer can be determined after 15 minutes. */
+/** Number of attempts, three minutes apart: after 15 minutes an outcome without an answer can be determined. */
 const MAX_ATTEMPTS = 8;
 
-/** Visibility timeout of an unacknowledged message. */
+/** Visibility timeout of an unacknowledged message. Milliseconds. */
 const VISIBILITY_MS = 180_000;
 
 const unsent = (payment: string, why: string): never => {
   throw new Error(`${payment}: ${why}`);
 };
 
-/** The e-mails sent by the time the queue gives up, by a mailer without idempotency whose search shows them as late as possible. */
+/**
+ * Returns the e-mails sent before the queue gives up, by a mailer without idempotency and with the longest search
+ * delay.
+ */
 async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
   const clock = new SimulatedClock();
   const entropy = countingEntropy();
@@ -79,7 +82,7 @@ async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
 }
 
 test.each(FAULT_KINDS)(
-  'a receipt whose sending failed (%s) is sent once, without an operator, before its queue gives up',
+  'a receipt whose sending failed (%s) is sent once before its queue gives up, without an operator',
   async (strike) => {
     expect(await sentAfter(strike)).toEqual({ acknowledged: true, emails: 1 });
   },

@@ -36,7 +36,7 @@ describe('a receipt', () => {
     ['JPY', 1000, '1000 JPY'],
     ['EUR', 5, '0.05 EUR'],
     ['KWD', 12_345, '12.345 KWD'],
-  ])('shows %s with its number of decimals', (currency, amount, shown) => {
+  ])("shows %s with the currency's number of decimals", (currency, amount, shown) => {
     expect(receiptEmail({ ...PAYMENT, currency, amount_captured: amount }).text).toContain(`Paid: ${shown}\n`);
   });
 
@@ -50,12 +50,12 @@ describe('a receipt', () => {
     'mail me: eve@evil.com',
     'ftp://evil',
     'xn--e1afmkfd.xn--p1ai',
-  ])('leaves out a field with a link: %j', (text) => {
+  ])('omits a field with a link: %j', (text) => {
     const plain = receiptEmail({ ...PAYMENT, description: null, reference: null });
     expect(receiptEmail({ ...PAYMENT, description: text, reference: text })).toEqual(plain);
   });
 
-  test('shows each field in one line without control characters, and a long one cut', () => {
+  test('shows each field in one line without control characters, and truncates long fields', () => {
     const description = `Shirts\r\n\u2028Paid: 0.00 EUR\u202e ${'x'.repeat(400)}`;
     const lines = receiptEmail({ ...PAYMENT, description }).text.split('\n');
     expect(lines).toHaveLength(receiptEmail(PAYMENT).text.split('\n').length);
@@ -63,7 +63,7 @@ describe('a receipt', () => {
     expect(lines.at(-2)?.length).toBe('For: '.length + 200);
   });
 
-  test('in test mode says so', () => {
+  test('in test mode states that it is a test', () => {
     expect(receiptEmail({ ...PAYMENT, livemode: false }).text).toContain('This was a test: no money was charged.');
   });
 });
@@ -72,7 +72,7 @@ describe('the address of a receipt', () => {
   const of = (metadata: Readonly<Record<string, string>>, id = PAYMENT.id) =>
     receiptAddress(systemDigest, { id, metadata });
 
-  test('is the one in the metadata, or none', () => {
+  test('is the address in the metadata, or none', () => {
     expect(of({ receipt_email: 'ada@example.com' })).toEqual({ kind: 'address', to: 'ada@example.com' });
     expect(of({ order: '6735' })).toEqual({ kind: 'not_asked_for' });
   });
@@ -83,14 +83,14 @@ describe('the address of a receipt', () => {
       ['ada@example.com, eve@example.com', 'Ada <ada@example.com>', 'a..b@example.com', '.a@example.com'],
       [`${'a'.repeat(65)}@example.com`, `ada@${'a.'.repeat(125)}com`],
     ].flat(),
-  )('is none when it is %j', (text) => {
+  )('is none for %j', (text) => {
     expect(of({ receipt_email: text })).toEqual({ kind: 'malformed' });
   });
 
-  test('gets no receipt when the payment’s own order confirms it, whatever order the metadata name', () => {
+  test('is none when the payment’s own order sends a confirmation, whatever order the metadata name', () => {
     const order = `ord_${'a'.repeat(32)}`;
     const orderId = parseOrderId(order);
-    invariant(orderId !== undefined, 'it has the form of an order’s id');
+    invariant(orderId !== undefined, 'the order id is malformed');
     const metadata = { receipt_email: 'ada@example.com', order };
     expect(of(metadata, paymentOfOrder(systemDigest, orderId))).toEqual({ kind: 'order_confirms' });
     expect(of(metadata)).toEqual({ kind: 'address', to: 'ada@example.com' });

@@ -57,8 +57,8 @@ describe('a receipt', () => {
 
   test.each([
     ['that is refused', 'refuses', 'refused'],
-    ['beyond the bound of its recipient', 'caps', 'capped'],
-    ['whose outcome is undecidable', 'doubts', 'needs_review'],
+    ['over the limit of its recipient', 'caps', 'capped'],
+    ['with an undecidable outcome', 'doubts', 'needs_review'],
   ] as const)('%s is recorded as done, and reported once', async (_what, trouble, why) => {
     const harness = new ReceiptHarness();
     harness.mailer.trouble = trouble;
@@ -69,7 +69,7 @@ describe('a receipt', () => {
     expect(harness.mailer.calls).toBe(1);
   });
 
-  test('to a malformed address is recorded as done, and the mailer is not called', async () => {
+  test('to a malformed address is recorded as done without a call of the mailer', async () => {
     const harness = new ReceiptHarness();
     expect(await harness.send(paid({ receipt_email: 'ada' }))).toEqual({ kind: 'done' });
     expect(await harness.send(paid({ receipt_email: 'ada' }))).toEqual({ kind: 'done_before' });
@@ -117,7 +117,7 @@ describe('a receipt', () => {
     ['was refunded in part', 1, [refunded('re_1', 400)]],
     ['has a refund that failed', 1, [refunded('re_1', 1000, true)]],
     ['has a dispute that was won', 1, [disputed('open'), disputed('won')]],
-  ])('of a charge that %s before it is sent: %i e-mails', async (_what, count, facts) => {
+  ])('for a charge that %s before sending leads to %i e-mails', async (_what, count, facts) => {
     const harness = new ReceiptHarness();
     const payments = ledgerOf(chainOfPaid('receipt', {}, facts));
     expect(await harness.send(paid(), { payments })).toEqual({ kind: 'done' });
@@ -126,7 +126,7 @@ describe('a receipt', () => {
     expect(harness.reported).toEqual([]);
   });
 
-  test('whose address was erased while its event was in the queue is not sent', async () => {
+  test('is not sent when its address was erased while its event was queued', async () => {
     const harness = new ReceiptHarness();
     const chain = chainOfPaid('receipt', {}).map(({ first, ...each }) =>
       first === undefined ? each : { ...each, first: { ...first, detailsErased: true as const } },
@@ -138,7 +138,7 @@ describe('a receipt', () => {
   test('is sent at a later delivery when the Ledger cannot be read', async () => {
     const harness = new ReceiptHarness();
     const listTransitions = async () => {
-      throw new RetryableError('store_unavailable', 'the Ledger is down');
+      throw new RetryableError('store_unavailable', 'the Ledger is unavailable');
     };
     await expect(harness.send(paid(), { payments: { listTransitions } })).rejects.toMatchObject({
       code: 'store_unavailable',
