@@ -30,7 +30,7 @@ describe('the environment of the payments function', () => {
     });
   });
 
-  test('may name a Stripe account, and rules for new payments', () => {
+  test('may name a Stripe account, and routing rules for new payments', () => {
     const routes = [{ mode: 'live', currency: 'USD', processor: 'stripe' }];
     const stripe = { STRIPE_KEY_SECRET_ID: 'a-secret', STRIPE_ACCOUNT: 'acct_1' };
     expect(read({ ...GOOD, ...stripe, PROCESSOR_ROUTES: JSON.stringify(routes) })).toMatchObject({
@@ -50,7 +50,7 @@ describe('the environment of the payments function', () => {
     expect(() => read({ ...GOOD, PROCESSOR_ROUTES: '[' })).toThrow('PROCESSOR_ROUTES must be JSON');
   });
 
-  test('has the settings of each mode under names of its own', () => {
+  test('has separate names for the settings of each mode', () => {
     const test_ = {
       TEST_PROCESSOR_URL: 'https://test.example',
       TEST_PROCESSOR_SIGNING_KEY_SECRET_ID: 'test-key',
@@ -67,7 +67,7 @@ describe('the environment of the payments function', () => {
       ['external', 'test', 'https://test.example'],
       ['external', 'live', 'https://processor.example/api'],
     ]);
-    // The sandbox has no live mode.
+    // The sandbox does not serve live mode.
     expect(read({ ...GOOD, SANDBOX_URL: 'https://sandbox.example' }).processors).toHaveLength(1);
   });
 
@@ -82,7 +82,7 @@ describe('the environment of the payments function', () => {
     'REGISTRY_TABLE',
     'PROCESSOR_URL',
     'PROCESSOR_SIGNING_KEY_SECRET_ID',
-  ])('without %s the function does not start, and the error names it', (name) => {
+  ])('without %s stops the start of the function with an error that names the variable', (name) => {
     const rest = Object.fromEntries(Object.entries(GOOD).filter(([each]) => each !== name));
 
     expect(() => read(rest)).toThrow(`the environment variable ${name} is not set`);
@@ -90,7 +90,7 @@ describe('the environment of the payments function', () => {
   });
 
   test.each(['processor.example', 'ftp://processor.example', 'https://processor.example/', 'https://'])(
-    'with %s as the processor the function does not start',
+    'with %s as the processor stops the start of the function',
     (url) => {
       expect(() => read({ ...GOOD, PROCESSOR_URL: url })).toThrow(/the environment variable PROCESSOR_URL must/);
     },

@@ -6,14 +6,14 @@ const CONSUMER = { IDEMPOTENCY_TABLE: 'Idempotency', PARKING_QUEUE_URL: QUEUE };
 const PUBLISHER = { LEDGER_TABLE: 'Ledger', REGISTRY_TABLE: 'Registry', EVENT_BUS: 'bus' };
 
 describe('the settings of a consumer', () => {
-  test('name the tables that it writes, and no others', () => {
+  test('name exactly the tables that it writes', () => {
     expect(readConsumerConfig({ ...CONSUMER, VIEWS_TABLE: 'Views' })).toEqual({
       tables: { idempotency: 'Idempotency', views: 'Views' },
       parkingQueueUrl: QUEUE,
     });
   });
 
-  test.each(Object.keys(CONSUMER))('are rejected without %s, naming it', (name) => {
+  test.each(Object.keys(CONSUMER))('are rejected without %s, naming the variable', (name) => {
     expect(() => readConsumerConfig({ ...CONSUMER, [name]: undefined })).toThrow(name);
   });
 });

@@ -24,8 +24,8 @@ const api = {
   LISTED_JOBS: JSON.stringify([LISTED]),
 };
 
-describe('the functions of jobs start', () => {
-  test('with their deployed settings', () => {
+describe('the job functions', () => {
+  test('start with their deployed settings', () => {
     expect(readExecutorConfig(executor)).toEqual({
       idempotencyTable: 'Idempotency',
       credentialSecretId: 'job-credential',
@@ -46,7 +46,7 @@ describe('the functions of jobs start', () => {
     ['API_URL', undefined],
     ['API_URL', 'ftp://api.example'],
     ['API_URL', 'https://api.example/'],
-  ])('not as an executor with %s %s, and the error names it', (name, value) => {
+  ])('do not start as an executor with %s %s, and the error names the variable', (name, value) => {
     expect(() => readExecutorConfig({ ...executor, [name]: value })).toThrow(`the environment variable ${name}`);
   });
 

@@ -21,12 +21,12 @@ const VARIABLES = {
 
 let wire: typeof Wire;
 beforeAll(async () => {
-  // The file makes its handler as soon as it is imported.
+  // The module creates its handler at import.
   Object.assign(process.env, { AWS_REGION: 'eu-west-1', ...VARIABLES });
   ({ wire } = await import('../../lambdas/functions/outbox-relay.ts'));
 });
 
-test('the relay has the Stream deliver again from the first record that the bus did not accept', async () => {
+test('the relay makes the Stream redeliver from the first record that the bus did not accept', async () => {
   const clock = new SimulatedClock();
   const stores = new Stores(clock);
   const transitions = chains(1);

@@ -14,7 +14,7 @@ const SANDBOX = {
 };
 
 describe('the configured parties of a function', () => {
-  test('are none when no setting names them: no orders are accepted', () => {
+  test('are none without settings, and then no orders are accepted', () => {
     expect(readPartiesConfig({ REGISTRY_TABLE: 'registry' })).toBeUndefined();
   });
 

@@ -34,7 +34,7 @@ import { World } from '../world/world.ts';
 
 const ENDPOINT = endpointNamed('orders');
 
-/** The units that were run, one entry for each run. */
+/** The executed units of work, with one entry for each execution. */
 let units: string[];
 let runner: OperationRunner;
 
@@ -52,7 +52,7 @@ beforeEach(() => {
   };
 });
 
-/** Each unit was run twice. */
+/** Expects that each unit was executed twice. */
 function expectTwice(count: number): void {
   expect(new Set(units).size).toBe(count);
   expect(units).toHaveLength(2 * count);
@@ -64,7 +64,7 @@ async function webhooks(): Promise<WebhookWorld> {
   return world;
 }
 
-describe('delivered twice, and run by the runner both times, takes effect once:', () => {
+describe('delivered twice, and executed by the runner both times, these units take effect once:', () => {
   test('a record of the Stream at the relay', async () => {
     const harness = new RelayHarness(chains(2));
     await harness.relayWith({ runner });
@@ -73,7 +73,7 @@ describe('delivered twice, and run by the runner both times, takes effect once:'
     expect(harness.publishedIds).toEqual(harness.expected);
   });
 
-  test('a minute of the Ledger that is published again', async () => {
+  test('a minute of the Ledger that is republished', async () => {
     const transitions = chains(1);
     const events = eventsOf(systemDigest, transitions);
     const occurredAtMs = events[0]?.occurredAtMs ?? 0;
@@ -101,7 +101,7 @@ describe('delivered twice, and run by the runner both times, takes effect once:'
 
   test('an event at the projector', async () => {
     const [event] = eventsOf(systemDigest, chains(1));
-    invariant(event !== undefined, 'a chain has an event');
+    invariant(event !== undefined, 'the chain has no event');
     const views = new MemoryViews();
     let puts = 0;
     const put = views.put.bind(views);
@@ -182,7 +182,7 @@ describe('delivered twice, and run by the runner both times, takes effect once:'
   test('an invocation by a schedule at the executor', async () => {
     const world = new World();
     const entry = jobEntry('close-days');
-    invariant(entry !== undefined, 'there is such a job');
+    invariant(entry !== undefined, 'the job does not exist');
     const atMs = world.clock.nowMs();
     const ask = async (name: string) => requestRun({ ...executorTools(world, world.actor(name)), runner }, entry, atMs);
     expect([(await ask('a')).kind, (await ask('b')).kind]).toEqual(['asked', 'asked_before']);

@@ -19,14 +19,14 @@ import { PartiesEnvironment } from '../../lambdas/orders/contract.ts';
 
 const FUNCTIONS = [...globSync('lambdas/functions/*.ts'), 'sandbox/handler.ts'].sort();
 const READ_ONLY = ['api-documents.ts', 'audit.ts', 'events.ts'];
-/** Reads its own files, and is not part of the simulated system; the sandbox has a simulation of its own. */
+/** Functions without a `wire` export: one reads only its own files, and the sandbox has a separate simulation. */
 const WITHOUT_PLATFORM = ['api-documents.ts', 'handler.ts'];
 const EXCEPTION = '/** Not wrapped in `idempotently`: it only reads. */';
 const WRAPPED = FUNCTIONS.filter((file) => !READ_ONLY.includes(basename(file)));
 
 interface Export {
   readonly name: string;
-  /** With its comment. */
+  /** Source text, including its comment. */
   readonly text: string;
   readonly value: ts.Expression | undefined;
 }
@@ -51,7 +51,7 @@ function awaited(value: ts.Expression | undefined): ts.Expression | undefined {
   return value !== undefined && ts.isAwaitExpression(value) ? value.expression : value;
 }
 
-/** @returns what is missing for the unit of work to be run once */
+/** @returns the faults that prevent idempotent execution of the unit of work */
 function faultsOf(value: ts.Expression | undefined): readonly string[] {
   if (value === undefined || !ts.isCallExpression(value) || value.expression.getText() !== 'idempotently') {
     return ['the handler is not the result of idempotently(…)'];
@@ -77,17 +77,17 @@ function usesName(node: ts.Node, name: string): boolean {
   return ts.forEachChild(node, (child) => usesName(child, name)) ?? false;
 }
 
-test('the functions are found', () => {
+test('finds the functions', () => {
   expect(FUNCTIONS.length).toBeGreaterThan(18);
 });
 
 describe.each(FUNCTIONS)('%s', (file) => {
-  test('exports its handler, and what wires it on a platform', () => {
+  test('exports its handler, and a function that wires the handler on a platform', () => {
     const names = exportsOf(file).map(({ name }) => name);
     expect(names).toEqual(WITHOUT_PLATFORM.includes(basename(file)) ? ['handler'] : ['handler', 'wire']);
   });
 
-  test('runs its unit of work by idempotently, or states that it only reads', () => {
+  test('runs its unit of work through idempotently, or states that it only reads', () => {
     const [handler] = exportsOf(file);
     const isException = handler?.text.includes(EXCEPTION) === true;
     expect(isException).toBe(READ_ONLY.includes(basename(file)));
@@ -99,7 +99,7 @@ describe('the check of a handler', () => {
   const faultsIn = (text: string) => {
     const source = ts.createSourceFile('x.ts', `const x = ${text};`, ts.ScriptTarget.Latest, true);
     const [statement] = source.statements;
-    if (statement === undefined || !ts.isVariableStatement(statement)) throw new Error('a test needs a value');
+    if (statement === undefined || !ts.isVariableStatement(statement)) throw new Error('the statement has no value');
     return faultsOf(statement.declarationList.declarations[0]?.initializer);
   };
 
@@ -112,7 +112,7 @@ describe('the check of a handler', () => {
     expect(faultsIn(text)).toEqual([fault]);
   });
 
-  test('passes one that is wrapped', () => {
+  test('accepts a wrapped handler', () => {
     expect(faultsIn('idempotently({ unit: "a run", record: "its row" }, (runner) => worker({ runner }))')).toEqual([]);
   });
 });
@@ -178,7 +178,7 @@ describe('every function', () => {
   const start = (file: string, how: string): Promise<unknown> => import(`../../${file}?${how}`);
 
   test.each(WRAPPED.filter((each) => !WITHOUT_PLATFORM.includes(basename(each))))(
-    'of %s keeps records for as long as the deployment says',
+    'of %s keeps records for the deployed retention',
     async (file) => {
       const { wire } = (await import(`../../${file}`)) as { wire: (platform: unknown, runner: unknown) => unknown };
       const asked: PropertyKey[] = [];
