@@ -14,7 +14,7 @@ export const OWNERS: readonly BooksOwner[] = (['ten_a', 'ten_b'] as const).flatM
   (['test', 'live'] as const satisfies readonly Mode[]).map((mode) => ({ tenantId: tenantId(tenant), mode })),
 );
 
-/** The payments in the lists of all, of a status, and of a reference. */
+/** Returns the payments in the lists of all payments, of each status, and of each reference. */
 function listed(views: MemoryViews): readonly string[] {
   return views
     .all()
@@ -27,7 +27,7 @@ function listed(views: MemoryViews): readonly string[] {
     .sort();
 }
 
-/** What a plain walk through the Ledger says of the same. */
+/** Returns the same payments, computed by a plain scan of the Ledger. */
 function expected(chains: readonly (readonly Transition[])[]): readonly string[] {
   return chains
     .flatMap((chain) => {
@@ -66,7 +66,7 @@ async function shownSums(views: MemoryViews, owner: BooksOwner) {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** The amount that an event is about, read from the transition instead of the event. */
+/** Returns the amount of an event, read from the transition instead of the event. */
 function amountOf({ type, payment, subject }: Transition): { readonly amountMinor: number; readonly currency: string } {
   if (subject?.kind === 'refund' || subject?.kind === 'dispute') {
     return { amountMinor: subject.amountMinor, currency: subject.currency ?? payment.currency };
@@ -106,7 +106,7 @@ async function shownVolumes(
   );
 }
 
-/** The Views against plain walks through the Ledger, which know nothing of rows and keys. */
+/** Compares the Views with plain scans of the Ledger, which use no rows or keys of the Views. */
 export async function checkViews(views: MemoryViews, chains: readonly (readonly Transition[])[]): Promise<void> {
   expect(listed(views)).toEqual(expected(chains));
   const ledger = new MemoryLedgerReader(() => chains.flat());

@@ -34,7 +34,7 @@ const project = async (key: string, atMs: number, store = views): Promise<void> 
 const close = (store = views, atMost = 10) =>
   closeDays({ views: store, clock, entropy: countingEntropy() }, owner, atMost);
 
-/** The merchant's balance, and the number of sets of postings that were read for it. */
+/** Returns the merchant's balance, and the number of sets of postings read for it. */
 async function payableAndReads(): Promise<{ readonly payable: number; readonly read: number }> {
   let read = 0;
   const counting = {
@@ -48,7 +48,7 @@ async function payableAndReads(): Promise<{ readonly payable: number; readonly r
   return { payable: balances.find(({ account }) => account === 'merchant_payable')?.creditMinor ?? 0, read };
 }
 
-/** Runs an action once, immediately before the closer writes its total. */
+/** Runs an action once, just before the closer writes its total. */
 class Interrupted extends MemoryViews {
   readonly #act: () => Promise<void>;
   #exchanges = 0;
@@ -85,7 +85,7 @@ describe('a closed day', () => {
     expect((await close()).closed).toBe(1);
   });
 
-  test('is reopened by a late entry, which counts at once, and closed again with it', async () => {
+  test('is reopened by a late entry, which counts immediately, and closed again with the entry', async () => {
     await project('a', MONDAY_MS);
     await close();
     await project('late', MONDAY_MS + HOUR_MS);
@@ -97,7 +97,7 @@ describe('a closed day', () => {
     expect(await payableAndReads()).toEqual({ payable: 2000, read: 0 });
   });
 
-  test('stays closed when an event is delivered again', async () => {
+  test('stays closed when an event is redelivered', async () => {
     await project('a', MONDAY_MS);
     await close();
     await project('a', MONDAY_MS);
@@ -127,7 +127,7 @@ describe('a closed day', () => {
     expect(await payableAndReads()).toEqual({ payable: 1000, read: 0 });
   });
 
-  test('is closed by a rival when its closer has crashed', async () => {
+  test('is closed by a rival after its closer has crashed', async () => {
     const interrupted: Interrupted = new Interrupted(async () => {
       clock.advance(5 * 60_000);
       expect(await close(interrupted)).toEqual({ closed: 1, more: false });
@@ -139,7 +139,7 @@ describe('a closed day', () => {
     expect(await payableAndReads()).toEqual({ payable: 1000, read: 0 });
   });
 
-  test('is one of at most the requested number, oldest first', async () => {
+  test('closes at most the requested number of days per call, oldest first', async () => {
     await project('a', MONDAY_MS - 4 * DAY_MS);
     await project('b', MONDAY_MS);
 

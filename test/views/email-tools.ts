@@ -8,14 +8,14 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import type { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 
-/** Hashes under these keys, as the secret holds them. */
+/** Returns hashes under these keys, in the format of the secret. */
 export function hashesUnder(keys: Readonly<Record<string, string>>, clock = new SimulatedClock()): EmailHashes {
   const client = { send: async () => ({ SecretString: JSON.stringify(keys) }) } as unknown as SecretsManagerClient;
   const secretsManager = async () => client;
   return keyedEmailHashes({ [Environment.emailKeysSecretId]: 'email-keys' }, { secretsManager, clock });
 }
 
-/** What finds payments and orders of the store by an e-mail address. */
+/** Returns tools that find payments and orders in the store by e-mail address. */
 export function emailTools({ database }: Stores) {
   const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
   return {

@@ -13,7 +13,7 @@ const HOUR_MS = 60 * 60 * 1000;
 /** One event per page. */
 const MAX_PAGES = 1_000;
 
-/** The Views of the written transitions. */
+/** Returns the Views of the written transitions. */
 async function projected(written: readonly Transition[]): Promise<ProjectedViews> {
   const store = new Stores();
   await store.write(written);
@@ -22,7 +22,7 @@ async function projected(written: readonly Transition[]): Promise<ProjectedViews
   return made;
 }
 
-describe('the events of a range of time', () => {
+describe('the events of a time range', () => {
   test('are all of the tenant’s and no other tenant’s, each once, with any page size', async () => {
     const ranges = fc.record({
       plans: paymentPlans,

@@ -11,10 +11,10 @@ import { Api, dataOf } from '../world/api.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** All APIs on one world, and all that they answered. */
+/** All APIs on one simulated system, with a record of their answers. */
 class Asking {
   readonly api = new Api();
-  /** All that was answered, and bodies of webhooks. */
+  /** All answers, and the bodies of webhooks. */
   readonly shown: unknown[] = [];
 
   async ask(path: string, body?: Json): Promise<Json> {
@@ -30,10 +30,10 @@ class Asking {
     return String(((paid['payment'] as Json | undefined) ?? paid)['id']);
   }
 
-  /** Changes something of the payment's charge at the processor, and takes it in. */
+  /** Changes the payment's charge at the processor, and records the change. */
   async atProcessor(id: string, happen: (chargeId: string) => Promise<unknown>): Promise<void> {
     const paymentId = parsePaymentId(id);
-    invariant(paymentId !== undefined, 'it is a payment');
+    invariant(paymentId !== undefined, 'the id is not a payment id');
     const [charge] = this.api.processor.charges(paymentId);
     invariant(charge !== undefined, 'it was charged');
     await happen(charge.chargeId);
@@ -41,11 +41,14 @@ class Asking {
   }
 }
 
-/** Payments, refunds of every origin, disputes, corrections, decisions, annotations, orders, a mismatch, webhooks and runs. */
+/**
+ * Creates payments, refunds of every origin, disputes, corrections, decisions, annotations, orders, a mismatch,
+ * webhooks and runs.
+ */
 async function history(): Promise<Asking> {
   const world = new Asking();
   const { inside } = world.api.processor;
-  const operator = { reason: 'Told by the bank' };
+  const operator = { reason: 'Reported by the bank' };
   const paid = await world.pay({ reference: 'order-1', metadata: { name: 'Ada' } });
   await world.ask(`/v1/payments/${paid}/refunds`, { amount: 300 });
   await world.atProcessor(paid, (charge) => inside.refund(charge, 200));
@@ -113,7 +116,7 @@ const LISTS = [
 ];
 const LISTS_OF_PAYMENT = ['transitions', 'refunds', 'disputes', 'captures', 'cancellations'];
 
-/** Where an object answers, by the prefix of its id. */
+/** Read paths of objects, by id prefix. */
 const PATHS: Readonly<Record<string, string>> = {
   pay: '/v1/payments',
   ord: '/v1/orders',
@@ -131,16 +134,16 @@ const PATHS: Readonly<Record<string, string>> = {
   mis: '/v1/admin/mismatches',
   we: '/v1/webhook_endpoints',
 };
-/** Ids that are not Payonce's, and of what the API does not hold: API keys, and requests. */
+/** Ids of other systems, and ids of things without a route: API keys and requests. */
 const FOREIGN = /^(ch_|key_|req-|rsv_|tok_|ref_friend$)/;
 
-/** @returns the path of the object that shows this text, or undefined when the text is no id */
+/** @returns the read path for an id, or undefined when the text is not an id */
 function pathOf(text: string, within: Json, field: string): string | undefined {
   if (FOREIGN.test(text)) return undefined;
   const [, prefix = ''] = /^([a-z]+)_[A-Za-z0-9]/.exec(text) ?? [];
   const parts: Readonly<Record<string, string>> = { dlv: 'deliveries', rpl: 'replays' };
   if (prefix in parts) {
-    // An activity is about a replay and its endpoint.
+    // An activity about a replay names its endpoint, too.
     const { endpoint = (within['about'] as readonly string[]).find((id) => id.startsWith('we_')) } = within;
     return `/v1/webhook_endpoints/${String(endpoint)}/${parts[prefix]}/${text}`;
   }
@@ -148,12 +151,12 @@ function pathOf(text: string, within: Json, field: string): string | undefined {
   if (within['object'] === 'job' && field === 'id') return `/v1/admin/jobs/${text}`;
   const path = PATHS[prefix];
   const isId = /^(?:act_\d+_[a-z2-7]{16}|[a-z]+_[a-zA-Z0-9_-]{26,})$/.test(text);
-  invariant(path !== undefined || field !== 'id', `${text} is an id, and nothing answers under it`);
+  invariant(path !== undefined || field !== 'id', `no path is known for the id ${text}`);
   const chain = prefix === 'act' ? '?tenant=ten_desk&mode=test' : '';
   return path !== undefined && isId ? `${path}/${text}${chain}` : undefined;
 }
 
-/** The paths of all ids in a JSON value, with the ids. */
+/** Returns the read paths of all ids in a JSON value, with the ids. */
 function idsIn(value: unknown, within: Json = {}, field = ''): readonly (readonly [string, string])[] {
   if (typeof value === 'string') {
     const path = pathOf(value, within, field);
@@ -164,7 +167,7 @@ function idsIn(value: unknown, within: Json = {}, field = ''): readonly (readonl
   return Object.entries(value).flatMap(([name, inner]) => idsIn(inner, value as Json, name));
 }
 
-test('every id that an answer, an event or a webhook shows answers GET with its object', async () => {
+test('every id in an answer, an event or a webhook can be read by GET', async () => {
   const world = await history();
   for (const path of LISTS) await world.ask(path);
   for (const payment of dataOf({ body: await world.ask('/v1/payments?limit=100') })) {
@@ -176,7 +179,7 @@ test('every id that an answer, an event or a webhook shows answers GET with its 
     await world.ask(`/v1/webhook_endpoints/${String(endpoint['id'])}/deliveries`);
 
   const followed = new Map<string, unknown>();
-  // Answers show further ids; there are only a few rounds of them.
+  // Answers contain further ids; a few rounds reach all of them.
   for (let round = 0; round < 10; round += 1) {
     const next = new Map(idsIn(world.shown.splice(0)).filter(([path]) => !followed.has(path)));
     if (next.size === 0) break;

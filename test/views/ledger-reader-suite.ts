@@ -16,7 +16,10 @@ export interface ReaderUnderTest {
 
 const NOON = Date.UTC(2026, 2, 1, 12);
 
-/** A payment of 10.00 EUR captured at `atMs` with a fee of 0.59, unless the changes override it. */
+/**
+ * Returns the transitions of a payment of 10.00 EUR captured at `atMs` with a fee of 0.59, unless the changes override
+ * these.
+ */
 export function takenAt(
   owner: BooksOwner,
   key: string,
@@ -24,7 +27,7 @@ export function takenAt(
   { amountMinor = 1000, currency = 'EUR', feeMinor = 59 } = {},
 ): readonly Transition[] {
   const { payment, first, type } = pendingTransition(paymentIdFor(key, owner.tenantId));
-  invariant(first !== undefined, 'a first transition has details');
+  invariant(first !== undefined, 'the first transition has no details');
   const created = firstTransition(
     systemDigest,
     { type, payment: { ...payment, ...owner, amountMinor, currency }, postings: [] },
@@ -32,11 +35,11 @@ export function takenAt(
     requestedAt(atMs),
   );
   const decision = decide({ kind: 'succeeded', chargeId: `ch_${key}`, feeMinor }, stateAfter([created]));
-  invariant(decision.kind === 'append', 'a success is a transition');
+  invariant(decision.kind === 'append', 'the success causes no transition');
   return [created, nextTransition(systemDigest, created, decision.draft, requestedAt(atMs))];
 }
 
-/** The contract of every LedgerReader, including the in-memory reference. */
+/** Describes the contract of every LedgerReader, including the in-memory reference. */
 export function describeLedgerReader(name: string, make: () => Promise<ReaderUnderTest>): void {
   let made = 0;
   let reader: LedgerReader;
@@ -58,7 +61,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
   const idOf = (key: string): PaymentId => paymentIdFor(key, owner.tenantId);
 
   describe(`${name}: entries`, () => {
-    test('are the postings of each transition, leg by leg', async () => {
+    test('are the postings of each transition, one for each leg', async () => {
       await write(takenAt(owner, 'a', NOON));
 
       const found = await entries();
@@ -82,7 +85,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       ]);
     });
 
-    test('are sorted by time, then payment, sequence and leg, whatever the order of the writes', async () => {
+    test('are sorted by time, then payment, sequence and leg, for any order of the writes', async () => {
       const written = { late: NOON + 2, x: NOON, y: NOON, z: NOON, early: 1 };
       for (const [key, atMs] of Object.entries(written)) await write(takenAt(owner, key, atMs));
 
@@ -121,7 +124,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       expect(paged).toEqual(all);
     });
 
-    test('in one currency are found among those of others, page by page', async () => {
+    test('in one currency are found among entries of other currencies, page by page', async () => {
       await write(takenAt(owner, 'a', NOON));
       await write(takenAt(owner, 'b', NOON + 1, { currency: 'JPY' }));
       await write(takenAt(owner, 'c', NOON + 2));
@@ -138,12 +141,12 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       expect(await entries({ currency: 'CHF' })).toEqual([]);
     });
 
-    test('of another tenant or mode are never shown, whatever the query', async () => {
+    test('of another tenant or mode are never shown, for any query', async () => {
       const live: BooksOwner = { ...owner, mode: 'live' };
       await write(takenAt(other, 'theirs', NOON));
       await write(takenAt(live, 'live', NOON));
       const [theirs] = await reader.entries({ ...other, limit: 1 });
-      invariant(theirs !== undefined, 'they see their own');
+      invariant(theirs !== undefined, 'the other tenant does not see its own entries');
 
       expect(await entries()).toEqual([]);
       expect(await entries({ after: { ...theirs, leg: 0 } })).toEqual([]);
@@ -184,7 +187,7 @@ export function describeLedgerReader(name: string, make: () => Promise<ReaderUnd
       }
     });
 
-    test('of a tenant without entries are none', async () => {
+    test('of a tenant without entries are empty', async () => {
       await write(takenAt(other, 'theirs', NOON));
 
       expect(await reader.balances(owner)).toEqual([]);

@@ -10,7 +10,7 @@ const LIST = { partitions: ['TEST#0', 'TEST#1'] };
 const idAt = (index: number) => `id_${String(index).padStart(5, '0')}`;
 const placeOfId = (id: string) => createdPlace(Number(id.slice(3)), id);
 
-/** @param bodies of the rows, oldest first */
+/** @param bodies bodies of the rows, oldest first */
 async function listOf(bodies: readonly string[]): Promise<MemoryViews> {
   const views = new MemoryViews();
   await views.put(
@@ -26,7 +26,7 @@ async function listOf(bodies: readonly string[]): Promise<MemoryViews> {
 
 const isWanted = async (row: ViewRow) => (row.body === 'wanted' ? row : undefined);
 
-/** A client that requests pages until there are no more. */
+/** Requests pages until there are no more. */
 async function walked(
   views: MemoryViews,
   limit: number,
@@ -46,7 +46,7 @@ async function walked(
 }
 
 describe('a page of a filtered list', () => {
-  test('is full while there are more, and the walk finds each match once, in both directions', async () => {
+  test('is full while there are more, and reading all pages finds each match once, in both directions', async () => {
     const lists = fc.record({
       bodies: fc.array(fc.constantFrom('wanted', 'other'), { maxLength: 80 }),
       limit: fc.integer({ min: 1, max: 7 }),
@@ -58,14 +58,14 @@ describe('a page of a filtered list', () => {
         const { pages, ids } = await walked(await listOf(bodies), limit, { upwards });
         expect(ids).toEqual(expected);
         for (const { rows, hasMore } of pages) expect(hasMore ? rows.length : limit).toBe(limit);
-        // The first page with nothing behind it ends the walk.
+        // The first page without a successor ends the loop.
         expect(pages).toHaveLength(Math.max(1, Math.ceil(expected.length / limit)));
       }),
       { numRuns: 200 },
     );
   });
 
-  test('leaves out objects that no longer match, and is full nevertheless', async () => {
+  test('omits objects that no longer match, and is still full', async () => {
     const lists = fc.array(fc.constantFrom('wanted', 'gone'), { maxLength: 60 });
     await fc.assert(
       fc.asyncProperty(lists, fc.integer({ min: 1, max: 5 }), async (bodies, limit) => {
@@ -79,7 +79,7 @@ describe('a page of a filtered list', () => {
     );
   });
 
-  test('examines a bounded number of rows: the walk goes on from the last of them, and ends', async () => {
+  test('examines a bounded number of rows; the next page continues after the last of them, until the end', async () => {
     const bodies = Array.from({ length: 2 * MAX_EXAMINED + 500 }, (_, index) => (index === 7 ? 'wanted' : 'other'));
     const views = await listOf(bodies);
     let read = 0;

@@ -31,9 +31,9 @@ const chain = chainFor({
 });
 const [before, after] = eventsOf(systemDigest, chain);
 
-/** A list request during which the status changes right after the `reads`-th answer of the store. */
+/** Requests a list while the status changes just after the store's read number `reads`. */
 async function listedWhileMoving(reads: number, filters: { readonly status?: PaymentStatus } = {}) {
-  if (before === undefined || after === undefined) throw new Error('there are two events');
+  if (before === undefined || after === undefined) throw new Error('there are fewer than two events');
   const views = new MemoryViews();
   await projectEvent({ runner: idempotentRunner, views }, before);
   let left = reads;
@@ -55,7 +55,7 @@ async function listedWhileMoving(reads: number, filters: { readonly status?: Pay
     OWNER,
     query,
   );
-  if (outcome.kind !== 'found') throw new Error('there is no cursor');
+  if (outcome.kind !== 'found') throw new Error('the cursor does not exist');
   return outcome.rows.map(({ chainId }) => chainId);
 }
 

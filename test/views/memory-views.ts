@@ -6,7 +6,7 @@ import type { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
 import { emptyTables } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 
-/** The product's Views over a table in memory. */
+/** The product's Views over an in-memory table. */
 export class MemoryViews extends DynamoDbViews {
   readonly #database: MemoryDynamoDb;
 
@@ -15,14 +15,14 @@ export class MemoryViews extends DynamoDbViews {
     this.#database = database;
   }
 
-  /** In the order of their keys. */
+  /** Returns all rows in the order of their keys. */
   all(): ViewRow[] {
     const nameOf = ({ partition, sort }: ViewRow) => `${partition}\n${sort}`;
     const rows = this.#database.items(TABLES.views).map(parseViewRow);
     return rows.sort((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
   }
 
-  /** As if the table had been deleted and created again. */
+  /** Empties the table, as if it had been deleted and recreated. */
   async clear(): Promise<void> {
     for (const key of this.all()) await this.exchange([{ key }]);
   }

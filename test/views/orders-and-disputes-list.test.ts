@@ -11,7 +11,7 @@ import { ProjectedViews } from './projected-views.ts';
 
 const lists = (api: Api, path: string) => async (search: string) => idsOf(await api.get(`${path}?${search}`));
 
-/** The ids of all pages, of two objects each. */
+/** Returns the ids on all pages, of two objects each. */
 async function walked(api: Api, path: string, cursor: 'starting_after' | 'ending_before', start: string) {
   const ids: string[] = [];
   let next = start;
@@ -68,14 +68,14 @@ describe('the list of orders', () => {
 
     const harness = api.world;
     const [charge] = harness.processor.inside.all.filter(({ status }) => status === 'pending');
-    invariant(charge !== undefined, 'one charge is pending');
+    invariant(charge !== undefined, 'no charge is pending');
     await harness.processor.inside.approve(charge.chargeId);
     await harness.resolveFor(3);
     expect(await list('status=processing')).toEqual([]);
     expect(await list('status=completed')).toEqual([last, waiting, second, first]);
   });
 
-  test('has an order that is open again under its status while the processor is down', async () => {
+  test('lists a reopened order under its status while the processor is down', async () => {
     const api = new Api();
     const harness = api.world;
     const list = lists(api, PATH);
@@ -96,7 +96,7 @@ describe('the list of orders', () => {
     expect(await list('status=canceled')).toEqual(ids);
   });
 
-  test('cannot be found by an address without its keys, but a retry of an order that has begun gets its answer', async () => {
+  test('cannot be searched by an address without the hash keys, but a retry of an order that has begun gets its answer', async () => {
     const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
     const api = new Api();
     const first = await api.order('k-begun');
@@ -134,7 +134,7 @@ describe('the list of orders', () => {
 describe('the list of disputes', () => {
   const PATH = '/v1/disputes';
 
-  /** Three payments; the first has two disputes, the last has none. */
+  /** Creates three payments; the first has two disputes, the last has none. */
   async function disputed() {
     const api = new Api();
     const ledger = new Api({}, api.world);
@@ -161,7 +161,7 @@ describe('the list of disputes', () => {
     return { api, payments, opened, ids, close, list: lists(api, PATH) };
   }
 
-  test('shows the disputes of all payments, newest first, as reads by id show them', async () => {
+  test('shows the disputes of all payments, newest first, equal to their reads by id', async () => {
     const { api, ids, opened, payments } = await disputed();
     const shown = await Promise.all(ids.map(async (id) => (await api.get(`${PATH}/${id}`)).body));
     expect(dataOf(await api.get(PATH))).toEqual(shown);
@@ -203,7 +203,7 @@ describe('the list of disputes', () => {
     const said = await readChainViews(tools, id as never);
     const rows = views.all().filter(({ partition, chainId }) => partition.startsWith('DISPUTE#') && chainId === id);
     const heads = said?.events.flatMap(({ heads: all }) => all.slice(1)) ?? [];
-    // The won dispute is implied as it was opened too; the newest row is stored.
+    // The opened state of the won dispute is implied, too; the newest row is stored.
     expect(heads).toHaveLength(3);
     expect(rows).toHaveLength(2);
     for (const row of rows) expect(heads).toContainEqual(row);

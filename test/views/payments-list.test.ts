@@ -48,7 +48,7 @@ describe('the list of payments', () => {
     expect(list.text).toBe(`{"object":"list","data":[${shown.toReversed().join(',')}],"has_more":false}`);
   });
 
-  test('has ten payments by default and up to a hundred on request, and says whether there are more', async () => {
+  test('has ten payments by default and up to a hundred on request, and reports whether there are more', async () => {
     const ids = (await many(12)).toReversed();
     const ten = await harness.get(PATH);
     const all = await harness.get(`${PATH}?limit=12`);
@@ -117,7 +117,7 @@ describe('the list of payments', () => {
     expect(idsOf(await harness.get(`${PATH}?charge_id=${chargeOf(first)}`, as(OTHER_KEY)))).toEqual([]);
   });
 
-  test('by the id of a charge is refused with 503 while the processor cannot be asked', async () => {
+  test('by the id of a charge is refused with 503 while the processor is unavailable', async () => {
     const down = {
       ...harness.processor,
       readCharge: () => Promise.reject(new RetryableError('processor_unreachable', 'down')),
@@ -161,7 +161,7 @@ describe('the list of payments', () => {
     expect(await listed('email=a@example.com')).toEqual([]);
   });
 
-  test('of an address is the same while its hash has a new key and an old one', async () => {
+  test('by an address is the same while the hash uses both a new key and an old key', async () => {
     const current = { current: 'a-key-of-the-deployment-000000002' };
     const payOf = async (key: string, keys: Record<string, string>) => {
       const api = harness.with({ emailHashes: hashesUnder(keys) });
@@ -176,7 +176,7 @@ describe('the list of payments', () => {
     expect(idsOf(await later.get(`${PATH}?email=ada@example.com`))).toEqual([newer.body['id']]);
   });
 
-  test('of an address takes four queries, however many payments there are, and none after an erasure', async () => {
+  test('by an address takes four queries for any number of payments, and none after an erasure', async () => {
     const erased = await harness.paid('erased', { metadata: { receipt_email: 'ada@example.com' } });
     const others = await many(40);
     const ids = await Promise.all(
@@ -204,7 +204,7 @@ describe('the list of payments', () => {
     expect(found.filter((row) => RegistryTable.emailIndex.partitionKey in row)).toHaveLength(12);
   });
 
-  test('by an address is refused with 503 while its keys cannot be read, and so is a payment with one', async () => {
+  test('by an address, and a new payment with an address, are refused with 503 while the hash keys cannot be read', async () => {
     const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
     const api = harness.with({ emailHashes: away });
     expect((await api.get(`${PATH}?email=ada@example.com`)).status).toBe(503);
@@ -212,7 +212,7 @@ describe('the list of payments', () => {
     expect([(await api.pay('k-2')).status, api.processor.inside.all.length]).toEqual([201, 1]);
   });
 
-  test('cannot be found by an address without its keys, but a retry of a request that has begun gets its answer', async () => {
+  test('cannot be searched by an address without the hash keys, but a retry of a request that has begun gets its answer', async () => {
     const away = { of: () => Promise.reject(new RetryableError('secrets_unavailable', 'down')) };
     const body = { metadata: { receipt_email: 'ada@example.com' } };
     const first = await harness.pay('k-1', body);

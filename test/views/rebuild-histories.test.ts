@@ -43,7 +43,7 @@ async function damage(views: MemoryViews, { at, damage: kind }: { at: number; da
   else await views.put([wrong[kind]]);
 }
 
-/** The scheduler interleaves the calls of the rebuild and of the projector. */
+/** A rebuild whose calls the scheduler interleaves with the calls of the projector. */
 class ScheduledWalk extends ScheduledViews {
   readonly #walk: RebuildTools['views'];
 
@@ -58,14 +58,14 @@ class ScheduledWalk extends ScheduledViews {
 }
 
 describe('a rebuild', () => {
-  test('restores damaged views from the Ledger while events arrive, and a comparison then finds no difference', async () => {
+  test('restores damaged views from the Ledger while events arrive, and a later comparison finds no difference', async () => {
     const plans = fc.record({ plans: paymentPlans, known: fc.nat({ max: 100 }), harm: damages });
     await fc.assert(
       fc.asyncProperty(plans, fc.scheduler(), async ({ plans: payments, known, harm }, scheduler) => {
         const chains = payments.map(chainFor);
         const all = chains.flat().sort((left, right) => left.occurredAtMs - right.occurredAtMs);
         const early = all.filter((_, index) => index < (all.length * known) / 100);
-        // Earlier projections do not matter. The first transitions must exist for their events.
+        // Earlier events may have been projected or not, but the first transitions must exist for their events.
         const firsts = all.filter(({ sequence }) => sequence === 1);
         const harness = new RebuildWorld(NOW_MS, early);
         const { views } = harness;

@@ -31,7 +31,7 @@ async function projectAll(): Promise<void> {
 }
 
 describe('a rebuild of the views', () => {
-  test('of an empty table writes all rows but those that say what was published, and closes the days', async () => {
+  test('of an empty table writes all rows except the publication records, and closes the days', async () => {
     const { counts, differences } = await harness.rebuild();
     const rebuilt = harness.views.all();
     await harness.views.clear();
@@ -106,7 +106,7 @@ describe('a rebuild of the views', () => {
     await projectAll();
     const shown = () =>
       harness.views.all().filter(({ partition }) => partition.startsWith('PAYMENT#ten_rebuild#test#'));
-    // As an earlier version of the code would have written them.
+    // Rows in the format of an earlier version.
     const old = shown().map((row) => ({ ...row, body: row.body.replace('"status"', '"state"') }));
     await harness.views.put(old);
     const counts: number[] = [];
@@ -174,7 +174,7 @@ describe('a comparison', () => {
     const rows = harness.views.all();
     const find = (start: string) => rows.find(({ partition }) => partition.startsWith(start));
     const [book, event, total] = [find('BOOK#ten_rebuild#test#all'), find('EVENT#'), find('TOTAL#')];
-    if (book === undefined || event === undefined || total === undefined) throw new Error('there are such rows');
+    if (book === undefined || event === undefined || total === undefined) throw new Error('the rows do not exist');
     await harness.views.exchange([{ key: book }]);
     await harness.views.put([
       { ...event, body: event.body.replace('1000', '9000') },

@@ -8,13 +8,13 @@ import {
 } from '../../lambdas/views/use/rebuild-views.ts';
 import { World } from '../world/world.ts';
 
-/** Two or three rows. */
+/** Page size, for two or three rows. Bytes. */
 const PAGE_BYTES = 2_000;
 
-/** A Ledger that grows, and rebuilds of its Views. */
+/** A growing Ledger, and rebuilds of its Views. */
 export class RebuildWorld extends World {
   readonly written: Transition[] = [];
-  /** The states that rebuilds have reported. */
+  /** Reported states of the rebuilds. */
   readonly states: RebuildState[] = [];
 
   constructor(nowMs: number, written: readonly Transition[] = []) {
@@ -27,7 +27,7 @@ export class RebuildWorld extends World {
     void this.store.write(transitions);
   }
 
-  /** @param crashesAt before the state with this number is reported */
+  /** @param crashesAt the process crashes before it reports the state with this index */
   rebuild(changes: Partial<RebuildTools> = {}, state = rebuildBegin(2), crashesAt = Infinity): Promise<Rebuilt> {
     const { store, views } = this;
     const tools = { ...this.basics, views, ledger: store.ledgerWalk, store, orders: store, ...changes };

@@ -4,7 +4,10 @@ import type { ViewKey } from '../../lambdas/views/domain/lists.ts';
 import type { ViewRow } from '../../lambdas/views/domain/views.ts';
 import type { RowChange, ViewRange, ViewStore } from '../../lambdas/views/use/view-store.ts';
 
-/** The Views as one worker sees them: each call waits for its turn, and after some calls the worker dies, before the call or after it. */
+/**
+ * The Views as one worker sees them: each call waits for its turn of the scheduler, and the worker crashes before or
+ * after one of its calls.
+ */
 export class ScheduledViews implements ViewStore {
   readonly #store: ViewStore;
   readonly #scheduler: fc.Scheduler;
@@ -18,7 +21,7 @@ export class ScheduledViews implements ViewStore {
     this.#diesAfterCall = diesAfterCall;
   }
 
-  /** Row by row, as the real store puts them: the worker may die between two. */
+  /** Puts the rows one at a time, like the real store: the worker may crash between two rows. */
   async put(rows: readonly ViewRow[]): Promise<void> {
     for (const row of rows) await this.#turn('put', () => this.#store.put([row]));
   }
@@ -37,12 +40,12 @@ export class ScheduledViews implements ViewStore {
 
   async #turn<Result>(name: string, call: () => Promise<Result>): Promise<Result> {
     this.#callsLeft -= 1;
-    if (this.#callsLeft < 0) throw new RetryableError('gone', 'the worker has died');
+    if (this.#callsLeft < 0) throw new RetryableError('gone', 'the worker has crashed');
     const dies = this.#callsLeft === 0;
-    if (dies && !this.#diesAfterCall) throw new RetryableError('gone', 'the worker died before its call');
+    if (dies && !this.#diesAfterCall) throw new RetryableError('gone', 'the worker crashed before its call');
     await this.#scheduler.schedule(Promise.resolve(), name);
     const result = await call();
-    if (dies) throw new RetryableError('gone', 'the worker died after its call');
+    if (dies) throw new RetryableError('gone', 'the worker crashed after its call');
     return result;
   }
 }

@@ -11,7 +11,7 @@ import { MemoryViews } from './memory-views.ts';
 
 const owner = { tenantId: tenantId('ten_seen'), mode: 'live' as const };
 
-/** The worker crashes before its last write. */
+/** Views whose worker crashes before its last write. */
 class DyingViews extends MemoryViews {
   override async put(rows: Parameters<MemoryViews['put']>[0]): Promise<void> {
     if (rows.some(({ partition }) => partition.startsWith('SEEN#'))) throw new RetryableError('gone', 'dead');
@@ -19,7 +19,7 @@ class DyingViews extends MemoryViews {
   }
 }
 
-test('an event is seen only when all its rows were written', async () => {
+test('an event counts as seen only after all its rows were written', async () => {
   const chains = Array.from({ length: 60 }, (_, index) => takenAt(owner, `k-${index}`, 1_000 + index));
   const events = eventsOf(systemDigest, chains.flat());
   const places = chains.map(([first]) => ({ paymentId: first?.payment.id ?? ('' as never), sequence: 2 }));

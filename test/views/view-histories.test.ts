@@ -16,7 +16,7 @@ import { ScheduledViews } from './scheduled-views.ts';
 import { BEGIN_MS, chainFor, paymentPlans } from './view-histories.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** Each event arrives at least once. Any delivery but the last can crash at any call. */
+/** An event arrives at least once. Any delivery except the last can crash at any call. */
 interface Delivery {
   readonly event: PayonceEvent;
   readonly diesAt: number | undefined;

@@ -11,7 +11,7 @@ import { fc } from '../support/properties.ts';
 
 const MINE = 'ch_1';
 const HOUR_MS = 60 * 60 * 1000;
-/** Most histories cross a midnight. */
+/** An evening, so that most histories cross midnight. */
 export const BEGIN_MS = Date.UTC(2026, 2, 1, 20);
 
 export interface PaymentHistoryPlan {
@@ -21,7 +21,7 @@ export interface PaymentHistoryPlan {
   readonly reference: string | undefined;
   readonly amountMinor: number;
   readonly currency: string;
-  /** Hours after the begin at which each step happens. */
+  /** Times of the steps. Hours after BEGIN_MS. */
   readonly hours: readonly number[];
   readonly steps: readonly Fact[];
 }
@@ -54,22 +54,22 @@ const plan = fc.record({
   steps: fc.array(fc.constantFrom(...FACTS), { minLength: 1, maxLength: 8 }),
 });
 
-/** Some payments of some tenants, and what happens to each, over some days. */
+/** Generates payments of several tenants, with their steps over some days. */
 export const paymentPlans: fc.Arbitrary<readonly PaymentHistoryPlan[]> = fc
   .array(plan, { minLength: 1, maxLength: 6 })
   .map((plans) => plans.map((each, index) => ({ ...each, key: `k-${index}` })));
 
-/** What the Ledger would hold: facts that change nothing leave nothing. */
+/** Returns the transitions that the Ledger would hold. Facts without an effect add none. */
 export function chainFor({ key, tenant, mode, reference, hours, steps, ...money }: PaymentHistoryPlan): Transition[] {
   const { payment, first, type } = pendingTransition(paymentIdFor(key, tenant), reference);
-  invariant(first !== undefined, 'a first transition has details');
+  invariant(first !== undefined, 'the first transition has no details');
   const sorted = [...hours].sort((left, right) => left - right);
   const at = (step: number) => BEGIN_MS + (sorted[step] ?? 0) * HOUR_MS + step;
   const own = { ...payment, tenantId: tenantId(tenant), mode, ...money, createdAtMs: at(0) };
   const chain = [firstTransition(systemDigest, { type, payment: own, postings: [] }, first, requestedAt(at(0)))];
   for (const [index, fact] of steps.entries()) {
     const newest = chain.at(-1);
-    invariant(newest !== undefined, 'a chain is never empty');
+    invariant(newest !== undefined, 'the chain is empty');
     const decision = decide(fact, stateAfter(chain));
     if (decision.kind !== 'append') continue;
     chain.push(nextTransition(systemDigest, newest, decision.draft, requestedAt(at(index + 1))));

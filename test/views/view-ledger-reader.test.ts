@@ -16,7 +16,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { describeLedgerReader } from './ledger-reader-suite.ts';
 import { MemoryViews } from './memory-views.ts';
 
-/** @param clockMs the time of the closer; days that ended before it are closed after every write */
+/** Describes the views. @param clockMs the closer's time; days that ended before it are closed after every write */
 function describeViews(name: string, clockMs?: number): void {
   describeLedgerReader(name, async () => {
     const written: Transition[] = [];

@@ -5,7 +5,7 @@ import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 const MAX_STEPS = 100;
 
-/** The contract of the ViewStore, over DynamoDB in memory and over its API. */
+/** Describes the contract of the ViewStore, for DynamoDB in memory and for its API. */
 export function describeViewStore(name: string, make: () => Promise<ViewStore & ViewWalk>): void {
   let made = 0;
   let store: ViewStore & ViewWalk;
@@ -45,7 +45,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
       expect(await store.read(total)).toEqual(total);
     });
 
-    test('is exchanged only if it is unchanged since it was read', async () => {
+    test('is replaced only if it is unchanged since it was read', async () => {
       const [old, next] = [row('1'), row('1', { sequence: 3, body: 'next' })];
 
       expect(await store.exchange([{ key: old, from: old, to: next }])).toBe(false);
@@ -60,7 +60,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
       expect(await store.read(old)).toBeUndefined();
     });
 
-    test('is exchanged together with others, or none is', async () => {
+    test('is replaced together with other rows, or all stay unchanged', async () => {
       await store.put([row('1'), row('2')]);
       const changes = [
         { key: row('1'), from: row('1'), to: row('1', { body: 'new' }) },
@@ -77,7 +77,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
   });
 
   describe(`${name}: a range`, () => {
-    test('includes its begin and excludes its end, in both directions', async () => {
+    test('includes its start and excludes its end, in both directions', async () => {
       await store.put(['30', '10', '20', '40'].map((sort) => row(sort)));
       await store.put([row('25', { partition: `${partition}#other` })]);
 
@@ -91,7 +91,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
       expect(await sorts({ from: '40', until: '20' })).toEqual([]);
     });
 
-    test('has the requested length, whatever rows follow', async () => {
+    test('has the requested length, with any rows after it', async () => {
       await store.put(['1', '2', '3'].map((sort) => row(sort)));
 
       expect(await sorts({ limit: 2 })).toEqual(['1', '2']);
@@ -100,7 +100,7 @@ export function describeViewStore(name: string, make: () => Promise<ViewStore & 
     });
   });
 
-  test(`${name}: a walk finds every row once, with any number of segments`, async () => {
+  test(`${name}: a scan finds every row once, with any number of segments`, async () => {
     const put = Array.from({ length: 20 }, (_, index) => row(`${index % 5}`, { partition: `${partition}#${index}` }));
     await store.put(put);
     const found: ViewRow[] = [];

@@ -22,7 +22,10 @@ import { takenAt } from './ledger-reader-suite.ts';
 
 const DAY_MS = Date.UTC(2026, 2, 1);
 let processes = 0;
-/** The day has ended. Waits take no time, and each process starts after the previous one has surely ended. */
+/**
+ * A clock after the end of the day. Waits take no time, and each process starts after the previous one must have
+ * stopped.
+ */
 const LATER: Clock = {
   nowMs: () => DAY_MS + 50 * 60 * 60 * 1000 + processes * 5 * 60 * 1000,
   sleep: async () => undefined,
@@ -37,7 +40,7 @@ beforeAll(async () => {
 
 const calm = () => new DynamoDbViews(documentClient(dynamoDbClient()), table, pacing);
 
-/** DynamoDB as one process sees it: a fault can be injected into every SDK call. */
+/** Returns DynamoDB as one process sees it, with faults in its SDK calls. */
 function faulty(actor: Actor): ViewStore {
   const { awsEndpoint: endpoint } = emulatedAws();
   const { requestHandler } = dynamoDbClient().config;
@@ -45,7 +48,7 @@ function faulty(actor: Actor): ViewStore {
   return new DynamoDbViews(documentClient(client), table, pacing);
 }
 
-/** Starts processes until one completes. Faults stop before the third. */
+/** Starts processes until one completes. Only the first two have faults. */
 async function untilDone(plan: FaultPlan, work: (views: ViewStore) => Promise<unknown>): Promise<boolean> {
   for (const name of ['first', 'second', 'third']) {
     if (name === 'third') plan.active = false;
@@ -62,12 +65,12 @@ async function untilDone(plan: FaultPlan, work: (views: ViewStore) => Promise<un
   return false;
 }
 
-/** A late payment of a closed day. The redelivery finds whatever the first delivery left. */
+/** Projects a late payment into a closed day. The redelivery starts from the rows that the first delivery left. */
 async function projectLate(faults: readonly PlannedFault[]): Promise<HistoryRun> {
   made += 1;
   const owner = { tenantId: tenantId(`ten_views_${process.pid}_${made}`), mode: 'test' } as const;
   const [event] = eventsOf(systemDigest, takenAt(owner, `k-${made}`, DAY_MS + 1));
-  if (event === undefined) throw new Error('there is an event');
+  if (event === undefined) throw new Error('the event is missing');
   const views = calm();
   const closed = { ...totalKey(owner, DAY_MS), sequence: 0, body: '{"kind":"total","token":"t","sums":[]}' };
   await views.put([closed]);
@@ -83,12 +86,12 @@ async function projectLate(faults: readonly PlannedFault[]): Promise<HistoryRun>
   return { calls: plan.calls, violations };
 }
 
-/** A day is closed by a sequence of processes. */
+/** Closes a day by a sequence of processes. */
 async function closeDay(faults: readonly PlannedFault[]): Promise<HistoryRun> {
   made += 1;
   const owner = { tenantId: tenantId(`ten_views_${process.pid}_${made}`), mode: 'test' } as const;
   const [event] = eventsOf(systemDigest, takenAt(owner, `k-${made}`, DAY_MS + 1));
-  if (event === undefined) throw new Error('there is an event');
+  if (event === undefined) throw new Error('the event is missing');
   const views = calm();
   await views.put(viewsOf(event).lasting.slice(0, 1));
   const plan = new FaultPlan(faults);
@@ -104,8 +107,8 @@ async function closeDay(faults: readonly PlannedFault[]): Promise<HistoryRun> {
 }
 
 describe.each([
-  ['an event that is projected into a closed day', projectLate],
-  ['a day that is closed', closeDay],
+  ['projecting an event into a closed day', projectLate],
+  ['closing a day', closeDay],
 ])('%s on the DynamoDB API', (_what, history) => {
   test('leaves complete and correct views with every single fault at every call of the SDK', async () => {
     const { histories, findings } = await surveyFaults(history, { faults: 1, kindsOf: kindsByEffect, oneOf: 4 });

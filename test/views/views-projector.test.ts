@@ -22,7 +22,7 @@ class Unlistable extends MemoryViews {
   }
 }
 
-/** Views whose lists are counted, and whose days a rival changes whenever they are closed. */
+/** Views that count their list reads, and whose days a rival changes at every attempt to close them. */
 class Counted extends MemoryViews {
   ranges = 0;
   refuses = false;
@@ -79,7 +79,7 @@ describe('the projector', () => {
     expect(faults).toEqual([]);
   });
 
-  test('leaves a day that a rival is closing, and does not check again with every event', async () => {
+  test('leaves a day that a rival is closing, and does not check it at every event', async () => {
     const views = new Counted();
     await take(projectorOn(views), 'k-1');
     clock.advance(2 * DAY_MS);
@@ -96,7 +96,7 @@ describe('the projector', () => {
     expect(await daysClosed(views)).toBe(2);
   });
 
-  test('projects an event also when its day cannot be closed now', async () => {
+  test('projects an event even if its day cannot be closed now', async () => {
     const views = new Unlistable();
     await take(projectorOn(views), 'k-1');
 

@@ -15,7 +15,7 @@ import { dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
 let aws: LocalAws;
-/** A tenant that no other test uses. */
+/** An API client of a tenant that no other test uses. */
 let api: ApiClient;
 let tenant: TenantId;
 
@@ -42,7 +42,7 @@ const untilThere = (path: string, count: number) =>
 const directory = mkdtempSync(join(tmpdir(), 'payonce-views-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Runs the command as an operator, against this stack. */
+/** Runs the rebuild command as an operator on this stack. */
 function rebuild(...options: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {
   const environment = {
     ...process.env,
@@ -86,7 +86,7 @@ async function loseList(tenantId: string): Promise<number> {
 }
 
 describe('a payment on the deployed stack', () => {
-  test('appears in list, entries, balances and events as in its read by id, and follows its refund', async () => {
+  test('appears in list, entries, balances and events exactly as in its read by id, and follows its refund', async () => {
     const metadata = { z: '1', a: '2', receipt_email: 'views@example.com' };
     const paid = await api.pay({ key: 'views-1', body: { reference: 'views', metadata } });
     const id = String(paid.json['id']);
@@ -115,7 +115,7 @@ describe('a payment on the deployed stack', () => {
   });
 });
 
-/** A rebuild ends with a comparison. No events are in flight here, so nothing needs time to settle. */
+/** A rebuild ends with a comparison. No events are in transit here, so nothing needs time to settle. */
 test('a comparison reports rows lost from the views, and a rebuild restores them', async () => {
   const paid = String((await api.pay({ key: 'views-lost' })).json['id']);
   const before = await until(async () => {

@@ -16,7 +16,7 @@ const PATH = '/v1/reports/volume';
 const RANGE = 'from=2026-03-01&to=2026-03-03';
 const OWNER = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
 
-/** Payments and orders of two days, in two currencies. */
+/** Creates payments and orders on two days, in two currencies. */
 async function traded(): Promise<Api> {
   const api = new Api();
   const id = await api.paid('p-1', { amount: 1000 });
@@ -45,7 +45,7 @@ const VOLUMES = [
   '2026-03-02 EUR refund.completed 1 400',
 ];
 
-describe('the report of volumes', () => {
+describe('the volume report', () => {
   test('counts the events of each day by currency and outcome, and sums their amounts', async () => {
     const api = await traded();
     expect(await shown(api)).toEqual(VOLUMES);
@@ -60,7 +60,7 @@ describe('the report of volumes', () => {
     });
   });
 
-  test('shows other tenants and the other mode nothing', async () => {
+  test('shows nothing of other tenants and of the other mode', async () => {
     const api = await traded();
     api.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
     api.registerKey(LIVE_KEY, { mode: 'live' });
@@ -69,7 +69,7 @@ describe('the report of volumes', () => {
     }
   });
 
-  test('is the same after every event was delivered again in the reverse order, and after its days are closed', async () => {
+  test('is the same after every event was redelivered in reverse order, and after its days are closed', async () => {
     const api = await traded();
     const { store, clock } = api.world;
     const tools = { transitions: store.ledger, digest: systemDigest };
@@ -108,7 +108,7 @@ describe('the report of volumes', () => {
     expect(await shown(api)).toEqual(VOLUMES);
   });
 
-  test('finds a wrong total of a day when the Views are compared with the Ledger', async () => {
+  test('a comparison of the Views with the Ledger reports a wrong daily total', async () => {
     const api = await traded();
     await shown(api);
     const { store, clock } = api.world;
@@ -116,7 +116,7 @@ describe('the report of volumes', () => {
     clock.advance(2 * DAY_MS);
     await closeDays({ views, clock, entropy: countingEntropy() }, OWNER, 10);
     const [total] = await views.range({ partition: totalsPartition(OWNER), from: '0', until: ':', limit: 1 });
-    if (total === undefined) throw new Error('a day is closed');
+    if (total === undefined) throw new Error('no day is closed');
     await views.put([{ ...total, body: total.body.replace('"count":3', '"count":4') }]);
     expect(await shown(api)).toContain('2026-03-01 EUR payment.completed 4 3500');
 
@@ -139,7 +139,7 @@ describe('the report of volumes', () => {
     expect(body).toMatchObject({ status: 400, code: 'invalid_request', param });
   });
 
-  test('takes 92 days', async () => {
+  test('accepts a range of 92 days', async () => {
     expect(await shown(await traded(), 'from=2026-01-01&to=2026-04-02')).toEqual(VOLUMES);
   });
 });
