@@ -88,7 +88,7 @@ export async function keyOfTenant() {
 const failingLedger = (fault: Error) =>
   new Api({ ledger: { entries: () => Promise.reject(fault), balances: () => Promise.reject(fault) } });
 
-/** The owner crashes before its commit; then the processor releases the authorization. */
+/** The owner crashes before its commit; then the authorization expires at the processor. */
 async function letGo(): Promise<Reply> {
   const harness = new Api();
   const processor = { ...harness.processor, name: 'sandbox' };

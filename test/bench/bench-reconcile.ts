@@ -115,7 +115,7 @@ const RUNS = [
   { run: '`reconcile-days`', hours: 7 * 24, everyHours: 24, hoursBefore: 7 * 24, halfMinutes: 12 * 60 },
 ];
 
-/** Returns the durations of the scheduled comparisons for several numbers of payments a month. */
+/** Returns the durations of the scheduled comparisons at RECONCILED_PER_MONTH payments a month. */
 export async function reconcileDurations() {
   return Promise.all(
     RUNS.map(async ({ run, hours, everyHours, hoursBefore, halfMinutes }) => {

@@ -100,7 +100,7 @@ describe('every command fails with one sentence and the documented exit code', (
 describe('payonce', () => {
   test.each([
     ['no credentials', { AWS_REGION: 'eu-west-1' }, 'No AWS credentials were found'],
-    ['an unknown profile', { AWS_REGION: 'eu-west-1', AWS_PROFILE: 'nobody' }, 'No AWS credentials were found'],
+    ['an unknown profile', { AWS_REGION: 'eu-west-1', AWS_PROFILE: 'none' }, 'No AWS credentials were found'],
   ])('reports %s', async (_, environment, sentence) => {
     const ended = await payonce('tenants list', environment);
     expect(ended).toMatchObject({ code: ExitCode.settings, printed: [] });

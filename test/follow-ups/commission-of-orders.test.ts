@@ -155,7 +155,7 @@ describe("an order's commission", () => {
       'released 200',
     ],
   ])(
-    'of an order %s exists once and ends the same, for every order of its events, each delivered twice',
+    'for an order %s exists once and ends the same, in any sequence of its events, each delivered twice',
     async (_what, changes, becomes, end) => {
       const order = await new AffiliateOrder(changes).place();
       await becomes(order);
