@@ -46,7 +46,7 @@ export function describeArchiveBucket(name: string, make: () => Promise<Bucket>)
   const lines = () => ledger.map((row, index) => streamLine(streamRecord(row, index)));
   const objectOf = (index: number, lateAtMs?: number) => {
     const line = lines()[index];
-    if (line === undefined) throw new Error('there are rows');
+    if (line === undefined) throw new Error('there are no rows');
     return archiveObject(systemDigest, [line], lateAtMs);
   };
   const archive = (objects: ArchiveObjects, begin: number, end: number) => {

@@ -98,7 +98,7 @@ describe('an archive object', () => {
   test('is named by its content and by the hour of its oldest row', () => {
     const lines = ledger.map((row, index) => lineOf(recordOf(row, index)));
     const [first, ...others] = lines;
-    if (first === undefined) throw new Error('there are rows');
+    if (first === undefined) throw new Error('there are no rows');
     const object = archiveObject(systemDigest, [first, ...others]);
     expect(LINES_NAME.exec(object.name)?.groups).toEqual({
       hour: '2026/11/23/14',

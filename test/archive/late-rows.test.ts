@@ -150,7 +150,7 @@ describe('rows of a parked batch', () => {
     behind.clock.advance(HOUR_MS);
     expect(await behind.putBack()).toEqual([]);
     const object = behind.archive.objects.get(first ?? '');
-    if (object === undefined) throw new Error('it was put back');
+    if (object === undefined) throw new Error('no object was put back');
     await behind.archive.put({ ...object, name: object.name.replace(/\/(\d{2})\/0-/, '/23/0-') });
     await behind.hours(2);
     expect(await behind.findings()).toEqual([]);
@@ -170,7 +170,7 @@ describe('rows of a parked batch', () => {
     await behind.hours(30);
     const [name = ''] = await behind.putBack();
     const object = behind.archive.objects.get(name);
-    if (object === undefined) throw new Error('it was put back');
+    if (object === undefined) throw new Error('no object was put back');
     await behind.hours(1);
     // Writes a copy in another hour, whose manifests are complete.
     const foreign = name.replace(/late\/\d{4}/, 'late/2020');

@@ -6,7 +6,7 @@ import { whole } from '../support/slice.ts';
 import { CallbackWorld, callbackStory, engineReceiver, RACES } from './callback-story.ts';
 import { naiveReceiver } from './naive-callback.ts';
 
-/** Concurrent worlds. They share no items, so they do not interfere. */
+/** Number of concurrent simulated systems. They share no items, so they do not interfere. */
 const AT_ONCE = 8;
 
 let tables: Awaited<ReturnType<typeof createTables>>;

@@ -78,7 +78,7 @@ async function eachHistory(lives: number, run: (crashes: readonly Crash[]) => Pr
 
 const LIVES = whole(3, { slice: 2 });
 
-/** @returns the findings and the number of histories */
+/** Runs all crash histories of a payment. @returns the findings and the number of histories */
 async function survey(source: string, keysOf: () => KeyStore) {
   const findings: string[] = [];
   const call: Call = (client) => client.payments.create({ ...TEA, source }, { operation: 'order_42' });

@@ -56,7 +56,7 @@ class AffiliateOrder {
     const { orderId } = this.request;
     const transitions = await this.world.transitions(orderId);
     const [first] = transitions;
-    invariant(first !== undefined, 'it was placed');
+    invariant(first !== undefined, 'the order has no first transition');
     const ofOrder = transitions
       .filter(({ type }) => isOrderOutcome(type))
       .map((each) => JSON.parse(JSON.stringify(orderEventOf(systemDigest, each, orderDetailsOf(first)))) as never);

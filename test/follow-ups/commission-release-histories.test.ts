@@ -39,7 +39,7 @@ class ReleaseHarness {
   constructor(chain = CHAIN) {
     this.#chain = chain;
     const [paid] = EVENTS;
-    invariant(paid !== undefined, 'it was paid');
+    invariant(paid !== undefined, 'the payment has no event');
     this.clock = new SimulatedClock(paid.payment.created * 1000);
   }
 
@@ -213,7 +213,7 @@ describe('the release of a commission', () => {
   ])('not while %s', async (_what, begun, ended, end) => {
     const harness = new ReleaseHarness(chainOfPaid('released', METADATA, [begun, ended]));
     const [paid, ...later] = eventsOfPaid('released', METADATA, [begun, ended]);
-    invariant(paid !== undefined, 'it was paid');
+    invariant(paid !== undefined, 'the payment has no event');
     await harness.take(paid);
     harness.happen(3);
     harness.mature();
@@ -231,7 +231,7 @@ describe('the release of a commission', () => {
   ])('counts %s according to the Ledger, although the event is late', async (_what, fact) => {
     const harness = new ReleaseHarness(chainOfPaid('released', METADATA, [fact]));
     const [paid, late] = eventsOfPaid('released', METADATA, [fact]);
-    invariant(paid !== undefined && late !== undefined, 'it was paid');
+    invariant(paid !== undefined && late !== undefined, 'the payment has no event');
     await harness.take(paid);
     harness.happen(3);
     harness.mature();

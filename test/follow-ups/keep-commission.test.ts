@@ -41,7 +41,7 @@ class CommissionHarness {
   /** Releases the commission as the job does. */
   async payOut(newest: PaymentEventOf): Promise<void> {
     const commission = commissionAfter(newest, newest.payment);
-    invariant(commission !== undefined, 'there is one');
+    invariant(commission !== undefined, 'the commission does not exist');
     const record = { operationId: consumerOperation(systemDigest, 'pay-out', 'o1'), owner: ownerToken('cron') };
     const outcome = await this.records.recordOnce(
       { ...record, recordedAtMs: 0 },
@@ -114,7 +114,7 @@ describe('a commission', () => {
 
   test('stays released after later refunds', async () => {
     const [paid, part, ...later] = EVENTS;
-    invariant(paid !== undefined && part !== undefined, 'it was paid');
+    invariant(paid !== undefined && part !== undefined, 'the payment has no event');
     const harness = new CommissionHarness();
     await harness.keepAll([paid, part]);
     const record = harness.row();

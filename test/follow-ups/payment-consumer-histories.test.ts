@@ -179,7 +179,7 @@ const keep: Keep = (world, actor, event) => keepCommission(world.consumeTools(ac
 const naiveKeep: Keep = async (world, actor, delivered) => {
   const event = delivered as PaymentEventOf;
   const commission = commissionAfter(event, event.payment);
-  invariant(commission !== undefined, 'there is one');
+  invariant(commission !== undefined, 'the commission does not exist');
   const { records, digest, entropy } = world.consumeTools(actor);
   const { tenant: tenantId, mode } = event;
   const operationId = businessOperation(digest, 'naive', { tenantId, mode, businessKey: event.event.id });

@@ -38,7 +38,7 @@ async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
   const metadata = { receipt_email: 'ada@example.com' };
   const [event] = eventsOfPaid('receipt', metadata);
   const payments = ledgerOf(chainOfPaid('receipt', metadata));
-  if (event === undefined) throw new Error('it was paid');
+  if (event === undefined) throw new Error('the payment has no event');
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const actor = new Actor(`delivery-${attempt}`, plan);
     const mailer = createMailer(

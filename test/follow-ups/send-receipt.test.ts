@@ -32,7 +32,7 @@ class ReceiptHarness {
 
 function paid(metadata: Readonly<Record<string, string>> = { receipt_email: TO }): PaidEvent {
   const [event] = eventsOfPaid('receipt', metadata);
-  if (event === undefined) throw new Error('it was paid');
+  if (event === undefined) throw new Error('the payment has no event');
   return event;
 }
 

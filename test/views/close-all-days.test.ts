@@ -54,7 +54,7 @@ describe('the days of all owners', () => {
 
   test('that do not fit into a page’s time are closed by the next run', async () => {
     const [owner = ALL[0]] = ALL;
-    if (owner === undefined) throw new Error('there is one');
+    if (owner === undefined) throw new Error('there is no owner');
     await paid(owner, 12);
     /** Views in which each total takes a second. */
     class Slow extends MemoryViews {
@@ -74,7 +74,7 @@ describe('the days of all owners', () => {
 
   test('are left after one attempt when a rival deletes every mark', async () => {
     const [owner = ALL[0]] = ALL;
-    if (owner === undefined) throw new Error('there is one');
+    if (owner === undefined) throw new Error('there is no owner');
     await paid(owner, 2);
     class Contended extends MemoryViews {
       override exchange = async (): Promise<boolean> => false;

@@ -35,7 +35,7 @@ class Asking {
     const paymentId = parsePaymentId(id);
     invariant(paymentId !== undefined, 'the id is not a payment id');
     const [charge] = this.api.processor.charges(paymentId);
-    invariant(charge !== undefined, 'it was charged');
+    invariant(charge !== undefined, 'the payment has no charge');
     await happen(charge.chargeId);
     await this.api.world.learn(paymentId);
   }

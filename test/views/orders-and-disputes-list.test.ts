@@ -148,7 +148,7 @@ describe('the list of disputes', () => {
     ] as const) {
       const id = payments[payment];
       const charge = inside.all[payment];
-      invariant(id !== undefined && charge !== undefined, 'it was charged');
+      invariant(id !== undefined && charge !== undefined, 'the payment has no charge');
       opened.push(await inside.dispute(charge.chargeId, amount));
       await ledger.world.learn(id);
       api.clock.advance(1000);
