@@ -10,7 +10,7 @@ import { watched } from './watched.ts';
 import { appendTo, refundOf } from './written.ts';
 
 const MINUTE_MS = 60_000;
-const NEEDED = 'what needs an operator raises an alarm';
+const NEEDED = 'required alarms are raised';
 
 test('a contradiction may raise one alarm for each state of the books and of the chain', async () => {
   const harness = new World();

@@ -23,7 +23,7 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
     );
     if (!isRaised)
       found.push({
-        oracle: 'what needs an operator raises an alarm',
+        oracle: 'required alarms are raised',
         what: `${what}, and the alarm ${metric} was not raised`,
         about,
       });
@@ -55,8 +55,7 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
 function unreportedOnceQuiet(world: Observed): readonly Violation[] {
   const { alarms, database, tables } = world;
   const found: Violation[] = [];
-  const unreported = (what: string): void =>
-    void found.push({ oracle: 'what needs an operator raises an alarm', what });
+  const unreported = (what: string): void => void found.push({ oracle: 'required alarms are raised', what });
   const newestOf = (metric: string) => alarms.findLast((each) => each.metric === metric);
   const confirmed = mismatches(world).length;
   const counted = newestOf(BooksMetric.mismatches)?.count ?? 0;

@@ -152,7 +152,7 @@ export function checkErrors({ world }: Seen): readonly Violation[] {
   return world.calls.flatMap(({ method, path, answer }) => {
     if (answer?.status !== 500) return [];
     return [
-      { oracle: 'no error is unknown', what: `${method} was answered ${answer.body.slice(0, 160)}`, about: path },
+      { oracle: 'no unexpected errors', what: `${method} was answered ${answer.body.slice(0, 160)}`, about: path },
     ];
   });
 }

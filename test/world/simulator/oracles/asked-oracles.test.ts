@@ -25,8 +25,7 @@ beforeEach(() => {
   Object.assign(world.world, { tenants: { fixture: { tenantId, mode, apiKey: '' } } });
 });
 
-const wrong = () =>
-  world.all().flatMap(({ oracle, what }) => (oracle === 'what a client asked for is what was done' ? [what] : []));
+const wrong = () => world.all().flatMap(({ oracle, what }) => (oracle === 'effects match requests' ? [what] : []));
 
 function called(path: string, key: string, body: object, id: string = '', status = 201): void {
   const answer = { status, headers: {}, body: JSON.stringify({ id }), atMs: 2 };

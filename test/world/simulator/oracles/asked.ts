@@ -10,7 +10,7 @@ import type { ClientCall, Observed, Violation } from '../contract.ts';
 import { chargesOf, leftOf } from './money.ts';
 import type { Seen, Written } from './seen.ts';
 
-const ORACLE = 'what a client asked for is what was done';
+const ORACLE = 'effects match requests';
 const CHANGE = /^\/v1\/payments\/(?<id>pay_[a-z2-7]{32})\/(?<step>capture|refunds)$/;
 
 type Chain = readonly Written<Transition>[];

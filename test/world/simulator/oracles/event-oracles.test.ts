@@ -171,7 +171,7 @@ describe('an endpoint', () => {
     const [row] = harness.store.database.items(TABLES.registry, RegistryRow.webhookDelivery);
     const Key = { pk: row?.['pk'], sk: row?.['sk'] };
     await harness.store.database.client.send(new DeleteCommand({ TableName: TABLES.registry, Key }));
-    expect(named()).toEqual(['webhooks tell how it ended']);
+    expect(named()).toEqual(['webhooks deliver every event']);
   });
 
   test('need not receive events from while it was disabled, but must receive all others', async () => {
@@ -197,7 +197,7 @@ describe('an endpoint', () => {
     await write(5, false);
     expect(world.all()).toEqual([
       {
-        oracle: 'webhooks tell how it ended',
+        oracle: 'webhooks deliver every event',
         what: `never received payment.completed of ${request.paymentId}`,
         about: endpoint.id,
       },
@@ -206,11 +206,11 @@ describe('an endpoint', () => {
 
   test('must have accepted each delivery that counts as delivered', () => {
     world.webhooks.pop();
-    expect(named()).toEqual(['webhooks tell how it ended']);
+    expect(named()).toEqual(['webhooks deliver every event']);
   });
 
   test.each([
-    [500, ['webhooks tell how it ended']],
+    [500, ['webhooks deliver every event']],
     [410, []],
   ])('may end a delivery after one answer only if it is gone: %d, %j', async (status, wrong) => {
     const [row] = harness.store.database.items(TABLES.registry, RegistryRow.webhookDelivery);
@@ -221,6 +221,6 @@ describe('an endpoint', () => {
   test('must have no pending delivery once quiet', async () => {
     const [row] = harness.store.database.items(TABLES.registry, RegistryRow.webhookDelivery);
     await put({ ...row, status: 'pending', dueAtMs: 1 });
-    expect(named()).toEqual(['webhooks tell how it ended']);
+    expect(named()).toEqual(['webhooks deliver every event']);
   });
 });

@@ -228,7 +228,7 @@ function webhooks(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[
   const publishedAtMs = firstPublished(world);
   const found: Violation[] = [];
   const wrong = (what: string, about: string): void =>
-    void found.push({ oracle: 'webhooks tell how it ended', what, about });
+    void found.push({ oracle: 'webhooks deliver every event', what, about });
   const accepted = new Set(
     world.webhooks.flatMap((each) => (each.accepted ? [`${each.endpointId} ${each.eventId}`] : [])),
   );

@@ -51,7 +51,7 @@ test('reports nothing if every mishap was noticed and repaired', () => {
 });
 
 test('reports a manual change that the verification did not name, that was not repaired, or that raised no alarm', () => {
-  const oracle = 'F39 a changed row is named and put back';
+  const oracle = 'F39 changed rows are found and restored';
   const withChange = (change: Partial<ChangeByHand>): Partial<Observed> => {
     const changesByHand = system.mishaps.changesByHand.map((each) => ({ ...each, ...change }));
     return { mishaps: { ...mishaps(), changesByHand } };
@@ -82,7 +82,7 @@ test('reports a range that stays parked, unless consumers no longer recognized i
 });
 
 test('reports a failure that the processor does not know', () => {
-  expect(found({ processors: {} })).toEqual(['F36 a failure is the processor’s word']);
+  expect(found({ processors: {} })).toEqual(['F36 failures are confirmed by the processor']);
 });
 
 test('accepts a failure whose charge the processor knows, whatever payment its metadata name now', () => {

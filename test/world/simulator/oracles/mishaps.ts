@@ -34,7 +34,7 @@ function changedByHand({ mishaps, alarms }: Observed): readonly Violation[] {
   const { changesByHand, trimmed } = mishaps;
   const found: Violation[] = [];
   const wrong = (what: string, about: string): void =>
-    void found.push({ oracle: 'F39 a changed row is named and put back', what, about });
+    void found.push({ oracle: 'F39 changed rows are found and restored', what, about });
   for (const { id, sort, how, found: named, putBack, left } of changesByHand) {
     const finding = `${how === 'removed' ? 'row_missing' : 'row_differs'} ${sort}`;
     if (!named.includes(finding)) wrong(`${sort} was ${how}, but the verification found ${named.join(', ')}`, id);
@@ -85,7 +85,7 @@ function failures({ world, payments }: Noticed): readonly Violation[] {
     // Another user may have edited the metadata of the charge since.
     const { chargeId } = failed.payment;
     if (chargeId !== undefined && isKnownThere(world, failed.payment, chargeId)) return [];
-    return [{ oracle: 'F36 a failure is the processor’s word', what: `it failed: ${code}`, about: id }];
+    return [{ oracle: 'F36 failures are confirmed by the processor', what: `it failed: ${code}`, about: id }];
   });
 }
 

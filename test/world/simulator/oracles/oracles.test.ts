@@ -195,7 +195,7 @@ describe('a processor', () => {
     await sendCallback(charge);
     harness.clock.advance(5 * MINUTE_MS);
     await harness.processor.change(refund(request, charge, 300), LIMIT);
-    expect(world.now()).toContain('money is decided on again before a send');
+    expect(world.now()).toContain('money is rechecked before each send');
   });
 
   test('must not receive a refund before its books are read', async () => {
@@ -317,7 +317,7 @@ describe('a processor', () => {
 });
 
 describe('unfinished work', () => {
-  const ORACLE = 'whatever is unfinished is in a queue';
+  const ORACLE = 'unfinished work is queued';
 
   test.each([
     ['an unknown payment', RegistryRow.inquiry, () => paid('unknown', 'tok_async')],
@@ -482,7 +482,7 @@ describe('an answer', () => {
 
   test('must not be an unexpected error', () => {
     world.calls.push(call(500, { code: 'internal_error' }));
-    expect(world.atTheEnd()).toEqual(['no error is unknown']);
+    expect(world.atTheEnd()).toEqual(['no unexpected errors']);
   });
 
   test('must not reject a change while its processor is well', async () => {
@@ -549,9 +549,9 @@ test('late money must raise exactly one alarm', async () => {
   const { paymentId: about } = (await stray('silent')).request;
   const alarm = { metric: 'late_success', about, atMs: harness.clock.nowMs(), count: 1, dimensions };
   await harness.returnCharges();
-  expect(world.atTheEnd()).toEqual(['what needs an operator raises an alarm']);
+  expect(world.atTheEnd()).toEqual(['required alarms are raised']);
   world.alarms.push({ ...alarm, atMs: alarm.atMs + 2 * 24 * 60 * MINUTE_MS });
-  expect(world.atTheEnd()).toEqual(['what needs an operator raises an alarm']);
+  expect(world.atTheEnd()).toEqual(['required alarms are raised']);
   world.alarms[0] = alarm;
   expect(world.atTheEnd()).toEqual([]);
   world.alarms.push(alarm);
@@ -570,7 +570,7 @@ test('after a delivered callback the charge must have been read', async () => {
   world.callbacks.push({ ...posted, firstAtMs: harness.clock.nowMs() });
   expect(world.atTheEnd()).toEqual([]);
   world.callbacks.push({ ...posted, ...now() });
-  expect(world.atTheEnd()).toEqual(['F18 a callback that was taken is heeded']);
+  expect(world.atTheEnd()).toEqual(['F18 delivered callbacks are processed']);
   await sendCallback(charge);
   expect(world.atTheEnd()).toEqual([]);
 });
@@ -583,7 +583,7 @@ test('a delivered callback without a payment must be kept', async () => {
     takenAtMs: harness.clock.nowMs(),
     firstAtMs: harness.clock.nowMs(),
   });
-  expect(world.atTheEnd()).toEqual(['F18 a callback that was taken is heeded']);
+  expect(world.atTheEnd()).toEqual(['F18 delivered callbacks are processed']);
   await sendCallback(chargeId);
   expect(world.atTheEnd()).toEqual([]);
 });

@@ -82,12 +82,12 @@ test('the credit of an order must be the correct share of its amount', () => {
 describe('an order', () => {
   test.each(['reserved', 'credited'] as const)('must not be %s twice', (kind) => {
     world.shop.push(deed(kind), deed(kind));
-    expect(world.atTheEnd()).toContain('once for an order');
+    expect(world.atTheEnd()).toContain('order effects happen once');
   });
 
   test('must be mailed once', () => {
     world.mails.push(mail(), mail());
-    expect(world.atTheEnd()).toContain('once for an order');
+    expect(world.atTheEnd()).toContain('order effects happen once');
   });
 
   test.each([2_000, 1])('must get nothing once %i of 2000 is disputed', async (amountMinor) => {
@@ -145,7 +145,7 @@ describe('an order', () => {
 
   test('must be in the queue while it is open', async () => {
     await become('order.processing', { status: 'processing' });
-    expect(world.now()).toEqual(['whatever is unfinished is in a queue']);
+    expect(world.now()).toEqual(['unfinished work is queued']);
   });
 
   test('must not stay in review after the decision about its payment', async () => {
@@ -157,6 +157,6 @@ describe('an order', () => {
 
   test('must raise an alarm when it needs an operator', async () => {
     await become('order.review_required', { status: 'needs_review', failedAtMs: harness.clock.nowMs() });
-    expect(world.atTheEnd()).toContain('what needs an operator raises an alarm');
+    expect(world.atTheEnd()).toContain('required alarms are raised');
   });
 });

@@ -28,7 +28,7 @@ export function checkOrder(id: string, chain: readonly Written<OrderTransition>[
   const found = deeds.flatMap((deed) => paidFor(deed, id, chain, seen));
   for (const what of ['goods', 'mail', 'credit'] as const) {
     const times = deeds.filter((deed) => deed.what === what).length;
-    if (times > 1) found.push({ oracle: 'once for an order', what: `${what} ${times} times`, about: id });
+    if (times > 1) found.push({ oracle: 'order effects happen once', what: `${what} ${times} times`, about: id });
   }
   return found;
 }

@@ -7,7 +7,7 @@ import type { ClientCall, SimulatedTenant, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import type { Seen } from './seen.ts';
 
-const ORACLE = 'F10 tenants and modes are apart';
+const ORACLE = 'F10 tenants and modes are isolated';
 
 type Owned = Pick<SimulatedTenant, 'mode'> & { readonly tenantId: string };
 

@@ -83,7 +83,7 @@ function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly 
   const goneMinor = Math.min(...[atMs - LOOK_MS, ...between, atMs].map((each) => goneAt(sent, chain, each)));
   if (known !== undefined && sent.amountMinor > known.capturedMinor - goneMinor) {
     const what = `a refund of ${sent.amountMinor} was sent although ${goneMinor} of ${known.capturedMinor} was gone`;
-    return [{ oracle: 'money is decided on again before a send', what, about: paymentId }];
+    return [{ oracle: 'money is rechecked before each send', what, about: paymentId }];
   }
   if (sent.amountMinor <= sent.leftBeforeMinor) return [];
   const what = `a refund of ${sent.amountMinor} was sent although the books had shown ${sent.leftBeforeMinor} before`;
@@ -275,7 +275,7 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
     const isNewest = changedAtMs !== undefined && firstAtMs >= changedAtMs;
     if (!isTaken || !isNewest || isShown(world, processor, chargeId)) return [];
     const what = `a callback about ${chargeId} was delivered, but the charge was not read`;
-    return [{ oracle: 'F18 a callback that was taken is heeded', what, about: id }];
+    return [{ oracle: 'F18 delivered callbacks are processed', what, about: id }];
   });
 }
 
@@ -313,7 +313,7 @@ function feeText([name, minor]: readonly [string, number]): string {
 
 function orphaned(chargeId: string): Violation {
   const what = `a callback about ${chargeId}, which belongs to no payment, was delivered but not kept`;
-  return { oracle: 'F18 a callback that was taken is heeded', what, about: chargeId };
+  return { oracle: 'F18 delivered callbacks are processed', what, about: chargeId };
 }
 
 /** Returns the confirmed mismatches as text. They raise an alarm at every run of the comparison. */

@@ -3,7 +3,7 @@ import type { Transition } from '../../../../lambdas/payments/domain/transition.
 import type { PaymentRequest, Violation } from '../contract.ts';
 import type { Seen, Written } from './seen.ts';
 
-const ORACLE = 'an event that asks for a payment is taken once';
+const ORACLE = 'payment requests take effect once';
 /** Maximum age of an event. Milliseconds. */
 const OLDEST_MS = 24 * 3_600_000;
 

@@ -32,7 +32,7 @@ import {
 } from './processors.ts';
 import type { Seen, Written } from './seen.ts';
 
-const ORACLE = 'whatever is unfinished is in a queue';
+const ORACLE = 'unfinished work is queued';
 const DAY_MS = 24 * 60 * 60_000;
 /** Number of failed returns of one charge before an operator must return the money. */
 const FAILED_RETURNS = 3;
