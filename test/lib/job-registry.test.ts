@@ -61,7 +61,7 @@ describe('the job registry', () => {
       'every 60 must be 3600, to match the rate',
     ],
     ['another path', { path: '/v1/payments' }, 'path "/v1/payments" must be /v1/admin/jobs/sweep-rooms/runs'],
-    ['no scope', { scopes: [] }, 'sweep-rooms: scopes [] must not be empty: jobs:run'],
+    ['no scope', { scopes: [] }, 'sweep-rooms: scopes [] must not be empty: the route requires jobs:run'],
     ['scopes without jobs:run', { scopes: ['admin'] }, 'scopes ["admin"] must contain jobs:run'],
     ['an unknown scope', { scopes: ['jobs:run', 'root'] }, 'scopes ["jobs:run","root"] must be among jobs:run'],
     ['an unknown overlap policy', { overlap: 'maybe' }, 'overlap "maybe" must be forbid or allow'],

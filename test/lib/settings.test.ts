@@ -182,7 +182,7 @@ describe('settings', () => {
     ],
     [{ 'payonce:routes': '[' }, 'but must be JSON, a list of'],
     [{ 'payonce:routes': '[{"processor":"stripe"}]' }, 'but payonce:testStripeAccount is missing'],
-    [{ 'payonce:sandbx': 'false' }, 'there is no setting payonce:sandbx; there are payonce:'],
+    [{ 'payonce:sandbx': 'false' }, 'there is no setting payonce:sandbx; the settings are payonce:'],
   ])('%j stops the synth with the allowed values', (context, message) => {
     expect(() => settingsOf(context)).toThrow(message);
   });
