@@ -55,7 +55,7 @@ import { World } from './world.ts';
 
 export const RUNS = '/v1/admin/jobs/close-days/runs';
 export const API_KEY = 'sk_test_0123456789abcdefghijkl';
-/** API key for tests; each test that uses the key registers it. */
+/** API key that a test must register before it uses the key. */
 export const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 export const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
 export const OPERATOR_KEY = 'ok_0123456789abcdefghijkl';
@@ -68,7 +68,7 @@ export interface Reply {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Parts of a request that a test sets. {@link gatewayEvent} supplies the rest of a valid request. */
+/** Fields of a request that a test sets. {@link gatewayEvent} supplies the other fields of a valid request. */
 export interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
   readonly event?: Partial<GatewayEvent>;
@@ -92,7 +92,7 @@ export type ApiWorldTools = TenantApiTools &
 
 type Handler = (event: GatewayEvent) => Promise<GatewayResult>;
 
-/** Route loader of each Lambda function, by the paths that the stacks send to that function. */
+/** Loaders of the Lambda functions' routes. Each has a pattern of the paths that the stacks route to its function. */
 const FUNCTIONS: readonly (readonly [RegExp, (tools: ApiWorldTools) => Promise<Handler>])[] = [
   [
     /^\/callbacks/,
@@ -155,7 +155,7 @@ const TEA = {
   referrer: 'ref_friend',
 };
 
-/** Tenant that does not exist. Every other tenant id counts as existing, so tests need not create tenants. */
+/** Id of a tenant that does not exist. Tests treat every other tenant id as existing, so they create no tenants. */
 export const UNKNOWN_TENANT = 'ten_unknown';
 export const isAnyTenant: IsTenant = async (id) => id !== UNKNOWN_TENANT;
 
@@ -166,18 +166,16 @@ export function limitsIn({ client }: Pick<MemoryDynamoDb, 'client'>, clock: Cloc
 
 let processes = 0;
 
-/**
- * Serves all APIs on one world, with one process for each function, and sends requests with a key that has every scope.
- */
+/** Serves all APIs in one world, with one process for each function. Sends requests with a key that has every scope. */
 export class Api<Of extends World = World> {
   readonly world: Of;
-  /** Alarms that were written immediately, not at the end of a request. */
+  /** Alarms that were written as soon as they were raised, not at the end of a request. */
   readonly alarms: string[] = [];
   readonly reports: { readonly report: RequestReport; readonly counts: readonly RequestCount[] }[] = [];
   readonly faults: unknown[] = [];
-  /** Hash of each key that was looked up. */
+  /** Hashes of the API keys that were looked up. */
   readonly lookups: string[] = [];
-  /** Each stored last use of a key, with its day. */
+  /** Stored last uses of API keys, each with the key and the day. */
   readonly uses: string[] = [];
   /** Export files. */
   readonly files = new MemoryExportFiles();
@@ -192,7 +190,7 @@ export class Api<Of extends World = World> {
   #tools: ApiWorldTools | undefined;
   #requests = 0;
 
-  /** @param changes tools that these processes use instead of the tools of `world` */
+  /** @param changes tools that replace tools of `world` in these processes */
   constructor(changes: Partial<ApiWorldTools> = {}, world: Of = new World() as Of) {
     this.world = world;
     this.#changes = changes;
@@ -220,18 +218,18 @@ export class Api<Of extends World = World> {
     return { secrets: this.#secrets, secretId: 'job-credential', clock: this.world.clock };
   }
 
-  /** Starts other processes on the same world. */
+  /** Starts further processes in the same world. */
   with(changes: Partial<ApiWorldTools> = {}): Api<Of> {
     return new Api({ ...this.#changes, ...changes }, this.world);
   }
 
-  /** Registers an API key for `ten_desk` in test mode with every scope, unless `changes` differs. */
+  /** Registers an API key for `ten_desk` in test mode with every scope. `changes` overrides these defaults. */
   registerKey(key: string, changes: Partial<ApiKeyRecord>): void {
     const hash = createHash('sha256').update(key).digest('hex');
     this.#known.set(hash, { tenantId: tenantId('ten_desk'), mode: 'test', scopes: ALL_SCOPES, ...changes });
   }
 
-  /** Registers an operator key with the role `owner`, unless `changes` differs. */
+  /** Registers an operator key, by default with the role `owner`. */
   registerOperator(key: string, changes: Partial<OperatorKeyRecord> = {}): void {
     const hash = createHash('sha256').update(key).digest('hex');
     this.#operators.set(hash, { operator: 'Ada Example', role: 'owner', ...changes });
@@ -251,7 +249,7 @@ export class Api<Of extends World = World> {
     return id;
   }
 
-  /** Approves or rejects a request of another operator. By default the caller is the operator of all other requests. */
+  /** Approves or rejects the request of another operator, by default with {@link OPERATOR_KEY}. */
   approve(id: string, asked: Asked = {}, verdict: 'approve' | 'reject' = 'approve'): Promise<Reply> {
     return this.ask('POST', `/v1/admin/approvals/${id}/${verdict}`, asked);
   }
@@ -307,7 +305,7 @@ export class Api<Of extends World = World> {
     return new Response(reply.text, { status: reply.status, headers: reply.headers });
   };
 
-  /** Sends a POST with an idempotency key, and with a body if one is given. */
+  /** Sends a POST with an idempotency key and an optional body. */
   write(path: string, key: string, body?: unknown, { headers, event }: Asked = {}): Promise<Reply> {
     const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
     return this.ask('POST', path, {
@@ -316,7 +314,7 @@ export class Api<Of extends World = World> {
     });
   }
 
-  /** Sends a payment of 10.00 EUR from `tok_ok`, unless `body` differs. */
+  /** Sends a payment, by default of 10.00 EUR from `tok_ok`. */
   pay(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<Reply> {
     return this.write('/v1/payments', key, { amount: 1000, currency: 'EUR', source: 'tok_ok', ...body }, asked);
   }
@@ -326,12 +324,12 @@ export class Api<Of extends World = World> {
     const reply = await this.pay(key, body, asked);
     const { payment = reply.body } = reply.body as { payment?: Record<string, unknown> };
     const id = parsePaymentId(String((payment as Record<string, unknown>)['id']));
-    invariant(id !== undefined, `no payment was made: ${reply.text}`);
+    invariant(id !== undefined, `the request created no payment: ${reply.text}`);
     this.world.clock.advance(1000);
     return id;
   }
 
-  /** Sends a payment with this exact body text. */
+  /** Sends a payment request with exactly this text as its body. */
   post(body: string, { headers, event }: Asked = {}): Promise<Reply> {
     return this.ask('POST', '/v1/payments', {
       headers: { 'Content-Type': 'application/json', 'Idempotency-Key': 'a-key', ...headers },
@@ -344,7 +342,7 @@ export class Api<Of extends World = World> {
     return this.write(`/v1/payments/${of}`, key, body, asked);
   }
 
-  /** Sends an order of tea for 20.00 EUR with a referrer, unless `body` differs. */
+  /** Sends an order, by default for tea at 20.00 EUR with a referrer. */
   order(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<Reply> {
     return this.write('/v1/orders', key, { ...TEA, ...body }, asked);
   }
@@ -371,7 +369,7 @@ export class Api<Of extends World = World> {
     return this.write(path, key, body, asked);
   }
 
-  /** Requests a run in the same way as the executor, unless `changes` differs. */
+  /** Requests a job run as the executor does. `changes` overrides fields of that request. */
   async fire(
     scheduledFor: string,
     changes: { path?: string; credited?: string; scopes?: readonly string[]; key?: string; body?: object } = {},
@@ -384,7 +382,7 @@ export class Api<Of extends World = World> {
     return this.run(key, { scheduled_for: unixSeconds(scheduledFor), ...changes.body }, { headers }, RUNS);
   }
 
-  /** Calls the API of webhook endpoints, with an idempotency key and a body if they are given. */
+  /** Calls the API of webhook endpoints, with an optional idempotency key and an optional body. */
   send(method: string, path: string, key?: string, body?: unknown, { headers, event }: Asked = {}): Promise<Reply> {
     return this.ask(method, `/v1/webhook_endpoints${path}`, {
       headers: {
@@ -396,14 +394,14 @@ export class Api<Of extends World = World> {
     });
   }
 
-  /** Creates a webhook endpoint that is valid unless `body` differs. */
+  /** Creates a webhook endpoint. `body` overrides fields of a valid endpoint. */
   create(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<Reply> {
     return this.send('POST', '', key, { url: 'https://shop.co.uk/hooks', events: ['*'], ...body }, asked);
   }
 
   #handlerOf(path: string): Promise<Handler> {
     const [pattern, open] = FUNCTIONS.find(([each]) => each.test(path)) ?? [];
-    invariant(pattern !== undefined && open !== undefined, 'the last pattern matches every path');
+    invariant(pattern !== undefined && open !== undefined, 'no pattern matches the path');
     const handler = this.#handlers.get(pattern) ?? open((this.#tools ??= this.#open()));
     this.#handlers.set(pattern, handler);
     return handler;
@@ -506,5 +504,5 @@ export function dataOf(reply: Pick<Reply, 'body'>): readonly Readonly<Record<str
 }
 export const idsOf = (reply: Reply): readonly string[] => dataOf(reply).map(({ id }) => String(id));
 
-/** Returns the headers of a request with this API key. */
+/** Returns request headers that authenticate with this API key. */
 export const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });

@@ -1,11 +1,11 @@
 /**
  * Parser and evaluator of the DynamoDB expressions that the product uses (Amazon DynamoDB developer guide, "Condition
- * and filter expressions, operators, and functions", "Update expressions"). Each text is parsed only once. Other syntax
- * throws.
+ * and filter expressions, operators, and functions", "Update expressions"). Parses each text only once, and throws for
+ * other syntax.
  */
 import { add, compareValues, equalValues, type Item, remove, type Value } from './dynamodb-values.ts';
 
-/** Names and values that stand for placeholders in one request. */
+/** Names and values of the placeholders of one request. */
 export interface Placeholders {
   readonly names: Readonly<Record<string, string>>;
   readonly values: Readonly<Record<string, Value>>;
@@ -32,7 +32,7 @@ export type Action =
     }
   | { readonly kind: 'REMOVE'; readonly name: string };
 
-/** Parsed expression, with the placeholders that the expression uses. */
+/** Parsed expression and its placeholders. */
 export interface Parsed<Tree> {
   readonly tree: Tree;
   readonly uses: ReadonlySet<string>;
@@ -47,7 +47,10 @@ const TOKEN = /\s*(<=|>=|<>|[=<>(),+]|[#:]?[A-Za-z_0-9]+)/y;
 const KEYWORDS = new Set(['AND', 'OR', 'NOT', 'BETWEEN', 'IN', 'SET', 'ADD', 'REMOVE', 'DELETE']);
 const COMPARATORS: ReadonlySet<string> = new Set(['=', '<>', '<', '<=', '>', '>=']);
 
-/** Reserved words. They require a placeholder (Amazon DynamoDB developer guide, "Reserved words in DynamoDB"). */
+/**
+ * Words that are attribute names only through a placeholder (Amazon DynamoDB developer guide, "Reserved words in
+ * DynamoDB").
+ */
 const RESERVED = new Set(
   `ABORT ABSOLUTE ACTION ADD AFTER AGENT AGGREGATE ALL ALLOCATE ALTER ANALYZE AND ANY ARCHIVE ARE ARRAY AS ASC ASCII
   ASENSITIVE ASSERTION ASYMMETRIC AT ATOMIC ATTACH ATTRIBUTE AUTH AUTHORIZATION AUTHORIZE AUTO AVG BACK BACKUP BASE BATCH
@@ -229,7 +232,7 @@ function updateActions(tokens: Tokens): readonly Action[] {
     if (clause !== 'SET' && clause !== 'ADD' && clause !== 'REMOVE' && clause !== 'DELETE') {
       throw tokens.error(`"${clause}" is not a clause of an update`);
     }
-    if (clauses.has(clause)) throw tokens.error(`the clause ${clause} occurs twice`);
+    if (clauses.has(clause)) throw tokens.error(`the clause ${clause} occurs more than once`);
     clauses.add(clause);
     actions.push(...separated(tokens, () => action(tokens, clause)));
   }
@@ -306,7 +309,9 @@ export function holds(condition: Condition, item: Item | undefined, placeholders
   }
 }
 
-/** Compares two values. A missing attribute differs from every value, and is neither less nor greater. */
+/**
+ * Returns the result of a comparison. A missing attribute differs from every value, but is neither less nor greater.
+ */
 export function compared(is: Comparator, left: Value | undefined, right: Value | undefined): boolean {
   if (left === undefined || right === undefined) return is === '<>';
   if (is === '=') return equalValues(left, right);

@@ -30,7 +30,7 @@ import {
   type SortedRows,
 } from './memory-table.ts';
 
-/** Largest size of the data that one query or scan reads. Bytes. */
+/** Maximum size of the data that one query or scan reads. Bytes. */
 const MAX_PAGE_BYTES = KILOBYTE * KILOBYTE;
 const READ_UNIT_BYTES = 4 * KILOBYTE;
 
@@ -110,7 +110,7 @@ function newPage(maxBytes: number, limit = Number.POSITIVE_INFINITY): Page {
 }
 
 /**
- * Adds a row to the page. As in DynamoDB, a page that ends at a limit has a last key even if no row follows.
+ * Adds a row to the page. As in DynamoDB, a page that reached a limit has a last evaluated key even if no row follows.
  *
  * @returns false when the page is full
  */
@@ -127,7 +127,7 @@ function addTo(page: Page, placed: Placed): boolean {
 
 // -------------------------------------------------------------------------------------------------------------------- query
 
-/** Returns the terms of a key condition, which are joined by AND. */
+/** Splits a key condition at its ANDs, and returns the parts. */
 function terms(condition: Condition): readonly Condition[] {
   return condition.kind === 'and' ? [...terms(condition.left), ...terms(condition.right)] : [condition];
 }
@@ -171,7 +171,7 @@ function isSame(placed: Placed | undefined, probe: Placed): boolean {
   return placed !== undefined && placed.row.partition === probe.row.partition && placed.row.sort === probe.row.sort;
 }
 
-/** Returns the position of the last key of the previous page, even if that row was deleted. */
+/** Returns the position after which a page starts: the last key of the previous page, even if its row was deleted. */
 function startOf(table: MemoryTable, index: string | undefined, start: Readonly<Record<string, unknown>>): Placed {
   const { shape } = table;
   const expected = keyNames(table, index);
@@ -246,7 +246,7 @@ function scan(
   table: MemoryTable,
   { Segment: segment = 0, TotalSegments: segments = 1, ExclusiveStartKey: start, IndexName: index }: PageInput,
 ): void {
-  if (index !== undefined) throw new Error('DynamoDB in memory does not support a scan of an index');
+  if (index !== undefined) throw new Error('The in-memory DynamoDB does not support index scans');
   if (!(segment >= 0 && segment < segments)) throw new ValidationError('Segment must be less than TotalSegments');
   const from = start === undefined ? undefined : keyOf(table.shape, start);
   const fromHashed = from && hashed(from.partition);

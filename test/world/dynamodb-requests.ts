@@ -1,4 +1,4 @@
-/** Parts of requests that several commands share. */
+/** Checks and fields of requests that several commands share. */
 import type { Parsed, Placeholders } from './dynamodb-expressions.ts';
 import { type Item, keptValues, type Value } from './dynamodb-values.ts';
 import {
@@ -13,16 +13,16 @@ import {
 
 export const KILOBYTE = 1024;
 const READ_UNIT_BYTES = 4 * KILOBYTE;
-/** Longest partition key. Bytes (Amazon DynamoDB developer guide, "Quotas"). */
+/** Maximum length of a partition key. Bytes (Amazon DynamoDB developer guide, "Quotas"). */
 const MAX_PARTITION_KEY = 2048;
 const MAX_SORT_KEY = 1024;
 
-/** Request that DynamoDB answers with `ValidationException`. */
+/** Error for a request that DynamoDB answers with `ValidationException`. */
 export class ValidationError extends Error {
   override readonly name: string = 'ValidationError';
 }
 
-/** Write of a row that the product cannot read back. */
+/** Error for a write of a row that the product could not read back. */
 export class UnreadableRowError extends ValidationError {
   override readonly name = 'UnreadableRowError';
 }
@@ -68,7 +68,7 @@ const FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
 export function knownFieldsOnly(command: string, input: object): void {
   const known = FIELDS[command];
   for (const field in input) {
-    if (known?.has(field) !== true) throw new Error(`DynamoDB in memory does not support ${field} of ${command}`);
+    if (known?.has(field) !== true) throw new Error(`The in-memory DynamoDB does not support ${field} of ${command}`);
   }
 }
 
@@ -79,7 +79,7 @@ function mustBeUsed(placeholder: string, expressions: readonly (Parsed<unknown> 
   throw new ValidationError(`Value provided in expression attributes unused in expressions: ${placeholder}`);
 }
 
-/** Returns the placeholders of a request. Every placeholder must be used by one of the expressions. */
+/** Returns the placeholders of a request. @throws ValidationError for a placeholder that no expression uses */
 export function placeholdersOf(
   input: {
     readonly ExpressionAttributeNames?: Readonly<Record<string, string>> | undefined;
@@ -102,7 +102,7 @@ export function placeholdersOf(
   return { names, values };
 }
 
-/** @throws ValidationError unless these are exactly the attributes of the table's key */
+/** Returns the key. @throws ValidationError unless its attributes are exactly the key attributes of the table */
 export function keyOf(shape: KeyShape, key: Readonly<Record<string, unknown>> | undefined): Key {
   const { partition, sort } = shape;
   const attributes = Object.keys(key ?? {}).length;
@@ -136,7 +136,7 @@ export function keyValue({ name, type }: KeyPart, value: unknown, maxBytes = MAX
   return value as Scalar;
 }
 
-/** @param names attributes to return; undefined for all */
+/** Returns the item with these attributes only. @param names undefined for all attributes */
 export function projected(item: Item | undefined, names: readonly string[] | undefined): Item | undefined {
   if (item === undefined || names === undefined) return item;
   const part: Record<string, Value> = {};
@@ -153,7 +153,7 @@ export function readUnits(bytes: number, isConsistent: boolean): number {
   return Math.max(1, Math.ceil(bytes / READ_UNIT_BYTES)) * (isConsistent ? 1 : 0.5);
 }
 
-/** @param times 2 in a transaction */
+/** Returns the capacity units of a write. @param times 2 in a transaction */
 export function unitsOf(
   {
     table,

@@ -21,7 +21,7 @@ import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { describe, expect, test } from '@jest/globals';
 import type { TableShape } from './memory-table.ts';
 
-/** Table with a sort key and a sparse index. Its reader accepts every row whose partition key begins with `A#`. */
+/** Table with a sort key and a sparse index. The row reader accepts every row whose partition key begins with `A#`. */
 export const SUITE_SHAPE: TableShape = {
   name: 'suite',
   partition: { name: 'pk', type: 'S' },
@@ -128,7 +128,7 @@ export function describeDynamoDb(
         ['an empty set', { value: new Set() }],
         ['an instance of a class', { value: new Date(0) }],
         ['an unsafe number', { value: 2 ** 60 }],
-      ])('with %s are rejected by the client, with an error that is not a service error', async (_, item) => {
+      ])('with %s are rejected by the client itself, not by the service', async (_, item) => {
         const { put } = await prepare();
         expect(await outcomeOf(put({ sk: 'a', ...item }))).toEqual({ thrown: true });
       });
@@ -152,16 +152,16 @@ export function describeDynamoDb(
 
       test.each([
         ['an empty sort key', { sk: '' }],
-        ['a key of another type', { sk: 1 }],
+        ['a key of a wrong type', { sk: 1 }],
         ['no sort key', {}],
-        ['an index key of another type', { sk: 'a', shard: 'one', at: 1 }],
+        ['an index key of a wrong type', { sk: 'a', shard: 'one', at: 1 }],
         ['more than 400 KB', { sk: 'a', text: 'x'.repeat(400 * 1024) }],
       ])('with %s are refused', async (_, item) => {
         const { put } = await prepare();
         expect(await outcomeOf(put(item))).toEqual({ error: 'ValidationException' });
       });
 
-      test('are deleted, and deleting a missing item has no effect', async () => {
+      test('can be deleted, and deleting a missing item has no effect', async () => {
         const { client, table, key, put, get } = await prepare();
         await put({ sk: 'a' });
         const removed = await client.send(
@@ -201,11 +201,11 @@ export function describeDynamoDb(
         ['#number BETWEEN :five AND :five', true],
         ['begins_with(text_value, :ab)', true],
         ['text_value < :b', true],
-        // A value of another type is unequal, and neither less nor greater.
+        // A value of a different type is unequal, but neither less nor greater.
         ['text_value < :five', false],
         ['text_value = :five', false],
         ['text_value <> :five', true],
-        // The same applies to a missing attribute.
+        // A missing attribute is also unequal, but neither less nor greater.
         ['absent = :five', false],
         ['absent < :five', false],
         ['absent <> :five', true],
@@ -237,7 +237,7 @@ export function describeDynamoDb(
         expect(found).toMatchObject(holds ? {} : { error: 'ConditionalCheckFailedException', item: { number: 5 } });
       });
 
-      test('that fail return the item only if requested', async () => {
+      test('return the item on failure only if the request asks for it', async () => {
         const { put } = await prepare();
         await put({ sk: 'a' });
         const found = await outcomeOf(put({ sk: 'a' }, { ConditionExpression: 'attribute_not_exists(pk)' }));
@@ -365,7 +365,7 @@ export function describeDynamoDb(
         expect(await get('gone')).toBeUndefined();
       });
 
-      test('with two operations on one item are refused', async () => {
+      test('are refused if they have two operations on one item', async () => {
         const { transact, table, pk, key } = await prepare();
         const found = transact([
           { Put: { TableName: table, Item: { pk, sk: 'a' } } },
@@ -374,7 +374,7 @@ export function describeDynamoDb(
         expect(await outcomeOf(found)).toEqual({ error: 'ValidationException' });
       });
 
-      test('with a hundred items are applied, and with a hundred and one rejected', async () => {
+      test('accept a hundred items, but not a hundred and one', async () => {
         const { transact, table, pk, query } = await prepare();
         const some = (count: number): TransactItems =>
           Array.from({ length: count }, (_, index) => ({ Put: { TableName: table, Item: { pk, sk: `${index}` } } }));
@@ -383,7 +383,7 @@ export function describeDynamoDb(
         expect((await query()).keys).toHaveLength(100);
       });
 
-      test('with the token of an applied transaction are not applied a second time', async () => {
+      test('are not applied a second time under the token of an applied transaction', async () => {
         const { transact, table, key, get } = await prepare();
         const items: TransactItems = [
           {
@@ -403,7 +403,7 @@ export function describeDynamoDb(
         expect(await outcomeOf(transact(others, token))).toEqual({ error: 'IdempotentParameterMismatchException' });
       });
 
-      test('that were canceled can be retried under the same token', async () => {
+      test('can be retried under the same token after they were canceled', async () => {
         const { transact, table, pk, put, get, client, key } = await prepare();
         await put({ sk: 'a', old: true });
         const items: TransactItems = [
@@ -436,7 +436,7 @@ export function describeDynamoDb(
         expect((await query({ ...asked, ScanIndexForward: false })).keys).toEqual(expected.toReversed());
       });
 
-      test('are paged in both directions, even from the key of a deleted row', async () => {
+      test('page in both directions, even from the key of a deleted row', async () => {
         const { client, table, key, put, query } = await prepare();
         for (const sk of SORTS) await put({ sk });
         for (const ScanIndexForward of [true, false]) {
@@ -482,7 +482,7 @@ export function describeDynamoDb(
         expect((await query()).keys).toEqual(sorted);
       });
 
-      test('filter after the limit, and project', async () => {
+      test('apply the filter after the limit, and return only the requested attributes', async () => {
         const { client, table, pk, put } = await prepare();
         for (const [index, sk] of SORTS.entries()) await put({ sk, index, other: 1 });
         const output = await client.send(
@@ -518,7 +518,7 @@ export function describeDynamoDb(
     describe('indexes', () => {
       test('contain the keys of the rows with both attributes, ordered by the second', async () => {
         const { client, table, pk, put, update } = await prepare();
-        // Tests share the table, so each test uses its own shard.
+        // All tests share one table, so each test uses its own shard.
         const shard = tests;
         const look = async () => {
           const { Items = [] } = await client.send(
@@ -577,7 +577,7 @@ export function describeDynamoDb(
       });
     });
 
-    test('a missing table is an error', async () => {
+    test('a call to a missing table fails', async () => {
       const { client, key } = await prepare();
       const found = client.send(new GetCommand({ TableName: 'no-such-table', Key: key('a') }));
       expect(await outcomeOf(found)).toEqual({ error: 'ResourceNotFoundException' });

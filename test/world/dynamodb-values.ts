@@ -1,4 +1,4 @@
-/** Attribute values in the form in which DynamoDB's document client takes and returns them. */
+/** Attribute values as DynamoDB's document client accepts and returns them. */
 
 export type Value =
   | null
@@ -40,7 +40,7 @@ export function keptItem(value: object): Item {
   return Object.freeze(keptValues(value));
 }
 
-/** Copies separate values, for example placeholders, in the same way as `keptItem`. The result is not frozen. */
+/** Copies values outside of an item, such as placeholder values, as `keptItem` does. The result is not frozen. */
 export function keptValues(value: object): Item {
   const item: Record<string, Value> = {};
   const given = value as Readonly<Record<string, unknown>>;
@@ -62,8 +62,8 @@ function keptMap(value: object): Item {
 }
 
 /**
- * Returns true for an array or a plain object of any realm, because Jest gives each suite its own realm. The product's
- * client also stores a key `constructor`.
+ * Returns true for an array or a plain object of any JavaScript realm, because Jest gives each suite its own realm. An
+ * object with a key `constructor` is plain, too: the product's client stores it.
  */
 function isPlain(value: object): boolean {
   if (Object.hasOwn(value, 'constructor')) return true;
@@ -109,8 +109,8 @@ function equalMaybe(left: Value | undefined, right: Value | undefined): boolean 
 }
 
 /**
- * Compares text by UTF-8 bytes, numbers by value and binary values by unsigned bytes. Returns undefined for two types,
- * and for types that have no order.
+ * Compares text by UTF-8 bytes, numbers by value and binary values by unsigned bytes. Returns undefined for values of
+ * different types, and for types without an order.
  */
 export function compareValues(left: Value, right: Value): number | undefined {
   if (typeof left === 'string' && typeof right === 'string') return compareText(left, right);
@@ -119,7 +119,7 @@ export function compareValues(left: Value, right: Value): number | undefined {
   return undefined;
 }
 
-/** Compares text by UTF-8 bytes. That order equals the order of code points. */
+/** Compares text by UTF-8 bytes. That is also the order of their code points. */
 function compareText(left: string, right: string): number {
   if (left === right) return 0;
   const length = Math.min(left.length, right.length);
@@ -131,7 +131,7 @@ function compareText(left: string, right: string): number {
   return left.length - right.length;
 }
 
-/** Maps a UTF-16 unit to its rank. Surrogates encode code points above all other units, so they rank last. */
+/** Returns the rank of a UTF-16 unit. Surrogates rank last, because they encode the highest code points. */
 function ranked(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
@@ -164,7 +164,7 @@ function mismatch(): never {
 }
 
 /**
- * Returns the size that counts towards limits and capacity units. Bytes (Amazon DynamoDB developer guide, "DynamoDB
+ * Returns the size that counts towards limits and capacity units, in bytes (Amazon DynamoDB developer guide, "DynamoDB
  * item sizes and formats").
  */
 function sizeOf(value: Value): number {
@@ -182,7 +182,7 @@ function sizeOf(value: Value): number {
   return sum;
 }
 
-/** Returns the number of significant digits. Leading and trailing zeros do not count. */
+/** Returns the number of significant digits, without leading and trailing zeros. */
 function digitsOf(value: number): number {
   if (Number.isSafeInteger(value)) {
     let rest = Math.abs(value);

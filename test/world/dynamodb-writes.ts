@@ -46,9 +46,9 @@ export interface Planned {
   readonly before: Row | undefined;
   /** Row after the write. Undefined for a delete or when the condition fails. */
   readonly after: Row | undefined;
-  /** Whether the condition failed. */
+  /** Whether the condition of the write failed. */
   readonly isRefused: boolean;
-  /** Reason why the update cannot be applied to this item. */
+  /** Reason for which the update cannot be applied to this item. */
   readonly fault?: string;
   readonly wantsOld: boolean;
   /** Attributes that the update names. */
@@ -56,8 +56,10 @@ export interface Planned {
 }
 
 /**
- * @throws ValidationError for what DynamoDB never accepts, ExpressionError for an expression that it does not understand,
- * UnreadableRowError for a row that its reader refuses
+ * Returns the effect of a write without applying the write.
+ *
+ * @throws ValidationError for input that DynamoDB never accepts, ExpressionError for an expression that it cannot
+ * parse, UnreadableRowError for a row that the row reader refuses
  */
 export function planWrite(
   kind: WriteKind,
@@ -123,7 +125,7 @@ function keyItem({ partition, sort }: TableShape, key: Key): Item {
   return { [partition.name]: key.partition, ...(sort === undefined ? {} : { [sort.name]: key.sort }) };
 }
 
-/** Returns the row after the checks of its size and of its reader. */
+/** Checks the size of an item and that its row reader accepts it. Returns the row. */
 function checkedRow(table: MemoryTable, item: Item): Row {
   const { shape } = table;
   checkIndexKeys(shape, item);

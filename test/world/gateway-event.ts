@@ -1,8 +1,8 @@
 import type { GatewayEvent } from '../../lambdas/http/gateway-request.ts';
 
 /**
- * Builds an event of a REST API with Lambda proxy integration (payload version 1.0), with the fields that the functions
- * read.
+ * Builds the event that a REST API sends to a Lambda proxy integration (payload version 1.0), with the fields that the
+ * functions read.
  */
 export function gatewayEvent(
   method: string,

@@ -46,7 +46,7 @@ beforeAll(async () => {
 
 describeDynamoDb('the local API', async () => ({ client: documentClient(dynamoDbClient()), table: TableName }));
 
-// ------------------------------------------------------------------------------------------------- the same, at random
+// ------------------------------------------------------------------------------------------- random sequences of calls
 
 type Call = (client: DynamoDBDocumentClient, pk: string) => Promise<unknown>;
 

@@ -12,7 +12,7 @@ describeDynamoDb('in memory', async () => ({ client: memory().client, table: Tab
 describe('rows that cannot be read back', () => {
   const unreadable = { pk: 'PAY#pay_1', sk: 'T#000001', sequence: 0 };
 
-  test('are rejected by the reader of their kind, with their whole transaction', async () => {
+  test('cancel their whole transaction when the reader of their kind rejects them', async () => {
     const database = new MemoryDynamoDb({ tables: TABLE_SHAPES });
     const mark = { pk: 'JOB_MARK#resolve', sk: 'MARK', at: '1' };
     const both = new TransactWriteCommand({
@@ -49,7 +49,7 @@ describe('rows that cannot be read back', () => {
   });
 });
 
-/** Checks that the local DynamoDB does not make, so the shared suite cannot cover them. */
+/** Validation that DynamoDB on the local AWS lacks, so the shared suite cannot cover it. */
 describe('validation by DynamoDB', () => {
   test('rejects a reserved word without a placeholder', async () => {
     const { client } = memory();
@@ -109,7 +109,7 @@ test('deletes expired rows as time to live does', async () => {
   expect(database.items(TableName).map(({ sk }) => sk)).toEqual(['later', 'never']);
 });
 
-describe('units', () => {
+describe('capacity units of a write', () => {
   const KILOBYTE = 1024;
   const units = async (client: ReturnType<typeof memory>['client'], item: object, isTransaction = false) => {
     const Item = { pk: 'A#1', sk: 'a', ...item };
@@ -124,18 +124,18 @@ describe('units', () => {
     return [output.ConsumedCapacity].flat().reduce((sum, each) => sum + (each?.CapacityUnits ?? 0), 0);
   };
 
-  // Amazon DynamoDB developer guide, "Read and write operations": units count each started KB, twice in a transaction,
-  // and separately for each index.
+  // Amazon DynamoDB developer guide, "Read and write operations": each started KB counts as one unit, twice in a
+  // transaction, and again for each index.
   test.each([
     ['a small item', {}, 1, 2],
     ['an item of 1.5 KB', { text: 'x'.repeat(1.5 * KILOBYTE) }, 2, 4],
-    ['an item of an index', { shard: 1, at: 1 }, 2, 4],
-  ])('%s', async (_, item, alone, inTransaction) => {
+    ['an item in an index', { shard: 1, at: 1 }, 2, 4],
+  ])('are counted for %s', async (_, item, alone, inTransaction) => {
     expect(await units(memory().client, item)).toBe(alone);
     expect(await units(memory().client, item, true)).toBe(inTransaction);
   });
 
-  test('an item that moves within an index or leaves the index, charged by the greater size', async () => {
+  test('count the larger of the old and new size when an item moves within an index or leaves it', async () => {
     const { client } = memory();
     await units(client, { shard: 1, at: 1 });
     expect(await units(client, { shard: 1, at: 1, more: 1 })).toBe(1);

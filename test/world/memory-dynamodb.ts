@@ -46,7 +46,7 @@ const MAX_TRANSACTION_BYTES = 4 * KILOBYTE * KILOBYTE;
 const MAX_BATCH_KEYS = 100;
 const MAX_BATCH_BYTES = 16 * KILOBYTE * KILOBYTE;
 /**
- * Time for which DynamoDB remembers a client request token. Milliseconds (Amazon DynamoDB API reference,
+ * Time for which DynamoDB remembers a client request token, in milliseconds (Amazon DynamoDB API reference,
  * "TransactWriteItems").
  */
 const TOKEN_KNOWN_MS = 10 * 60_000;
@@ -62,9 +62,9 @@ export interface RowChange {
 
 export interface MemoryDynamoDbOptions {
   readonly tables: readonly TableShape[];
-  /** Clock for the age of client request tokens. Unix milliseconds. @default always 0 */
+  /** Returns the time in Unix milliseconds, for the expiry of rows and of client request tokens. @default always 0 */
   readonly nowMs?: () => number;
-  /** Largest size of the data that one query or scan reads. Bytes. @default 1 MB, as in DynamoDB */
+  /** Maximum size of the data that one query or scan reads. Bytes. @default 1 MB, as in DynamoDB */
   readonly pageBytes?: number;
 }
 
@@ -73,8 +73,9 @@ export type Around = <Result>(command: string, apply: () => Promise<Result>) => 
 
 /**
  * DynamoDB in memory, used through the document client by the product's stores. Expressions, conditions, transactions,
- * limits and errors follow DynamoDB. Each call is one atomic step, and stored values are copies. Each row must pass its
- * own reader before it is stored. The contract suite runs on this class and on the DynamoDB API of the local AWS.
+ * limits and errors follow DynamoDB. Each call is one atomic step, and stored values are copies. Before a row is
+ * stored, the product's reader for its kind must accept it. The contract suite runs on this class and on the DynamoDB
+ * API of the local AWS.
  */
 export class MemoryDynamoDb {
   readonly client: DynamoDBDocumentClient;
@@ -95,7 +96,7 @@ export class MemoryDynamoDb {
     this.client = this.clientWith((_, apply) => apply());
   }
 
-  /** Returns a client for one process. */
+  /** Returns the document client of one simulated process. */
   clientWith(around: Around): DynamoDBDocumentClient {
     const send = (command: object): Promise<unknown> =>
       around(command.constructor.name, async () => this.#answer(command));
@@ -108,11 +109,11 @@ export class MemoryDynamoDb {
   }
 
   /**
-   * Simulates a restore within a transaction: only the chosen rows of the transaction are kept. Later calls get no
-   * answer until {@link resume}.
+   * Simulates a restore of the tables to a point inside a transaction: only the chosen rows of the transaction remain.
+   * Calls get no answer from then on, until {@link resume}.
    *
-   * @param choose returns the indexes of the rows to keep if this transaction is cut; undefined to apply the whole
-   * transaction
+   * @param choose returns the indexes of the rows to keep if the restore point is in this transaction; otherwise
+   * undefined
    */
   cutTransaction(choose: (rows: readonly RowChange[]) => readonly number[] | undefined): void {
     this.#cut = choose;
@@ -127,7 +128,7 @@ export class MemoryDynamoDb {
     this.#isCut = false;
   }
 
-  /** Returns true if no partition that the query can address has a row. */
+  /** Returns true if every partition that the query can address is empty. */
   isVoid({ TableName, IndexName, ExpressionAttributeValues = {} }: QueryCommandInput): boolean {
     const table = this.#table(TableName);
     return Object.values(ExpressionAttributeValues).every(
@@ -143,7 +144,11 @@ export class MemoryDynamoDb {
       .map(({ item }) => item);
   }
 
-  /** Deletes expired rows, as time to live does later. @returns the number of deleted rows */
+  /**
+   * Deletes expired rows, as DynamoDB's time to live does some time after their expiry.
+   *
+   * @returns the number of deleted rows
+   */
   deleteExpired(nowMs = this.#nowMs()): number {
     let deleted = 0;
     for (const table of this.#tables.values()) {
@@ -180,7 +185,7 @@ export class MemoryDynamoDb {
       if (error instanceof UnreadableRowError) this.unreadable.push(error.message);
       throw error instanceof ExpressionError || error instanceof ValidationError ? refused(error) : error;
     }
-    throw new Error(`DynamoDB in memory does not support ${String(command?.constructor.name)}`);
+    throw new Error(`The in-memory DynamoDB does not support ${String(command?.constructor.name)}`);
   }
 
   #get(input: GetCommandInput): unknown {
@@ -298,7 +303,7 @@ export class MemoryDynamoDb {
     }
     const before = this.#tokens.get(input.ClientRequestToken ?? '')?.input;
     if (before === undefined) return false;
-    // Compare the requests by the values that they would store. Neither has undefined: the first request was applied.
+    // Compare the requests by the values that they would store. The first was applied, so it has no undefined values.
     if (equalValues(before as unknown as Item, input as unknown as Item)) return true;
     throw new IdempotentParameterMismatchException({ message: 'another request', $metadata: ANSWERED_400 });
   }
@@ -336,7 +341,8 @@ export class MemoryDynamoDb {
 }
 
 /**
- * Creates an error without a stack. Refusals are frequent, and collecting stack frames would take most of the run time.
+ * Creates an error without a stack trace. Refusals are frequent, and their stack traces would take most of the run
+ * time.
  */
 function withoutStack<Result>(make: () => Result): Result {
   const { stackTraceLimit } = Error;
@@ -389,7 +395,9 @@ function canceled(plans: readonly Planned[]): TransactionCanceledException {
   );
 }
 
-/** Returns the old item in DynamoDB's own form, because the document client does not translate errors. */
+/**
+ * Returns the old item in DynamoDB's attribute format, because the document client does not convert items in errors.
+ */
 function oldItem({ wantsOld, before }: Planned): { readonly Item?: Record<string, AttributeValue> } {
   return wantsOld && before !== undefined ? { Item: marshall(before.item) } : {};
 }

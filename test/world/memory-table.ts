@@ -11,7 +11,7 @@ export interface KeyShape {
 }
 
 interface IndexShape extends Required<KeyShape> {
-  /** Whether the index has whole rows. @default keys only */
+  /** The index contains whole rows. @default only their keys */
   readonly projectsAll?: true;
 }
 
@@ -40,7 +40,7 @@ export interface Row {
   readonly sort: Scalar;
 }
 
-/** Row with its position in an index or in the table itself. */
+/** Row with its position in the table or in an index. */
 export interface Placed {
   readonly sort: Scalar;
   readonly row: Row;
@@ -48,7 +48,7 @@ export interface Placed {
 
 export const NO_SORT = '';
 
-/** Rows of one partition, ordered by sort key. Rows of an index can share a sort key. */
+/** Rows of one partition, ordered by sort key. In an index, several rows can have the same sort key. */
 export class SortedRows {
   readonly rows: Placed[] = [];
 
@@ -107,7 +107,7 @@ export class MemoryTable {
   readonly shape: TableShape;
   readonly #partitions = new Map<Scalar, SortedRows>();
   readonly #indexes: ReadonlyMap<string, Map<Scalar, SortedRows>>;
-  /** Partitions in scan order. Undefined after a partition was added. */
+  /** Cached partitions in scan order; undefined when the order must be computed again. */
   #scanOrder: readonly Hashed[] | undefined;
 
   constructor(shape: TableShape) {
@@ -131,7 +131,7 @@ export class MemoryTable {
     return found?.sort === sort ? found.row : undefined;
   }
 
-  /** @param after new row; undefined to delete */
+  /** Replaces, inserts or deletes a row. @param before undefined to insert @param after undefined to delete */
   replace(before: Row | undefined, after: Row | undefined): void {
     const key = after ?? before;
     if (key === undefined) return;

@@ -4,7 +4,7 @@ import { createDynamoDbBooks } from '../../sandbox/dynamodb-books.ts';
 import { MemoryDynamoDb } from './memory-dynamodb.ts';
 import type { TableShape } from './memory-table.ts';
 
-/** Prefixes of the partition keys of the sandbox's rows. The books parse a row when they read the row. */
+/** Partition-key prefixes of the sandbox's rows. The rows are checked only when the books read them. */
 const ROWS = [
   ['CHARGE#', 'EVENT#', 'PART#', 'KEY#', 'PAYMENT#', 'DAY#', 'CONTROL', 'EMAIL#', 'EMAIL_LABEL#'],
   ['STOCK', 'CREDITS'].flatMap((service) => [`${service}#`, `${service}_KEY#`, `${service}_ORDER#`]),
@@ -17,7 +17,7 @@ const SANDBOX: TableShape = {
   readers: Object.fromEntries(ROWS.map((row) => [row, () => undefined])),
 };
 
-/** Creates empty books of the sandbox, over a table in memory. */
+/** Creates empty sandbox books in an in-memory table. */
 export function emptyBooks(): Books {
   const { client } = new MemoryDynamoDb({ tables: [SANDBOX] });
   return createDynamoDbBooks({ client, tableName: SANDBOX.name, wait: async () => {} });

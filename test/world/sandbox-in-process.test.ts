@@ -30,7 +30,7 @@ describeChanges('changes at the sandbox in process', async () => {
     processor,
     stateOf: async (chargeId) => {
       const charge = processor.inside.all.find((each) => each.chargeId === chargeId);
-      if (charge === undefined) throw new Error('there is no such charge');
+      if (charge === undefined) throw new Error('the charge does not exist');
       const { status, capturedMinor: captured, refunds } = charge;
       return { status, captured, refunds: refunds.map(({ amountMinor }) => amountMinor) };
     },
@@ -80,7 +80,7 @@ describe('the sandbox in process', () => {
     expect(processor.charges(order.paymentId)).toHaveLength(1);
   });
 
-  test('applies a delayed refund on delivery, and not again after a second send', async () => {
+  test('applies a delayed refund on delivery, exactly once even if it is sent twice', async () => {
     const { order, refund } = await charged();
     processor.inside.delayNext(1);
     await expect(processor.change(refund, LIMIT)).rejects.toMatchObject({ code: 'processor_timeout' });
@@ -108,7 +108,7 @@ describe('the sandbox in process', () => {
     expect(await processor.findChange(refund, SHORT)).toMatchObject({ kind: 'applied' });
   });
 
-  test('opens the client’s breaker and receives no request while it is down', async () => {
+  test('opens the client’s breaker while it is down, and receives no request', async () => {
     await processor.inside.goDown();
     const order = freshOrder();
     await expect(processor.ready()).rejects.toMatchObject({ code: 'processor_circuit_open', retryAfterSeconds: 10 });
@@ -148,7 +148,7 @@ describe('the sandbox in process', () => {
     expect(inside.applied).toEqual([]);
   });
 
-  test('ends a pending refund by the id of its operation', async () => {
+  test('finishes a pending refund by its operation id', async () => {
     const { order, refund } = await charged();
     await processor.inside.failNextChange(1, 'tok_async');
     expect(await processor.change(refund, LIMIT)).toMatchObject({ kind: 'applied', facts: [{ status: 'pending' }] });
@@ -156,7 +156,7 @@ describe('the sandbox in process', () => {
     expect(refundsOf(order.paymentId)).toMatchObject([{ refundId: refund.operationId, status: 'succeeded' }]);
   });
 
-  test('lists the requests with keys, and the books as they were a minute before each one', async () => {
+  test('lists each request with a key, and the amount that the books showed as remaining before it', async () => {
     const { order, chargeId, refund } = await charged();
     await processor.inside.dispute(chargeId, 950);
     clock.advance(2 * MINUTE_MS);
@@ -184,10 +184,10 @@ describe('the sandbox in process', () => {
     expect(isCompared()).toBe(false);
   });
 
-  test('lets a dashboard user meet the same failures, with a separate error', async () => {
+  test('applies planned failures also to dashboard users, who get an error of the sandbox itself', async () => {
     const { chargeId } = await charged();
     await processor.inside.failNextChange(1, 'tok_malformed');
-    await expect(processor.inside.refund(chargeId, 100)).rejects.toThrow(/^the sandbox answered .* with no JSON/);
+    await expect(processor.inside.refund(chargeId, 100)).rejects.toThrow(/^the sandbox answered .* without JSON/);
   });
 
   test('reports its events and its own scheduled actions', async () => {

@@ -30,7 +30,7 @@ const SANDBOX_URL = 'http://sandbox.example';
 const BREAKER_FAILURES = 5;
 const BREAKER_PAUSE_MS = 10_000;
 
-/** Look-up that any available processor can answer. */
+/** Change to look up in order to see whether the processor is reachable. */
 const NO_CHANGE: ChangeOrder = {
   operationId: storedOperationId('any'),
   paymentId: paymentIdFor('any'),
@@ -46,7 +46,7 @@ interface AppliedChange {
   readonly kind: 'capture' | 'void' | 'refund';
 }
 
-/** Request with an idempotency key that reached the processor, with any answer. */
+/** Request with an idempotency key that reached the processor, whatever the answer was. */
 interface SentRequest {
   readonly kind: 'charge' | AppliedChange['kind'];
   readonly operationId: string;
@@ -57,15 +57,15 @@ interface SentRequest {
   /** Minor units. */
   readonly amountMinor: number;
   readonly atMs: number;
-  /** Time when the caller sent the request, which may have arrived much later. Unix milliseconds. */
+  /** Time when the caller sent the request, in Unix milliseconds. The request may have arrived much later. */
   readonly askedAtMs: number;
   /** Function that sent the request. Undefined outside of the simulator. */
   readonly by: string | undefined;
-  /** Whether the request was applied before, so that this send has no further effect. */
+  /** Whether an earlier send was already applied, so that this send has no effect. */
   readonly isRepeated: boolean;
   /** Highest remaining amount that the books have shown since 30 seconds before the send. Minor units. */
   readonly leftBeforeMinor: number;
-  /** Whether the books have shown the end of the hold since 30 seconds before the send. */
+  /** Whether the books have shown the hold as ended since 30 seconds before the send. */
   readonly wasOverBefore: boolean;
   /** Whether the metadata of the charge have named another payment since 30 seconds before the send. */
   readonly wasOfAnother: boolean;
@@ -86,7 +86,7 @@ interface Contradicted {
   readonly shownAtMs: number;
 }
 
-/** Charge made at the processor without Payonce. */
+/** Charge that another user creates at the processor, without Payonce. */
 interface ForeignOrder {
   /** Payment and operation in the charge's metadata. */
   readonly paymentId?: string;
@@ -102,26 +102,30 @@ interface ForeignOrder {
 export interface InsideSandbox {
   /** Every charge, oldest first. */
   readonly all: readonly ProcessorCharge[];
-  /** Captures, voids and refunds that were applied under a key, oldest first. */
+  /** Captures, voids and refunds that were applied under an idempotency key, oldest first. */
   readonly applied: readonly AppliedChange[];
   readonly sent: readonly SentRequest[];
   /** Reads the charge as the processor shows it. */
   read(chargeId: string): Promise<Charge>;
   /**
-   * Returns true if a function has read the newest state of the charge, or if a request with a key produced that state.
+   * Returns true if a function has read the newest state of the charge, or if a request with an idempotency key
+   * produced it.
    *
-   * @param hasCallback whether a callback was delivered. A function that receives a callback reads the charge but may
-   * fail afterwards, and a redelivery is not guaranteed
+   * @param hasCallback whether a delivered callback also counts as a read. Its receiver reads the charge but may fail
+   * afterwards, and a redelivery is not guaranteed
    * @default true
-   * @param isCompared whether a list read by the comparison of the books also counts
+   * @param isCompared whether a list that the comparison of the books read also counts
    * @default false
    */
   isShown(chargeId: string, hasCallback?: boolean, isCompared?: boolean): boolean;
-  /** Returns when a request with a key made the charge. Unix milliseconds; undefined for another user's charge. */
+  /**
+   * Returns the time when a request with an idempotency key created the charge, in Unix milliseconds; undefined for a
+   * charge of another user.
+   */
   madeByKeyAtMs(chargeId: string): number | undefined;
-  /** Returns the last contradiction within the books of the charge; undefined when there was none. */
+  /** Returns the last contradiction between two states of the charge; undefined when there was none. */
   contradicted(chargeId: string): Contradicted | undefined;
-  /** Returns the time of the charge's last change. Unix milliseconds; undefined when there is no such charge. */
+  /** Returns the time of the charge's last change, in Unix milliseconds; undefined for an unknown charge. */
   changedAtMs(chargeId: string): number | undefined;
   /** Returns the number of states of the charge that the books have shown. */
   statesOf(chargeId: string): number;
@@ -137,25 +141,32 @@ export interface InsideSandbox {
   expire(chargeId: string): Promise<void>;
   /** Refunds a charge. @param begins @default 'succeeded' @returns the refund's id */
   refund(chargeId: string, amountMinor: number, begins?: 'pending' | 'succeeded'): Promise<string>;
-  /** Ends a pending refund, or fails one that succeeded. `refundId` may also be Payonce's operation. */
+  /**
+   * Finishes a pending refund, or fails a refund that succeeded. `refundId` may also be the operation id at Payonce.
+   */
   endRefund(refundId: string, status: 'succeeded' | 'failed'): Promise<void>;
   /** Opens a dispute. @returns the dispute's id */
   dispute(chargeId: string, amountMinor: number): Promise<string>;
   closeDispute(disputeId: string, outcome: 'won' | 'lost'): Promise<void>;
-  /** Changes the processor's books, even against its own rules. @param callback @default no callback reports it */
+  /**
+   * Changes a charge in the processor's books, even against the processor's own rules.
+   *
+   * @param callback type of the callback that reports the change
+   * @default no callback
+   */
   correct(chargeId: string, changes: Partial<Charge>, callback?: EventType): Promise<void>;
-  /** Makes the next `count` charges behave like the first send of `source`. */
+  /** Makes the next `count` new charges behave like a first charge of the test token `source`. */
   failNext(count: number, source: string): Promise<void>;
-  /** Makes the next `count` captures, voids and refunds behave like the first send of `source`. */
+  /** Makes the next `count` captures, voids and refunds behave like a first charge of the test token `source`. */
   failNextChange(count: number, source: string): Promise<void>;
-  /** Whether `failNext` or `failNextChange` has made a call fail. */
+  /** Whether `failNext` or `failNextChange` was called. */
   readonly hasFailing: boolean;
   /** Delays the next `count` charges, captures, voids and refunds until `deliverDelayed`; their callers time out. */
   delayNext(count: number): void;
   deliverDelayed(): Promise<void>;
   /** Makes the processor refuse connections until `recover`, and opens the client's breaker. */
   goDown(): Promise<void>;
-  /** Makes the processor reachable, and lets the breaker's pause pass. */
+  /** Makes the processor reachable, and advances the clock past the breaker's pause. */
   recover(): Promise<void>;
 }
 
@@ -163,11 +174,11 @@ export interface InsideSandbox {
 export interface SandboxInProcess extends Processor, ProcessorBooks {
   readonly mode: Mode;
   readonly inside: InsideSandbox;
-  /** HTTP function for other clients of this processor. Lagging look-ups show the earlier state of the books. */
+  /** HTTP function for other clients of this processor. With a lag, look-ups show an earlier state of the books. */
   readonly send: SendRequest;
   /** Returns every charge of a payment, including declined ones, oldest first. */
   charges(paymentId: string): readonly ProcessorCharge[];
-  /** Returns the number of sends of an operation, answered or not. */
+  /** Returns how often an operation was sent, with or without an answer. */
   sends(operationId: string): number;
 }
 
@@ -175,13 +186,17 @@ export interface SandboxInProcessOptions {
   /** @default test */
   readonly mode?: Mode;
   readonly clock: Clock;
-  /** @default strong look-up, keys honored for 24 hours. With a lag, look-ups show the earlier books */
+  /**
+   * If look-ups lag, they show an earlier state of the books than the current one.
+   *
+   * @default strong look-ups, and idempotency keys that are kept for 24 hours
+   */
   readonly abilities?: Partial<ProcessorAbilities>;
   /** @default the prefix and a number */
   readonly newId?: (prefix: string, count: number) => string;
-  /** Called with each event that the processor reports by a callback. @default tests deliver callbacks themselves */
+  /** Receives each event that the processor reports by a callback. @default callbacks are not delivered */
   readonly onEvent?: (event: SandboxEvent) => void;
-  /** Schedules a later action of the processor itself. @default the action does not happen */
+  /** Schedules a later action of the processor itself. @default such actions do not happen */
   readonly later?: (afterMs: number, what: () => Promise<void>) => void;
 }
 
@@ -281,9 +296,9 @@ interface History {
   observe(books: Books): Books;
   charges(): readonly ProcessorCharge[];
   newest(partId: string): Charge;
-  /** @returns undefined for a call without an idempotency key */
+  /** Returns the request that the call contains; undefined for a call without an idempotency key. */
   requestOf(call: TimedCall): SentRequest | undefined;
-  /** Returns the answer with the state before the lag. A read by the charge's id does not lag. */
+  /** Replaces the books in an answer by their state before the lag. A read by charge id does not lag. */
   asOf(answer: HttpAnswer, call: HttpCall, abilities: ProcessorAbilities): HttpAnswer;
   readonly applied: readonly AppliedChange[];
   noteRead(call: TimedCall, answer: HttpAnswer): void;
@@ -295,7 +310,10 @@ interface History {
   feesOf(chargeId: string): Readonly<Record<string, number>> | undefined;
 }
 
-/** Timeout of a read that may lag. A shorter read looks for one change only. Milliseconds. */
+/**
+ * Minimum timeout of a read of the whole charge, in milliseconds. A read with a shorter timeout looks for one change
+ * only.
+ */
 const READ_TIMEOUT_MS = 2_001;
 
 /** State of a charge, with the time when the books first showed it. */
@@ -307,16 +325,22 @@ interface Version {
 /** Creates the history of the sandbox's books from their confirmed writes. */
 function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent'] = () => {}): History {
   const versions = new Map<string, Version[]>();
-  /** Time when the books first showed a state, by digest: a charge can have a thousand states. Unix milliseconds. */
+  /**
+   * Time when the books first showed a state, in Unix milliseconds, by the state's digest. A charge can have a thousand
+   * states, so this map keeps their digests only.
+   */
   const firstShown = new Map<string, number>();
   const shown = new Map<string, ProcessorCharge>();
   const applied: AppliedChange[] = [];
-  /** Charges whose newest state was not read, with whether a function that receives callbacks has read that state. */
+  /**
+   * Charges whose newest state no function has read and recorded. The value is true after the callbacks function read
+   * it.
+   */
   const unread = new Map<string, boolean>();
-  /** Charges whose newest state was in a list of the comparison. */
+  /** Charges whose newest state was in a list that the comparison of the books read. */
   const compared = new Set<string>();
   const madeByKey = new Map<string, number>();
-  /** Operations that charges name. */
+  /** Operations that the metadata of charges name. */
   const named = new Set<string>();
   const contradicted = new Map<string, Contradicted>();
   const note = (charge: Charge, isKeyed: boolean): void => {
@@ -351,7 +375,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
       if (method !== 'GET' || status !== 200 || timeoutMs < READ_TIMEOUT_MS || newest === undefined) return;
       if (!unread.has(id) || !isNewest(JSON.parse(text) as Charge)) return;
       if (by === 'callbacks') unread.set(id, true);
-      // A decision is compared with the books, but records nothing from them.
+      // The ledger function compares a decision with the books, but records no facts from them.
       else if (by !== 'ledger') unread.delete(id);
     },
     isShown: (chargeId, hasCallback = true, isCompared = false) =>
@@ -392,7 +416,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
       const found = charges.find(
         ({ id, refunds }) => id === partId || refunds.some((refund) => isNamed(refund, partId)),
       );
-      invariant(found !== undefined, `there is no object ${partId}`);
+      invariant(found !== undefined, `unknown object: ${partId}`);
       return found;
     },
     observe: (books) => ({
@@ -440,7 +464,7 @@ function isOfOneCharge(url: string): boolean {
 
 const LONG_BEFORE_MS = 30_000;
 
-/** Returns the versions shown since that time, oldest first; undefined when the charge is newer. */
+/** Returns the states that the books have shown since that time, oldest first; undefined if the charge is newer. */
 function since(versions: readonly Version[], sinceMs: number): readonly Charge[] | undefined {
   const first = versions.findLastIndex(({ atMs }) => atMs <= sinceMs);
   return first === -1 ? undefined : versions.slice(first).map(({ charge }) => charge);
@@ -461,7 +485,7 @@ function isNamed({ id, metadata }: Charge['refunds'][number], refundId: string):
 
 interface Line extends Pick<SandboxInProcess, 'sends'>, Pick<InsideSandbox, 'delayNext' | 'deliverDelayed'> {
   readonly send: SendRequest;
-  /** Sends a call of a party other than the client. @throws Error unless the answer is 2xx */
+  /** Calls the sandbox for a party other than the client. @throws Error unless the answer is 2xx */
   readonly ask: (path: string, body?: object, method?: 'POST' | 'PUT') => Promise<unknown>;
   readonly connection: { isUp: boolean };
 }
@@ -512,7 +536,7 @@ function createLine(
       try {
         return JSON.parse(text) as unknown;
       } catch {
-        throw new Error(`the sandbox answered ${path} with no JSON: ${text}`);
+        throw new Error(`the sandbox answered ${path} without JSON: ${text}`);
       }
     },
     delayNext: (count) => {
@@ -528,7 +552,7 @@ function timedOut(): AmbiguousError {
   return new AmbiguousError('processor_timeout', 'The processor did not answer in time.');
 }
 
-/** Waits by the clock. A caller that times out gets no answer. */
+/** Sleeps on the clock. Never resolves for a caller that times out first. */
 async function waitAs(caller: Caller | undefined, clock: Clock, milliseconds: number): Promise<void> {
   const leftMs = caller === undefined ? milliseconds + 1 : Math.max(0, caller.timesOutAtMs - clock.nowMs());
   if (milliseconds < leftMs) return clock.sleep(milliseconds);
@@ -578,7 +602,7 @@ function actionsOn(world: SandboxWorld, history: History, ask: Line['ask']): Act
     closeDispute: async (disputeId, outcome) => void (await ask(`/control/disputes/${disputeId}/close`, { outcome })),
     correct: async (chargeId, changes, callback) => {
       const seen = await world.books.charge(chargeId);
-      invariant(seen !== undefined, `there is no charge ${chargeId}`);
+      invariant(seen !== undefined, `unknown charge: ${chargeId}`);
       const charge = { ...seen.charge, ...changes };
       const events = callback === undefined ? [] : [newEvent(world, charge, { type: callback })];
       await world.books.change(seen, { charge, events });

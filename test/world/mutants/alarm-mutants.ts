@@ -26,7 +26,7 @@ export const ALARM_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'waiting-messages-without-alarm',
-    fault: 'Messages that have been retried for long are counted under a metric that no alarm watches.',
+    fault: 'Messages that have been retried for a long time are counted in a metric that no alarm watches.',
     edits: [
       {
         file: 'lambdas/kernel/platform/long-waits.ts',

@@ -19,7 +19,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'capture-takes-one-less',
-    fault: 'A capture takes one minor unit less than requested.',
+    fault: 'A capture charges one minor unit less than requested.',
     needs: ['capture'],
     edits: [
       {
@@ -31,7 +31,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'whole-capture-takes-one-less',
-    fault: 'A capture without an amount takes one minor unit less than the hold.',
+    fault: 'A capture without an amount charges one minor unit less than the hold.',
     needs: ['capture'],
     edits: [
       {
@@ -55,7 +55,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'order-charges-half',
-    fault: 'The payment of an order takes half of the order’s price.',
+    fault: 'The payment of an order charges half of the order’s price.',
     edits: [
       {
         file: 'lambdas/orders/use/order-calls.ts',
@@ -112,7 +112,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'accepted-refund-was-never-sent',
-    fault: 'A refund that the processor accepted is recorded as not attempted after its metadata were removed.',
+    fault: 'A refund that the processor accepted, and whose metadata were then removed, is recorded as not attempted.',
     needs: ['edit_metadata'],
     edits: [
       {
@@ -124,7 +124,7 @@ export const AMOUNT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'nameless-refund-is-posted-again',
-    fault: 'A refund is posted a second time after its metadata were removed.',
+    fault: 'A refund is posted a second time after its metadata were removed at the processor.',
     needs: ['edit_metadata'],
     edits: [
       {

@@ -9,7 +9,7 @@ import { filesOf, MUTANTS, mutated } from './mutants.ts';
 
 const name = process.env['PAYONCE_MUTANT'];
 const mutant = MUTANTS.find((each) => each.name === name);
-if (mutant === undefined) throw new Error(`there is no mutant ${name}`);
+if (mutant === undefined) throw new Error(`unknown mutant: ${name}`);
 
 const root = new URL('../../../', import.meta.url);
 const files = new Map(filesOf(mutant).map((file) => [new URL(file, pathToFileURL(root.pathname)).href, file]));

@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts';
 export const ARCHIVE_MUTANTS: readonly Mutant[] = [
   {
     name: 'archiver-passes-over-a-failed-batch',
-    fault: 'A batch is skipped after the archive did not accept the batch.',
+    fault: 'A batch that the archive did not accept is skipped instead of retried.',
     edits: [
       {
         file: 'lambdas/archive/use/archive-lines.ts',

@@ -39,7 +39,7 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'edited-charge-is-a-stray',
     fault:
-      'A charge whose metadata name one payment and the operation of another payment is returned as a stray charge of the first.',
+      'A charge whose metadata name one payment and another payment’s operation is returned as a stray charge of the first payment.',
     needs: ['edit_metadata'],
     edits: [
       {
@@ -51,7 +51,7 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'own-charge-by-its-operation',
-    fault: 'The void of a payment’s charge is not recorded because its metadata name another operation.',
+    fault: 'The void of a payment’s charge is not recorded because the charge’s metadata name another operation.',
     needs: ['edit_metadata'],
     edits: [
       {
@@ -63,7 +63,7 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'stray-in-another-currency-unseen',
-    fault: 'A stray charge in another currency is not recorded, so its money is never returned.',
+    fault: 'A stray charge in a currency other than the payment’s is not recorded, so its money is never returned.',
     needs: ['stray'],
     edits: [
       {
@@ -75,7 +75,7 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'return-booked-in-the-payments-currency',
-    fault: 'The return of a charge in another currency is posted in the currency of its payment.',
+    fault: 'The return of a stray charge in a different currency is posted in the currency of the payment.',
     needs: ['stray'],
     edits: [
       {
@@ -87,7 +87,7 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lagging-books-read-once',
-    fault: 'After an operator’s decision the books are read only once, although their search lags.',
+    fault: 'After an operator’s decision the processor’s books are read only once, although their search results lag.',
     needs: ['decide|decide_change'],
     edits: [
       {
@@ -112,7 +112,8 @@ export const CHARGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'unsent-change-ends-unread',
-    fault: 'A change that was never sent is closed without a read of its charge, which may have changed since.',
+    fault:
+      'A capture, refund or void that was never sent is closed without a read of its charge, which may have changed.',
     needs: ['refund|capture|cancel'],
     edits: [
       {

@@ -10,25 +10,25 @@ import { MUTANTS } from './mutants.ts';
 const HUNTED = fileURLToPath(new URL('./hunted.ts', import.meta.url));
 const APPLY = fileURLToPath(new URL('./apply-mutant.ts', import.meta.url));
 
-/** Number of histories before an oracle was violated. */
+/** Result of hunting one mutant. */
 export interface Hunt {
   readonly mutant: string;
   readonly finding: string | undefined;
   /**
-   * Histories until the fault was found, for each row of histories, sorted; undefined for a row that did not find the
-   * fault.
+   * Number of histories until the fault was found, one for each row of histories, sorted; undefined for a row that did
+   * not find the fault.
    */
   readonly histories: readonly (number | undefined)[];
   /** Oracle of the most recent find, with the history that violates the oracle. */
   readonly oracle: string | undefined;
   readonly seed: number | undefined;
   readonly profile: string | undefined;
-  /** Number of histories, in all rows, in which the product runs the replaced text. */
+  /** Number of histories, in all rows, in which the product ran the replaced code. */
   readonly reached: number;
 }
 
 export interface HuntOptions {
-  /** First seed of each row of histories. */
+  /** First seed of each row of histories. The histories of a row have consecutive seeds. */
   readonly seeds: readonly number[];
   /** Maximum number of histories in a row. */
   readonly most: number;
@@ -42,9 +42,9 @@ export interface HuntOptions {
 }
 
 /**
- * Hunts every mutant. The product without a fault first plays each history, once for all mutants. A history counts only
- * if the sound product does not violate the same oracle. A history is skipped for a mutant if the sound product does
- * not run the replaced text, or if steps that the fault needs are missing.
+ * Plays histories with each mutant until an oracle is violated. The sound product, without a fault, first plays each
+ * history. A violation counts only if the sound product does not violate the same oracle. A history is skipped for a
+ * mutant if the sound product does not run the replaced code, or if the history lacks steps that the fault needs.
  */
 export async function findMutants(options: HuntOptions): Promise<readonly Hunt[]> {
   const { only, atOnce, onEnded } = options;
@@ -95,7 +95,7 @@ async function hunt(
 /** Result of playing the kept stories with one mutant. */
 export interface StoryFinding {
   readonly mutant: string;
-  /** First story that violates an oracle, with the oracle; undefined if no story does. */
+  /** Name of the first story that violates an oracle, with the name of the oracle; undefined if no story does. */
   readonly story: string | undefined;
   readonly oracle: string | undefined;
 }
@@ -128,7 +128,7 @@ async function storyOf(mutant: Mutant, sound: SoundPlayer): Promise<Omit<StoryFi
   return { story: undefined, oracle: undefined };
 }
 
-/** Returns the median; undefined when most rows did not find the fault. */
+/** Returns the median number of histories; undefined when most rows did not find the fault. */
 export function medianOf({ histories }: Pick<Hunt, 'histories'>): number | undefined {
   return histories[Math.floor(histories.length / 2)];
 }
@@ -154,9 +154,7 @@ class SoundPlayer {
   }
 }
 
-/**
- * Process that plays histories with a planted fault, or without one. It starts on demand, and restarts after it ends.
- */
+/** Process that plays histories, with or without a planted fault. It starts on demand, and restarts after it exits. */
 class Player {
   readonly #mutant: string | undefined;
   #child: ChildProcess | undefined;
@@ -166,7 +164,7 @@ class Player {
     this.#mutant = mutant;
   }
 
-  /** Plays a history. The end of the process counts as a violated oracle. */
+  /** Plays a history. If the process exits, that counts as a violated oracle. */
   async play(history: string): Promise<Hunted> {
     const { child, lines } = this.#started();
     const answer = Promise.withResolvers<Hunted | undefined>();
@@ -193,7 +191,7 @@ class Player {
       stdio: ['pipe', 'pipe', 'ignore'],
       env: environment,
     });
-    // Ignore write errors of a child that has ended; the end itself is the result.
+    // Ignore write errors after the child exited: the exit itself is the result.
     child.stdin.on('error', () => {});
     const lines = createInterface({ input: child.stdout });
     this.#child = child;

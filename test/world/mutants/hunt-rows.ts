@@ -8,21 +8,21 @@ const FILE = new URL('../../../docs/proof/mutants.json', import.meta.url);
 export interface HuntRow {
   readonly mutant: string;
   readonly random?: RandomHunt;
-  /** Kept story that violates an oracle, with that oracle. */
+  /** First kept story that violates an oracle, with the oracle. */
   readonly story?: { readonly name: string; readonly oracle: string };
 }
 
 interface RandomHunt {
   /**
-   * Number of histories until the mutant was found, for each row of histories, sorted; null when a row did not find the
-   * mutant.
+   * Number of histories until the fault was found, one for each row of histories, sorted; null for a row that did not
+   * find the fault.
    */
   readonly histories: readonly (number | null)[];
   /** Maximum number of histories in a row. */
   readonly most: number;
   /** Profiles that the histories use in turn. */
   readonly profiles: readonly string[];
-  /** Number of histories that run the replaced text. */
+  /** Number of histories in which the product ran the replaced code. */
   readonly reached: number;
   /** History that reveals the fault. @default no history does */
   readonly shown?: { readonly seed: number; readonly profile: string; readonly oracle: string };
@@ -47,13 +47,14 @@ export function writeHunt(
   write(mutant, { random });
 }
 
-/** Stores the result of the stories. Removes the story of a mutant that no story reveals. */
+/** Stores the result of the kept stories for a mutant. If no story reveals the mutant, its row has no story. */
 export function writeStoryFinding({ mutant, story, oracle }: StoryFinding): void {
   write(mutant, { story: story === undefined || oracle === undefined ? undefined : { name: story, oracle } });
 }
 
 /**
- * Merges new findings into the mutant's row. Keeps rows in the order of the mutants, and drops rows of deleted mutants.
+ * Merges new findings into the mutant's row. Sorts the rows in the order of the mutants, and drops rows of deleted
+ * ones.
  */
 function write(mutant: string, news: { readonly [Name in 'random' | 'story']?: HuntRow[Name] | undefined }): void {
   const known = new Map(readHuntRows().map((row) => [row.mutant, row]));

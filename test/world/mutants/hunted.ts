@@ -1,6 +1,6 @@
 /**
- * Plays histories on request. Answers each line of standard input, `<seed> <profile>` or `story <name>`, with a line of
- * JSON. With `--import …/apply-mutant.ts` the product has a planted fault.
+ * Plays histories on request. Reads `<seed> <profile>` or `story <name>` from each line of standard input, and answers
+ * with a line of JSON. With `--import …/apply-mutant.ts` the product has a planted fault.
  */
 import { createInterface } from 'node:readline';
 import { storyNamed } from '../stories/story.ts';
@@ -9,12 +9,12 @@ import { ReachedText } from './reached-text.ts';
 export interface Hunted {
   /** Names of the oracles that the history violates. */
   readonly violated: readonly string[];
-  /** Mutants whose replaced text the product ran. Empty with a planted fault. */
+  /** Names of the mutants whose replaced code the product ran. Empty with a planted fault. */
   readonly reached: readonly string[];
 }
 
 const text = process.env['PAYONCE_MUTANT'] === undefined ? new ReachedText() : undefined;
-// Load the product after the coverage has started.
+// Load the product only after coverage has started.
 const { generate } = await import('../simulator/generate.ts');
 const { play } = await import('../simulator/play.ts');
 Error.stackTraceLimit = 8;

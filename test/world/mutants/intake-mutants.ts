@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts';
 export const INTAKE_MUTANTS: readonly Mutant[] = [
   {
     name: 'request-acknowledged-before-its-commit',
-    fault: 'An event that must wait for an outage is acknowledged.',
+    fault: 'An event that must wait for the end of an outage is acknowledged and so lost.',
     needs: ['request'],
     edits: [
       {
@@ -33,7 +33,7 @@ export const INTAKE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'changed-request-skipped',
-    fault: 'An event with another amount under the same id is skipped instead of parked.',
+    fault: 'An event with a known id but a different amount is skipped instead of parked.',
     needs: ['request'],
     edits: [
       {

@@ -16,7 +16,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'one-person-with-two-keys',
-    fault: 'The person who requested a correction can approve the correction with another key.',
+    fault: 'The person who requested a correction can approve the correction with a different operator key.',
     needs: ['limits', 'verdict'],
     edits: [
       {
@@ -40,7 +40,7 @@ export const LIMIT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'corrections-counted-alone',
-    fault: 'One person can make a correction above the limit in several parts.',
+    fault: 'One person can exceed the limit of corrections by splitting a correction into several parts.',
     needs: ['limits', 'correct', 'correct'],
     edits: [
       {

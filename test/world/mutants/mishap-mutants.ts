@@ -16,7 +16,7 @@ export const MISHAP_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'refused-credential-is-final',
-    fault: 'A payment fails because the processor rejects the credential.',
+    fault: 'A payment is recorded as failed because the processor rejects the API credential.',
     needs: ['wrong_secret'],
     edits: [
       {
@@ -41,7 +41,7 @@ export const MISHAP_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'refused-lost-event-is-skipped',
-    fault: 'The republish job skips events that the bus rejects, and leaves nothing in a queue.',
+    fault: 'The republish job skips events that the bus rejects, and parks nothing in a queue.',
     needs: ['poison', 'relay_outage'],
     edits: [
       {
@@ -65,7 +65,7 @@ export const MISHAP_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'test-event-is-tried-again',
-    fault: 'A rejected test event is retried like other events, and finally disables its endpoint.',
+    fault: 'A test event that the endpoint rejects is retried like other events, and finally disables the endpoint.',
     needs: ['test_event', 'receiver'],
     edits: [
       {

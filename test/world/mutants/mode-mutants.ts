@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts';
 export const MODE_MUTANTS: readonly Mutant[] = [
   {
     name: 'keys-of-both-modes-are-one',
-    fault: 'An idempotency key of test mode is the same key in live mode.',
+    fault: 'A test-mode request and a live-mode request with the same idempotency key count as one request.',
     needs: ['pay', 'retry'],
     edits: [
       {
@@ -28,7 +28,7 @@ export const MODE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'payment-read-in-the-other-mode',
-    fault: 'A tenant’s key of the other mode can read a payment.',
+    fault: 'A tenant’s API key for the other mode can read a payment.',
     needs: ['look'],
     edits: [
       {
@@ -40,7 +40,7 @@ export const MODE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'payment-changed-in-the-other-mode',
-    fault: 'A tenant’s key of the other mode can refund a payment.',
+    fault: 'A tenant’s API key for the other mode can refund a payment.',
     needs: ['retry', 'refund|capture|cancel'],
     edits: [
       {
@@ -52,7 +52,7 @@ export const MODE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'charge-of-the-other-mode',
-    fault: 'A charge in the books of the other mode is recorded on the payment that it names.',
+    fault: 'A charge in the processor’s books of the other mode is recorded on the payment that the charge names.',
     needs: ['stray'],
     edits: [
       {
@@ -76,7 +76,7 @@ export const MODE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'endpoints-of-both-modes-are-one',
-    fault: 'A webhook endpoint of test mode receives events of live payments.',
+    fault: 'A test-mode webhook endpoint receives events of live payments.',
     needs: ['endpoint'],
     edits: [
       {

@@ -5,7 +5,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'returns-ignore-disputes',
     finding: 'B01',
-    fault: 'A stray charge is returned in full although a dispute holds or has taken its money.',
+    fault: 'A stray charge is returned in full although a dispute has blocked or taken the money.',
     needs: ['dispute'],
     edits: [
       {
@@ -32,7 +32,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'pending-return-shares-its-key',
-    fault: 'After a pending return, the remaining money of the same amount is sent under the key of that return.',
+    fault:
+      'While a return is pending, a second return of the same amount is sent under the idempotency key of the first.',
     needs: ['dispute', 'contradict'],
     edits: [
       {
@@ -46,7 +47,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'refund-sent-after-dispute',
     finding: 'B02',
-    fault: 'A refund of a dead owner is sent although a dispute has since taken the money.',
+    fault: 'The refund of a crashed owner is sent although a dispute has taken the money since the crash.',
     needs: ['refund', 'dispute|foreign_refund|flood'],
     edits: [
       {
@@ -59,7 +60,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'no-look-before-refund',
     finding: 'B02',
-    fault: 'A later owner of a refund sends without a read of the processor’s books.',
+    fault: 'A later owner of a refund sends it without reading the processor’s books.',
     needs: ['refund', 'dispute|foreign_refund|flood'],
     edits: [
       {
@@ -72,7 +73,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'parts-rely-on-the-callback',
     fault:
-      'Facts of a charge that are recorded in parts queue no inquiry for the remaining parts, and the callback may not be redelivered.',
+      'When the facts of a charge are recorded in parts, no inquiry is queued for the remaining parts, and the callback may not be redelivered.',
     needs: ['flood'],
     edits: [
       {
@@ -85,7 +86,8 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'failed-return-not-queued',
     finding: 'B03',
-    fault: 'A return that the bank fails later, or whose dispute is won, is not queued a second time.',
+    fault:
+      'A return is not queued a second time after the bank fails it later, or after a dispute of its charge is won.',
     needs: ['fail_refund|close_dispute|contradict'],
     edits: [
       {
@@ -111,7 +113,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'decision-names-stray',
     finding: 'B06',
-    fault: 'A stray charge that an operator named is returned anyway.',
+    fault: 'A charge that an operator named as the payment’s own is returned as a stray charge.',
     needs: ['stray', 'decide'],
     edits: [
       {
@@ -150,7 +152,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'open-dispute-not-queued',
     finding: 'B07',
-    fault: 'An open dispute is not looked up when the callback about its end is lost.',
+    fault: 'An open dispute is not looked up when the callback about its outcome is lost.',
     needs: ['dispute'],
     edits: [
       {
@@ -174,7 +176,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'inquiry-ends-while-the-charge-is-open',
     fault:
-      'The inquiry about a charge ends while the charge, its refund or its dispute has no result at the processor.',
+      'The inquiry about a charge ends before the charge, its refund or its dispute has an outcome at the processor.',
     edits: [
       {
         file: 'lambdas/resolving/use/resolve.ts',
@@ -186,7 +188,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'look-up-below-refunds',
     finding: 'B08',
-    fault: 'The look-up of a charge with many refunds fails because the answer is too long.',
+    fault: 'The look-up of a charge with many refunds fails because the processor’s answer is too long.',
     needs: ['flood'],
     edits: [
       {
@@ -250,7 +252,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'capture-of-wrong-amount-failed',
     finding: 'B13',
-    fault: 'A capture that takes another amount is answered as failed, although money was taken.',
+    fault: 'A capture that charged a different amount is answered as failed, although money was charged.',
     needs: ['wrong_amount', 'capture'],
     edits: [
       {
@@ -263,7 +265,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'chain-shorter-than-refunds',
     finding: 'B14',
-    fault: 'A payment with many refunds exceeds the maximum length of a chain.',
+    fault: 'A payment with many refunds can exceed the maximum length of a chain.',
     needs: ['flood'],
     edits: [
       {
@@ -373,7 +375,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'returns-more-than-shown',
-    fault: 'A stray charge is returned although the processor’s books show less money than the chain.',
+    fault: 'A stray charge is returned although the processor’s books show less remaining money than the chain does.',
     edits: [
       {
         file: 'lambdas/payments/use/before-send.ts',
@@ -495,7 +497,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'charge-hidden-by-another',
     fault:
-      'A payment whose own charge is pending is looked up only by its key, which finds another charge of the same operation.',
+      'A payment whose own charge is pending is looked up only by its processor key, which finds a different charge of the same operation.',
     needs: ['stray'],
     edits: [
       {
@@ -519,7 +521,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'correction-hides-differences',
-    fault: 'After a correction of any account, the comparison of a payment’s books checks only the sums.',
+    fault: 'After an operator corrects any account, the comparison of a payment’s books checks only the sums.',
     needs: ['stray', 'correct|decide'],
     edits: [
       {
@@ -567,7 +569,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'late-money-for-the-merchant',
-    fault: 'Late money is posted as owed to the merchant instead of the payer.',
+    fault: 'Late money is posted as owed to the merchant instead of to the payer.',
     edits: [
       {
         file: 'lambdas/payments/domain/bookings.ts',
@@ -578,7 +580,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'reference-freed-too-early',
-    fault: 'Two successful payments can have one reference.',
+    fault: 'Two successful payments can have the same reference.',
     needs: ['pay', 'pay'],
     edits: [
       {

@@ -1,19 +1,19 @@
 import type { History } from '../simulator/contract.ts';
 
-/** Planted fault: a replacement of product text that a history must reveal. */
+/** Planted fault: replaces product code in a way that a history must reveal. */
 export interface Mutant {
   /** Name in lower case, with hyphens. */
   readonly name: string;
   /** Description of the wrong behavior, in one line. */
   readonly fault: string;
-  /** Earlier finding that the fault brings back, for example `B01`. @default a fault without an earlier finding */
+  /** Id of a past finding that the fault brings back, for example `B01`. @default the fault is not from a finding */
   readonly finding?: string;
   readonly edits: readonly Edit[];
   /**
-   * Steps without which a history cannot reveal the fault and is skipped. Each is the name of an act, or alternatives
-   * separated by `|`; an entry that occurs twice requires two steps.
+   * Steps that a history needs to reveal the fault; other histories are skipped. Each entry is the name of an act, or
+   * several alternative names separated by `|`. An entry that occurs twice requires two steps.
    *
-   * @default any history can
+   * @default every history is played
    */
   readonly needs?: readonly string[];
 }

@@ -7,13 +7,13 @@ import { ACTS } from '../simulator/acts/all-acts.ts';
 import { edited, hasNeeded, type Mutant } from './mutant.ts';
 import { filesOf, MUTANTS, mutated } from './mutants.ts';
 
-test('every mutant has a unique name that fits into a command', () => {
+test('every mutant has a unique name that is a valid command argument', () => {
   const names = MUTANTS.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
   expect(names.filter((name) => !/^[a-z]+(?:-[a-z]+)+$/.test(name))).toEqual([]);
 });
 
-test('a mutant needs only steps that are acts, and each step counts only once', () => {
+test('a mutant needs only steps that are acts, and one step satisfies only one need', () => {
   const acts = new Set(ACTS.map(({ name }) => name));
   expect(
     MUTANTS.flatMap(({ needs = [] }) => needs.flatMap((each) => each.split('|'))).filter((name) => !acts.has(name)),
@@ -61,7 +61,7 @@ function compiledTogether(): readonly (readonly Mutant[])[] {
 whole(describe, { slice: describe.skip })('the compiler accepts the mutants', () => {
   const config: unknown = ts.readConfigFile('tsconfig.json', (path) => readFileSync(path, 'utf8')).config;
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, '.');
-  // A planted fault may leave a name unused.
+  // A planted fault may leave names unused.
   const relaxed = { ...options, noUnusedLocals: false, noUnusedParameters: false };
   // Use absolute paths, because the compiler requests imported files by absolute path.
   const roots = [...new Set(MUTANTS.flatMap(filesOf))].map((file) => resolve(file));

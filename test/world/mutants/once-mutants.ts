@@ -15,7 +15,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'completed-record-overwritten',
-    fault: 'A late owner replaces the stored answer of the owner that finished.',
+    fault: 'An owner that finishes late replaces the stored answer of the owner that finished first.',
     edits: [
       {
         file: 'lambdas/once/store/record-writes.ts',
@@ -26,7 +26,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'place-in-chain-taken-twice',
-    fault: 'A transition replaces a transition that a rival has written.',
+    fault: 'A transition overwrites a transition that a rival has written.',
     edits: [
       {
         file: 'lambdas/payments/store/items.ts',
@@ -38,7 +38,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'expired-answer-replayed',
-    fault: 'A key past its retention is answered until its record is deleted.',
+    fault: 'After its retention, an idempotency key is still answered until its record is deleted.',
     needs: ['retry'],
     edits: [
       {
@@ -50,7 +50,8 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'lost-record-answered-again',
-    fault: 'After the record of an answered key is deleted, the key is executed and answered a second time.',
+    fault:
+      'After the record of an answered idempotency key is deleted, a request with the key is executed a second time.',
     needs: ['retry'],
     edits: [
       {
@@ -62,7 +63,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'other-body-replayed',
-    fault: 'A key with another body gets the stored answer.',
+    fault: 'A request with a used idempotency key and a different body gets the stored answer.',
     needs: ['retry'],
     edits: [
       {
@@ -75,7 +76,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'key-scope-without-tenant',
-    fault: 'The same key of two tenants names one payment.',
+    fault: 'The same idempotency key of two tenants names one payment.',
     needs: ['retry'],
     edits: [
       {
@@ -126,7 +127,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'older-head-wins',
-    fault: 'In the lists, an older event replaces a newer head of a payment.',
+    fault: 'In the lists, an older event replaces the newer state of a payment.',
     edits: [
       {
         file: 'lambdas/views/use/project-event.ts',
@@ -188,7 +189,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'mark-before-items',
-    fault: 'The mark of the published events moves past events that were not published.',
+    fault: 'The mark up to which events are published moves past unpublished events.',
     needs: ['bus_outage|storm|faults'],
     edits: [
       {
@@ -200,7 +201,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'deliveries-identified-by-time',
-    fault: 'Two events of one millisecond are one delivery at an endpoint.',
+    fault: 'Two events of the same millisecond count as one delivery to an endpoint.',
     needs: ['endpoint'],
     edits: [
       {
@@ -237,7 +238,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'attempt-zero-written',
     finding: 'B04',
-    fault: 'If the merchant’s refund of an order fails later, the order gets rows that its reader rejects.',
+    fault: 'If the merchant’s refund of an order fails later, the order gets rows that the row reader rejects.',
     needs: ['order', 'refund', 'fail_refund'],
     edits: [
       {
@@ -250,7 +251,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'goods-for-disputed-money',
     finding: 'B05',
-    fault: 'Goods are given for disputed money, or for money with a pending refund.',
+    fault: 'Goods are delivered for disputed money, or for money with a pending refund.',
     needs: ['order', 'dispute|refund|foreign_refund'],
     edits: [
       {
@@ -269,7 +270,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'goods-for-money-disputed-in-part',
-    fault: 'Goods are given although part of the money is disputed.',
+    fault: 'Goods are delivered although part of the money is disputed.',
     needs: ['order', 'dispute'],
     edits: [
       {
@@ -281,7 +282,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'goods-for-less-than-the-order',
-    fault: 'Goods are given although the processor took less than the order costs.',
+    fault: 'Goods are delivered although the processor captured less than the order costs.',
     needs: ['order', 'wrong_amount', 'decide'],
     edits: [
       {
@@ -384,7 +385,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'sent-email-counts-as-failed',
     fault:
-      'A delayed message that makes no call because the money is gone assumes that no earlier delivery made the call.',
+      'A redelivered message that makes no call, because the money is gone, assumes that no earlier delivery made the call.',
     needs: ['order'],
     edits: [
       {
@@ -396,7 +397,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'canceled-order-still-promises',
-    fault: 'A canceled order shows forever that its referral credit, whose answer was lost, is still due.',
+    fault: 'If the answer to its referral credit was lost, a canceled order shows the credit as due forever.',
     needs: ['order'],
     edits: [
       {
@@ -409,7 +410,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   {
     name: 'redriven-dead-letter-not-recorded',
     finding: 'B12',
-    fault: 'An order does not learn that its dead letter took effect.',
+    fault: 'An order does not record that its dead letter was redriven successfully.',
     needs: ['order', 'redrive'],
     edits: [
       {
@@ -421,7 +422,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'job-messages-add-up',
-    fault: 'Each duplicate of the message of a waiting run is sent on.',
+    fault: 'Each duplicate of a waiting run’s message is forwarded.',
     edits: [
       {
         file: 'lambdas/jobs/use/work-run.ts',

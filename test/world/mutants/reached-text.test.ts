@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
 
 /**
- * Calls a product function this many times per round, in a separate process, and returns after each round whether its
- * text was reached.
+ * Calls a product function in a separate process, in each round as many times as `rounds` says. Returns for each round
+ * whether the function's text was reported.
  */
 function reachedAfter(rounds: readonly number[]): unknown {
   const script = `

@@ -6,21 +6,24 @@ import { MUTANTS } from './mutants.ts';
 
 interface Place {
   readonly mutant: string;
-  /** Offset of the first replaced character that differs. Stripping types does not move the text that follows them. */
+  /**
+   * Offset of the first replaced character that differs. Type stripping replaces types with spaces, so later offsets
+   * stay the same.
+   */
   readonly offset: number;
 }
 
-/** V8 flags that turn off optimization, because V8 counts no calls of optimized functions. */
+/** V8 flags that disable optimization, because V8 does not count calls of optimized functions. */
 const NOT_OPTIMIZED = ['--no-opt', '--no-maglev'];
 
 /**
- * Reports the mutants whose replaced text was run, from V8's coverage. Create it before the product is loaded, because
- * V8 counts only code that is compiled later.
+ * Reports the mutants whose replaced code was run, from V8's coverage. Must be created before the product is loaded,
+ * because V8 counts only code that it compiles afterwards.
  */
 export class ReachedText {
   readonly #session = new Session();
   readonly #places = new Map<string, Place[]>();
-  /** Mutants of text outside of functions, for example of a constant. */
+  /** Names of the mutants that change code outside of functions, for example a constant. */
   readonly #always = new Set<string>();
 
   constructor() {
@@ -31,10 +34,13 @@ export class ReachedText {
     this.#session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
   }
 
-  /** @returns the mutants whose text was run since the last call; a text outside of functions counts in every call */
+  /**
+   * @returns names of the mutants whose code was run since the last call; code outside of functions counts in every
+   * call
+   */
   take(): readonly string[] {
     const reached = new Set<string>();
-    // The session belongs to this thread, so the callback runs before `post` returns.
+    // The session inspects its own thread, so the callback runs before `post` returns.
     this.#session.post('Profiler.takePreciseCoverage', (error, answer) => {
       if (error !== null) throw error;
       for (const { url, functions } of answer.result)
@@ -63,7 +69,7 @@ function placesOf({ name, edits }: Mutant): readonly (readonly [url: string, pla
   });
 }
 
-/** Returns the innermost counted block around the text. Only the block of a whole file begins at offset 0. */
+/** Returns the innermost counted block that contains the offset. Only the block of a whole file begins at offset 0. */
 function blockAround(
   functions: readonly Profiler.FunctionCoverage[],
   offset: number,

@@ -16,17 +16,17 @@ const { values } = parseArgs({
   options: {
     seed: { type: 'string', default: '1' },
     histories: { type: 'string', default: '2000' },
-    /** Number of rows of histories; the report has their median. */
+    /** Number of rows of histories. The report shows the median over the rows. */
     rows: { type: 'string', default: '5' },
-    /** Names of mutants, separated by commas. */
+    /** Names of the mutants to hunt, separated by commas. */
     only: { type: 'string' },
-    /** Names of profiles, separated by commas. */
+    /** Names of the profiles to use, separated by commas. */
     profile: { type: 'string' },
     /** Number of mutants that are hunted at the same time. */
     processes: { type: 'string', default: String(availableParallelism()) },
     /** Plays the kept stories instead of random histories. */
     stories: { type: 'boolean', default: false },
-    /** Writes the rows for docs/proof.md. */
+    /** Writes the results into `docs/proof/mutants.json`, for docs/proof.md. */
     write: { type: 'boolean', default: false },
   },
 });
@@ -43,7 +43,7 @@ const knownOf = (given: string | undefined, known: readonly string[]): readonly 
 };
 
 const most = Number(values.histories);
-// Calm histories have no faults, so they reveal few planted faults.
+// By default, leave out calm histories: they have no failures, so they reveal few planted faults.
 const profiles = knownOf(
   values.profile,
   Object.keys(PROFILES).filter((name) => name !== 'calm'),

@@ -27,7 +27,7 @@ import { type QueueShape, Queues, queueUrl } from './queues.ts';
 import type { Ended, Process, Simulation } from './simulation.ts';
 import { Stream } from './stream.ts';
 
-/** Configuration with which new processes start. */
+/** Deployed configuration that new processes start with. */
 export interface Deployment {
   readonly variables: Variables;
   readonly processors: readonly ProcessorDescriptor[];
@@ -100,7 +100,7 @@ const QUEUES: Readonly<Record<string, QueueShape>> = {
 
 interface Rule {
   readonly events: readonly EventName[];
-  /** Metadata name that a payment must have, or field that an order must have. */
+  /** Metadata field that a payment must have, or field that an order must have. */
   readonly metadata?: string;
 }
 
@@ -130,9 +130,9 @@ const ROUTES: readonly (readonly [string, FunctionName])[] = [
 const GATEWAY_MS = 29_000;
 /** Time for which Lambda keeps an idle process. Milliseconds. */
 const IDLE_MS = 6 * 3_600_000;
-/** Share of calls that start a new process although an idle one exists. */
+/** Share of calls that start a new process although an idle process exists. */
 const COLD_SHARE = 0.05;
-/** Functions that process batches and pages. A share of their processes meets no faults. */
+/** Functions that process batches and pages. No faults are injected into `SPARED_SHARE` of their processes. */
 const MANY_CALLS: ReadonlySet<FunctionName> = new Set<FunctionName>([
   'upkeep-jobs',
   'export-writer',
@@ -159,7 +159,7 @@ export type AccountSurroundings = Omit<
   'simulation' | 'database' | 'queues' | 'archive' | 'exports' | 'start' | 'publish'
 >;
 
-/** AWS account in memory, with one deployment of the stacks. */
+/** In-memory AWS account with one deployment of the stacks. */
 export class Account {
   readonly simulation: Simulation;
   readonly database: MemoryDynamoDb;
@@ -170,8 +170,8 @@ export class Account {
   /** Number of handler calls, by function. */
   readonly invocations: Record<string, number> = {};
   /**
-   * Functions that Lambda throttles. For SQS each delivery to a throttled function counts as a try; for a Stream it
-   * does not.
+   * Functions that Lambda throttles. An SQS delivery to a throttled function counts as a receive; a Stream delivery
+   * does not count as a try.
    */
   readonly throttled = new Set<FunctionName>();
   deployment: Deployment;
@@ -206,7 +206,7 @@ export class Account {
   /**
    * Runs a function once.
    *
-   * @param about part of the process name; it must not change when other steps of the history are removed
+   * @param about part of the process name, which must stay the same when other steps are removed from the history
    */
   invoke(name: FunctionName, about: string, event: unknown): Promise<Ended<unknown>> {
     const { simulation } = this;
@@ -238,8 +238,8 @@ export class Account {
     );
     return ended.then((end) => {
       if (end.kind === 'threw') this.#surroundings.report(name, end.error);
-      // Keep the process only if no call is pending, so that the next invocation does not wait for a call of an ended
-      // one, for example for a shared secret.
+      // Keep the process only if none of its calls is pending. Otherwise the next invocation could wait for a call of
+      // an earlier invocation, for example for the same secret.
       if (end.kind !== 'killed' && running?.handler !== undefined && !running.process.isWaiting) {
         running.usedAtMs = simulation.nowMs;
         this.#pool(name).push(running);
@@ -248,7 +248,7 @@ export class Account {
     });
   }
 
-  /** Sends a client's request. @returns the answer, also 502 or 504 of the gateway */
+  /** Sends a client's request. @returns the answer, which may be a 502 or 504 of the gateway itself */
   async request(about: string, event: GatewayEvent, by: Process): Promise<ClientAnswer> {
     const { simulation } = this;
     const route = ROUTES.find(([prefix]) => event.path === prefix || event.path.startsWith(`${prefix}/`));
@@ -273,7 +273,7 @@ export class Account {
     );
   }
 
-  /** Starts an asynchronous invocation. Lambda retries a failed one twice. */
+  /** Starts an asynchronous invocation. Like Lambda, retries a failed invocation twice. */
   #start(name: FunctionName, about: string, payload: unknown, attempt = 1): void {
     const { simulation } = this;
     const named = `${about} attempt ${attempt}`;
@@ -302,15 +302,15 @@ export class Account {
     for (const [queue, rule] of Object.entries(RULES)) {
       if (!selects(rule, event)) continue;
       this.queues.put(queue, body, `${id} ${queue}`);
-      // The bus delivers at least once, so an event can arrive twice.
+      // The bus delivers each event at least once, so an event can arrive twice.
       if (this.simulation.strikes('ambiguous_applied', `${id} ${queue} twice`, 'bus delivery'))
         this.queues.put(queue, body, `${id} ${queue} again`);
     }
   }
 
   /**
-   * Returns true if the process meets no faults. At the usual fault rates, a function with tens of calls would rarely
-   * finish.
+   * Returns true if no faults are injected into the process. At the usual fault rates, a function that makes tens of
+   * calls would rarely finish.
    */
   #isSpared(name: FunctionName, processName: string): boolean {
     return MANY_CALLS.has(name) && this.simulation.decide(`${processName} spared`) < SPARED_SHARE;
@@ -340,7 +340,7 @@ export class Account {
     const named = { ...variables, ...own, AWS_LAMBDA_FUNCTION_NAME: name };
     const platform = platformOf(this.#surroundings, named, () => container.process, name);
     const handle = (await wire(platform, idempotentRunner, processors)) as (event: unknown) => Promise<unknown>;
-    // Same behavior as `idempotently` of the product.
+    // Behaves like the product's `idempotently`.
     return async (event) => {
       countLongWaits(platform, event);
       return handle(event);

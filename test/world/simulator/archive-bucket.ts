@@ -24,10 +24,10 @@ const BEHAVIOR: ServiceBehavior = {
   timeoutMs: 30_000,
 };
 
-/** Bucket of the archive, with the rules of its policy and of S3 for a write. */
+/** Archive bucket in memory. Accepts a write only if S3 and the bucket policy would accept it. */
 export class ArchiveBucket {
   readonly #archive = new MemoryArchive();
-  /** Rows of the archive, chain by chain, for reads outside of a process. */
+  /** Rows of the archive, chain by chain, for readers that are not simulated processes. */
   readonly rows: Pick<LedgerRows, 'chain'> = archivedRows(this.#archive, NO_BOUNDS);
 
   /** Returns the S3 client of a process. The client also serves the bucket of exports. */

@@ -8,9 +8,9 @@ import type { TABLES } from '../tables.ts';
 
 /** Action of one actor, as plain JSON. A step names objects by the id of the step that made them. */
 export interface Step {
-  /** Stable when other steps are removed, because processes are named after the id. */
+  /** Id of the step. Names of processes contain it, so it stays the same when other steps are removed. */
   readonly id: number;
-  /** Time since the history began. Milliseconds. */
+  /** Time of the step, in milliseconds since the history began. */
   readonly atMs: number;
   readonly actor: string;
   readonly act: string;
@@ -25,9 +25,9 @@ export interface History {
   readonly muted: readonly string[];
 }
 
-/** Request of a client, answered or not. */
+/** Request of a client, with its answer if there was one. */
 export interface ClientCall {
-  /** Id of the step. */
+  /** Id of the step that sent the request. */
   readonly step: number;
   readonly tenant: string;
   readonly method: string;
@@ -35,7 +35,7 @@ export interface ClientCall {
   readonly key?: string;
   readonly body?: unknown;
   readonly sentAtMs: number;
-  /** Answer to the client; undefined without one. The gateway's own 504 and 502 also count as answers. */
+  /** Answer to the client; undefined if there was none. The gateway's own 502 and 504 also count as answers. */
   answer?: ClientAnswer;
 }
 
@@ -45,7 +45,7 @@ export interface ClientAnswer {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly atMs: number;
-  /** Processors without a fault or an outage during the last hour. @default none */
+  /** Names of the processors without a fault or an outage in the hour before the answer. @default none */
   readonly well?: readonly string[];
 }
 
@@ -79,11 +79,11 @@ export interface CallbackPosted {
   readonly processor: string;
   readonly chargeId: string;
   readonly firstAtMs: number;
-  /** Time of the first 2xx answer. Unix milliseconds. @default no 2xx answer yet */
+  /** Time of the first 2xx answer, in Unix milliseconds; undefined before that answer. */
   readonly takenAtMs?: number;
 }
 
-/** Action of the shop. */
+/** Action that the shop performed for an order. */
 export interface ShopAction {
   readonly kind: 'reserved' | 'committed' | 'released' | 'credited' | 'refused';
   /** Idempotency key of Payonce's call. */
@@ -103,10 +103,10 @@ export interface Mail {
 
 /** Fault that happened at a gate. */
 export interface Fault {
-  /** Stable when other steps or faults are removed. */
+  /** Name of the fault, which stays the same when other steps or faults are removed. */
   readonly name: string;
   readonly kind: FaultKind;
-  /** Call of the process, for example `dynamodb TransactWriteCommand`. */
+  /** Call at which the fault happened, for example `dynamodb TransactWriteCommand`. */
   readonly label: string;
   /** Function or actor that made the call. */
   readonly of: string;
@@ -124,10 +124,13 @@ export type FaultKind =
 
 /** Time span of faults, or of an outage. */
 export interface Trouble {
-  /** Name of the affected system: a processor, another party, `all`, `all` with the name of a service, or a secret. */
+  /**
+   * Name of the affected system: a processor, another party, a service (`all` and its name), everything (`all`), or a
+   * secret.
+   */
   readonly of: string;
   readonly fromMs: number;
-  /** End of the span. @default still in progress */
+  /** End of the time span; undefined while it lasts. */
   untilMs?: number;
 }
 
@@ -144,17 +147,17 @@ export interface Settings {
    * messages directly.
    */
   readonly cron: boolean;
-  /** Fault rates of the calls. Empty when no fault can happen. */
+  /** Fault rates of calls; empty if no faults are injected. */
   readonly faults: FaultRates;
   /**
-   * Limit above which requests of operators wait for a second person, and the maximum wait.
+   * Limit above which an operator's request waits for a second person, and the time for which the request can wait.
    *
-   * @default all requests take effect immediately
+   * @default every request takes effect immediately
    */
   readonly approvals?: { readonly aboveMinor: number; readonly lifetimeMs: number };
-  /** Maximum number of e-mails to one recipient on one day, for each tenant and mode. */
+  /** Maximum number of e-mails to one recipient per day, tenant and mode. */
   readonly emailsADay: number;
-  /** Largest difference between a process's clock and the simulated time. Milliseconds. */
+  /** Maximum difference between a process's clock and the simulated time, in milliseconds. */
   readonly clockSkewMs: number;
 }
 
@@ -169,12 +172,12 @@ export interface PaymentRequest {
   readonly sentAtMs: number;
 }
 
-/** All lines of the archive. */
+/** All lines of the archive, without paging. */
 export type Archived = Omit<LinePage, 'next'>;
 
 /**
- * Problem of the account that lasts some time: a service of AWS answers 5xx or loses some answers, a processor secret
- * is wrong, or the relay is stopped.
+ * Account problem that lasts for some time: an AWS service answers 5xx or some of its answers are lost, a processor
+ * secret is wrong, or the relay is stopped.
  */
 export type Mishap =
   | 'all dynamodb'
@@ -186,16 +189,16 @@ export type Mishap =
   | 'secret of live'
   | 'relay';
 
-/** Consumer that rejects the events of a payment. */
+/** Consumer that can be made to reject the events of a payment. */
 export type Poisoned = 'bus' | 'views-projector' | 'webhook-fan-out';
 
-/** Manual change of a row of the Ledger, with its detection and repair. */
+/** Manual change of a Ledger row, with its detection and repair. */
 export interface ChangeByHand {
-  /** Payment or order. */
+  /** Id of the payment or order. */
   readonly id: string;
   readonly sort: string;
   readonly how: 'overwritten' | 'removed';
-  /** Findings of the verification after the change, each with the row that it names. */
+  /** Findings of the verification after the change, each with the row that the finding names. */
   readonly found: readonly string[];
   /** Result of restoring the row. */
   readonly putBack: string;
@@ -204,7 +207,7 @@ export interface ChangeByHand {
   readonly atMs: number;
 }
 
-/** Recovery of tables that were restored to a moment within a transaction. */
+/** Recovery of tables that were restored to a point within a transaction. */
 export interface RestoreSeen {
   /** Time of the recovery. Unix milliseconds. */
   readonly atMs: number;
@@ -214,7 +217,7 @@ export interface RestoreSeen {
   readonly named: readonly string[];
 }
 
-/** Execution that handled messages of a queue after a long wait. */
+/** Execution of a function that handled messages of a queue after a long wait. */
 export interface LongWait {
   readonly queue: string;
   readonly fromMs: number;
@@ -224,22 +227,22 @@ export interface LongWait {
 export interface MishapsSeen {
   /** Number of Stream records that expired before their reader read them. */
   readonly trimmed: number;
-  /** Executions that handled messages after a wait of more than forty minutes. */
+  /** Executions of functions that handled messages after a wait of more than forty minutes. */
   readonly waits: readonly LongWait[];
-  /** Number of calls that a processor rejected because of their credential. */
+  /** Number of calls that a processor rejected because of a wrong credential. */
   readonly refusedCredentials: number;
   readonly changesByHand: readonly ChangeByHand[];
   /** Whether a consumer has rejected events permanently. */
   readonly wasPoisoned: boolean;
-  /** Whether rows are being changed by hand at this moment. */
+  /** Whether an operator is changing rows manually at this moment. */
   readonly isByHand: boolean;
   /** Bodies of the records that the relay has parked. */
   readonly parked: readonly string[];
-  /** Bodies of records that a redrive parked a second time, after every fix. */
+  /** Bodies of records that a redrive parked a second time although all bugs were fixed. */
   readonly parkedAgain: readonly string[];
   /**
-   * Time ranges whose outcomes were published too late for a redrive, after every fix. Unix milliseconds, the end
-   * exclusive.
+   * Time ranges, in Unix milliseconds with an exclusive end, whose outcomes were published too late for a redrive
+   * although all bugs were fixed.
    */
   readonly forgotten: readonly { readonly sinceMs: number; readonly untilMs: number }[];
 }
@@ -253,7 +256,7 @@ export interface Observed {
   /** Time when all faults and outages ended. Undefined before that. */
   readonly faultsEndedAtMs?: number;
   readonly database: MemoryDynamoDb;
-  /** Lines of the archive at the end of the history. Undefined earlier, and without an archive. */
+  /** Lines of the archive at the end of the history; undefined before the end, and without an archive. */
   readonly archived?: Archived;
   readonly tables: typeof TABLES;
   /**
@@ -272,11 +275,11 @@ export interface Observed {
   readonly mails: readonly Mail[];
   readonly faults: readonly Fault[];
   readonly troubles: readonly Trouble[];
-  /** Errors that handlers threw, and log lines about faults. */
+  /** Errors that handlers threw, and faults that they logged. */
   readonly reported: readonly { readonly of: string; readonly error: unknown; readonly atMs: number }[];
   readonly mishaps: MishapsSeen;
   readonly restores: readonly RestoreSeen[];
-  /** Whether tables are lost, or restored and not yet recovered. */
+  /** Whether tables are lost, or are restored but not yet recovered. */
   readonly isRestoring: boolean;
   /** Texts of the export files, by name. */
   readonly exports: ReadonlyMap<string, string>;
@@ -285,12 +288,12 @@ export interface Observed {
    */
   readonly queues: Readonly<Record<string, number>>;
   readonly requests: {
-    /** Requests that transports have accepted, oldest first. */
+    /** Payment requests that transports have accepted, oldest first. */
     readonly taken: readonly PaymentRequest[];
     /** Bodies of the requests that wait for an operator. */
     readonly parked: readonly string[];
   };
-  /** Largest number of messages that a queue has had at a time, by queue. */
+  /** Maximum number of messages that a queue held at the same time, by queue. */
   readonly crowds: Readonly<Record<string, number>>;
 }
 
@@ -312,17 +315,17 @@ export interface ApiRequest {
   /** Caller: the merchant or an operator. @default merchant */
   readonly as?: 'merchant' | OperatorName;
   /**
-   * Time after which the client closes the connection. The call continues. Milliseconds.
+   * Time after which the client closes the connection, in milliseconds. The server still handles the request.
    *
    * @default the gateway's 29 s
    */
   readonly patienceMs?: number;
 }
 
-/** Ada, Ada with another key, and Ben. */
+/** Operator keys: Ada's, a second key of Ada, and Ben's. */
 export type OperatorName = 'operator' | 'operator_again' | 'approver';
 
-/** System that acts use. It is the only source of time, randomness and order. */
+/** Running system as acts use it. It is the only source of time, randomness and order. */
 export interface RunningSystem extends Observed {
   /** Sends a request through the gateway. Resolves with the answer, or when the client closes the connection. */
   api(request: ApiRequest): Promise<ClientCall>;
@@ -330,26 +333,30 @@ export interface RunningSystem extends Observed {
     /** Sends an event that requests a payment. @returns false when the transport does not accept the event */
     take(via: RequestTransport, detail: string, name: string): boolean;
   };
-  /** Sets the receiver of the events that processors report. @default each event is delivered once, immediately */
+  /**
+   * Sets a receiver for the events that processors report.
+   *
+   * @default each event is delivered immediately, exactly once
+   */
   onCallback(take: (processor: string, event: SandboxEvent) => void): void;
   /**
-   * Sets the scheduler of actions that a processor takes later, for example the end of a pending charge.
+   * Sets a scheduler for actions that a processor takes later, for example completing a pending charge.
    *
-   * @default each action happens at its time
+   * @default each action happens after its delay
    */
   onLater(take: (processor: string, afterMs: number, what: () => Promise<void>) => void): void;
   /**
-   * Signs the event with the processor's secret at the current time, and posts it to the callbacks function.
+   * Signs the event with the processor's current secret and the current time, and posts it to the callbacks function.
    *
    * @returns the status
    */
   callback(processor: string, event: SandboxEvent): Promise<number>;
-  /** Deploys new settings for new processes. Work in progress continues in the old processes. */
+  /** Deploys new settings. New processes use them, while work in progress continues in the old processes. */
   deploy(settings: Partial<Settings>): void;
   readonly settings: Settings;
   runJob(id: string): Promise<void>;
   /**
-   * Occupies the job with an earlier run for this time, so that other runs wait.
+   * Occupies the job with an artificial earlier run for this long, so that other runs wait.
    *
    * @returns false when a run is already in progress
    */

@@ -14,24 +14,24 @@ export type Pace = 'instant' | 'seconds' | 'minutes' | 'hours' | 'days';
 
 export type Arguments = Readonly<Record<string, unknown>>;
 
-/** Step that has no time yet. */
+/** Planned step whose time is not drawn yet. */
 export interface Draft {
   readonly act: string;
   readonly pace: readonly Pace[];
   readonly given: Arguments;
   /**
-   * Earliest time of the step, since the history began. Milliseconds.
+   * Earliest time of the step, in milliseconds since the history began.
    *
    * @default the time of the step that leads to this one
    */
   readonly fromMs?: number;
   /**
-   * Marks a step that is not about the subject: the step precedes the subject, or makes another subject.
+   * Marks a step that is not about the subject: the step precedes the subject, or creates a different subject.
    *
    * @default the step follows the subject and is about the subject
    */
   readonly isBefore?: true;
-  /** Further steps that follow, in addition to the steps that the act leads to. */
+  /** Returns further steps that follow, in addition to those of the act's own `leadsTo`. */
   readonly leadsTo?: (step: Step) => readonly Draft[];
 }
 
@@ -39,7 +39,7 @@ export interface Draft {
 export interface Drawing {
   readonly dice: Dice;
   readonly has: (feature: Feature) => boolean;
-  /** Step that made the subject; undefined for an act about nothing. */
+  /** Step that created the subject; undefined for an act about nothing. */
   readonly root: Step | undefined;
   /**
    * Earlier steps of the same subject, including the root, oldest first. For an act about nothing: all steps drawn so
@@ -48,16 +48,16 @@ export interface Drawing {
   readonly earlier: readonly Step[];
 }
 
-/** Returns the amount of the subject. Minor units. */
+/** Returns the amount of the subject, in minor units. */
 export const amountOf = ({ root }: Drawing): number => Number(root?.['amount'] ?? 1000);
 export const sourceOf = ({ root }: Drawing): string => String(root?.['source']);
 const isHeld = ({ root }: Drawing): boolean => root?.['capture'] === 'manual';
 
-/** Acts after which a hold is rarely left, and a payment rarely waits for its payer. */
+/** Acts that usually end a hold or the wait for the payer. */
 const ENDS = new Set(['approve', 'refuse', 'capture', 'cancel', 'expire', 'foreign_capture', 'foreign_void']);
 const DECLINED = /declined/;
 
-/** Returns true if the earlier steps left a hold, and sometimes also if there is none. */
+/** Returns true if the earlier steps probably left a hold. Sometimes also returns true if they did not. */
 export function hasHold(drawing: Drawing): boolean {
   const { dice, earlier } = drawing;
   const isLeft = !DECLINED.test(sourceOf(drawing)) && !earlier.some(({ act: name }) => ENDS.has(name));
@@ -65,8 +65,8 @@ export function hasHold(drawing: Drawing): boolean {
 }
 
 /**
- * Returns true if the payment takes money according to its source and its earlier steps, and sometimes also if it does
- * not.
+ * Returns true if the payment's source and its earlier steps probably move money. Sometimes also returns true if they
+ * do not.
  */
 export function hasMoney(drawing: Drawing): boolean {
   const { dice, earlier } = drawing;
@@ -74,44 +74,48 @@ export function hasMoney(drawing: Drawing): boolean {
   return isTaken || !DECLINED.test(sourceOf(drawing)) || dice.chance(0.15);
 }
 
-/** Returns true if the payment waits for its payer according to the earlier steps. */
+/** Returns true if the payment probably waits for its payer, judging by the earlier steps. */
 export function waitsForPayer(drawing: Drawing): boolean {
   return sourceOf(drawing) === 'tok_action' && !drawing.earlier.some(({ act: name }) => ENDS.has(name));
 }
 
 /** Functions that render parts of an act's description. */
 export interface DescribeTools {
-  /** Names the object that a step made or is about, for example `payment 1`. */
+  /** Returns the name of the object that a step created or is about, for example `payment 1`. */
   readonly name: (id: unknown) => string;
-  /** Formats an amount in the currency of the payment of a step, for example `10.00 EUR`. */
+  /** Formats an amount in the currency of a step's payment, for example `10.00 EUR`. */
   readonly money: (amountMinor: unknown, id: unknown) => string;
 }
 
-/** Kind of step. @typeParam Given arguments of the step */
+/** Kind of step, with functions that draw, play and describe such a step. @typeParam Given arguments of the step */
 export interface ActOf<Given extends Arguments> {
   readonly name: string;
   readonly actor: Actor;
-  /** Feature without which the act is not drawn. @default always drawn */
+  /** Feature that a history must have, or the act is not drawn. @default no feature */
   readonly feature?: Feature;
   readonly about: Subject;
-  /** Kind of object that the act makes, as a subject of later acts. */
+  /** Kind of object that the act creates. Later acts can be about this object. */
   readonly makes?: Subject;
   /**
-   * Weight of the act among the acts about the same subject. 0: the act is drawn only as a consequence of another act.
+   * Weight of the act among the acts about the same kind of subject. An act with weight 0 is drawn only because another
+   * act leads to it.
    */
   readonly weight: number;
   readonly pace: readonly Pace[];
   /** Draws the arguments. @returns undefined when the act does not fit the subject */
   readonly draw: (drawing: Drawing) => Given | undefined;
-  /** Returns acts that follow, for example the end of a dispute, and acts that prepare this one shortly before. */
+  /**
+   * Returns the steps that the act leads to: later steps, for example the end of a dispute, and steps shortly before
+   * that prepare the act.
+   */
   readonly leadsTo?: (drawing: Drawing, step: Step & Given) => readonly Draft[];
-  /** For an act about nothing: selects the steps around whose time it happens. @default any step */
+  /** For an act about nothing: returns true if the act may happen near this step. @default near any step */
   readonly near?: (step: Step) => boolean;
   /**
    * Plays the step.
    *
-   * @returns its end: `done`, `done elsewhere` on another object, `nothing` without an object, a refusal, or the status
-   * of an answer
+   * @returns the result: `done`, `done elsewhere` if applied to a different object, `nothing` if no object fits, a
+   * refusal, or the status of an answer
    */
   readonly play: (scene: Scene, step: Step & Given) => Promise<string>;
   readonly describe: (step: Step & Given, tools: DescribeTools) => string;
@@ -119,30 +123,32 @@ export interface ActOf<Given extends Arguments> {
 
 export type Act = ActOf<Arguments>;
 
-/** Defines an act. A story has arguments that the act itself has drawn, so they are not validated. */
+/** Defines an act. The arguments of a stored step are not validated, because the act itself has drawn them. */
 export function act<Given extends Arguments>(definition: ActOf<Given>): Act {
   return definition as unknown as Act;
 }
 
-/** Context in which a step is played. */
+/** Context of the step that is played. */
 export interface Scene {
   readonly system: RunningSystem;
   readonly stepOf: (id: unknown) => Step | undefined;
-  /** Steps in order of time. */
+  /** All steps of the history, in order of time. */
   readonly steps: readonly Step[];
-  /** Object that a step was applied to instead of its own, as the step that made the object. By step id. */
+  /**
+   * For each step that was applied to a different object than its own, by step id: the step that created that object.
+   */
   readonly others: Map<number, Step>;
-  /** Delivery of callbacks, by processor. */
+  /** How callbacks are delivered, by processor. */
   readonly habits: Map<string, CallbackHabits>;
 }
 
-/** Delivery of a processor's callbacks. Each value is a probability, except `lateMs`. */
+/** How a processor's callbacks are delivered. Each value is a probability, except `lateMs`. */
 export interface CallbackHabits {
   readonly lost: number;
   readonly doubled: number;
   readonly late: number;
   /** Probability that an action of the processor itself is late, for example the end of a pending refund. */
   readonly slow: number;
-  /** Longest delay of a late callback or action. Milliseconds. */
+  /** Maximum delay of a late callback or action, in milliseconds. */
   readonly lateMs: number;
 }

@@ -5,14 +5,14 @@ import type { OperatorName } from '../contract.ts';
 import { type Act, type Arguments, act, type Draft, type Drawing, type Scene } from './act.ts';
 import { ask, endOf, keyOf, paymentOf } from './objects.ts';
 
-/** Verdicts of second persons on requests of operators. */
+/** Acts by which a second person approves or rejects an operator's request. */
 
 const VERDICTS = ['approve', 'reject'] as const;
 
 interface Verdict extends Arguments {
   readonly verdict: (typeof VERDICTS)[number];
   readonly by: OperatorName;
-  /** Verdict that is sent at the same time. */
+  /** Second verdict, which is sent at the same time. */
   readonly rival?: (typeof VERDICTS)[number];
   /** Gives the verdict even if the request has expired. */
   readonly late?: true;
@@ -48,7 +48,7 @@ const verdict = act<Verdict>({
   describe: ({ of, verdict: first, by, rival }, { name }) => {
     const person = { approver: 'another operator', operator: 'the same operator', operator_again: 'the same operator' };
     return (
-      `${person[by]} ${first}s the request for ${name(of)}${by === 'operator_again' ? ', with another key' : ''}` +
+      `${person[by]} ${first}s the request for ${name(of)}${by === 'operator_again' ? ', with a different key' : ''}` +
       (rival === undefined ? '' : `, and ${rival}s it at the same time`)
     );
   },
@@ -56,7 +56,10 @@ const verdict = act<Verdict>({
 
 type Waiting = ReturnType<typeof parseApproval>;
 
-/** Returns the waiting request about the step's payment, or the oldest waiting request about another payment. */
+/**
+ * Returns the operator's request that waits for approval: one about the step's payment, or else the first about any
+ * other payment.
+ */
 function waiting(
   scene: Scene,
   step: Arguments & { readonly id: number; readonly late?: true } & Parameters<typeof paymentOf>[1],
@@ -68,7 +71,7 @@ function waiting(
   return open.find((each: Pick<Approval, 'paymentId'>) => each.paymentId === paymentId) ?? open[0];
 }
 
-/** Requests a correction above the limit. */
+/** Requests a correction above the limit, and returns the waiting request. */
 async function requestApproval(scene: Scene, step: Parameters<typeof waiting>[1]): Promise<Waiting | undefined> {
   const payment = paymentOf(scene, step);
   const { approvals } = scene.system.settings;
@@ -85,8 +88,8 @@ async function requestApproval(scene: Scene, step: Parameters<typeof waiting>[1]
 }
 
 /**
- * Returns steps after an operator's request that may wait for approval: sometimes a change of the payment, then a
- * verdict.
+ * Returns the steps that follow an operator's request, which may wait for approval: sometimes a change of the payment,
+ * then the second person's verdict.
  */
 export function secondPerson(drawing: Drawing): readonly Draft[] {
   const { dice, has } = drawing;

@@ -24,7 +24,10 @@ import {
 } from './charges.ts';
 import { onCharge } from './objects.ts';
 
-/** Acts of payers and their banks. Payonce learns of them by callbacks, or not at all. */
+/**
+ * Acts of payers and their banks. Payonce learns of these acts only if a callback reports them or a function reads the
+ * charge.
+ */
 
 const approve = act<OfCharge>({
   name: 'approve',
@@ -157,7 +160,7 @@ const closeDispute = act<Close>({
 });
 
 interface EndRefund extends OfCharge {
-  /** `own`: a refund that Payonce made; `newest`: any refund. */
+  /** `own`: the newest refund that Payonce created; `newest`: the newest refund of any origin. */
   readonly which: 'own' | 'newest';
 }
 
@@ -214,7 +217,7 @@ const finishRefund = act<OfCharge>({
       },
     );
     if (end !== 'nothing') return end;
-    // Another user of the account begins a pending refund.
+    // There is no pending refund, so another user of the account creates one.
     return onCharge(scene, step, hasLeft, async (inside, { chargeId }) =>
       inside.endRefund(await inside.refund(chargeId, 1, 'pending'), 'succeeded'),
     );
@@ -240,7 +243,7 @@ interface WrongAmount extends Amount {
   readonly hasCallback?: true;
 }
 
-/** The processor’s books show a different amount from the requested one. */
+/** The processor captures a different amount than requested. */
 const wrongAmount = act<WrongAmount>({
   name: 'wrong_amount',
   actor: 'bank',
@@ -250,14 +253,14 @@ const wrongAmount = act<WrongAmount>({
   pace: ['seconds'],
   draw: (drawing) =>
     hasHold(drawing) || waitsForPayer(drawing) || sourceOf(drawing) === 'tok_async'
-      ? // A hold may be captured for less, so only a higher amount is wrong there.
+      ? // A capture may be lower than its hold, so for a hold only a higher amount is wrong.
         {
           amount: share(drawing, hasHold(drawing) ? [1.001, 1.5] : [0.999, 0.5, 1.5]),
           ...(drawing.dice.chance(0.4) ? { hasCallback: true } : {}),
         }
       : undefined,
   leadsTo: (drawing): readonly Draft[] => [
-    // A hold with another amount is noticed at its capture.
+    // Payonce notices the wrong amount of a hold when the merchant captures the hold.
     ...(hasHold(drawing) && drawing.dice.chance(0.7)
       ? [{ act: 'capture', pace: ['minutes'], given: {} } as const]
       : []),
@@ -382,7 +385,7 @@ interface Contradiction extends OfCharge {
   readonly hasCallback: boolean;
 }
 
-/** The processor contradicts its earlier books. */
+/** The processor’s books show a state that contradicts an earlier state. */
 const contradict = act<Contradiction>({
   name: 'contradict',
   actor: 'bank',
@@ -414,13 +417,13 @@ const contradict = act<Contradiction>({
       },
     ),
   describe: ({ of, what, hasCallback, charge }, { name }) =>
-    `the processor’s books of ${name(of)}${ordinal(charge)} contradict themselves: ${what.replaceAll('_', ' ')}, or in another way that is possible` +
+    `the processor’s books of ${name(of)}${ordinal(charge)} change in a contradictory way: ${what.replaceAll('_', ' ')}, or else another possible contradiction` +
     (hasCallback ? '' : '; no callback reports it'),
 });
 
 const isUntouched = ({ refunds, disputes }: ProcessorCharge): boolean => refunds.length === 0 && disputes.length === 0;
 
-/** Returns the drawn contradiction if the charge allows it, or else a random contradiction that the charge allows. */
+/** Returns the drawn contradiction if it is possible for the charge, or else a random possible contradiction. */
 function contradictionFor(
   { system }: Scene,
   { id, what }: { readonly id: number; readonly what: Contradiction['what'] },
@@ -443,7 +446,7 @@ function canContradict(what: Contradiction['what'], charge: ProcessorCharge): bo
   return status !== what;
 }
 
-/** @returns undefined when the charge does not allow this contradiction */
+/** Returns the changes that make the contradiction; undefined when it is not possible for the charge. */
 function contradictionOf(charge: Charge, what: Contradiction['what']): Partial<Charge> | undefined {
   const { status, refunds, disputes } = charge;
   switch (what) {

@@ -18,8 +18,8 @@ import {
 import { chargeAfterTheWindow, decidedRefundEnds, reviewOfHold } from './payment-courses.ts';
 
 /**
- * Courses to cells of the state tables that random acts hardly ever reach. Only histories with the feature `cells` use
- * one.
+ * Courses that reach cells of the state tables that random acts hardly ever reach. Only histories with the feature
+ * `cells` use these courses.
  */
 
 const AWAY_MS = 30 * HOUR_MS;
@@ -28,11 +28,11 @@ const AWAY_MS = 30 * HOUR_MS;
 const MONTH_MS = 31 * 24 * HOUR_MS;
 const YEAR_HOURS = 365 * 24;
 
-/** Pending objects end days later, and some callbacks are repeated in the meantime. */
+/** Delivery habits: pending objects get their result days later, and some callbacks are repeated in the meantime. */
 const LATE_COPIES = { processor: 'its', lost: 0, doubled: 0.6, late: 0.5, lateMs: 8 * AWAY_MS, slow: 1 };
 
 /**
- * A pending charge appears that names the payment, but whose key the processor does not know. An operator decides that
+ * A pending charge appears that names the payment but has no idempotency key of the payment. An operator decides that
  * the charge succeeded.
  */
 const vanishedCharge: Course = {
@@ -66,8 +66,8 @@ const vanishedCharge: Course = {
 };
 
 /**
- * While the processor is down, an operator decides that a cancellation succeeded, although it was never made. The payer
- * approves later.
+ * While the processor is down, an operator decides that a cancellation succeeded although it never reached the
+ * processor. The payer approves later.
  */
 const canceledOnPaper = (capture: 'automatic' | 'manual'): Course => ({
   of: 'pay',
@@ -106,8 +106,8 @@ const canceledOnPaper = (capture: 'automatic' | 'manual'): Course => ({
 });
 
 /**
- * An operator decides that a payment succeeded while the payment waits for its payer. Immediately afterwards a further
- * charge appears, which also waits for its payer.
+ * While a payment waits for its payer, an operator decides that it succeeded. Immediately afterwards a further charge
+ * appears, which also waits for its payer.
  */
 const decidedWhileThePayerIsAsked: Course = {
   of: 'pay',
@@ -132,7 +132,7 @@ const decidedWhileThePayerIsAsked: Course = {
   },
 };
 
-/** After a hold is voided, further charges appear that took no money. */
+/** After a hold is voided, further charges appear that captured no money. */
 const moneylessAfterCancel: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok', capture: 'manual' },
@@ -153,8 +153,8 @@ const moneylessAfterCancel: Course = {
 };
 
 /**
- * The processor captures another amount than was authorized, then shows the charge as declined, and later as authorized
- * again.
+ * The processor captures a different amount than it authorized, then shows the charge as declined, and later as
+ * authorized again.
  */
 const heldAgain: Course = {
   of: 'pay',
@@ -180,7 +180,7 @@ const TEA = {
   referrer: 'ref_friend',
 };
 
-/** Part of an order's money is disputed while the order waits for the stock. */
+/** Part of an order's money is disputed while the order waits for the stock service. */
 const disputedInPart: Course = {
   of: 'order',
   begins: { ...TEA, source: 'tok_ok' },
@@ -191,8 +191,8 @@ const disputedInPart: Course = {
 };
 
 /**
- * The processor takes less than an order costs, soon or after a month, and an operator confirms that amount, soon or
- * after another month.
+ * The processor captures less than an order costs, immediately or after a month. An operator confirms the captured
+ * amount some hours, days or a month later.
  */
 const decidedLate: Course = {
   of: 'order',
@@ -204,7 +204,7 @@ const decidedLate: Course = {
     return [
       slowly(root, 0, 24 * 60),
       draft('wrong_amount', 'instant', { amount, hasCallback: true }, after(root, reviewAfter)),
-      // Later refunds end without delay.
+      // Refunds after this time get their result without delay.
       callbackLoss(0, after(root, reviewAfter + SECOND_MS)),
       draft('decide', 'minutes', { outcome: 'succeeded', amount, dry: false }, after(root, decideAfter)),
     ];
@@ -245,8 +245,8 @@ const decidedUnread: Course = {
 };
 
 /**
- * An order enters review so late that it would no longer be watched if the time counted from its creation. An operator
- * decides the next day.
+ * An order enters review more than a month after its creation, when an order is watched no longer unless the time
+ * counts from the review. An operator decides the next day.
  */
 const oldOrder: Course = {
   of: 'order',
@@ -255,9 +255,9 @@ const oldOrder: Course = {
     const amount = Math.ceil(root.amount * dice.pick([0.001, 0.5, 0.999]));
     const hasCallback = dice.chance(0.5) ? { hasCallback: true } : {};
     return [
-      // In most histories the charge stays pending until then.
+      // In most histories the charge stays pending until the review.
       slowly(root, 0, YEAR_HOURS),
-      // All other pending objects end without delay.
+      // All other pending objects get their result without delay.
       callbackLoss(0, after(root, 60 * SECOND_MS)),
       draft('wrong_amount', 'minutes', { amount, ...hasCallback }, after(root, MONTH_MS)),
       draft('decide', 'hours', { outcome: 'succeeded', amount, dry: false }, after(root, MONTH_MS + 24 * HOUR_MS)),
@@ -265,7 +265,7 @@ const oldOrder: Course = {
   },
 };
 
-/** Makes another payment, which is not the subject of the course. */
+/** Returns a step that creates a second payment, which is not the subject of the course. */
 const another = (dice: Dice, from: Partial<Draft>, leadsTo: (step: Step) => readonly Draft[]): Draft =>
   draft(
     'pay',
@@ -274,7 +274,10 @@ const another = (dice: Dice, from: Partial<Draft>, leadsTo: (step: Step) => read
     { ...from, isBefore: true, leadsTo },
   );
 
-/** An operator decides about a payment and names the charge of another payment, whose money moves afterwards. */
+/**
+ * An operator decides about a payment and names the charge of a second payment. The money of the second payment moves
+ * afterwards.
+ */
 const namesAnother = (source: 'tok_async' | 'tok_timeout_not_charged'): Course => ({
   of: 'pay',
   begins: { ...EURO, source },
@@ -324,9 +327,7 @@ const namedByMetadata: Course = {
   },
 };
 
-/**
- * Another user removes the metadata of a refund that Payonce made, while the refund is pending or after it succeeded.
- */
+/** While a refund of Payonce is pending, or after it succeeded, another user of the account removes its metadata. */
 const namelessRefund: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -350,7 +351,9 @@ const namelessRefund: Course = {
   },
 };
 
-/** Late money is returned. While the return is pending at the bank, another user removes its metadata. */
+/**
+ * Late money is returned. While the return is pending at the bank, another user of the account removes its metadata.
+ */
 const namelessReturn: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_declined' },
@@ -375,7 +378,7 @@ const namelessReturn: Course = {
   ],
 };
 
-/** A further charge of a payment is in another currency. */
+/** A further charge appears for a payment, in a different currency. */
 const strayInDollars = (source: 'tok_ok' | 'tok_timeout_not_charged'): Course => ({
   of: 'pay',
   begins: { ...EURO, source },
@@ -398,13 +401,15 @@ const stuckHold: Course = {
     const refusals = { processor: 'its', calls: 'changes', count: 40, source: 'tok_declined' };
     return [
       draft('trouble', 'minutes', refusals, after(root, 120 * HOUR_MS)),
-      // Extend the history until the job has given up.
+      // Extend the history until the job stops retrying.
       draft('run_job', 'hours', { job: 'expire-authorizations' }, after(root, MONTH_MS)),
     ];
   },
 };
 
-/** An operator decides before the search of the processor's books shows a further charge that no callback reported. */
+/**
+ * No callback reports a further charge. An operator decides before a search of the processor's books shows the charge.
+ */
 const decidedBeforeTheSearch: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_async' },
@@ -424,7 +429,7 @@ const decidedBeforeTheSearch: Course = {
 };
 
 /**
- * The processor is down for the whole time in which a refund may be sent. During the outage another user makes a
+ * The processor is down for as long as a refund may be sent. During the outage another user of the account creates a
  * refund, and no callback reports it.
  */
 const unsentRefund: Course = {
@@ -442,7 +447,7 @@ const unsentRefund: Course = {
   },
 };
 
-/** After a hold is voided, the processor's books show the hold as captured, and no callback reports it. */
+/** After a hold is voided, the processor's books show the hold as captured, and no callback reports the change. */
 const canceledIsCaptured: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok', capture: 'manual' },
@@ -470,8 +475,8 @@ const lateReceipt: Course = {
 };
 
 /**
- * A delayed message sends an order's e-mail half a minute late, and then its process dies. The money is refunded or
- * disputed before the message is redelivered.
+ * A process sends an order's e-mail for a delayed message, half a minute late, and then crashes. The money is refunded
+ * or disputed before the message is redelivered.
  */
 const emailSentBefore: Course = {
   of: 'order',

@@ -3,10 +3,10 @@ import type { Step } from '../contract.ts';
 import { type Arguments, amountOf, type Draft, type Drawing, type Scene } from './act.ts';
 import { chargeOf, leftOf } from './objects.ts';
 
-/** Arguments of acts at a processor, and the charges that fit these acts. */
+/** Arguments of acts at a processor, and functions that select the charge of such an act. */
 
 export interface OfCharge extends Arguments {
-  /** Index of the payment’s charge. @default the first charge */
+  /** Index of the charge among the payment’s charges. @default the first charge */
   readonly charge?: number;
 }
 
@@ -21,7 +21,7 @@ export function share(drawing: Drawing, shares: readonly number[]): number {
   return Math.max(1, Math.round(amountOf(drawing) * drawing.dice.pick(shares)));
 }
 
-/** Picks the second charge half of the time if an earlier act made a stray charge. */
+/** Draws the charge of an act: half of the time the second one, if an earlier act created a stray charge. */
 export function which({ dice, earlier }: Drawing): OfCharge {
   return earlier.some(({ act: name }) => name === 'stray') && dice.chance(0.5) ? { charge: 1 } : {};
 }
@@ -31,13 +31,13 @@ export const isIn =
   ({ status }: ProcessorCharge): boolean =>
     statuses.includes(status);
 export const awaitsPayer = isIn('requires_action');
-/** Returns the amount that can be disputed, even after a refund. Minor units. */
+/** Returns the amount that can still be disputed, in minor units. Refunds do not reduce it. */
 export const undisputedOf = (charge: ProcessorCharge): number => leftOf({ ...charge, refunds: [] });
 export const hasLeft = (charge: ProcessorCharge): boolean => leftOf(charge) > 0;
 
 export const ordinal = (charge: number | undefined): string => (charge === undefined ? '' : ` (charge ${charge + 1})`);
 
-/** Processor by name, or `its` for the processor of the step's payment. */
+/** Name of a processor, or `its` for the processor of the step's payment. */
 export type AtProcessor = 'sandbox' | 'second' | 'its';
 
 export function processorOf(scene: Scene, step: Step & { readonly processor: AtProcessor }): string {
@@ -48,7 +48,7 @@ export function processorOf(scene: Scene, step: Step & { readonly processor: AtP
 /** Milliseconds. */
 const SLOW_MS = 72 * 3_600_000;
 
-/** Makes pending objects at the bank take long, from shortly before that time on. */
+/** Returns a step, shortly before that time, after which pending objects at the bank take up to days. */
 export function slowBank({ dice, has }: Drawing, beforeMs: number): Draft {
   const given = {
     processor: 'its',

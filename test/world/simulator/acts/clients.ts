@@ -6,7 +6,7 @@ import { courseBegins, courseGoesOn } from './courses.ts';
 import { ask, endOf, keyOf, paymentOf, rootOf } from './objects.ts';
 import { stormAfter } from './world.ts';
 
-/** Requests that merchants’ systems send for their customers. */
+/** Acts by which merchants’ systems send requests for their customers. */
 
 export interface Money {
   readonly tenant: string;
@@ -15,7 +15,7 @@ export interface Money {
   readonly source: string;
 }
 
-/** Sources by the feature that enables them. `tok_ok` is always drawn too. */
+/** Payment sources by the feature that enables them. `tok_ok` needs no feature. */
 const SOURCES = {
   declines: ['tok_declined'],
   silence: [
@@ -32,17 +32,17 @@ const SOURCES = {
 } as const;
 
 /**
- * Longer than the time after its claim in which a charge may be sent. A payment fails if its processor is down for this
- * long.
+ * Outage that is longer than the time after its claim in which a charge may be sent, so the payment fails.
+ * Milliseconds.
  */
 const WINDOW_MS = 30 * 60_000;
 
-/** Longer than the time for which an order tries to send its e-mail. */
+/** Outage that is longer than the time for which an order tries to send its e-mail. Milliseconds. */
 const MAIL_AWAY_MS = 96 * 3_600_000;
 
 export const TENANTS = ['shop', 'studio', 'shop_live'] as const;
 
-/** Draws a tenant. In live mode the tenant is the first one, with its live key. */
+/** Draws a tenant. `shop_live` is the first tenant, `shop`, with its live-mode API key. */
 export function drawTenant(dice: Drawing['dice'], has: Drawing['has']): (typeof TENANTS)[number] {
   if (has('modes') && dice.chance(0.45)) return 'shop_live';
   return dice.chance(0.85) ? 'shop' : 'studio';
@@ -64,19 +64,21 @@ export function paymentMoney({ dice, has }: Drawing): Money {
 interface Pay extends Money, Readonly<Record<string, unknown>> {
   readonly capture: 'automatic' | 'manual';
   readonly reference?: string;
-  /** Number of concurrent requests with the same key. */
+  /** Number of concurrent requests with the same idempotency key. */
   readonly copies: number;
-  /** Time that a copy waits for the first request. Seconds. */
+  /** Time that a copy waits for the answer to the first request, in seconds. */
   readonly wait?: number;
   /** Whether the payment requests a receipt. */
   readonly receipt?: true;
   readonly affiliate?: string;
 }
 
-/** Time for which the answer of a key is kept. The record is deleted some days later. Milliseconds. */
+/** Retention of the answer under an idempotency key, in milliseconds. The record is deleted some days later. */
 const KEPT_MS = RECORDS_KEPT_DAYS * 24 * 3_600_000;
 
-/** Returns stray charges: of a payment whose own charge failed, or in addition to a charge that waits for its payer. */
+/**
+ * Returns steps that create a stray charge for a payment that was not charged, or whose own charge waits for its payer.
+ */
 function straysAfter({ dice, has }: Drawing, source: string, atMs: number): readonly Draft[] {
   const isUncharged = source === 'tok_timeout_not_charged';
   if (!has('strays') || !(isUncharged || source === 'tok_action') || !dice.chance(0.5)) return [];
@@ -93,7 +95,7 @@ function afterRequest(drawing: Drawing, { id, source, atMs, amount, capture }: S
   const { dice, has } = drawing;
   const isHeld = capture === 'manual' && source === 'tok_ok';
   return [
-    // Before the payer approves, the processor takes another amount; or a second charge of a hold is declined.
+    // The processor captures a different amount before the payer approves, or a second charge for a hold is declined.
     ...(source === 'tok_action' && has('wrong_amounts') && dice.chance(0.3)
       ? [
           {
@@ -106,11 +108,11 @@ function afterRequest(drawing: Drawing, { id, source, atMs, amount, capture }: S
     ...(isHeld && has('strays') && dice.chance(0.2)
       ? [{ act: 'stray', pace: ['seconds'], given: { amount, named: false, source: 'tok_declined' } } as const]
       : []),
-    // The charge stays pending for long.
+    // The charge stays pending for a long time.
     ...(source === 'tok_async' && dice.chance(0.4) ? [slowBank(drawing, atMs)] : []),
     ...stormAfter(drawing),
     ...straysAfter(drawing, source, atMs),
-    // Because clocks differ, a retry takes the claim over while its owner works.
+    // Because clocks differ, a retry takes over the claim while its owner is still working.
     ...(has('retries') && has('skew') && dice.chance(0.5)
       ? [1, 2, 3].map(() => ({ act: 'retry', pace: ['instant'], given: { of: id, changed: false } }) as const)
       : []),
@@ -185,13 +187,13 @@ interface Order extends Money, Readonly<Record<string, unknown>> {
   readonly affiliate?: string;
 }
 
-/** Addresses that a mail service treats as one recipient. */
+/** Local parts of addresses that a mail service treats as one recipient. */
 const BUYERS = ['ada', 'Ada', 'ada+tea'] as const;
 
 function afterOrder({ dice, has }: Drawing, { atMs, email, tenant, of }: Step & Order): readonly Draft[] {
   const again = { tenant, amount: 1000, currency: 'EUR', source: 'tok_ok', sku: 'sku_tea' };
   return [
-    // The same recipient orders again, usually on the same day.
+    // The same recipient places further orders, usually on the same day.
     ...(has('mail_cap') && of === undefined
       ? [1, 2].map(() => {
           const given = { ...again, email: `${dice.pick(BUYERS)}@example.com` };
@@ -201,8 +203,8 @@ function afterOrder({ dice, has }: Drawing, { atMs, email, tenant, of }: Step & 
     ...(has('disputes') && dice.chance(0.2)
       ? [{ act: 'dispute', pace: ['instant', 'seconds', 'minutes'], given: { amount: 0 } } as const]
       : []),
-    // The mail account is restored later, but the mail server is down until the order has given up. Its dead letter can
-    // be redriven.
+    // When the mail account works again, the mail server is down until the order stops trying. The order's dead letter
+    // can then be redriven.
     ...(has('redrives') && email.startsWith('account') && dice.chance(0.8)
       ? [
           { act: 'party_outage', pace: ['seconds'], given: { party: 'mail', forMs: MAIL_AWAY_MS } } as const,
@@ -271,10 +273,12 @@ const order = act<Order>({
 
 interface Retry extends Readonly<Record<string, unknown>> {
   readonly of: number;
-  /** Whether the body differs from the first request’s body. */
+  /** Whether the body differs from the body of the first request. */
   readonly changed: boolean;
   readonly wait?: number;
-  /** Sender other than the client: another tenant, or the same tenant with its key of the other mode. */
+  /**
+   * Sender other than the client: a different tenant (true), or the same tenant with its API key for the other mode.
+   */
   readonly stranger?: true | 'mode';
 }
 
@@ -308,7 +312,7 @@ const retry = act<Retry>({
     return endOf(await ask(scene, step, { tenant: senderOf(first.tenant, step.stranger), ...request }));
   },
   describe: ({ of, changed, wait, stranger }, { name }) =>
-    `${stranger === 'mode' ? 'the key of the other mode' : stranger ? 'another tenant' : 'the client'} repeats the request for ${name(of)}${changed ? ' with another amount' : ''}` +
+    `${stranger === 'mode' ? 'the API key for the other mode' : stranger ? 'another tenant' : 'the client'} repeats the request for ${name(of)}${changed ? ' with a different amount' : ''}` +
     (wait === undefined ? '' : `, and waits ${wait} s`),
 });
 
@@ -321,7 +325,7 @@ const LOOKS = ['', '/transitions', '/refunds', '/disputes'] as const;
 
 interface Look extends Readonly<Record<string, unknown>> {
   readonly at: (typeof LOOKS)[number];
-  /** Sends the request with the key of the other mode. */
+  /** Sends the request with the API key for the other mode. */
   readonly stranger?: 'mode';
 }
 
@@ -343,7 +347,7 @@ const look = act<Look>({
     return endOf(await ask(scene, step, { tenant, method: 'GET', path: `/v1/payments/${paymentId}${step.at}` }));
   },
   describe: ({ of, at, stranger }, { name }) =>
-    `${stranger === undefined ? 'the client' : 'the key of the other mode'} reads ${name(of)}${at}`,
+    `${stranger === undefined ? 'the client' : 'the API key for the other mode'} reads ${name(of)}${at}`,
 });
 
 const LISTS = ['payments', 'events', 'orders', 'balances', 'webhook_endpoints'] as const;

@@ -4,15 +4,15 @@ import type { Dice } from '../random.ts';
 import type { Draft, Pace } from './act.ts';
 
 /**
- * Rare course of a payment or an order: acts that reveal a fault only in this order. Amounts and times are drawn, other
- * acts happen in between, and any feature can also be switched on.
+ * Rare sequence of acts about a payment or an order, which reveals a fault only in this order. Amounts and times are
+ * drawn, other acts happen in between, and all features can be enabled.
  */
 export interface Course {
-  /** Act that makes the subject. */
+  /** Act that creates the subject. */
   readonly of: 'pay' | 'order';
-  /** Feature without which the course is not used. @default always used */
+  /** Feature that a history must have to use the course. @default no feature */
   readonly feature?: Feature;
-  /** Arguments of the act that makes the subject. @default as drawn */
+  /** Arguments of the act that creates the subject. The act draws the other arguments. */
   readonly begins: Readonly<Record<string, unknown>>;
   readonly goesOn: (dice: Dice, root: Root) => readonly Draft[];
 }
@@ -35,20 +35,27 @@ export function draft(
   return { act, pace: typeof pace === 'string' ? [pace] : pace, given, ...more };
 }
 
-/** Places a step shortly before the subject is made. */
+/** Places a step shortly before the subject is created. */
 export const before = ({ atMs }: Root): Partial<Draft> => ({ fromMs: atMs - 2 * SECOND_MS, isBefore: true });
 
-/** Places a step this long after the subject is made. Milliseconds. */
+/** Places a step this many milliseconds after the subject is created. */
 export const after = ({ atMs }: Root, ms: number): Partial<Draft> => ({ fromMs: atMs + ms });
 
-/** Loses this share of the callbacks from then on, and ends pending objects of the processor hours or days late. */
+/**
+ * Returns a step after which this share of the callbacks is lost, and pending objects at the processor get their result
+ * up to `hours` late.
+ */
 export const callbackLoss = (lost: number, from: Partial<Draft>, hours = 72): Draft =>
   draft('habits', 'instant', { processor: 'its', lost, doubled: 0, late: 0, lateMs: hours * HOUR_MS, slow: 1 }, from);
 
-/** Ends pending objects of the subject's processor days late. */
+/**
+ * Returns a step before the subject, after which pending objects at its processor get their result up to `hours` late.
+ */
 export const slowly = (root: Root, lost = 0, hours = 72): Draft => callbackLoss(lost, before(root), hours);
 
-/** Prevents faults of calls, so that an oracle cannot attribute a product fault to a failed call. */
+/**
+ * Returns a step that stops the injected faults, so that an oracle cannot attribute a product fault to a failed call.
+ */
 export const noFaults = (root: Root): Draft => draft('faults', 'instant', { rates: {}, clockSkewMs: 0 }, before(root));
 
 export const wrongAmount = (dice: Dice, { amount }: Root): Draft =>

@@ -10,7 +10,7 @@ const COURSES: readonly Course[] = [...PAYMENT_COURSES, ...ORDER_COURSES];
 /** Share of the subjects that follow a course. */
 const SHARE = 0.9;
 
-/** Returns the course of a subject, always the same one for the same dice. */
+/** Returns the course of a subject, which is always the same for the same dice. */
 function courseOf({ dice, has }: Drawing, of: Course['of']): Course | undefined {
   const own = dice.named('course');
   if (has('cells') && own.named('cell').chance(SHARE)) {
@@ -21,14 +21,14 @@ function courseOf({ dice, has }: Drawing, of: Course['of']): Course | undefined 
   return own.pick(COURSES.filter((each) => each.of === of && (each.feature === undefined || has(each.feature))));
 }
 
-/** Returns the arguments that the course sets for the act that makes its subject. */
+/** Returns the arguments that the course sets for the act that creates its subject. */
 export function courseBegins(drawing: Drawing, of: Course['of']): Course['begins'] {
   return courseOf(drawing, of)?.begins ?? {};
 }
 
-/** Returns the steps that follow in the course of the subject. */
+/** Returns the steps of the subject's course that follow its creation. */
 export function courseGoesOn(drawing: Drawing, root: Step & { readonly amount: number }): readonly Draft[] {
-  // An act within the course of another subject has no course of its own.
+  // A subject that was created within the course of another subject has no course of its own.
   const isPartOfCourse = root['of'] !== undefined || (drawing.root !== undefined && drawing.root.id !== root.id);
   if (isPartOfCourse || (root.act !== 'pay' && root.act !== 'order')) return [];
   return courseOf(drawing, root.act)?.goesOn(drawing.dice.named('course goes on'), root) ?? [];

@@ -4,7 +4,10 @@ import { type Act, type Arguments, act, type Draft, type Drawing, hasHold, hasMo
 import { type Amount, hasLeft, type OfCharge, ordinal, SOURCES_OF_STRAYS, share, slowBank, which } from './charges.ts';
 import { chainOf, chargeOf, deedAt, leftOf, onCharge, onHold, paymentOf } from './objects.ts';
 
-/** Acts of other users of the processor’s account. Payonce learns of them by callbacks, or not at all. */
+/**
+ * Acts of other users of the processor’s account. Payonce learns of these acts only if a callback reports them or a
+ * function reads the charge.
+ */
 
 interface ForeignRefund extends Amount {
   readonly begins: 'pending' | 'succeeded';
@@ -91,8 +94,8 @@ interface Stray extends Arguments {
   readonly named: boolean;
   readonly source: string;
   /**
-   * The charge is at the other processor, in the books of the other mode, or without the payment’s id, so that no
-   * payment records it.
+   * The charge is at the other processor (`elsewhere`), without the payment’s id (`nameless`), or in the books of the
+   * other mode. No payment records it.
    */
   readonly lost?: 'elsewhere' | 'nameless' | 'other_mode';
   /** Currency of the charge. @default EUR */
@@ -108,7 +111,7 @@ const stray = act<Stray>({
   pace: ['instant', 'seconds', 'minutes', 'hours', 'days'],
   draw: (drawing) => {
     const { dice, has } = drawing;
-    // If the payment has no charge, a charge that names its operation may count as its own.
+    // If the payment has no charge, a charge that names the payment’s operation may count as the payment’s own.
     const isUncharged = /rate_limited|not_charged/.test(sourceOf(drawing));
     const lost = has('modes')
       ? dice.pick(['other_mode', 'other_mode', 'nameless'] as const)
@@ -133,26 +136,29 @@ const stray = act<Stray>({
     return deedAt(scene, processor, (inside) => inside.charge({ ...about, ...money, source }));
   },
   describe: ({ of, amount, source, lost, currency }, { name, money }) =>
-    `another charge of ${currency === undefined ? money(amount, of) : `${(amount / 100).toFixed(2)} ${currency}`} from ${source} appears ` +
+    `a further charge of ${currency === undefined ? money(amount, of) : `${(amount / 100).toFixed(2)} ${currency}`} from ${source} appears ` +
     `${lost === 'nameless' ? 'and names no payment' : `for ${name(of)}`}${lost === 'elsewhere' ? ' at the other processor' : lost === 'other_mode' ? ' in the other mode' : ''}`,
 });
 
-/** Books other than those of the payment's own processor. @default those of the second processor */
+/** Books in which a lost charge appears, by the books of the payment's own processor. @default the second processor */
 const OTHERS: Readonly<Record<'elsewhere' | 'other_mode', Readonly<Record<string, string>>>> = {
   elsewhere: { second: 'sandbox' },
   other_mode: { sandbox: 'live', second: 'live' },
 };
 
 interface Edit extends OfCharge {
-  /** Changed part: an entry of the charge's metadata, or all metadata of its refunds, which are removed. */
+  /**
+   * What the edit changes: one entry of the charge's metadata, or the metadata of its refunds, all of which are
+   * removed.
+   */
   readonly what: 'payment' | 'operation' | 'refunds';
-  /** Step whose payment the metadata name afterwards. @default no payment */
+  /** Step whose payment the metadata name after the edit. @default no payment */
   readonly to?: number;
   /** Whether a callback reports the edit. */
   readonly hasCallback: boolean;
 }
 
-/** Edits metadata, as every user of the account can. */
+/** Another user of the account edits metadata. */
 const editMetadata = act<Edit>({
   name: 'edit_metadata',
   actor: 'dashboard',
@@ -167,7 +173,8 @@ const editMetadata = act<Edit>({
     const named = other === undefined ? 'by-hand' : paymentOf(scene, other);
     if (found === undefined || own === undefined || named === undefined) return 'nothing';
     const { chargeId } = found.charge;
-    // Until Payonce knows the charge's id, it finds the charge only by this metadata.
+    // Do not edit before the payment has recorded the charge's id: until then Payonce finds the charge only by its
+    // metadata.
     if (!chainOf(scene, own).some(({ payment }) => payment.chargeId === chargeId)) return 'nothing';
     return deedAt(scene, found.processor, async (inside) => {
       const { metadata, refunds } = await inside.read(chargeId);
@@ -188,7 +195,9 @@ interface Flood extends Arguments {
   readonly count: number;
 }
 
-/** Largest number of refunds in one change, because the sandbox writes a row for each of them in one transaction. */
+/**
+ * Maximum number of refunds that one change adds, because the sandbox writes a row for each refund in one transaction.
+ */
 const MAX_AT_ONCE = 80;
 
 const canFlood = ({ capturedMinor, refunds }: ProcessorCharge): boolean => capturedMinor > 1 && refunds.length === 0;
@@ -222,7 +231,7 @@ function floodedBy(drawing: Drawing): readonly Draft[] {
   ];
 }
 
-/** Many refunds of one minor unit, made at the processor. */
+/** Another user creates many refunds of one minor unit at the processor. */
 const flood = act<Flood>({
   name: 'flood',
   actor: 'dashboard',
@@ -243,14 +252,14 @@ const flood = act<Flood>({
         const shown = made.slice(0, known + MAX_AT_ONCE);
         await inside.correct(chargeId, { refunds: shown, amount_refunded: shown.length });
       }
-      // A single callback reports all of these refunds.
+      // The single callback of this last refund reports all refunds.
       return inside.refund(chargeId, 1);
     }),
   describe: ({ of, count }, { name, money }) =>
-    `another user makes ${count} refunds of ${money(1, of)} of ${name(of)} at the processor`,
+    `another user creates ${count} refunds of ${money(1, of)} of ${name(of)} at the processor`,
 });
 
-/** Charges of another program at the same account, each with a callback. */
+/** Another program creates charges in the same processor account, each with a callback. */
 const foreignCharges = act<Flood>({
   name: 'foreign_charges',
   actor: 'dashboard',
@@ -265,7 +274,7 @@ const foreignCharges = act<Flood>({
       for (let number = 0; number < step.count; number += 1) await inside.charge({ amountMinor: 1 });
     });
   },
-  describe: ({ of, count }, { name }) => `another program makes ${count} charges at the processor of ${name(of)}`,
+  describe: ({ of, count }, { name }) => `another program creates ${count} charges at the processor of ${name(of)}`,
 });
 
 export const DASHBOARD_ACTS: readonly Act[] = [

@@ -23,14 +23,14 @@ interface Change extends Readonly<Record<string, unknown>> {
   readonly amount?: number;
 }
 
-/** Draws a part of the payment’s amount, the whole amount, or more. */
+/** Draws an amount: a part of the payment’s amount, all of it, or more. */
 function part(drawing: Drawing): number {
   const { dice } = drawing;
   const amount = amountOf(drawing);
   return Math.max(1, Math.round(amount * dice.pick([1, 1, 1, 0.7, 0.5, 0.3, 0.001, 1.5])));
 }
 
-/** Share of the requests that merchants send although they are impossible. */
+/** Share of requests that merchants send even if the payment does not allow them. */
 const INVALID_SHARE = 0.2;
 
 const CAN = {
@@ -41,8 +41,8 @@ const CAN = {
 } as const satisfies Readonly<Record<string, (payment: Payment) => boolean>>;
 
 /**
- * Sends the change for the named payment if it is possible there, or if the merchant errs; otherwise for another
- * payment that allows it.
+ * Requests the change of the step's payment if the payment allows the change, or if the merchant errs; otherwise of
+ * another payment that allows the change.
  */
 async function change(scene: Scene, step: Step & Change, can: (payment: Payment) => boolean): Promise<string> {
   const isInvalid = scene.system.decide(`step ${step.id} is foolish`) < INVALID_SHARE;
@@ -146,19 +146,19 @@ function afterRefund({ dice, has }: Drawing, id: number): readonly Draft[] {
   ];
 }
 
-/** Keeps the outcome of a change unknown until an operator may decide about it. */
+/** Returns steps that keep the outcome of a change unknown until an operator may decide about the change. */
 function undecided(drawing: Drawing, { id, act: name, atMs }: Step): readonly Draft[] {
   const { dice } = drawing;
   const isRefund = name === 'refund';
   if (!dice.chance(0.4)) return [];
-  // A capture or a cancellation ends as soon as its outcome can be read, so it stays open only if the processor never
-  // received it.
+  // The outcome of a capture or a cancellation is known as soon as the charge can be read. So either stays open only if
+  // the processor never received it.
   const source = isRefund && dice.chance(0.5) ? 'tok_async' : 'tok_timeout_not_charged';
   const processor = 'its';
   return [
     slowBank(drawing, atMs),
     { act: 'trouble', pace: ['instant'], given: { processor, calls: 'changes', count: 2, source }, fromMs: atMs - 500 },
-    // A change that the processor shows as pending can be decided only while the processor is down.
+    // An operator can decide about a change that the processor shows as pending only while the processor is down.
     ...(source === 'tok_async' && dice.chance(0.5)
       ? []
       : [
@@ -283,7 +283,7 @@ const resend = act<Readonly<Record<string, never>>>({
       const request = { method: 'POST', path: `${path}/${delivery.id}/resend`, key: keyOf(step) };
       const asked = await ask(scene, step, request, of);
       if (asked.answer?.status !== 409) return endOf(asked);
-      // A merchant whose endpoint is disabled enables it first.
+      // If the endpoint is disabled, the merchant enables it first.
       await ask(scene, step, { method: 'PATCH', path: `/v1/webhook_endpoints/${id}`, body: { enabled: true } }, of);
       return endOf(await ask(scene, step, request, of));
     }

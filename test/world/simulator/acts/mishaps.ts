@@ -4,7 +4,7 @@ import { type Act, type Arguments, act, type Draft } from './act.ts';
 import { orderOf, paymentOf } from './objects.ts';
 import { duration } from './world.ts';
 
-/** Problems of the account that last minutes or days, changes by hand, and the operators' reactions. */
+/** Account problems that last minutes or days, manual changes of rows, and the operators' reactions. */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -45,7 +45,7 @@ const lasting = (
     describe: ({ what, forMs: lastsMs }) => `for ${duration(lastsMs)} ${DESCRIPTIONS[what]}`,
   });
 
-/** Sometimes longer than the time for which a Stream keeps its records. */
+/** Sometimes lasts longer than a Stream keeps its records. */
 const relayOutage = lasting(
   'relay_outage',
   { whats: () => ['relay'], forMs: [2 * HOUR_MS, 26 * HOUR_MS, 50 * HOUR_MS] },
@@ -84,7 +84,7 @@ const lostTables = act<LostTables>({
     return 'done';
   },
   describe: ({ nth }) =>
-    `the tables are lost within ${nth === 1 ? 'the next transaction' : `transaction ${nth} from here`}, only the younger of the restored copies contain the transaction, and an operator recovers them`,
+    `the tables are lost within ${nth === 1 ? 'the next transaction' : `transaction ${nth} from here`} and restored, some without that transaction, and an operator recovers them`,
 });
 
 interface WaitingRun extends Arguments {
@@ -93,8 +93,8 @@ interface WaitingRun extends Arguments {
 }
 
 /**
- * A run waits for an earlier run of its job. Because answers of SQS are lost, it sends its message repeatedly without
- * knowing which sends succeeded.
+ * A job run waits for an earlier run of the job. Because answers of SQS are lost, the waiting run sends its message
+ * repeatedly without knowing which sends succeeded.
  */
 const waitingRun = act<WaitingRun>({
   name: 'waiting_run',
@@ -103,7 +103,7 @@ const waitingRun = act<WaitingRun>({
   about: 'nothing',
   weight: 20,
   pace: ['instant', 'minutes', 'hours'],
-  // These jobs have no deadline that the wait could miss.
+  // Only jobs without a deadline, which the wait could exceed.
   draw: ({ dice }) => ({
     job: dice.pick(['expire-authorizations', 'release-commissions'] as const),
     forMs: dice.pick([8 * MINUTE_MS, 15 * MINUTE_MS]),
@@ -143,7 +143,7 @@ const poison = act<Poison>({
   }),
   leadsTo: ({ dice }, { by, forMs, atMs }): readonly Draft[] => [
     { act: 'refund', pace: ['seconds', 'minutes'], given: { amount: 1 } },
-    // An operator redrives before the bug is fixed.
+    // Sometimes an operator also redrives before the bug is fixed.
     ...(by === 'bus' && dice.named('too early').chance(0.5)
       ? [{ act: 'redrive', pace: ['instant'], given: { what: 'queues' }, fromMs: atMs + forMs - EARLY_MS } as const]
       : []),
@@ -174,7 +174,7 @@ interface ByHand extends Arguments {
   readonly how: 'overwritten' | 'removed';
 }
 
-/** Time after which the archive has the rows. Milliseconds. */
+/** Time until the archive has a new row, in milliseconds. */
 const ARCHIVED_MS = 10 * MINUTE_MS;
 const MAX_WAITS = 10;
 
@@ -199,7 +199,7 @@ const changeByHand = act<ByHand>({
     return 'nothing';
   },
   describe: ({ of, how }, { name }) =>
-    `a row of the Ledger of ${name(of)} is ${how} by hand, and restored from the archive`,
+    `a row of the Ledger of ${name(of)} is ${how} manually, and restored from the archive`,
 });
 
 export const MISHAP_ACTS: readonly Act[] = [

@@ -29,7 +29,7 @@ export function eventIdOf({ id }: Pick<Step, 'id'>): string {
   return `0b9c2f60-7d5a-4a7e-9a53-${String(id).padStart(12, '0')}`;
 }
 
-/** Returns the step that made the payment, the order or the endpoint of a step. */
+/** Returns the step that created the payment, the order or the endpoint of a step. */
 export function rootOf(scene: Scene, step: Step): Step | undefined {
   let found: Step | undefined = step;
   // Each step names an earlier step, so the loop ends.
@@ -70,7 +70,7 @@ export function paymentOf(scene: Scene, step: Step): PaymentId | undefined {
   return order === undefined ? undefined : paymentOfOrder(systemDigest, order);
 }
 
-/** Returns the capture, cancellation or refund that a step requested. */
+/** Returns the operation id and path of the capture, cancellation or refund that a step requests. */
 export function changeOf(scene: Scene, step: Step): { readonly id: string; readonly path: string } | undefined {
   const paymentId = paymentOf(scene, step);
   const change = Object.entries(CHANGES).find(([name]) => name === step.act)?.[1];
@@ -84,7 +84,7 @@ export interface Found {
   readonly charge: ProcessorCharge;
 }
 
-/** Returns all charges of the step's payment at every processor, oldest first for each processor. */
+/** Returns all charges of the step's payment, processor by processor, oldest first. */
 export function chargesOf(scene: Scene, step: Step): readonly Found[] {
   const paymentId = paymentOf(scene, step);
   if (paymentId === undefined) return [];
@@ -98,12 +98,12 @@ export function chargeOf(scene: Scene, step: Step): Found | undefined {
   return chargesOf(scene, step)[Number(step['charge'] ?? 0)];
 }
 
-/** Condition on a charge, so that an act can apply to it. */
+/** Returns true if an act can apply to the charge. */
 type Fits = (charge: ProcessorCharge) => boolean;
 
 /**
- * Acts at the processor on the step's charge if that charge fits; otherwise on another fitting charge of the same
- * payment, or on the oldest fitting charge of all.
+ * Applies an act at the processor to the step's charge if that charge fits; otherwise to another fitting charge of the
+ * same payment, or to the first fitting charge of any payment.
  *
  * @returns `nothing` when no charge fits
  */
@@ -122,11 +122,11 @@ export async function onCharge(
   return end === 'done' && ofOwn === undefined ? ELSEWHERE : end;
 }
 
-/** Places an inserted step between the ids of two steps. */
+/** Added to a step's id, gives the id of a step inserted after it. */
 const HALF = 0.5;
 
 /**
- * Makes a further payment of the step's tenant, for an act that finds no payment in the required state.
+ * Creates a further payment of the step's tenant, for an act that finds no payment in the required state.
  *
  * @returns an artificial step that stands for the creation
  */
@@ -143,7 +143,7 @@ export async function furtherPayment(scene: Scene, step: Step, how: object): Pro
   return made;
 }
 
-/** Acts like {@link onCharge}, but on a hold, and makes a hold if there is none. */
+/** Applies an act to a hold, like {@link onCharge}. Creates a hold if there is none. */
 export async function onHold(
   scene: Scene,
   step: Step,
@@ -156,7 +156,7 @@ export async function onHold(
   return onCharge(scene, made, isHold, deed);
 }
 
-/** End of a step that was applied to another object than the step names. */
+/** Result of a step that was applied to a different object than the step names. */
 const ELSEWHERE = 'done elsewhere';
 
 function allCharges({ system }: Scene): readonly Found[] {
@@ -166,8 +166,8 @@ function allCharges({ system }: Scene): readonly Found[] {
 }
 
 /**
- * Returns the amount that can still be refunded: captured, less refunds that have not failed and disputes that are not
- * won. Minor units.
+ * Returns the amount that can still be refunded, in minor units: the captured amount, less refunds that have not failed
+ * and disputes that are not won.
  */
 export function leftOf({ capturedMinor, refunds, disputes }: ProcessorCharge): number {
   const sum = (parts: readonly { readonly amountMinor: number }[]): number =>
@@ -185,14 +185,14 @@ export function chainOf({ system }: Scene, paymentId: PaymentId): readonly Trans
 }
 
 /**
- * Returns the step itself, then the steps of these acts in order of time, as candidates in the search for a fitting
- * object.
+ * Returns the step itself, then all steps of these acts in order of time. A search for a fitting object tries the steps
+ * in this order.
  */
 export function stepsFrom(scene: Scene, step: Step, acts: readonly string[]): readonly Step[] {
   return [step, ...scene.steps.filter(({ act }) => acts.includes(act))];
 }
 
-/** Returns the first of the step itself and the steps that make payments or orders, whose payment fits. */
+/** Returns the first step whose payment fits: the step itself, or else a step that creates a payment or an order. */
 export function fittingPayment(
   scene: Scene,
   step: Step,
@@ -225,7 +225,7 @@ export async function deedAt(
   });
 }
 
-/** Returns the status of the answer, with the problem's code if there is one. */
+/** Returns the result of a call: the status of the answer, with the problem's code if there is one. */
 export function endOf({ answer }: ClientCall): string {
   if (answer === undefined) return 'unanswered';
   const code = answer.status < 400 ? undefined : /"code":"(?<code>\w+)"/.exec(answer.body)?.groups?.['code'];

@@ -21,24 +21,24 @@ import {
   stepsFrom,
 } from './objects.ts';
 
-/** Acts of operators, including wrong ones. */
+/** Acts of operators, including wrong decisions and corrections. */
 
 const WHO = { reason: 'Seen on the statement' } as const;
 const HOUR_MS = 3_600_000;
 
 interface Decision extends Arguments {
   readonly outcome: 'succeeded' | 'failed';
-  /** Charge that the decision names, by index; `nowhere` is a charge that no processor has. @default no charge */
+  /** Index of the charge that the decision names; `nowhere` is a charge that no processor has. @default no charge */
   readonly charge?: number | 'nowhere';
-  /** Step whose payment's charge is named. @default the payment's own charges */
+  /** Step to whose payment the named charge belongs. @default the payment's own charges */
   readonly names?: number;
-  /** Amount in the decision; `taken` is the captured amount in the books. @default no amount */
+  /** Amount in the decision; `taken` is the amount that the processor's books show as captured. @default no amount */
   readonly amount?: number | 'taken';
   readonly dry: boolean;
   /**
-   * Decides about the named payment in any state.
+   * Decides about the step's payment in any state.
    *
-   * @default another payment is decided if the named payment is not in review
+   * @default if the step's payment is not in review, the decision is about another payment
    */
   readonly blind?: true;
   /**
@@ -57,7 +57,7 @@ const decide = act<Decision>({
   leadsTo: secondPerson,
   draw: ({ dice, root, earlier }) => {
     const has = (wanted: string): boolean => earlier.some(({ act: name }) => name === wanted);
-    // A decision is rarely drawn when no payment is in review: before a wrong amount, or after another decision.
+    // Rarely draw a decision when the payment is probably not in review: before a wrong amount, or after a decision.
     if ((!has('wrong_amount') || has('decide')) && !dice.chance(0.03)) return undefined;
     const outcome = dice.pick(['succeeded', 'failed'] as const);
     const amount = Math.max(1, Math.round(Number(root?.['amount'] ?? 1000) * dice.pick([1, 0.999, 0.5, 1.5])));
@@ -109,7 +109,10 @@ async function whileAway<Result>(scene: Scene, paymentId: PaymentId, what: () =>
   return result;
 }
 
-/** Sends the decision, and repeats it with an override if the books cannot be read and the step allows an override. */
+/**
+ * Sends the decision. If the books cannot be read and the step allows an override, repeats the decision with an
+ * override.
+ */
 async function askDecision(
   scene: Scene,
   step: Step & { readonly override?: true | 'away' },
@@ -138,7 +141,7 @@ function inReview(scene: Scene, step: Step): Step | undefined {
 }
 
 /**
- * Makes the processor capture another amount than requested for an unfinished charge, with a callback.
+ * Makes the processor capture a different amount than requested for an unfinished charge, with a callback.
  *
  * @returns the payment in review, if any
  */
@@ -216,11 +219,14 @@ function isOpen(scene: Scene, step: Step): boolean {
 }
 
 interface Correction extends Arguments {
-  /** Debited account. Neither leg uses the processor’s account, whose balance must equal the money at the processor. */
+  /**
+   * Debited account. Neither the debit nor the credit uses the processor’s account, whose balance must equal the money
+   * at the processor.
+   */
   readonly debit: string;
   readonly credit: string;
   readonly amount: number;
-  /** Sequence of the transition whose reversal is only shown, as a dry run. */
+  /** Sequence number of the transition whose reversal is only previewed, as a dry run. */
   readonly dryReverses?: number;
 }
 
@@ -303,13 +309,13 @@ const redrive = act<Redrive>({
       await system.sleep(HOUR_MS);
     const left = dead();
     const hasDeadLetters = deadLetters();
-    // Redrive whichever kind of dead letters exists.
+    // Prefer the kind that the step names, but redrive the other kind if only that exists.
     if (hasDeadLetters && (what === 'letters' || left.length === 0)) await system.redriveDeadLetters();
     else for (const [name] of left) system.redrive(name);
     return left.length === 0 && !hasDeadLetters ? 'nothing' : 'done';
   },
   describe: ({ what }) =>
-    `an operator redrives the ${what === 'letters' ? 'dead letters of shop and mail' : 'dead-letter queues'}`,
+    `an operator redrives the ${what === 'letters' ? 'dead letters of the shop and of e-mails' : 'dead-letter queues'}`,
 });
 
 interface Republish extends Arguments {

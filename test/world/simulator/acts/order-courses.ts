@@ -3,10 +3,10 @@ import { after, before, type Course, draft, HOUR_MS, SECOND_MS, slowly, wrongAmo
 const MINUTE_MS = 60 * SECOND_MS;
 
 const STOCK_IS_AWAY_MS = HOUR_MS / 3;
-/** Longer than the time for which an order tries to send its e-mail. */
+/** Outage that is longer than the time for which an order tries to send its e-mail. Milliseconds. */
 const MAIL_IS_AWAY_MS = 96 * HOUR_MS;
 
-/** The money of an order is refunded or disputed while the order waits for the stock. */
+/** The money of an order is refunded or disputed while the order waits for the stock service. */
 const moneyGoes: Course = {
   of: 'order',
   begins: { tenant: 'shop', source: 'tok_ok', sku: 'sku_tea', email: 'ada@example.com', referrer: 'ref_friend' },
@@ -30,8 +30,8 @@ const refundFails: Course = {
 };
 
 /**
- * The mail account is rejected, and then the mail server is down until the order gives up. An operator redrives the
- * dead letter.
+ * The mail server rejects the mail account, and is then down until the order stops trying. An operator redrives the
+ * order's dead letter.
  */
 const deadLetterRedriven: Course = {
   of: 'order',
@@ -42,7 +42,7 @@ const deadLetterRedriven: Course = {
   ],
 };
 
-/** The processor takes another amount for an order. */
+/** The processor captures a different amount than an order costs. */
 const orderReview: Course = {
   of: 'order',
   begins: { tenant: 'shop', source: 'tok_async', sku: 'sku_tea', email: 'ada@example.com' },
@@ -50,8 +50,8 @@ const orderReview: Course = {
 };
 
 /**
- * The credit is given, and the process dies before it stores the result. The money is refunded or disputed before the
- * order continues.
+ * The referral credit is given, but the process crashes before it stores the result. The money is refunded or disputed
+ * before the order continues.
  */
 const creditWithoutAnswer: Course = {
   of: 'order',

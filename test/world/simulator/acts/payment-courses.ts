@@ -15,12 +15,12 @@ import {
 } from './course.ts';
 
 const PROCESSOR_IS_AWAY_MS = 30 * HOUR_MS;
-/** Longest time after the claim at which a charge may be sent. Milliseconds. */
+/** Time after the claim in which a charge may be sent, in milliseconds. */
 const SEND_WINDOW_MS = HOUR_MS / 4;
 const BUS_IS_AWAY_MS = 60 * HOUR_MS;
 /**
- * Longer than the time for which a request waits for a second person: `EXPIRED_SOON_MS` in some histories, `EXPIRED_MS`
- * in all.
+ * Times after which a request for approval by a second person has expired, in milliseconds: `EXPIRED_SOON_MS` in some
+ * histories, `EXPIRED_MS` in all.
  */
 const EXPIRED_SOON_MS = 2 * HOUR_MS;
 const EXPIRED_MS = 73 * HOUR_MS;
@@ -28,8 +28,8 @@ const EXPIRED_MS = 73 * HOUR_MS;
 const busAway = (root: Root): Draft => draft('bus_outage', 'instant', { forMs: BUS_IS_AWAY_MS }, before(root));
 
 /**
- * The processor takes another amount, and an operator decides. In the meantime a further charge is being returned, or
- * the bus accepts no events.
+ * The processor captures a different amount than requested, and an operator decides. In the meantime a further charge
+ * is returned, or the bus accepts no events.
  */
 const review: Course = {
   of: 'pay',
@@ -52,7 +52,9 @@ const review: Course = {
   },
 };
 
-/** Payments in euros open the breaker of their processor, while payments in dollars use the other processor. */
+/**
+ * The processor of payments in euros is down, so its breaker opens, while payments in dollars use the other processor.
+ */
 const defaultIsAway: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_async' },
@@ -66,7 +68,7 @@ const defaultIsAway: Course = {
       noFaults(root),
       slowly(root, 1),
       ...Array.from({ length: 6 }, () => draft('pay', 'seconds', { ...EURO, source: 'tok_async' }, after(root, 0))),
-      // All within the hour in which each run of the resolver reads the payments.
+      // Keep all payments within the hour in which each run of the resolver reads them.
       draft(
         'processor_outage',
         'seconds',
@@ -77,7 +79,7 @@ const defaultIsAway: Course = {
   },
 };
 
-/** The routes change during a payment, which is then changed at its former processor. */
+/** The routes change after a payment. Its refund must still go to its former processor. */
 const formerProcessor: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -91,7 +93,7 @@ const formerProcessor: Course = {
   },
 };
 
-/** The Views are rebuilt while events wait for the bus. */
+/** The Views are rebuilt while events wait because the bus is down. */
 const rebuiltConcurrently: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -102,13 +104,16 @@ const rebuiltConcurrently: Course = {
   ],
 };
 
-/** A late charge is returned, less a lost dispute. While the return is pending, the dispute becomes won. */
+/**
+ * The money of a late charge, less a lost dispute, is returned. While the return is pending, the books show the dispute
+ * as won.
+ */
 const concurrentReturns: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_declined' },
   goesOn: (dice, root) => {
     return [
-      // The return is pending for longer than the processor keeps its key.
+      // The return stays pending for longer than the processor keeps the idempotency key.
       slowly(root, 0, 240),
       draft('late_success', 'instant', {}, after(root, SECOND_MS)),
       draft(
@@ -168,7 +173,7 @@ const correctedInParts: Course = {
   },
 };
 
-/** The tenant's key of the other mode also requests the change, while part of the payment can still be changed. */
+/** A refund of part of a payment is repeated with the tenant's API key for the other mode. */
 const otherMode: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -185,12 +190,12 @@ const otherMode: Course = {
 };
 
 /**
- * A process dies between the transactions that record the facts of a charge that waited for its payer, and no callback
- * reports the facts.
+ * A charge that waited for its payer has so many new facts that several transactions record them. A process crashes
+ * between these transactions, and no callback reports the facts.
  */
 const partsOfFacts: Course = {
   of: 'pay',
-  // A look-up by key would show only the success.
+  // A look-up by idempotency key would show only that the charge succeeded, not its refunds.
   begins: { ...EURO, source: 'tok_action' },
   goesOn: (dice, root) => {
     const rates = { crash_before: dice.pick([0.05, 0.07]), crash_after: dice.pick([0.05, 0.07]) };
@@ -200,7 +205,9 @@ const partsOfFacts: Course = {
   },
 };
 
-/** The processor takes another amount for a hold with a fee, and an operator decides that nothing was taken. */
+/**
+ * The processor captures a different amount of a hold and books a fee. An operator decides that nothing was captured.
+ */
 export const reviewOfHold: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_fee', capture: 'manual' },
@@ -211,7 +218,8 @@ export const reviewOfHold: Course = {
 };
 
 /**
- * While the processor is down, an operator decides that a pending refund failed. The bank ends the refund afterwards.
+ * While the processor is down, an operator decides that a pending refund failed. The refund gets its result from the
+ * bank afterwards.
  */
 export const decidedRefundEnds: Course = {
   of: 'pay',
@@ -266,8 +274,8 @@ export const chargeAfterTheWindow: Course = {
 };
 
 /**
- * The processor charges, but the process dies before it reads the answer. Then another charge that names the operation
- * is reported and becomes the payment's own charge, and no callback reports its end.
+ * The processor charges, but the process crashes before it reads the answer. Then a callback reports a second, pending
+ * charge that names the operation, and this charge becomes the payment's own. No callback reports its outcome.
  */
 const ownIsPending: Course = {
   of: 'pay',
@@ -283,7 +291,7 @@ const ownIsPending: Course = {
   },
 };
 
-/** A refund and another charge, neither reported by a callback, cancel each other out in the sums of a payment. */
+/** A refund and a further charge, neither reported by a callback, cancel each other out in the sums of a payment. */
 const equalSums: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -295,7 +303,7 @@ const equalSums: Course = {
       draft('foreign_refund', 'seconds', { amount, begins: 'succeeded' }),
       draft('stray', 'seconds', { amount, named: dice.chance(0.5), source: 'tok_ok' }),
       draft('run_job', 'minutes', { job: 'reconcile-recent' }, after(root, 2 * HOUR_MS)),
-      // This act does not change the processor's money.
+      // This correction does not change the processor's account.
       ...(dice.chance(0.5)
         ? [draft('correct', 'minutes', { debit: 'merchant_payable', credit: 'fees', amount: 7 })]
         : []),
@@ -304,7 +312,8 @@ const equalSums: Course = {
 };
 
 /**
- * A hold is captured and canceled at the same time, or one after the other while the outcome of the first is unknown.
+ * A hold is captured and canceled at the same time, or the second request follows while the outcome of the first is
+ * unknown.
  */
 const holdChanges: Course = {
   of: 'pay',

@@ -5,15 +5,15 @@ import { eventIdOf } from './objects.ts';
 import { stormAfter } from './world.ts';
 
 /**
- * Events by which merchants' systems request payments. Every transport delivers them at least once, late, and in any
- * order.
+ * Acts by which merchants' systems request payments with events. Every transport delivers an event at least once,
+ * possibly late, and in any order.
  */
 
 interface Delivery {
   readonly via: RequestTransport;
-  /** Time after the first delivery. Milliseconds. */
+  /** Time after the first delivery, in milliseconds. */
   readonly afterMs: number;
-  /** The sender uses another amount under the same event id. */
+  /** The sender uses a different amount under the same event id. */
   readonly changed?: true;
 }
 
@@ -25,7 +25,7 @@ interface Requested extends Money, Arguments {
 
 const TRANSPORTS = ['bus', 'queue', 'subject', 'topic'] as const;
 const HOUR_MS = 3_600_000;
-/** Older than the maximum age of an event. Milliseconds. */
+/** Age that exceeds the maximum age of an event, in milliseconds. */
 const OLD_MS = 25 * HOUR_MS;
 
 const request = act<Requested>({
@@ -66,12 +66,14 @@ const request = act<Requested>({
   describe: ({ id, amount, source, deliveries, old }, { name, money }) =>
     `an event requests ${name(id)}: ${money(amount, id)} from ${source}, by ` +
     deliveries
-      .map(({ via, afterMs, changed }) => `${via} after ${afterMs / 1000} s${changed ? ' with another amount' : ''}`)
+      .map(
+        ({ via, afterMs, changed }) => `${via} after ${afterMs / 1000} s${changed ? ' with a different amount' : ''}`,
+      )
       .join(', ') +
     (old ? '; the event is older than a day' : ''),
 });
 
-/** Time after which a sender repeats an event that the bus did not accept. Milliseconds. */
+/** Time after which a sender repeats an event that the bus did not accept, in milliseconds. */
 const AGAIN_MS = 20 * 60_000;
 
 function send(

@@ -27,7 +27,7 @@ const testEvent = act<Arguments>({
 });
 
 interface Annotation extends Arguments {
-  /** Sequence of the annotated transition. @default the payment */
+  /** Sequence number of the annotated transition. @default the annotation is about the payment */
   readonly annotates?: number;
 }
 
@@ -51,10 +51,10 @@ const annotate = act<Annotation>({
     `an operator annotates ${annotates === undefined ? '' : `transition ${annotates} of `}${name(of)}`,
 });
 
-/** Longest wait until a message becomes a dead letter. Hours. */
+/** Maximum wait until a message becomes a dead letter, in hours. */
 const MAX_HOURS = 24;
 
-/** Redrives the dead-letter queues by the API. */
+/** An operator redrives the dead-letter queues through the API. */
 const redriveQueue = act<Arguments>({
   name: 'redrive_queue',
   actor: 'operator',
@@ -75,7 +75,7 @@ const redriveQueue = act<Arguments>({
     }
     return end;
   },
-  describe: () => 'an operator redrives the dead letters of each queue by the API',
+  describe: () => 'an operator redrives each dead-letter queue through the API',
 });
 
 interface Export extends Arguments {
@@ -85,7 +85,7 @@ interface Export extends Arguments {
 
 const MINUTE_MS = 60_000;
 const MAX_LOOKS = 60;
-/** Date before the beginning of every history. */
+/** Start date of exports, before the beginning of every history. */
 const FIRST_DAY = '2026-03-01';
 
 const exportRows = act<Export>({
@@ -107,7 +107,7 @@ const exportRows = act<Export>({
     const made = await ask(scene, step, { method: 'POST', path: '/v1/exports', key: keyOf(step), body, tenant });
     if (made.answer?.status !== 202) return endOf(made);
     const { id } = JSON.parse(made.answer.body) as { readonly id: string };
-    // Reading the export starts another writer if the first one did not start.
+    // Reading the export starts a second writer if the first writer did not start.
     for (let look = 0; look < MAX_LOOKS; look += 1) {
       await system.sleep(MINUTE_MS);
       const { answer } = await ask(scene, step, { method: 'GET', path: `/v1/exports/${id}`, tenant });

@@ -4,7 +4,7 @@ import { type Act, type Arguments, act, type CallbackHabits, type Draft, type Dr
 import { type AtProcessor, processorOf } from './charges.ts';
 import { deedAt } from './objects.ts';
 
-/** Environment of a deployment: faults, behavior and outages of other systems, and new deployments. */
+/** Acts of the environment: faults, behavior and outages of other systems, and new deployments. */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -46,7 +46,7 @@ const faults = act<Faults>({
     return 'done';
   },
   describe: ({ rates, clockSkewMs }) =>
-    `from here on there are faults: ${Object.entries(rates)
+    `from here on these faults occur: ${Object.entries(rates)
       .map(([kind, rate]) => `${kind} ${rate}`)
       .join(', ')}${clockSkewMs === 0 ? '' : `, clocks that differ by ${clockSkewMs / 1000} s`}`,
 });
@@ -86,7 +86,7 @@ const storm = act<Storm>({
     return 'done';
   },
   describe: ({ rates, forMs }) =>
-    `for ${duration(forMs)} the faults are: ${Object.entries(rates)
+    `for ${duration(forMs)} these faults occur: ${Object.entries(rates)
       .map(([kind, rate]) => `${kind} ${rate}`)
       .join(', ')}`,
 });
@@ -117,7 +117,7 @@ const habits = act<Habits>({
   },
   describe: ({ processor, lost, doubled, late, lateMs, slow }) =>
     `from here on, ${percent(lost)} of the callbacks of ${at(processor)} are lost, ${percent(doubled)} doubled, ` +
-    `${percent(late)} late by up to ${duration(lateMs)}; ${percent(slow)} of its own actions are also late`,
+    `${percent(late)} late by up to ${duration(lateMs)}; ${percent(slow)} of the processor’s own actions are also late`,
 });
 
 interface ProcessorOutage extends Arguments {
@@ -152,7 +152,11 @@ const processorOutage = act<ProcessorOutage>({
 interface PartyOutage extends Arguments {
   readonly party: 'stock' | 'referrals' | 'mail';
   readonly forMs: number;
-  /** The party performs the requested actions, but its answers are lost. @default the party cannot be reached */
+  /**
+   * The party is reachable and performs the requests, but its answers are lost.
+   *
+   * @default the party cannot be reached
+   */
   readonly losesAnswers?: true;
 }
 
@@ -190,7 +194,7 @@ interface BusOutage extends Arguments {
   readonly forMs: number;
 }
 
-/** Delays events beyond the close of their days. */
+/** The bus accepts no events, which delays some events beyond the close of their day. */
 const busOutage = act<BusOutage>({
   name: 'bus_outage',
   actor: 'world',
@@ -251,7 +255,7 @@ const trouble = act<Trouble>({
 
 interface Deploy extends Arguments {
   readonly defaultProcessor: ProcessorName;
-  /** Processor of payments in USD. @default the default processor */
+  /** Processor of payments in US dollars. @default the default processor */
   readonly dollars?: ProcessorName;
   readonly cron: boolean;
 }
@@ -274,7 +278,7 @@ const deploy = act<Deploy>({
     return 'done';
   },
   describe: ({ defaultProcessor, dollars, cron }) =>
-    `an operator deploys: payments go to ${defaultProcessor}${dollars === undefined ? '' : `, in USD to ${dollars}`}` +
+    `an operator deploys: payments go to ${defaultProcessor}${dollars === undefined ? '' : `, payments in USD to ${dollars}`}` +
     (cron ? '; jobs run by schedule' : ''),
 });
 
@@ -292,9 +296,9 @@ export function duration(ms: number): string {
 }
 
 /**
- * Returns a storm around the effects of a request.
+ * Returns a step with a storm of faults while a request takes effect, for half of the requests.
  *
- * @param more beginning of the storm, if not soon after the request
+ * @param more earliest time of the storm. By default the storm begins soon after the request
  */
 export function stormAfter(drawing: Drawing, more: Pick<Draft, 'fromMs'> = {}): readonly Draft[] {
   if (!drawing.has('storms') || !drawing.dice.chance(0.5)) return [];
