@@ -187,7 +187,7 @@ describe('the sandbox in process', () => {
   test('applies planned failures also to dashboard users, who get an error of the sandbox itself', async () => {
     const { chargeId } = await charged();
     await processor.inside.failNextChange(1, 'tok_malformed');
-    await expect(processor.inside.refund(chargeId, 100)).rejects.toThrow(/^the sandbox answered .* without JSON/);
+    await expect(processor.inside.refund(chargeId, 100)).rejects.toThrow(/^the sandbox answered .* with no JSON/);
   });
 
   test('reports its events and its own scheduled actions', async () => {

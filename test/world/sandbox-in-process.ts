@@ -536,7 +536,7 @@ function createLine(
       try {
         return JSON.parse(text) as unknown;
       } catch {
-        throw new Error(`the sandbox answered ${path} without JSON: ${text}`);
+        throw new Error(`the sandbox answered ${path} with no JSON: ${text}`);
       }
     },
     delayNext: (count) => {

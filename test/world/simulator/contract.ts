@@ -363,7 +363,7 @@ export interface RunningSystem extends Observed {
   occupyJob(id: string, forMs: number): Promise<boolean>;
   /** Moves the messages of a dead-letter or parking queue back to their queue. */
   redrive(queue: string): void;
-  /** Redrives the dead letters of shop and mail, as `payonce dead-letters` does. */
+  /** Redrives the dead letters of the shop and of e-mails, as `payonce dead-letters` does. */
   redriveDeadLetters(): Promise<void>;
   republish(fromMs: number, untilMs: number): Promise<void>;
   rebuildViews(): Promise<void>;
@@ -375,30 +375,35 @@ export interface RunningSystem extends Observed {
   partyUp(party: 'stock' | 'referrals' | 'mail' | 'bus', isUp: boolean): void;
   mishap(what: Mishap, isOver: boolean): void;
   /**
-   * Loses the tables within one of the next transactions, and recovers them ten minutes later.
+   * Loses the tables within one of the next transactions. Restores and recovers them ten minutes later.
    *
-   * @param nth number of the transaction among those that write to several tables, from 1 on
-   * @param name unique, and stable when other steps are removed
+   * @param nth which of the next transactions across several tables, from 1 on
+   * @param name unique name, which stays the same when other steps are removed
    */
   loseTables(nth: number, name: string): void;
-  /** Makes a consumer reject everything that names the payment, until the fix. */
+  /** Starts or fixes a bug that makes a consumer reject everything that names the payment. */
   poison(paymentId: string, by: Poisoned, isFixed: boolean): void;
   /**
-   * Changes a row of the Ledger by hand and lets an operator restore the row.
+   * Changes a Ledger row manually and lets an operator restore the row.
    *
-   * @param share selects the row, from 0 up to, not including, 1
+   * @param share selects the row: a number from 0 up to, but not including, 1
    */
   changeByHand(id: string, how: ChangeByHand['how'], share: number): Promise<string>;
-  /** Makes the answers of the shop get lost or arrive. The shop acts in both cases. */
+  /** Makes the shop's answers arrive or get lost. The shop performs the requests in both cases. */
   setPartyAnswers(party: 'stock' | 'referrals', areAnswersReceived: boolean): void;
-  /** Sets how a receiver answers from now on. @param afterMs duration. Milliseconds @default up to two seconds */
+  /**
+   * Sets how a webhook receiver answers from now on.
+   *
+   * @param afterMs time until the answer
+   * @default up to two seconds
+   */
   endpointAnswers(url: string, status: number | 'timeout', afterMs?: number): void;
-  /** Acts at a processor as its bank, a payer or a dashboard user, in one process with the name of the step. */
+  /** Acts at a processor as a bank, a payer or a dashboard user, in a process that is named after the step. */
   inside<Result>(processor: string, act: (inside: SandboxInProcess['inside']) => Promise<Result>): Promise<Result>;
-  /** Schedules an action. @param name stable when other steps are removed, for example `step 3` */
+  /** Schedules an action. @param name stays the same when other steps are removed, for example `step 3` */
   at(atMs: number, name: string, what: () => void | Promise<void>): void;
   sleep(ms: number): Promise<void>;
-  /** Returns a number from 0 up to, not including, 1: `fractionOf` the seed and the label. */
+  /** Returns a number from 0 up to, but not including, 1: `fractionOf` the seed and the label. */
   decide(label: string): number;
 }
 
@@ -406,6 +411,6 @@ export interface Violation {
   /** Name of the oracle, for example `I9 processor and books`. */
   readonly oracle: string;
   readonly what: string;
-  /** Payment, order, endpoint or key. */
+  /** Id of the payment, order or endpoint, or the idempotency key, that the violation is about. */
   readonly about?: string;
 }

@@ -1,4 +1,6 @@
-/** Counts the coverage of histories: cells of the state tables, faults of docs/, and pairs of act and fault. */
+/**
+ * Counts what histories cover: cells of the state tables, faults of docs/faults.md, and pairs of an act and a fault.
+ */
 import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { parseOrderTransition } from '../../../lambdas/orders/store/order-items.ts';
 import { PAYMENT_STATUSES, type PaymentStatus } from '../../../lambdas/payments/domain/payment.ts';
@@ -25,17 +27,17 @@ const FAULT_KINDS: readonly FaultKind[] = [
 ];
 
 const NEVER_OLDER =
-  'the chain is read before the charge, and a processor’s books never return to this state, so the fact is never older than the chain';
+  'the chain is read before the charge, and a charge never returns to this state in the processor’s books, so the fact cannot be older than the chain';
 const HAS_CHARGE =
-  'a payment in this state has a charge: a refusal of that charge is `revoked`, and a refusal of another charge is `stray_nothing`';
+  'a payment in this state has a charge: a decline of this charge is `revoked`, and a decline of a different charge is `stray_nothing`';
 const ASKED_WHILE_PROCESSING =
-  'it is the result of an inquiry about a processing payment, and is decided in that state';
+  'only an inquiry about a processing payment has this result, and the payment is still processing when the result is decided';
 const CAN_BE_LOOKED_UP =
-  'every simulated processor can look up a charge by its operation; unit tests of the table cover the cell';
-const FEE_AFTER_MONEY = 'the fee is reported after the money of the charge, which ends this state';
-const GIVEN_UP_WHILE_PENDING = 'only a pending refund is given up';
+  'every simulated processor can look up a charge by its operation; unit tests of the state table cover this cell';
+const FEE_AFTER_MONEY = 'the fee is reported after the charge moved money, so the payment is no longer in this state';
+const GIVEN_UP_WHILE_PENDING = 'Payonce gives up only pending refunds';
 
-/** Cells that no history can reach, with the reason. A history that reaches such a cell violates an oracle. */
+/** Cells that no history can reach, each with the reason. Reaching such a cell violates an oracle. */
 const UNREACHABLE_CELLS: Readonly<Record<string, string>> = {
   ...noneOf('charge pending', ['requires_action', 'requires_capture', 'canceled'], NEVER_OLDER),
   ...noneOf('charge action_required', ['requires_capture', 'needs_review'], NEVER_OLDER),
@@ -62,7 +64,7 @@ function isNotProcessing(status: PaymentStatus): boolean {
   return status !== 'processing';
 }
 
-/** Faults that no history can reach, with the reason. */
+/** Faults that no history can reach, each with the reason. */
 const UNREACHABLE_FAULTS: Readonly<Record<string, string>> = {
   F40: 'the variable is read when a function starts; a unit test covers the fault',
 };
@@ -73,7 +75,7 @@ let isCounting = false;
 /**
  * Starts counting the cells that `decide` looks up in this process.
  *
- * @returns the set of cells, which grows until the next call
+ * @returns the set of these cells. The set grows until the next call
  */
 export function countCells(): Set<string> {
   lookedUp.clear();
@@ -98,8 +100,8 @@ const ALL_CELLS = Object.entries(TABLES).flatMap(([table, rows]) =>
 );
 
 /**
- * Number of histories that reached each item, and number of steps of each act that were drawn and took effect. Plain
- * JSON.
+ * Number of histories that reached each item, and for each act the numbers of steps that were drawn and that took
+ * effect. Plain JSON.
  */
 export interface Reached {
   histories: number;
@@ -115,7 +117,7 @@ export function addReached(into: Reached, { histories, counts }: Reached): void 
   for (const [name, count] of Object.entries(counts)) into.counts[name] = (into.counts[name] ?? 0) + count;
 }
 
-/** Returns the coverage of one history. @param cells set from {@link countCells}, which is emptied */
+/** Returns the coverage of one history. @param cells set from {@link countCells}; is emptied */
 export function reachedBy(
   world: Observed,
   { steps }: History,
@@ -138,11 +140,11 @@ export function reachedBy(
   return { histories: 1, counts };
 }
 
-/** Returns violations for reached cells of {@link UNREACHABLE_CELLS}. Either the reason or the product is wrong. */
+/** Returns a violation for each reached cell of {@link UNREACHABLE_CELLS}: its reason or the product is wrong. */
 export function impossible({ counts }: Reached): readonly Violation[] {
   return Object.entries(UNREACHABLE_CELLS).flatMap(([cell, why]) => {
     if (counts[`cell ${cell}`] === undefined) return [];
-    return [{ oracle: 'cells that cannot be reached are not reached', what: `${cell} was reached, although ${why}` }];
+    return [{ oracle: 'cells that cannot be reached are not reached', what: `${cell} was reached although ${why}` }];
   });
 }
 
@@ -157,11 +159,11 @@ interface Evidence {
   readonly orderTypes: ReadonlySet<string>;
   readonly codes: ReadonlySet<string>;
   readonly metrics: ReadonlySet<string>;
-  /** Kind and called operation of each fault at a gate. */
+  /** Kind of each injected fault, with the operation that was called. */
   readonly gates: readonly string[];
 }
 
-/** Evidence that a history contained each fault, by number in docs/faults.md. */
+/** For each fault of docs/faults.md, by number: whether the evidence shows that the history contained the fault. */
 const SIGNS: Readonly<Record<string, (evidence: Evidence) => boolean>> = {
   F01: ({ gates }) => gates.some((gate) => gate.startsWith('crash_before')),
   F02: ({ gates }) => gates.some((gate) => gate.startsWith('crash_after')),
@@ -231,7 +233,7 @@ function keyed({ calls }: Observed): ReadonlySet<string> {
   return new Set(calls.map(({ tenant, method, path, key }) => JSON.stringify([tenant, method, path, key])));
 }
 
-/** Returns true if two requests with one key were in progress at the same time. */
+/** Returns true if two requests with the same idempotency key were in progress at the same time. */
 function overlapping({ calls }: Observed): boolean {
   const untilMs = new Map<string, number>();
   return calls.some(({ tenant, method, path, key, sentAtMs, answer }) => {
@@ -300,7 +302,7 @@ export function reportReached(reached: Reached): readonly string[] {
   ];
 }
 
-/** Describes the share of an act's steps that took effect, and the ends of the other steps. */
+/** Describes the share of an act's steps that took effect, and the results of the other steps. */
 export function effectOf(act: string, { counts }: Reached): string {
   const drawn = counts[`drawn ${act}`] ?? 0;
   const effect = counts[`effect ${act}`] ?? 0;

@@ -4,7 +4,7 @@ import type { History, Step } from './contract.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Describes the history, one sentence for each step, oldest first. Times count from the beginning of the history. */
+/** Describes a history with one sentence for each step, oldest first. Times count from the beginning of the history. */
 export function describeHistory({ seed, profile, steps, muted }: History): string {
   const tools = describeToolsOf(steps);
   const lines = steps.map((step) => `  ${timeOf(step.atMs)}: ${actNamed(step.act).describe(step, tools)}`);
@@ -12,7 +12,7 @@ export function describeHistory({ seed, profile, steps, muted }: History): strin
   return [`seed ${seed} of profile ${profile}, ${steps.length} steps:`, ...lines, ...faults].join('\n');
 }
 
-/** Formats a time as `day 3, 14:05:00`, with milliseconds if there are any. The first day is day 1. */
+/** Formats a time as `day 3, 14:05:00`, with milliseconds unless they are 0. The first day is day 1. */
 function timeOf(atMs: number): string {
   const time = new Date(atMs % DAY_MS)
     .toISOString()
@@ -38,7 +38,7 @@ function describeToolsOf(steps: readonly Step[]): DescribeTools {
     return typeof currency === 'string' ? currency : 'EUR';
   };
   return {
-    name: (id) => names.get(id) ?? 'an object that was not made',
+    name: (id) => names.get(id) ?? 'an object that was not created',
     money: (amountMinor, id) => `${(Number(amountMinor) / 100).toFixed(2)} ${currencyOf(id)}`,
   };
 }

@@ -13,13 +13,13 @@ import {
 import { refused } from '../../archive/memory-s3.ts';
 import { MemoryExportFiles } from '../../exports/memory-export-files.ts';
 
-/** Signs links locally, without a call. */
+/** Client that signs links locally, without a call to S3. */
 const SIGNER = new S3Client({
   region: 'eu-west-1',
   credentials: { accessKeyId: 'simulated', secretAccessKey: 'simulated' },
 });
 
-/** Bucket of the export files. */
+/** In-memory bucket of the export files. */
 export class ExportsBucket {
   readonly #files = new MemoryExportFiles();
 
@@ -64,6 +64,6 @@ export class ExportsBucket {
       await files.abort(command.input.Key ?? '', command.input.UploadId ?? '');
       return {};
     }
-    throw new Error(`the bucket of exports does not support ${command.constructor.name}`);
+    throw new Error(`the exports bucket does not support ${command.constructor.name}`);
   }
 }

@@ -3,23 +3,23 @@ import { SLOW_MS } from '../../../lambdas/webhooks/domain/webhook-delivery.ts';
 import { sliceOf } from '../../support/slice.ts';
 import { SimulatedSystem } from './system.ts';
 
-/** Number of payments of the observed tenant, one each second. */
+/** Number of payments of the observed tenant `studio`, one each second. */
 const WATCHED = 20;
-/** Number of requests of the other tenant in these seconds: three times its limit. */
+/** Number of requests of the flooding tenant `shop` within two seconds. Most of them exceed its rate limit. */
 const FLOOD = 600;
 const FLOOD_MS = 2_000;
 
 interface Seen {
   readonly statuses: readonly (number | undefined)[];
-  /** Time from each request to its answer, to its event on the bus, and to its webhook. Milliseconds. */
+  /** Times from a request to its answer, to its event on the bus, and to its webhook, in milliseconds. */
   readonly answeredMs: readonly number[];
   readonly publishedMs: readonly number[];
   readonly deliveredMs: readonly number[];
-  /** Number of requests of `shop` that exceeded its limit. */
+  /** Number of requests of `shop` that were rejected because they exceeded its rate limit. */
   readonly refused: number;
 }
 
-/** Endpoints of `shop`. */
+/** Webhook endpoints of `shop`, and how they answer. */
 interface Endpoints {
   readonly count: number;
   readonly status: number | 'timeout';
@@ -28,7 +28,7 @@ interface Endpoints {
 
 const NEVER: Endpoints = { count: 1, status: 'timeout' };
 
-/** Measures the requests of `studio` for five minutes. @param flood number of requests of `shop` */
+/** Measures the requests of `studio` for five minutes. @param flood number of concurrent requests of `shop` */
 async function studioDuringFlood(flood: number, { count, status, afterMs }: Endpoints): Promise<Seen> {
   const system = await SimulatedSystem.begin(1);
   const startMs = system.nowMs;
@@ -83,7 +83,7 @@ async function studioDuringFlood(flood: number, { count, status, afterMs }: Endp
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /**
- * Returns the measures that are more than twice as high during a flood. Expects that each event is published and
+ * Returns the measures that are more than twice as high during a flood. Expects that each event was published once and
  * delivered once.
  */
 function farFrom(alone: Seen, flooded: Seen): readonly string[] {
@@ -94,7 +94,8 @@ function farFrom(alone: Seen, flooded: Seen): readonly string[] {
   const means = (['answeredMs', 'publishedMs', 'deliveredMs'] as const).filter(
     (what) => mean(flooded[what]) > 2 * mean(alone[what]),
   );
-  // The relay processes the flood's events in lanes, so the oldest of the other events is not much older either.
+  // The relay processes the flood's events in their own lanes, so the slowest of the other events also takes at most
+  // twice as long.
   const oldest = (['publishedMs', 'deliveredMs'] as const).filter(
     (what) => Math.max(...flooded[what]) > 2 * Math.max(...alone[what]),
   );
@@ -104,12 +105,13 @@ function farFrom(alone: Seen, flooded: Seen): readonly string[] {
 describe('during a flood of one tenant, the answers and events of another tenant take at most twice as long', () => {
   const floods = [
     {
-      when: 'the flooding tenant’s endpoint never answers, and most of its requests are rejected',
+      when: 'the flooding tenant’s endpoint never answers, and most of the tenant’s requests are rejected',
       requests: FLOOD,
       endpoints: NEVER,
       refused: [FLOOD / 4, FLOOD],
     },
-    // Without isolation, the 960 calls of these endpoints would occupy all 200 concurrent senders for half a minute.
+    // Without isolation, the 960 webhook calls to these endpoints would occupy all 200 concurrent senders for half a
+    // minute.
     {
       when: 'the flooding tenant’s endpoints answer just before they count as slow, and the tenant stays within its limit',
       requests: 240,

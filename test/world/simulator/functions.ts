@@ -39,7 +39,7 @@ import { EXPORTS_BUCKET } from './archive-bucket.ts';
 import { BOOKS } from './processors.ts';
 import { queueArn, queueUrl } from './queues.ts';
 
-/** Everything that the functions need from outside. */
+/** All services that the functions call. */
 export interface WholePlatform extends Platform, PartiesTools, Bus, Buckets, Functions {
   readonly resolve: Resolve;
   readonly webhookTransport: (rules: AddressRulesOptions) => WebhookTransport;
@@ -52,14 +52,14 @@ export interface SimulatedFunction {
     processors: readonly ProcessorDescriptor[],
   ) => unknown;
   readonly timeoutMs: number;
-  /** Queue for messages that the function cannot read. */
+  /** Queue to which the function moves messages that it cannot read. */
   readonly parking?: string;
 }
 
-/** Name of the topic and of the subject of payment requests. */
+/** Name of the Kafka topic and of the NATS subject of payment requests. */
 export const REQUESTS = 'payments';
 
-/** Base URLs. No server listens there. */
+/** Base URLs of the simulated parties. No server listens there. */
 export const Address = {
   api: 'https://api.payonce.example',
   sandbox: 'https://sandbox.example',
@@ -78,14 +78,14 @@ export const Secret = {
   live: 'live-access',
 } as const;
 
-/** Returns the id of the secret for calls of the processors in a mode. */
+/** Returns the id of the secret for calls to the processors of a mode. */
 export function secretOf(mode: Mode): string {
   return mode === 'live' ? Secret.live : Secret.sandbox;
 }
 
 const SHOP = { tenant: 'ten_shop', mode: 'test' } as const;
 
-/** Senders of payment requests, one for each transport. */
+/** Allowed senders of payment requests, one for each transport. */
 const INTAKE: IntakeSettings = {
   oldestHours: 24,
   senders: [
@@ -108,7 +108,7 @@ const REDRIVEN = [
   'webhooks',
 ] as const;
 
-/** Environment variables of every function, without the variables of a single deployment. */
+/** Environment variables of every function that are the same in all deployments. */
 export const VARIABLES: Readonly<Record<string, string>> = {
   AWS_REGION: 'eu-west-1',
   [Environment.idempotencyTable]: TABLES.idempotency,
@@ -159,15 +159,15 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [PartiesEnvironment.postmarkUrl]: Address.parties,
   [PartiesEnvironment.postmarkLagSeconds]: '60',
   [PartiesEnvironment.emailSender]: 'shop@payonce.example',
-  // No limit of e-mails, unless an operator sets one in the history.
+  // No effective limit of e-mails, unless an operator sets one in the history.
   [PartiesEnvironment.emailsPerRecipient]: '999',
   [PartiesEnvironment.deadLettersQueueUrl]: queueUrl('letters'),
   [PartiesEnvironment.delayedCallsQueueUrl]: queueUrl('delayed-calls'),
 };
 
 /**
- * Loads the functions' modules, which read their environment at load time for the handlers that this simulator does not
- * use.
+ * Loads the modules of the functions. While they load, they read environment variables that only their real handlers
+ * need, which this simulator does not use.
  */
 async function load() {
   const before: Variables = { ...process.env };

@@ -34,7 +34,7 @@ describe('random decisions', () => {
     expect(fractionOf(1, 'a b')).toBe(fractionOf(1, 'a b'));
   });
 
-  test('of named dice do not depend on the draws of other dice', () => {
+  test('with named dice do not depend on the draws of other dice', () => {
     const drawn = new Dice(5, 'one');
     drawn.fraction();
     expect(drawn.named('two').whole(1, 1_000_000)).toBe(new Dice(5, 'one').named('two').whole(1, 1_000_000));
@@ -45,7 +45,7 @@ describe('random decisions', () => {
 
 describe('the generator', () => {
   test.each(NAMES)(
-    'writes a deterministic history of %s, ordered by time, in which each step follows the step that it is about',
+    'writes deterministic histories of the profile %s, ordered by time, in which each step follows the step that it is about',
     (profile) => {
       for (const { seed, steps } of firstOf(profile)) {
         expect(JSON.stringify(generate(seed, profile).steps)).toBe(JSON.stringify(steps));
@@ -59,21 +59,21 @@ describe('the generator', () => {
     },
   );
 
-  test('draws each act in some profile, and each feature appears in some profile', () => {
+  test('draws each act in some profile, and uses each feature in some profile', () => {
     const drawn = new Set(NAMES.flatMap(firstOf).flatMap(({ steps }) => steps.map(({ act }) => act)));
     expect([...drawn].toSorted()).toEqual(ACTS.map(({ name }) => name).toSorted());
     expect(FEATURES.filter((feature) => !NAMES.some((name) => feature in profileNamed(name).features))).toEqual([]);
   });
 
-  test('lists the known profiles in the error for an unknown one', () => {
+  test('lists the known profiles in the error for an unknown profile', () => {
     expect(() => generate(1, 'quiet')).toThrow('There is no profile quiet. Use one of calm, clients, ');
   });
 
-  test('describes each act in one sentence', () => {
+  test('writes histories whose description has one sentence for each step', () => {
     for (const history of NAMES.flatMap(firstOf)) {
       const described = describeHistory(history);
       expect(described.split('\n')).toHaveLength(history.steps.length + 1);
-      expect(described).not.toMatch(/undefined|NaN|\[object|an object that was not made/);
+      expect(described).not.toMatch(/undefined|NaN|\[object|an object that was not created/);
     }
   });
 });
@@ -85,8 +85,8 @@ const isHeld = ({ capture }: Step): boolean => capture === 'manual';
 const failsFirst = ({ source }: Step): boolean => /declined|late/.test(String(source));
 
 /**
- * Acts that reveal each earlier finding: acts about one payment in this order, and acts of the environment. Crashes,
- * lost callbacks and runs of the resolver between them are decided while the history is played.
+ * For each past finding, the acts that reveal it: acts about one payment, in this order, and acts of the environment.
+ * Crashes, lost callbacks and runs of the resolver are decided only when the history is played.
  */
 const FINDINGS: Readonly<
   Record<string, { readonly in: ProfileName; readonly acts: Needed; readonly world?: readonly string[] }>
@@ -134,7 +134,7 @@ function follows(steps: readonly Step[], root: Step, acts: Needed): boolean {
   return next === acts.length;
 }
 
-describe('the generator writes the acts of', () => {
+describe('the generator writes the acts that reveal', () => {
   test.each(Object.entries(FINDINGS))('%s', (_finding, { in: profile, acts, world = [] }) => {
     const found = historiesOf(profile).filter((history) => holds(history, acts, world)).length;
     expect(found / SEEDS).toBeGreaterThan(0.002);

@@ -9,7 +9,10 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Shortest and longest wait of each pace. Milliseconds. The longest wait exceeds the retention of a payment’s key. */
+/**
+ * Shortest and longest wait of each pace, in milliseconds. The longest wait of all exceeds the retention of a payment’s
+ * idempotency key.
+ */
 const PACES: Readonly<Record<Pace, readonly [number, number]>> = {
   instant: [1, 500],
   seconds: [SECOND_MS, 90 * SECOND_MS],
@@ -18,14 +21,14 @@ const PACES: Readonly<Record<Pace, readonly [number, number]>> = {
   days: [DAY_MS, 9 * DAY_MS],
 };
 
-/** Maximum number of acts without a subject, for example outages. They are placed around an act with a subject. */
+/** Maximum number of acts without a subject, for example outages. Each is placed around an act with a subject. */
 const MAX_SURROUNDINGS = 4;
-/** Maximum number of acts that follow from one another, for example a refund, then the failure of the refund. */
+/** Maximum length of a chain of acts that lead to one another, for example a refund, then the failure of the refund. */
 const MAX_FOLLOWERS = 12;
 /** Maximum number of attempts to draw an act that fits the subject. */
 const MAX_DRAWS = 6;
 
-/** Generates the history of a seed, always the same one. @throws Error when there is no such profile */
+/** Generates the history of a seed, which is always the same. @throws Error for an unknown profile */
 export function generate(seed: number, profileName: string): History {
   const profile = profileNamed(profileName);
   const dice = new Dice(seed, profileName);
@@ -39,7 +42,7 @@ export function generate(seed: number, profileName: string): History {
   return { seed, profile: profileName, steps: writer.steps(), muted: [] };
 }
 
-/** Writes the steps of one history. Ids follow the order of writing. */
+/** Writes the steps of one history. Step ids follow the order of writing, not of time. */
 class Writer {
   readonly #dice: Dice;
   readonly #on: ReadonlySet<Feature>;
@@ -65,10 +68,10 @@ class Writer {
     this.#draw(actNamed('deploy'), this.#drawing(this.#dice.named('deploy'), undefined, []), 0);
   }
 
-  /** Draws a payment, an order or an endpoint, and the acts about it. */
+  /** Draws a subject (a payment, an order or an endpoint), and the acts about this subject. */
   subject(dice: Dice, [least, most]: readonly [number, number], number: number): void {
     const makers = ACTS.filter((act) => act.makes !== undefined && this.#isOn(act));
-    // The first subject is not an endpoint, because an endpoint needs payments.
+    // The first subject is never an endpoint, because an endpoint without payments receives no events.
     const maker = dice.weighted(makers, ({ makes }) => (makes !== 'endpoint' ? 2 : number === 1 ? 0 : 1));
     const root = this.#draw(maker, this.#drawing(dice, undefined, []), MINUTE_MS + wait(dice, maker.pace));
     if (root === undefined || maker.makes === undefined) return;
@@ -136,7 +139,7 @@ class Writer {
   #write({ act, given, isBefore }: Draft, { root }: Drawing, atMs: number): Step {
     const about: Arguments = root === undefined || isBefore ? {} : { of: root.id };
     const { of = about['of'] } = given;
-    // The step that this one is about was drawn earlier, but can happen later.
+    // The step `of`, which this step is about, was drawn earlier, but can have a later time.
     const afterMs = this.#steps.find(({ id }) => id === of)?.atMs ?? -1;
     const step: Step = {
       id: this.#steps.length + 1,

@@ -5,10 +5,12 @@ import { generate } from './generate.ts';
 import { play } from './play.ts';
 import { PROFILES } from './profiles.ts';
 
-/** Seeds of each profile. In addition, `npm run prove` plays new seeds for minutes. */
+/** Seeds that are played with each profile. In addition, `npm run prove` plays new seeds for some minutes. */
 const SEEDS = Array.from({ length: 40 }, (_, index) => index + 1);
 
-/** Three slices: 3 has no common factor with the number of seeds, so each profile meets each seed. */
+/**
+ * 3 slices: 3 and the number of seeds have no common factor, so in the course of the runs each profile meets each seed.
+ */
 test.each(sliceOf(Object.keys(PROFILES), 3))(
   'random histories of the profile %s violate no oracle',
   async (profile) => {
@@ -23,7 +25,7 @@ test.each(sliceOf(Object.keys(PROFILES), 3))(
   },
 );
 
-test('reports a refund that no callback named, although another program makes more charges than a page of the books has', async () => {
+test('reconciliation reports a refund without a callback, even if another program creates more charges than fit on a page of the books', async () => {
   const { violations } = await play({
     seed: 1_796_884_699,
     profile: 'floods',

@@ -13,11 +13,11 @@ import type { Simulation } from './simulation.ts';
 import { nameOfRow } from './stream.ts';
 
 /**
- * Rule for the runs of a job. Of all scheduled times, only the useful ones are simulated: soon after a change, then at
- * growing intervals. Leaving out a run is safe, because jobs promise that a missed run needs no replacement.
+ * Rule for the runs of a job. Only useful runs are simulated: soon after a change, then at growing intervals. Other
+ * scheduled runs can be left out, because jobs promise that a missed run needs no replacement.
  */
 interface Trigger {
-  /** First and longest interval between two runs while nothing changes. Milliseconds. */
+  /** First interval between two runs while nothing changes, and the longest one (`toMs`), in milliseconds. */
   readonly fromMs: number;
   readonly toMs: number;
   /** Returns the time from which a run may be useful; undefined when the row does not concern the job. */
@@ -30,7 +30,8 @@ interface Trigger {
   /** Returns true if a row still concerns the job after a change. @default true until the row is deleted */
   readonly isLeft?: (row: Item, table: string) => boolean;
   /**
-   * Share of the histories in which the job runs by schedule, because it reads everything of a time span in many pages.
+   * Share of the histories in which the job runs by schedule. Below 1 for jobs that read all rows of a time span, in
+   * many pages.
    *
    * @default every history
    */
@@ -53,8 +54,8 @@ const inQueue =
   };
 
 /**
- * Returns due times of rows in queues ordered by time (lambdas/kernel/due-sort.ts). A row is due this long after the
- * time in its sort key.
+ * Returns the rule `dueMs` for a queue that is ordered by time (lambdas/kernel/due-sort.ts): a row is due `afterMs`
+ * after the time in its sort key.
  */
 const byTime =
   (prefix: string, afterMs = 0) =>
@@ -63,14 +64,14 @@ const byTime =
       ? undefined
       : Number(textOf(change, KeyAttribute.sort).slice(0, 13)) + afterMs;
 
-/** Earliest age at which a hold is processed: the shortest validity, and the margin of the job. Milliseconds. */
+/** Minimum age of a hold that the job processes: the shortest validity of a hold plus a margin, in milliseconds. */
 const HOLD_MS = Math.min(...REGISTRY.map(({ abilities }) => abilities.holdValidityMs)) + 2 * HOUR_MS;
 
 const CLAIM_DUE = IdempotencyTable.openClaimsIndex.sortKey;
 const isOpenClaim = (item: RowChange['after']): boolean =>
   item?.[IdempotencyTable.openClaimsIndex.partitionKey] !== undefined;
 const dueAtOf = (item: RowChange['after']): unknown => item?.[RegistryTable.dueIndex.sortKey];
-/** Returns true for a suspected mismatch, which a later run must confirm. */
+/** Returns true if the row is a suspected mismatch, which a later run must confirm. */
 const isSuspected = ({ table, after }: RowChange): boolean =>
   table === TABLES.views &&
   after?.[KeyAttribute.partition] === ViewsRow.allMismatches &&
@@ -84,7 +85,7 @@ const afterOutcome =
 
 const { partitionKey: QUEUE, sortKey: LOOK } = RegistryTable.queuesIndex;
 
-/** Returns due times of queue entries that are listed by the time of their next check. */
+/** Returns the rule `dueMs` for queue entries that are listed by the time of their next check. */
 const listed =
   (...prefixes: readonly string[]) =>
   (change: RowChange, nowMs: number): number | undefined => {
@@ -95,7 +96,7 @@ const ofClaim = ({ before, after }: RowChange): number | undefined =>
   isOpenClaim(before) || isOpenClaim(after) ? Number(after?.[CLAIM_DUE] ?? before?.[CLAIM_DUE]) : undefined;
 const unfinished = listed(RegistryRow.return, RegistryRow.inquiry, RegistryRow.openOrder);
 
-/** Returns true for a check that changed only the time of the next check. Then the interval between runs grows. */
+/** Returns true if a check changed only the time of the next check. The interval between runs then grows. */
 function isPostponed({ before, after }: RowChange): boolean {
   if (before === undefined || after === undefined) return false;
   const rest = ({ [QUEUE]: _queue, [LOOK]: _look, [CLAIM_DUE]: _due, ...row }: Item): string => JSON.stringify(row);
@@ -143,13 +144,13 @@ const TRIGGERS: Readonly<Record<JobId, Trigger>> = {
 };
 
 interface Wait {
-  /** Rows that concern the job, with the times from which they do. Unix milliseconds. */
+  /** Rows that concern the job, each with the time from which a run may be useful, in Unix milliseconds. */
   readonly rows: Map<string, number>;
   /** Time of the next run; undefined when none is planned. Unix milliseconds. */
   atMs?: number;
   gapMs: number;
   isRunning: boolean;
-  /** Latest end of the run in progress; 0 when no run is in progress. Unix milliseconds. */
+  /** Time at which the run in progress must have ended, in Unix milliseconds; 0 when no run is in progress. */
   underWayToMs: number;
   /** Whether a scheduled time was skipped because a run was in progress. */
   isLeftOut: boolean;
@@ -163,9 +164,7 @@ const newWait = (job: JobId): Wait => ({
   isLeftOut: false,
 });
 
-/**
- * Share of the histories in which a job starts while its last run is in progress. The second run waits for the first.
- */
+/** Share of the histories in which a job starts while its previous run is in progress, so that the new run waits. */
 const OVERLAP_SHARE = 0.2;
 
 export class JobClock {
@@ -190,7 +189,7 @@ export class JobClock {
     });
   }
 
-  /** Restarts the schedules after a time of faults, in which runs may have failed. */
+  /** Restarts the schedules after a period of faults, in which runs may have failed. */
   resumeAll(): void {
     for (const [job, wait] of this.#waits) {
       if (!TRIGGERS[job].isQueue && job !== 'republish-events') continue;

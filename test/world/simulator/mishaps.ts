@@ -18,7 +18,7 @@ import { queueUrl } from './queues.ts';
 
 const PARKED = 'relay-parked';
 
-/** Manual changes and bugs of an account, and the repair by an operator with the commands of `payonce`. */
+/** Simulates bugs and manual changes of rows in an account, and the repairs by an operator with `payonce` commands. */
 export class Mishaps implements MishapsSeen {
   readonly #account: Account;
   readonly changesByHand: ChangeByHand[] = [];
@@ -45,7 +45,7 @@ export class Mishaps implements MishapsSeen {
     return this.#account.queues.bodies(PARKED);
   }
 
-  /** Makes a consumer reject everything that names the payment, until the fix. */
+  /** Starts or fixes a bug that makes a consumer reject everything that names the payment. */
   poison(id: string, by: Poisoned, isFixed: boolean): void {
     this.wasPoisoned = true;
     if (isFixed) this.#poisoned.delete(id);
@@ -65,7 +65,7 @@ export class Mishaps implements MishapsSeen {
   /**
    * Repeats the work of each parked message, as `payonce redrive` does.
    *
-   * @param rebuild operator's repair for a time range whose events consumers no longer recognize
+   * @param rebuild repairs a time range whose events are too old for consumers to recognize
    */
   async redriveParked(rebuild: () => Promise<void>): Promise<void> {
     const { simulation, queues } = this.#account;
@@ -76,8 +76,8 @@ export class Mishaps implements MishapsSeen {
       queueUrl(PARKED),
       async ({ Body: body = '' }) => {
         const before = times(body);
-        // Count the message only if there was no bug before and after the work: a fix may be too late for it, and
-        // another bug may start.
+        // A message that is parked again counts only if there was no bug before and after the work: the bug may be
+        // fixed too late for the message, or a new bug may start.
         const isFixed = (): boolean => this.#poisoned.size === 0;
         const wasFixed = isFixed();
         const request: RedriveRequest = { parked: body };
@@ -97,11 +97,11 @@ export class Mishaps implements MishapsSeen {
   }
 
   /**
-   * Overwrites or removes a row of the Ledger, verifies the chain against the archive, and restores the row as `payonce
-   * tables restore-row` does, all at one moment.
+   * Overwrites or removes a Ledger row, verifies the chain against the archive, and restores the row as `payonce tables
+   * restore-row` does, all without a pause.
    *
-   * @param share selects one of the archived rows, from 0 up to, not including, 1
-   * @returns `nothing` when no row is archived yet
+   * @param share selects one of the archived rows: a number from 0 up to, but not including, 1
+   * @returns `nothing` if no row is archived yet
    */
   async changeByHand(id: string, how: ChangeByHand['how'], share: number): Promise<string> {
     const { database, archive, simulation } = this.#account;

@@ -16,7 +16,10 @@ import { Stores } from '../stores.ts';
 import { TABLES } from '../tables.ts';
 import { noFault, type Simulation } from './simulation.ts';
 
-/** Returns the tools of an operator's commands in the running process. Their calls meet no faults. */
+/**
+ * Returns the tools of an operator's commands. They run in the current process, and no faults are injected into their
+ * calls.
+ */
 export function operatorIn(simulation: Simulation, database: MemoryDynamoDb) {
   const { process } = simulation;
   const documents = database.clientWith((command, apply) =>

@@ -12,7 +12,7 @@ import { appendTo, refundOf } from './written.ts';
 const MINUTE_MS = 60_000;
 const NEEDED = 'required alarms are raised';
 
-test('a contradiction may raise one alarm for each state of the books and of the chain', async () => {
+test('a contradiction may raise only one alarm for each state of the books and of the chain', async () => {
   const harness = new World();
   const world = watched(harness);
   const request = paymentRequest('contradicted');
@@ -26,8 +26,8 @@ test('a contradiction may raise one alarm for each state of the books and of the
       count: 1,
       dimensions: {},
     });
-  // Two processes may raise it at the same time. The charge and its correction are two states, and the chain has two
-  // transitions.
+  // The first two alarms count as one, because two processes may raise it at the same time. Four alarms are allowed:
+  // the books had two states, and the chain has two transitions.
   for (const minutes of [0, 0.1, 5, 10, 15]) again(minutes);
   expect(world.atTheEnd()).not.toContain('an alarm is raised once for each event');
   again(20);
@@ -35,9 +35,9 @@ test('a contradiction may raise one alarm for each state of the books and of the
 });
 
 test.each([
-  ['a delivered callback', true, ['I9 processor and books']],
-  ['a look only', false, []],
-])('a recurring contradiction must raise another alarm if it is found by %s', async (_by, isTaken, violated) => {
+  ['must raise a second alarm if a callback reports it', true, ['I9 processor and books']],
+  ['may raise no second alarm if only an inquiry finds it', false, []],
+])('a recurring contradiction %s', async (_by, isTaken, violated) => {
   const harness = new World();
   const world = watched(harness);
   const request = paymentRequest('again');
@@ -66,10 +66,10 @@ test.each([
   ['a day later', 24 * 60, false, []],
   ['two days later', 48 * 60, false, [NEEDED]],
   ['an hour earlier', -60, false, [NEEDED]],
-  ['an hour earlier, by a process that died', -60, true, []],
-  ['before the refund was given up, by a process that died', -180, true, [NEEDED]],
+  ['an hour earlier, by a process that crashed', -60, true, []],
+  ['before the refund was given up, by a process that crashed', -180, true, [NEEDED]],
 ] as const)(
-  'a refund that was given up and then succeeded must have raised a contradiction: alarm %s',
+  'a refund that succeeds after Payonce gave it up must raise a contradiction alarm in time (alarm: %s)',
   async (_when, minutes, isDead, violated) => {
     const harness = new World();
     const world = watched(harness);
@@ -109,7 +109,7 @@ describe('work that waits for an operator', () => {
   const put = (table: string, item: object) =>
     harness.store.database.client.send(new PutCommand({ TableName: table, Item: { ...item } }));
 
-  test('includes each confirmed mismatch, which the newest comparison must count', async () => {
+  test('includes confirmed mismatches, all of which the newest comparison must count', async () => {
     const body = JSON.stringify({ status: 'confirmed' });
     await put(TABLES.views, { pk: ViewsRow.allMismatches, sk: 'a', chain: 'a', sequence: 1, body });
     expect(world.atTheEnd()).toEqual([NEEDED]);
@@ -119,7 +119,7 @@ describe('work that waits for an operator', () => {
     expect(world.atTheEnd()).toEqual([NEEDED]);
   });
 
-  test('includes a callback that was given up without its charge or payment, but not one of another program', async () => {
+  test('includes a callback that was given up because its payment was not found, but not a callback of another program', async () => {
     const { chargeId } = await harness.processor.inside.charge({ amountMinor: 100 });
     await harness.deliver(callback('of_another', chargeId));
     await harness.deliver(callback('orphaned', 'ch_none'));
@@ -133,7 +133,7 @@ describe('work that waits for an operator', () => {
     expect(world.atTheEnd()).toEqual([]);
   });
 
-  test('must not include a callback that was given up within a day', async () => {
+  test('must not include callbacks that were given up within a day', async () => {
     await harness.deliver(callback('orphaned', 'ch_none'));
     harness.clock.advance(60 * MINUTE_MS);
     const early = { metric: 'orphan_given_up', count: 1, atMs: harness.clock.nowMs(), dimensions: {} };
@@ -146,7 +146,7 @@ describe('work that waits for an operator', () => {
     expect(world.atTheEnd()).toEqual([NEEDED]);
   });
 
-  test('includes an outcome that cannot be determined, whose age must be reported', async () => {
+  test('includes outcomes that cannot be determined, whose age must be reported', async () => {
     const request = paymentRequest('undecidable');
     await harness.pay(request);
     const { paymentId } = request;
@@ -165,7 +165,7 @@ describe('work that waits for an operator', () => {
     expect(world.atTheEnd()).toEqual([NEEDED]);
   });
 
-  test('includes messages that were handled after a long wait, which a metric must report', () => {
+  test('includes messages that had to wait for a long time, which a metric must report', () => {
     const waits = [{ queue: 'webhooks', fromMs: harness.clock.nowMs() - MINUTE_MS, untilMs: harness.clock.nowMs() }];
     Object.assign(world.world.mishaps, { waits });
     expect(world.atTheEnd()).toEqual([NEEDED]);
@@ -178,13 +178,16 @@ describe('work that waits for an operator', () => {
   test.each([
     [0, [NEEDED]],
     [1, []],
-  ])('must be reported with an age at least once in three reports: %i ms', async (ageMs, violated) => {
-    for (const age of [0, 0, ageMs]) {
-      expect(world.atTheEnd()).toEqual([]);
-      harness.clock.advance(11 * MINUTE_MS);
-      report('unknown_outcomes', 1);
-      report('oldest_unknown_outcome', age);
-    }
-    expect(world.atTheEnd()).toEqual(violated);
-  });
+  ])(
+    'includes unknown outcomes, and one of three reports about them must have an age: %i ms',
+    async (ageMs, violated) => {
+      for (const age of [0, 0, ageMs]) {
+        expect(world.atTheEnd()).toEqual([]);
+        harness.clock.advance(11 * MINUTE_MS);
+        report('unknown_outcomes', 1);
+        report('oldest_unknown_outcome', age);
+      }
+      expect(world.atTheEnd()).toEqual(violated);
+    },
+  );
 });

@@ -11,10 +11,10 @@ import type { Observed, Violation } from '../contract.ts';
 import { mismatches } from './processors.ts';
 import { MAX_SKEW_MS, type Seen, type Written } from './seen.ts';
 
-/** Longest delay of an alarm after its event. A later alarm belongs to another event. Milliseconds. */
+/** Maximum delay of an alarm after its event, in milliseconds. A later alarm belongs to a different event. */
 const SOON_MS = 24 * 60 * 60_000;
 const MINUTE_MS = 60_000;
-/** Checks once the system is quiet that required alarms were raised, and not more often than necessary. */
+/** Checks, once the system is quiet, that required alarms were raised, and not more often than necessary. */
 export function checkAlarms({ world, payments, orders }: Seen): readonly Violation[] {
   const found: Violation[] = [];
   const expect = (metric: string, [soonestMs, atMs]: readonly [number, number], what: string, about: string): void => {
@@ -24,19 +24,19 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
     if (!isRaised)
       found.push({
         oracle: 'required alarms are raised',
-        what: `${what}, and the alarm ${metric} was not raised`,
+        what: `${what}, but the alarm ${metric} was not raised`,
         about,
       });
   };
   for (const [id, chain] of payments) {
     for (const { row, atMs } of chain) {
       const about = [atMs - MINUTE_MS, atMs] as const;
-      if (row.subject?.kind === 'stray_charge') expect('late_success', about, 'money arrived too late', id);
+      if (row.subject?.kind === 'stray_charge') expect('late_success', about, 'late money arrived', id);
       if (row.type === 'payment.review_required')
         expect(EventMetric.toReview, about, 'the payment or order is in review', id);
     }
     for (const { givenUpAtMs, atMs } of contradictions(chain)) {
-      // The alarm and its record precede the write. If the process dies in between, a later inquiry makes the write.
+      // The alarm and its record precede the write. If the process crashes in between, a later inquiry does the write.
       const soonest = world.faults.length > 0 ? givenUpAtMs : atMs - MINUTE_MS;
       expect('contradiction', [soonest, atMs], 'a refund that Payonce had recorded as failed succeeded', id);
     }
@@ -72,17 +72,18 @@ function unreportedOnceQuiet(world: Observed): readonly Violation[] {
     const ageMs = (oldest?.atMs ?? world.nowMs) - claimedAtMs;
     if (ageMs <= (oldest?.count ?? 0) + MAX_SKEW_MS) continue;
     unreported(
-      `${operationId} has been unknown for ${ageMs} ms, but the oldest one was reported with ${oldest?.count} ms`,
+      `the outcome of ${operationId} has been unknown for ${ageMs} ms, but the reported age of the oldest unknown outcome is ${oldest?.count} ms`,
     );
   }
   for (const { queue, fromMs, untilMs } of world.mishaps.waits) {
     const isCounted = alarms.some(
       ({ metric, atMs }) => metric === 'messages_wait' && atMs >= fromMs && atMs <= untilMs,
     );
-    if (!isCounted) unreported(`messages of ${queue} handled at ${fromMs} had waited for long, but were not counted`);
+    if (!isCounted)
+      unreported(`messages of ${queue} handled at ${fromMs} had waited for a long time, but were not counted`);
   }
   for (const atMs of withoutAge(world))
-    unreported(`at ${atMs}, outcomes had been unknown for long, but were reported without an age`);
+    unreported(`at ${atMs}, outcomes had been unknown for a long time, but were reported without an age`);
   return found;
 }
 
@@ -92,7 +93,7 @@ function isOfAnotherProgram({ processors }: Observed, chargeId: string): boolean
   return charge !== undefined && charge.paymentId === undefined;
 }
 
-/** Returns the times at which callbacks were given up although no kept callback was a day old. */
+/** Returns the times when callbacks were given up although no kept callback was a day old. */
 function givenUpEarly({ alarms, database, tables }: Observed): readonly number[] {
   const kept = database.items(tables.registry, RegistryRow.keptOrphan).map(parseOrphan);
   if (kept.length === 0) return [];
@@ -103,8 +104,8 @@ function givenUpEarly({ alarms, database, tables }: Observed): readonly number[]
 }
 
 /**
- * Returns the time of the third consecutive report over some time that had unknown outcomes but no age. After a longer
- * pause, the report counts as being about another outcome.
+ * Returns the time of the third consecutive report that counts unknown outcomes but has no age, if the three span some
+ * time. After a longer pause, reports are about a different outcome.
  */
 function withoutAge({ alarms }: Observed): readonly number[] {
   const unknown = new Map(
@@ -120,15 +121,15 @@ function withoutAge({ alarms }: Observed): readonly number[] {
   return [];
 }
 
-/** Returns the inquiries that wait for an operator, not for a payer or a bank. */
+/** Returns the inquiries whose outcome cannot be determined, so that they wait for an operator. */
 function unknownOutcomes({ database, tables }: Observed): readonly Inquiry[] {
   const inquiries = database.items(tables.registry, RegistryRow.inquiry).map(parseInquiry);
   return inquiries.filter(({ undecidable }) => undecidable === true);
 }
 
 /**
- * Checks that the relay reports each record once. Faults and mishaps may cause a second report, because the relay reads
- * the record again or a job publishes it too.
+ * Checks that the relay raises each alarm once. Not checked after faults and mishaps, because the relay may read a
+ * record twice or a job may also publish the record.
  */
 function raisedOnce(world: Observed, written: readonly Written<Transition>[]): readonly Violation[] {
   const { alarms, faults, troubles, mishaps } = world;
@@ -153,9 +154,9 @@ function raisedOnce(world: Observed, written: readonly Written<Transition>[]): r
 }
 
 /**
- * Checks that a contradiction raises one alarm for each state of the books and of the chain, and one for each
- * operator's decision, which may name a missing charge. Later inquiries that find the same contradiction raise none.
- * Two processes may raise one alarm at the same time.
+ * Checks that a contradiction raises at most one alarm for each state of the books and of the chain, and at most two
+ * for each operator's decision, which may name a missing charge. Later inquiries that find the same contradiction must
+ * not raise an alarm. Two processes may raise the same alarm at the same time.
  */
 function contradictedOnce(world: Observed, payments: Seen['payments']): readonly Violation[] {
   if (world.faults.length > 0) return [];
@@ -183,7 +184,7 @@ function chargesNamed({ chargeId }: Payment, subject: object | undefined): reado
   return chargeId === undefined ? named : [chargeId, ...named];
 }
 
-/** Returns the refunds that were given up by Payonce or an operator and succeeded later, with both times. */
+/** Returns both times of each refund that Payonce or an operator gave up and that succeeded later. */
 function contradictions(
   chain: readonly Written<Transition>[],
 ): readonly { readonly givenUpAtMs: number; readonly atMs: number }[] {

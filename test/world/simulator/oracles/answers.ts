@@ -1,11 +1,11 @@
-/** Oracle: clients get one answer per key, and each answer agrees with the chain. */
+/** Oracle: clients get one answer per idempotency key, and each answer agrees with the chain. */
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { ClientCall, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import { isKnownThere } from './processors.ts';
 import { MAX_SKEW_MS, type Seen, type StoredAnswer, type Written } from './seen.ts';
 
-/** Codes of final answers that are not 2xx. They are stored. */
+/** Codes of the final, stored answers that are not 2xx. */
 const FINAL_CODES = new Set([
   'payment_failed',
   'payment_canceled',
@@ -20,7 +20,7 @@ const FINAL_CODES = new Set([
   'order_canceled',
   'out_of_stock',
 ]);
-/** Codes that a key with a stored answer may also return. */
+/** Codes that requests with a used idempotency key may also get. */
 const EXPIRED = 'idempotency_key_expired';
 const MISMATCH = 'idempotency_key_payload_mismatch';
 
@@ -33,7 +33,7 @@ interface Answered {
   readonly operation: string | undefined;
 }
 
-/** Checks the calls under one key. @param stored stored answers by operation */
+/** Checks all calls with one idempotency key. @param stored stored answers by operation */
 export function checkKey(calls: readonly ClientCall[], stored: Seen['answers']): readonly Violation[] {
   const answered = calls.flatMap(answerOf);
   const first = answered.filter(isStored).sort((left, right) => left.atMs - right.atMs)[0];
@@ -49,9 +49,10 @@ export function checkKey(calls: readonly ClientCall[], stored: Seen['answers']):
     if (isSameBody && isStored(each) && !isSameAnswer(each, first)) {
       wrong('I3 one answer per key', `was answered ${short(first)} and later ${short(each)}`);
     }
-    if (!isSameBody && isStored(each)) wrong('F09 other body', `another body was answered ${short(each)}`);
+    if (!isSameBody && isStored(each))
+      wrong('F09 other body', `a request with a different body was answered ${short(each)}`);
     if (!isSameBody && isAfter && each.status === 422 && each.code !== MISMATCH && each.code !== undefined) {
-      wrong('F09 other body', `another body was answered ${each.code}`);
+      wrong('F09 other body', `a request with a different body was answered ${each.code}`);
     }
     if (isAfter && isStored(each) && each.call.sentAtMs > expiresAtMs + MAX_SKEW_MS) {
       wrong('F15 expired key', `was answered ${short(each)} after its retention`);
@@ -68,7 +69,7 @@ function answerOf(call: ClientCall): readonly Answered[] {
   if (answer === undefined || call.method === 'GET') return [];
   const { status, body, atMs } = answer;
   const { code, id, payment, order } = parsed(body);
-  // The answer to a capture or a cancellation is the payment.
+  // The answer to a capture or a cancellation contains the payment, not an object with the operation's id.
   const isNamed = !/\/(?:capture|cancel)$/.test(call.path);
   const named = [id, idIn(payment), idIn(order)].find((each) => isNamed && typeof each === 'string');
   return [
@@ -132,7 +133,10 @@ function parsed(body: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** F32, B09, B10: checks that no request about a payment is rejected for lack of a processor while its own is well. */
+/**
+ * F32, B09, B10: checks that no request about a payment is rejected as if the processor were unavailable while the
+ * payment's processor has no fault or outage.
+ */
 export function checkWell({ world, payments }: Seen): readonly Violation[] {
   return world.calls.flatMap(({ path, answer }) => {
     if (answer?.status !== 503 || !answer.body.includes('"processor_')) return [];
@@ -142,12 +146,12 @@ export function checkWell({ world, payments }: Seen): readonly Violation[] {
     if (payment === undefined || processor === undefined || answer.well?.includes(processor) !== true) return [];
     // An operator has named a charge that the processor does not have.
     if (payment.chargeId !== undefined && !isKnownThere(world, payment, payment.chargeId)) return [];
-    const what = `${path} was refused with 503 while ${processor} was well`;
+    const what = `${path} was refused with 503 while ${processor} had no fault or outage`;
     return [{ oracle: 'F32 a processor that is well is called', what, about: id }];
   });
 }
 
-/** Checks that no request and no fault of the infrastructure causes an unexpected error in a handler. */
+/** Checks that no request was answered 500, even during infrastructure faults. */
 export function checkErrors({ world }: Seen): readonly Violation[] {
   return world.calls.flatMap(({ method, path, answer }) => {
     if (answer?.status !== 500) return [];
@@ -182,27 +186,27 @@ export function checkStored(
     const reached = change.kind === 'capture' ? 'succeeded' : 'canceled';
     if (answer.status === 200 && !statuses.has(reached)) return wrong(`200, but the payment was never ${reached}`);
     if (answer.status < 400 || change.status === 'failed') return [];
-    // A cancellation may fail because the money was taken.
-    if (change.kind === 'capture' && isTaken(then)) return wrong('failed, but money was taken');
+    // A cancellation may fail because the hold was captured.
+    if (change.kind === 'capture' && isTaken(then)) return wrong('failed, but the hold was captured');
     const isCanceled = then.at(-1)?.row.payment.status === 'canceled';
     if (change.kind === 'void' && isCanceled) return wrong('failed, but the payment is canceled');
     return [];
   }
   if (operation !== chain[0]?.row.payment.id) return [];
   if (answer.status === 201 && statuses.size === 1 && statuses.has('processing'))
-    return wrong('201, but the payment is processing');
+    return wrong('201, but the payment is still processing');
   const isEnded = statuses.has('failed') || statuses.has('canceled');
-  if (answer.status >= 400 && !isEnded) return wrong(`${answer.status}, but the payment has not ended`);
+  if (answer.status >= 400 && !isEnded) return wrong(`${answer.status}, but the payment is not final`);
   return [];
 }
 
-/** Returns true if the payment succeeded, or is in review because of the amount that was taken. */
+/** Returns true if the payment succeeded, or is in review because of the captured amount. */
 function isTaken(chain: readonly Written<Transition>[]): boolean {
   const newest = chain.at(-1)?.row.payment;
   return newest?.status === 'succeeded' || newest?.failure?.code === 'wrong_amount';
 }
 
-/** Groups the calls by tenant and key. */
+/** Groups the calls by tenant, route and idempotency key. */
 export function byKey(calls: readonly ClientCall[]): ReadonlyMap<string, readonly ClientCall[]> {
   const found = new Map<string, ClientCall[]>();
   for (const call of calls) {

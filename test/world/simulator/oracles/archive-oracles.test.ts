@@ -4,7 +4,7 @@ import type { Archived } from '../contract.ts';
 import { SimulatedSystem } from '../system.ts';
 import { checkArchive } from './archive.ts';
 
-/** System with forty payments and their archive, in which one of four calls fails. */
+/** Finished system with forty payments and their archive, in which one of four calls failed. */
 const system = await SimulatedSystem.begin(2);
 
 beforeAll(async () => {
@@ -34,19 +34,19 @@ const found = (change: (archived: Archived) => Partial<Archived>): readonly unkn
   );
 };
 
-/** Returns the longest chain, with its sort keys without duplicates. */
+/** Returns the longest chain of the archive, with its sort keys in order and without duplicates. */
 function linesOfOne({ lines }: Archived) {
   const chains = [...Map.groupBy(lines, ({ chain }) => chain)].map(([chain, own]) => ({
     chain,
     sorts: [...new Set(own.map(({ sort }) => sort))].toSorted(),
   }));
   const [longest] = chains.toSorted((one, other) => other.sorts.length - one.sorts.length);
-  invariant(longest !== undefined, 'there are lines');
+  invariant(longest !== undefined, 'the archive has no lines');
   return longest;
 }
 
 describe('I8 archive', () => {
-  test('holds although batches were delivered twice and the archiver failed', () => {
+  test('finds no violation although batches were delivered twice and calls of the archiver failed', () => {
     expect(found(() => ({}))).toEqual([]);
     const { archived, database, faults, tables } = system;
     expect(archived?.lines.length).toBeGreaterThan(database.items(tables.ledger).length);
@@ -66,9 +66,9 @@ describe('I8 archive', () => {
     expect(kept).toEqual(kinds.map((kind) => expect.objectContaining({ kind })));
   });
 
-  test('reports different lines of one row, and a line that differs from the Ledger', () => {
+  test('reports two different lines for one row, and a line that differs from the Ledger', () => {
     const [line] = system.archived?.lines ?? [];
-    invariant(line !== undefined, 'there are lines');
+    invariant(line !== undefined, 'the archive has no lines');
     const other = { ...line, digest: 'another content' };
     expect(found(({ lines }) => ({ lines: [...lines, other] }))).toContainEqual(
       expect.objectContaining({ kind: 'lines_differ', chain: line.chain }),
@@ -79,11 +79,11 @@ describe('I8 archive', () => {
     );
   });
 
-  test('reports an unreadable line, and a row that was changed', () => {
+  test('reports an unreadable line, and a row that was overwritten', () => {
     const unreadable = { kind: 'line_unreadable', object: 'x', line: 0, because: 'it is not a line' } as const;
     expect(found(() => ({ unreadable: [unreadable] }))).toEqual([unreadable]);
     const [line] = system.archived?.lines ?? [];
-    invariant(line !== undefined, 'there are lines');
+    invariant(line !== undefined, 'the archive has no lines');
     const change = { ...line, change: 'MODIFY', digest: 'another content', sequence: '9'.repeat(21), atMs: 0 } as const;
     expect(found(() => ({ changes: [change] }))).toEqual([expect.objectContaining({ kind: 'row_overwritten' })]);
   });

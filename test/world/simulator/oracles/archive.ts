@@ -1,6 +1,6 @@
 /**
- * Oracle I8: once quiet, the archive has each row of the Ledger with equal bytes, and its chains are complete without
- * the Ledger.
+ * Oracle I8: once the system is quiet, the archive contains each row of the Ledger with equal bytes, and its chains are
+ * complete without the Ledger.
  */
 import { judgeChain, NO_BOUNDS } from '../../../../lambdas/archive/domain/judge-chain.ts';
 import { readChainRow } from '../../../../lambdas/archive/store/read-chain-row.ts';

@@ -42,14 +42,14 @@ describe('a requested payment', () => {
     expect(wrong()).toEqual(['999 was requested, but the chain has 1000', '999 was requested, but 1000 was sent']);
   });
 
-  test('must be in the chain unless it was rejected', () => {
+  test('must be in the chain unless the request was rejected', () => {
     called('/v1/payments', 'refused', { amount: 1000 }, '', 422);
     expect(wrong()).toEqual([]);
     called('/v1/payments', 'lost', { amount: 1000 }, 'pay_nowhere');
     expect(wrong()).toEqual(['1000 was requested, but the chain has nothing']);
   });
 
-  test('must be sent with its amount', async () => {
+  test('must be sent to the processor with its amount', async () => {
     const request = paymentRequest('sent');
     await harness.pay(request);
     called('/v1/payments', 'sent', { amount: 1000 }, request.paymentId);
@@ -70,17 +70,21 @@ describe('a requested change', () => {
     ['refund', 299, { amount: 300 }, 300],
     ['refund', 450, {}, 900],
     ['refund', 900, {}, 900],
-  ] as const)('%s with the amount %i must agree with the request %j', async (kind, amountMinor, body, askedMinor) => {
-    const request = paymentRequest('changed', { capture: kind === 'capture' ? 'manual' : 'automatic' });
-    await harness.pay(request);
-    // Less than the captured amount remains.
-    if (kind === 'refund') await harness.change(change(request, 'first', { kind, amountMinor: 100 }));
-    await harness.change(change(request, 'second', { kind, amountMinor }));
-    called(`/v1/payments/${request.paymentId}/${kind === 'refund' ? 'refunds' : kind}`, 'second', body);
-    const found = [`the chain has ${amountMinor}`, `${amountMinor} was sent`];
-    const expected = amountMinor === askedMinor ? [] : found.map((what) => `${askedMinor} was requested, but ${what}`);
-    expect(wrong()).toEqual(expected);
-  });
+  ] as const)(
+    '(%s) that was recorded and sent with the amount %i must agree with its request %j',
+    async (kind, amountMinor, body, askedMinor) => {
+      const request = paymentRequest('changed', { capture: kind === 'capture' ? 'manual' : 'automatic' });
+      await harness.pay(request);
+      // After a first refund, less than the captured amount remains.
+      if (kind === 'refund') await harness.change(change(request, 'first', { kind, amountMinor: 100 }));
+      await harness.change(change(request, 'second', { kind, amountMinor }));
+      called(`/v1/payments/${request.paymentId}/${kind === 'refund' ? 'refunds' : kind}`, 'second', body);
+      const found = [`the chain has ${amountMinor}`, `${amountMinor} was sent`];
+      const expected =
+        amountMinor === askedMinor ? [] : found.map((what) => `${askedMinor} was requested, but ${what}`);
+      expect(wrong()).toEqual(expected);
+    },
+  );
 });
 
 test('an order and its payment must have the amount of the request', async () => {
@@ -105,7 +109,7 @@ describe('a requested correction', () => {
   test.each([
     [500, []],
     [250, ['the correction debit 250 merchant_payable, credit 250 corrections was requested, but ']],
-  ])('must post its amounts, also after an approval: %i', async (asked, found) => {
+  ])('must post its amounts, even if it needs an approval: %i', async (asked, found) => {
     const request = paymentRequest('corrected');
     await harness.pay(request);
     await correctLedger(

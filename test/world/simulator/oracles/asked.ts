@@ -21,7 +21,7 @@ interface Leg {
   readonly amount: number;
 }
 
-/** Fields of request bodies. */
+/** Fields of request bodies that contain amounts. */
 interface Asked {
   /** Minor units. @default the remaining amount */
   readonly amount?: number;
@@ -29,16 +29,16 @@ interface Asked {
   readonly postings?: readonly Leg[];
 }
 
-/** Amounts of one request that must be equal: requested, recorded and sent. Minor units. */
+/** The requested and the recorded amount of one request, in minor units. Both and the sent amounts must be equal. */
 interface Done {
   readonly about: string;
   readonly askedMinor: number | undefined;
   readonly bookedMinor: number | undefined;
-  /** Key of the requests to the processor. */
+  /** Idempotency key of the requests to the processor. */
   readonly operationId: string;
 }
 
-/** Checks the amounts once the system is quiet. */
+/** Checks the amounts of all successful requests, once the system is quiet. */
 export function checkAsked(seen: Seen): readonly Violation[] {
   const { calls } = seen.world;
   const sent = sentAmounts(seen.world);
@@ -60,7 +60,7 @@ function isDone({ method, answer }: ClientCall): boolean {
   return method === 'POST' && answer !== undefined && answer.status >= 200 && answer.status < 300;
 }
 
-/** Returns the amounts of charges, captures and refunds that reached a processor, by operation. Minor units. */
+/** Returns the amounts, in minor units, of the charges, captures and refunds that reached a processor, by operation. */
 function sentAmounts({ processors }: Observed): ReadonlyMap<string, readonly number[]> {
   const found = new Map<string, number[]>();
   for (const { kind, operationId, amountMinor } of Object.values(processors).flatMap(({ inside }) => inside.sent)) {
@@ -96,8 +96,8 @@ function charged(id: string, askedMinor: number | undefined, chain: Chain = []):
 }
 
 /**
- * Returns the amounts of a change. Without a requested amount, a capture takes the whole hold, and a refund returns the
- * remaining amount.
+ * Returns the amounts of a change. Without a requested amount, a capture must charge the whole hold, and a refund must
+ * return the remaining amount.
  */
 function changed(operationId: string, askedMinor: number | undefined, chain: Chain): Done {
   const place = chain.findIndex(({ row: { subject } }) => {

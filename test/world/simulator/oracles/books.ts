@@ -1,7 +1,4 @@
-/**
- * Oracles after every write of a payment: its chain, its states, its postings, and the processor's operations under its
- * keys.
- */
+/** Oracles for the chain, the states, the postings and the reservations of a payment, after every write. */
 
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import type { PaymentStatus } from '../../../../lambdas/payments/domain/payment.ts';
@@ -13,7 +10,7 @@ import type { Written } from './seen.ts';
 
 type Chain = readonly Written<Transition>[];
 
-/** Allowed next states of each state. */
+/** Allowed next states of a payment, by state. */
 const NEXT: Readonly<Record<PaymentStatus, readonly PaymentStatus[]>> = {
   processing: ['requires_action', 'requires_capture', 'succeeded', 'failed', 'canceled', 'needs_review'],
   requires_action: ['requires_capture', 'succeeded', 'failed', 'canceled', 'needs_review'],
@@ -52,7 +49,7 @@ function states(chain: Chain): readonly Violation[] {
     if (amountCapturedMinor > row.payment.amountMinor) {
       found.push({
         oracle: 'I2 one set of postings',
-        what: `took ${amountCapturedMinor} of ${row.payment.amountMinor}`,
+        what: `captured ${amountCapturedMinor} of ${row.payment.amountMinor}`,
       });
     }
   }
@@ -74,7 +71,7 @@ function postings(chain: Chain): readonly Violation[] {
   const own = newest.chargeId === undefined ? undefined : chargesOf(chain).get(newest.chargeId);
   const refundedMinor = own?.isOwn === true ? leftOf(own).refundedMinor : 0;
   if (newest.amountRefundedMinor !== refundedMinor) {
-    const what = `shows ${newest.amountRefundedMinor} refunded but has refunds of ${refundedMinor}`;
+    const what = `shows ${newest.amountRefundedMinor} as refunded but has refunds of ${refundedMinor}`;
     found.push({ oracle: 'I2 one set of postings', what });
   }
   return found;
@@ -82,7 +79,7 @@ function postings(chain: Chain): readonly Violation[] {
 
 /**
  * Checks that Payonce's own refunds never reserve or return more than was captured. The late success of a failed refund
- * may exceed that amount, because it is the processor's fact, and facts are recorded (I6).
+ * may exceed the captured amount, because it is a fact of the processor, and facts are always recorded (I6).
  */
 function reservations(chain: Chain): readonly Violation[] {
   const charges = chargesOf(chain);
@@ -101,12 +98,12 @@ function reservations(chain: Chain): readonly Violation[] {
     promisedMinor.set(chargeId, sumMinor);
     const { capturedMinor = Number.POSITIVE_INFINITY } = charges.get(chargeId) ?? {};
     if (!reservesMore || sumMinor <= capturedMinor) return [];
-    const what = `refunds of ${sumMinor} were pending or completed for ${chargeId}, which took ${capturedMinor}`;
+    const what = `refunds of ${sumMinor} were pending or completed for ${chargeId}, which captured ${capturedMinor}`;
     return [{ oracle: 'F31 refunds are reserved', what }];
   });
 }
 
-/** Checks that a capture and a cancellation exclude each other. */
+/** Checks that a capture and a cancellation of a hold are never in progress at the same time. */
 function holdChanges(chain: Chain): readonly Violation[] {
   const pending = new Set<string>();
   for (const { row } of chain) {
@@ -119,7 +116,7 @@ function holdChanges(chain: Chain): readonly Violation[] {
       return [
         {
           oracle: 'F31 one change of a hold',
-          what: `${[...pending].join(' and ')} are in progress together`,
+          what: `${[...pending].join(' and ')} are in progress at the same time`,
         },
       ];
     }
@@ -127,7 +124,7 @@ function holdChanges(chain: Chain): readonly Violation[] {
   return [];
 }
 
-/** I8: checks the hash chain. The notes are in a separate row; the hash covers their commitment. */
+/** I8: checks the hash chain. Operators' notes are in a separate row, and the hash covers only a commitment to them. */
 function links(chain: Chain): readonly Violation[] {
   const broken = firstBrokenLink(
     systemDigest,

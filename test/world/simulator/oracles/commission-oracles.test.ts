@@ -57,7 +57,7 @@ async function write(
 const wrong = () => world.all().flatMap(({ oracle, what }) => (oracle === ORACLE ? [what] : []));
 
 describe('a commission', () => {
-  test('must be a tenth of the kept amount, decided once', async () => {
+  test('must be a tenth of the amount that the merchant keeps', async () => {
     await refund(205);
     await write('locked', 79);
     expect(wrong()).toEqual([]);
@@ -65,7 +65,7 @@ describe('a commission', () => {
     expect(wrong()).toEqual([]);
   });
 
-  test('must not include a tenth of the refunded amount', async () => {
+  test('must not include a share of the refunded amount', async () => {
     await refund(205);
     await write('released', 100);
     expect(wrong()).toEqual(['100 was released, but 79 was due']);
@@ -87,7 +87,7 @@ describe('a commission', () => {
     expect(wrong()).toEqual(['it was released during a pending refund or an open dispute']);
   });
 
-  test('must not be canceled while money is kept', async () => {
+  test('must not be canceled while the merchant keeps money', async () => {
     await write('canceled', 0);
     expect(wrong()).toEqual(['it is canceled, but 100 is due']);
   });
@@ -98,7 +98,7 @@ describe('a commission', () => {
     expect(wrong()).toEqual(['it is still locked after its lock period']);
   });
 
-  test('must exist when the payment named an affiliate', () => {
+  test('must exist if the payment request named an affiliate', () => {
     const { paymentId } = request;
     const body = { amount: 1000, metadata: { affiliate: 'aff_friend' } };
     const answer = { status: 201, headers: {}, body: JSON.stringify({ id: paymentId }), atMs: 2 };
@@ -112,10 +112,10 @@ describe('the commission of an order', () => {
   const paymentId = paymentOfOrder(systemDigest, order.orderId);
   const about = { sk: order.orderId, payment: paymentId };
 
-  /** Appends a step that the order driver did not make. */
+  /** Appends an order transition that the product did not write. */
   async function become(type: OrderTransitionType, status: Order['status']): Promise<void> {
     const newest = (await harness.transitions(order.orderId)).at(-1);
-    if (newest === undefined) throw new Error('there is no such order');
+    if (newest === undefined) throw new Error('the order does not exist');
     const drafts = [{ type, order: { ...newest.order, status } }];
     const occasion = { occurredAtMs: harness.clock.nowMs(), cause: BY_REQUEST };
     const transitions = nextOrderTransitions(systemDigest, newest, drafts, occasion);
@@ -126,7 +126,7 @@ describe('the commission of an order', () => {
     await harness.order(order);
   });
 
-  test('must not be canceled while money is kept, unless the order was erased and needs an operator’s decision', async () => {
+  test('must not be canceled while the merchant keeps money, unless the order’s personal data are erased and the order is in review', async () => {
     await write('canceled', 0, about);
     await become('order.review_required', 'needs_review');
     expect(wrong()).toEqual(['it is canceled, but 200 is due']);
@@ -135,7 +135,7 @@ describe('the commission of an order', () => {
     expect(wrong()).toEqual([]);
   });
 
-  test('must wait while its order needs an operator’s decision', async () => {
+  test('may wait for the operator’s decision about its order, but not longer', async () => {
     await write('pending', 200, about);
     await become('order.review_required', 'needs_review');
     harness.clock.advance(33 * DAY_MS);

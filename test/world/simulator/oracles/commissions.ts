@@ -1,4 +1,7 @@
-/** Oracle: an affiliate gets a tenth of the money that the merchant keeps, decided once after the lock period. */
+/**
+ * Oracle: an affiliate gets a tenth of the money that the merchant keeps. The commission is released or canceled once,
+ * after the lock period.
+ */
 import { KeyAttribute } from '../../../../lambdas/kernel/contract/tables.ts';
 import { detailsKey } from '../../../../lambdas/once/store/details-rows.ts';
 import type { OrderTransition } from '../../../../lambdas/orders/domain/order-transition.ts';
@@ -11,7 +14,7 @@ import type { Seen, Written } from './seen.ts';
 
 const ORACLE = 'commissions follow the money';
 const DAY_MS = 24 * 60 * 60_000;
-/** Longest time between the read of the chain and the write that decides. Milliseconds. */
+/** Maximum time between the read of the chain and the write of the release, in milliseconds. */
 const LOOK_MS = 20_000;
 
 type Chain = readonly Written<Transition>[];
@@ -35,11 +38,11 @@ export function checkCommissions(seen: Seen): readonly Violation[] {
 
 interface Chains {
   readonly chain: Chain;
-  /** Empty when the payment belongs to no order of Payonce. */
+  /** Chain of the order; empty when the payment belongs to no order of Payonce. */
   readonly ofOrder: readonly Written<OrderTransition>[];
   /** Whether the processor's books differ from an operator's decision. */
   readonly isOtherwise: boolean;
-  /** Whether the details were erased, so that later events of the payment name no affiliate. */
+  /** Whether the payment's details were erased, so that later events of the payment name no affiliate. */
   readonly isErased: boolean;
 }
 
@@ -72,7 +75,7 @@ function wrongIn(
   const status = newest.row['status'] as string;
   const order = ofOrder.at(-1)?.row.order;
   const isCanceled = order?.status === 'canceled';
-  // The Ledger decides the commission after an operator has decided the order.
+  // Without details, the commission is decided from the Ledger, after an operator has decided about the order.
   if (order?.status === 'needs_review' && isErased) return [];
   if (status !== 'locked' && dueMinor > 0 && !isCanceled) return [`it is ${status}, but ${dueMinor} is due`];
   // The commission waits while its order needs an operator's decision.
@@ -81,13 +84,16 @@ function wrongIn(
   return isOver ? [`it is still ${status} after its lock period`] : [];
 }
 
-/** Returns the states of the chain between the read and the write. */
+/** Returns the amounts due in each state of the chain that the job may have read before the write. */
 function during(chain: Chain, atMs: number): readonly ReturnType<typeof stateOf>[] {
   const times = chain.flatMap((each) => (each.atMs < atMs && each.atMs > atMs - LOOK_MS ? [each.atMs] : []));
   return [atMs - LOOK_MS, ...times].map((untilMs) => stateOf(chain.filter((each) => each.atMs <= untilMs)));
 }
 
-/** Returns the commission that is due: a share of the kept amount, or nothing after a lost dispute. */
+/**
+ * Returns the commission that is due (a share of the kept amount, or nothing after a lost dispute), and whether a
+ * refund or dispute is open.
+ */
 function stateOf(chain: Chain): { readonly dueMinor: number; readonly isOpen: boolean } {
   const charge = chargesOf(chain).get(chain.at(-1)?.row.payment.chargeId ?? '');
   if (charge === undefined) return { dueMinor: 0, isOpen: false };
@@ -102,8 +108,8 @@ function stateOf(chain: Chain): { readonly dueMinor: number; readonly isOpen: bo
 }
 
 /**
- * Reports a missing commission: of an order that named an affiliate, or of a successful payment that named one and
- * whose order has no commission through another payment.
+ * Reports a missing commission of an order request that named an affiliate, or of a successful payment that named an
+ * affiliate. Payments with one reference share a commission.
  */
 function missing(
   { tenant, path, body, answer }: ClientCall,

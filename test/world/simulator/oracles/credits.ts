@@ -1,4 +1,4 @@
-/** Oracle: a referrer's credit is the share of the order's amount that the rule sets. */
+/** Oracle: a referrer's credit is five percent of the order's amount. */
 
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import { orderStepOperation, parseOrderId } from '../../../../lambdas/orders/ids.ts';
@@ -8,7 +8,7 @@ import type { Seen } from './seen.ts';
 /** Divisor of the credit: the referrer gets five percent, rounded down. */
 const SHARE_OF = 20;
 
-/** Checks the credits once the system is quiet. */
+/** Checks all credits, once the system is quiet. */
 export function checkCredits({ world, orders }: Seen): readonly Violation[] {
   return [...orders].flatMap(([id, chain]) => {
     const orderId = parseOrderId(id);

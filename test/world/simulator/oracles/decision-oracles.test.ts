@@ -22,7 +22,9 @@ beforeEach(async () => {
   harness.clock.advance(3_600_000);
 });
 
-/** Makes a decision. The product's own reads agree with the operator, but the processor's books may differ. */
+/**
+ * Decides about the payment. The product's own reads show what the operator said, but the processor's books may differ.
+ */
 async function decide(said: { readonly chargeId?: string; readonly takenMinor: number }, override?: true) {
   const asked = { kind: 'decision', outcome: 'succeeded', ...said, ...(override ? { override } : {}) } as const;
   const { tools } = harness;
@@ -54,7 +56,7 @@ const wrong = () => world.all().flatMap(({ oracle, what }) => (oracle.startsWith
 test.each([
   ['the amount that the processor captured', { takenMinor: 999 }, []],
   [
-    'another amount',
+    'a different amount',
     { takenMinor: 6 },
     [expect.stringMatching(/^payment.completed: ch_\w+ is succeeded with 999 EUR/)],
   ],
@@ -68,7 +70,7 @@ test.each([
   expect(wrong()).toEqual(found);
 });
 
-test('a decision without readable books may name any amount', async () => {
+test('a decision may name any amount if the books cannot be read', async () => {
   await decide({ takenMinor: 6 }, true);
   expect(wrong()).toEqual([]);
 });

@@ -1,4 +1,6 @@
-/** Oracle: an operator's decision agrees with the processor's books, unless the books could not be read. */
+/**
+ * Oracle: an operator's decision agrees with the processor's books, unless the books could not be read at that time.
+ */
 
 import type { TransitionType } from '../../../../lambdas/payments/domain/payment.ts';
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
@@ -7,11 +9,12 @@ import type { Observed, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';
 import type { Written } from './seen.ts';
 
-/** Longest time between the read of the books and the write of the decision, including retries. Milliseconds. */
+/** Maximum time between the read of the books and the write of the decision, including retries, in milliseconds. */
 const LOOK_MS = 30_000;
 
 /**
- * Checks the decisions of a payment. Decisions that a payment failed are not checked, because its charges are returned.
+ * Checks an operator's decisions about a payment. Decisions that a payment failed are not checked, because its charges
+ * are returned.
  */
 export function checkDecisions(
   { processors }: Pick<Observed, 'processors'>,
@@ -25,7 +28,7 @@ export function checkDecisions(
     const inside = processors[booksOf(row.payment)]?.inside;
     const charge = inside?.all.find((each) => each.chargeId === chargeId);
     const changedAtMs = inside?.changedAtMs(chargeId ?? '') ?? 0;
-    // The books from before a later change are no longer available.
+    // Do not check a charge that changed later: the books as the operator saw them are no longer available.
     if (charge !== undefined && changedAtMs >= atMs - LOOK_MS) return [];
     const what = charge === undefined ? missing(row, chargeId) : otherwise(row, charge);
     return what === undefined
@@ -38,7 +41,7 @@ function missing({ type }: Transition, chargeId: string | undefined): string | u
   return type.endsWith('.failed') ? undefined : `the processor has no charge ${chargeId}`;
 }
 
-/** Describes how the charge differs from the decision; undefined if they agree. */
+/** Describes how the charge differs from the decision; undefined if it does not. */
 function otherwise({ type, payment, subject }: Transition, charge: ProcessorCharge): string | undefined {
   const { status, capturedMinor, currency, paymentId, refunds } = charge;
   const refund = subject?.kind === 'refund' ? subject : undefined;

@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 const PROJECT = resolve(import.meta.dirname, '..', '..', '..', '..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 
-/** Patterns that name an oracle in the code. */
+/** Matches the names of oracles in the code. */
 const NAMED = /(?:oracle: |const (?:ORACLE|BOOKS) = |wrong\((?='[IF]\d))'([^']+)'/g;
 
 test('docs/simulator.md lists exactly the oracles in the code, each with its file', () => {

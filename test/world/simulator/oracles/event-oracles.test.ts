@@ -35,7 +35,7 @@ beforeEach(async () => {
   await harness.change(change(request, 'part', { kind: 'refund', amountMinor: 300 }));
 });
 
-/** Publishes and projects the events, as the relay and the projector do. */
+/** Publishes and projects all events, as the relay and the projector do. */
 async function publish(): Promise<void> {
   const { transitions, first } = await harness.chain(request);
   for (const transition of transitions.filter(({ type }) => isOutcome(type))) {
@@ -51,7 +51,7 @@ type Item = Readonly<Record<string, unknown>>;
 
 function rowOf(prefix: string): Item {
   const [row] = harness.store.database.items(TABLES.views, prefix);
-  if (row === undefined) throw new Error(`there is no row ${prefix}`);
+  if (row === undefined) throw new Error(`no row begins with ${prefix}`);
   return row;
 }
 
@@ -73,7 +73,7 @@ test('an event that was never published violates oracles', () => {
   expect(named()).toEqual(['I4 events', ...folds]);
 });
 
-test('an event that was too old to be published is no violation, but its payment must still be in the Views', () => {
+test('an event may be too old to be published, but its payment must still be in the Views', () => {
   const all = { sinceMs: 0, untilMs: Number.POSITIVE_INFINITY };
   Object.assign(world.world, { mishaps: { ...world.world.mishaps, forgotten: [all] } });
   expect(named()).toEqual(['lists', 'balances', 'volumes'].map((what) => `${what} are a fold of the Ledger`));
@@ -174,13 +174,13 @@ describe('an endpoint', () => {
     expect(named()).toEqual(['webhooks deliver every event']);
   });
 
-  test('need not receive events from while it was disabled, but must receive all others', async () => {
+  test('must receive all events except those of the times when it was disabled', async () => {
     const HOUR_MS = 60 * 60_000;
     const { tenantId, mode } = request;
     const disabled = { atMs: harness.clock.nowMs(), reason: 'requested' as const };
     const write = (revision: number, isDisabled: boolean) =>
       put(bookRow({ tenantId, mode, revision, endpoints: [{ ...endpoint, ...(isDisabled ? { disabled } : {}) }] }));
-    /** Publishes an event without a delivery. */
+    /** Publishes an event, but creates no delivery. */
     const happen = async (key: string) => {
       harness.clock.advance(HOUR_MS);
       request = paymentRequest(key);
@@ -212,13 +212,13 @@ describe('an endpoint', () => {
   test.each([
     [500, ['webhooks deliver every event']],
     [410, []],
-  ])('may end a delivery after one answer only if it is gone: %d, %j', async (status, wrong) => {
+  ])('may end a delivery after one attempt only if it answered 410 Gone: %d, %j', async (status, wrong) => {
     const [row] = harness.store.database.items(TABLES.registry, RegistryRow.webhookDelivery);
     await put({ ...row, status: 'failed', attempts: [{ startedAtMs: 1, durationMs: 1, status }] });
     expect(named()).toEqual(wrong);
   });
 
-  test('must have no pending delivery once quiet', async () => {
+  test('must have no pending delivery once the system is quiet', async () => {
     const [row] = harness.store.database.items(TABLES.registry, RegistryRow.webhookDelivery);
     await put({ ...row, status: 'pending', dueAtMs: 1 });
     expect(named()).toEqual(['webhooks deliver every event']);

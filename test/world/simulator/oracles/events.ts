@@ -1,4 +1,4 @@
-/** Oracle: once quiet, events, lists, balances, volumes and webhooks equal a fold of the Ledger. */
+/** Oracle: once the system is quiet, events, lists, balances, volumes and webhooks equal a fold of the Ledger. */
 import { PUBLIC_EVENT_TYPES } from '../../../../lambdas/events/domain/event.ts';
 import { RegistryRow, ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { isOrderOutcome } from '../../../../lambdas/orders/domain/order.ts';
@@ -11,23 +11,26 @@ import type { Observed, Violation } from '../contract.ts';
 import type { Seen } from './seen.ts';
 import { checkVolumes } from './volumes.ts';
 
-/** Time for a published event to create its deliveries, including retries of the queue. Milliseconds. */
+/**
+ * Maximum time between an event's publication and the creation of its deliveries, including retries of the queue.
+ * Milliseconds.
+ */
 const FAN_OUT_MS = 10 * 60_000;
 
-/** Age after which rows of deliveries may have expired. Milliseconds. */
+/** Age at which delivery rows may have expired, in milliseconds. */
 const DELIVERIES_KEPT_MS = 90 * 86_400_000;
 
-/** Outcome in the Ledger, which is one event. */
+/** Outcome in the Ledger, for which one event must be published. */
 interface Outcome {
   readonly chainId: string;
   readonly sequence: number;
   readonly type: string;
   readonly owner: string;
   readonly isPublic: boolean;
-  /** Simulated time of the write. Unix milliseconds. */
+  /** Simulated time of the write, in Unix milliseconds. */
   readonly atMs: number;
   readonly postings: readonly Posting[];
-  /** Whether the event became too old to be published, because operators did not react to its alarm in time. */
+  /** Whether the event became too old to be published, because the parked records were redriven too late. */
   readonly isForgotten: boolean;
 }
 
@@ -70,7 +73,7 @@ function isPublic(type: string): boolean {
   return PUBLIC_EVENT_TYPES.some((each) => each === type);
 }
 
-/** Chain and sequence that an event is about (I4). */
+/** Chain id and sequence of the transition that an event is about (I4). */
 interface Named {
   readonly event: { readonly id: string; readonly sequence: number; readonly type: string };
   readonly payment?: { readonly id: string };
@@ -112,7 +115,7 @@ interface Newest {
   readonly sequence: number;
 }
 
-/** Returns the newest outcome of each payment and order; undefined without an outcome. */
+/** Returns the newest outcome of each payment and order; undefined for a payment or order without an outcome. */
 function newestOutcomes({ payments, orders }: Seen): ReadonlyMap<string, Newest | undefined> {
   const found = new Map<string, Newest | undefined>();
   for (const [id, chain] of payments) {
@@ -137,7 +140,7 @@ function lists(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[] {
   for (const [id, newest] of newestOutcomes(seen)) {
     const own = heads.get(id) ?? [];
     heads.delete(id);
-    if (own.length > 1) wrong('is in a list twice', id);
+    if (own.length > 1) wrong('is listed more than once', id);
     if (newest === undefined) continue;
     const [head] = own;
     const { status, sequence } = newest;
@@ -157,7 +160,7 @@ function lists(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[] {
 
 type Row = ReturnType<typeof parseViewRow>;
 
-/** Checks the entries of the whole account and the totals of closed days. */
+/** Checks the entries of each tenant's account and the totals of its closed days. */
 function balances(rows: readonly Row[], outcomes: readonly Outcome[]): readonly Violation[] {
   const due = new Map<string, number>();
   for (const { owner, postings } of outcomes) post(due, owner, postings);
@@ -214,14 +217,14 @@ function differences(
   });
 }
 
-/** Returns the day of a sort key, which begins with fifteen digits of milliseconds. */
+/** Returns the day in a sort key, which begins with the time as fifteen digits of milliseconds. */
 function dayOf(sort: string): number {
   return Math.floor(Number(sort.slice(0, 15)) / 86_400_000);
 }
 
 // ------------------------------------------------------------------------------------------------------------ webhooks
 
-/** Checks that each endpoint received every event from its creation on, except while it was disabled. */
+/** Checks that each endpoint received every event since its creation, except for times when it was disabled. */
 function webhooks(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[] {
   const { world } = seen;
   const { database, tables } = world;
@@ -239,8 +242,8 @@ function webhooks(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[
     if (status === 'pending') wrong(`the delivery of ${eventId} is pending`, endpointId);
     if (status === 'delivered' && !accepted.has(`${endpointId} ${eventId}`))
       wrong(`${eventId} was not accepted`, endpointId);
-    // An endpoint that is gone ends the delivery and is disabled. Since then its merchant may have enabled the endpoint
-    // and requested a resend.
+    // An answer 410 Gone ends the delivery and disables the endpoint. The merchant may have enabled the endpoint and
+    // requested a resend afterwards.
     const isGone = attempts.some((attempt) => attempt.status === 410);
     const isScheduled = type !== ENDPOINT_TEST && !isGone;
     if (status === 'failed' && tries < 10 && isScheduled && isEnabled(world, endpointId))
@@ -255,7 +258,8 @@ function webhooks(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[
         const isWanted = isWebhookEvent && !isForgotten && events.some((each) => each === '*' || each === type);
         const isLater = atMs > createdAtMs + FAN_OUT_MS;
         if (owner !== `${tenantId}#${mode}` || !isWanted || !isLater) continue;
-        // Events from while the endpoint was disabled have no deliveries. The merchant can have them replayed.
+        // No deliveries are created for events while the endpoint is disabled. The merchant can request a replay of
+        // these events.
         const deliveredByMs = (publishedAtMs.get(`${chainId} ${sequence}`) ?? atMs) + FAN_OUT_MS;
         const spans = seen.disabled.get(id) ?? [];
         if (spans.some(({ fromMs, untilMs = deliveredByMs }) => fromMs <= deliveredByMs && untilMs >= atMs)) continue;
@@ -267,7 +271,7 @@ function webhooks(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[
   return found;
 }
 
-/** Returns the time when each event was first published, by chain and sequence. Unix milliseconds. */
+/** Returns the time when each event was first published, in Unix milliseconds, by chain and sequence. */
 function firstPublished(world: Observed): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   for (const { detail, atMs } of world.published) {
@@ -284,7 +288,7 @@ function isEnabled({ database, tables }: Observed, endpointId: string): boolean 
   );
 }
 
-/** Returns the chain and the sequence in an event's id. */
+/** Returns the chain id and the sequence that an event's id contains. */
 function placeIn(eventId: string): string {
   const [, order = '', letters = '', digits = ''] = /^evt_((?:ord_)?)([a-z2-7]{32})(\d{6})/.exec(eventId) ?? [];
   return `${order === '' ? 'pay_' : order}${letters} ${Number(digits)}`;

@@ -47,7 +47,7 @@ const rewrite = (changes: object) =>
 const wrong = () => world.all().flatMap(({ oracle, what }) => (oracle.startsWith('a second person') ? [what] : []));
 
 describe('a correction above the limit', () => {
-  test('takes effect after another person has approved it', async () => {
+  test('takes effect only if a second person approves it before its expiry', async () => {
     await correct('waits', true);
     expect(wrong()).toEqual([]);
     const { id } = row() as { readonly id: string };
@@ -62,7 +62,7 @@ describe('a correction above the limit', () => {
     expect(wrong()).toEqual(['is rejected, but has 1 effects']);
   });
 
-  test('must not be made by one person', async () => {
+  test('must not take effect without a second person', async () => {
     await correct('alone', false);
     expect(wrong()).toEqual(['cor_alone over 1000 took effect without a second person']);
   });

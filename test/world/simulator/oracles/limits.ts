@@ -13,14 +13,14 @@ const DAY_MS = 24 * 60 * 60_000;
 
 type Approval = ReturnType<typeof parseApproval>;
 
-/** Checks the approvals once the system is quiet. */
+/** Checks all approvals, once the system is quiet. */
 export function checkApprovals({ world, payments }: Seen): readonly Violation[] {
   const approvals = world.database.items(world.tables.registry, RegistryRow.approvals).map(parseApproval);
   const found: Violation[] = [];
   const wrong = (what: string, about: string): void => void found.push({ oracle: ORACLE, what, about });
   for (const approval of approvals) {
     const { id, operationId, paymentId, end, askedBy, expiresAtMs } = approval;
-    // A later report of the processor about a decided refund also has the decision.
+    // A later transition with the processor's report about a decided refund also names the decision.
     const made = (payments.get(paymentId) ?? []).filter(
       ({ row }) => operatorsId(row) === operationId && row.cause.by === 'operator',
     );
@@ -29,7 +29,7 @@ export function checkApprovals({ world, payments }: Seen): readonly Violation[] 
     if (end !== undefined && end.by.name === askedBy.name) wrong('was decided by the person who requested it', id);
     if (end !== undefined && end.atMs >= expiresAtMs) wrong('was decided after its expiry', id);
     for (const { row } of made)
-      if (effectOf(row) !== shownIn(approval)) wrong('has a different effect from the one that was shown', id);
+      if (effectOf(row) !== shownIn(approval)) wrong('has a different effect than the approval showed', id);
     const reported = new Set(verdictsOn(id, world));
     if ([...reported].some((status) => status !== end?.verdict))
       wrong(`is ${end?.verdict}, but was reported as ${[...reported].join(', ')}`, id);
@@ -46,14 +46,14 @@ export function checkApprovals({ world, payments }: Seen): readonly Violation[] 
   return found;
 }
 
-/** Returns the id of the correction or decision of a transition, if it is one. */
+/** Returns the id of the correction or decision that the transition records; undefined for other transitions. */
 function operatorsId(row: Transition): string | undefined {
   return row.subject?.kind === 'correction' ? row.subject.correctionId : decisionOf(row)?.decisionId;
 }
 
 /**
- * Returns the amount that counts towards the limit: all corrections of the payment so far in this currency, or the
- * amount of a decision. Minor units.
+ * Returns the amount that counts towards the limit, in minor units: the sum of all corrections of the payment so far in
+ * this currency, or the amount of a decision.
  */
 function stakeOf(row: Transition, chain: readonly Written<Transition>[]): number {
   const { subject, sequence, payment } = row;
@@ -91,8 +91,8 @@ function verdictsOn(id: string, { calls }: Observed): readonly string[] {
 }
 
 /**
- * Checks the number of e-mails once the system is quiet. Addresses that differ only in case, or in a tag after `+`, are
- * one recipient.
+ * Checks the number of e-mails per recipient and day, once the system is quiet. Addresses that differ only in case or
+ * in a tag after `+` are one recipient.
  */
 export function checkEmails({ world, orders }: Seen): readonly Violation[] {
   const mailed = new Map<string, number>();

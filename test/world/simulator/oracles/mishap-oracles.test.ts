@@ -11,7 +11,7 @@ const system = await SimulatedSystem.begin(1);
 const seen = new Seen(system);
 const startMs = system.nowMs;
 
-/** Creates a payment, a declined payment, a row that was removed by hand and restored, a test event, and an export. */
+/** Creates a payment, a declined payment, a row that was removed manually and restored, a test event, and an export. */
 beforeAll(async () => {
   let steps = 0;
   const post = (atMs: number, path: string, body: object): void => {
@@ -50,7 +50,7 @@ test('reports nothing if every mishap was noticed and repaired', () => {
   expect([...system.exports.values()][0]?.split('\r\n').length).toBeGreaterThan(2);
 });
 
-test('reports a manual change that the verification did not name, that was not repaired, or that raised no alarm', () => {
+test('reports a manual change that the verification missed, that was not repaired, or that raised no alarm', () => {
   const oracle = 'F39 changed rows are found and restored';
   const withChange = (change: Partial<ChangeByHand>): Partial<Observed> => {
     const changesByHand = system.mishaps.changesByHand.map((each) => ({ ...each, ...change }));
@@ -71,7 +71,7 @@ test('reports a record that stays parked, unless the record is about a manual ch
   expect(parked('REMOVE')).toEqual([]);
 });
 
-test('reports a range that stays parked, unless consumers no longer recognized its events', () => {
+test('reports a time range of events that stays parked, unless the events are too old for consumers to recognize', () => {
   const faultsEndedAtMs = Date.UTC(2026, 2, 20);
   const parked = (day: string) => {
     const range = { DDBStreamBatchInfo: { approximateArrivalOfFirstRecord: `2026-03-${day}T00:00:00.000Z` } };
@@ -81,11 +81,11 @@ test('reports a range that stays parked, unless consumers no longer recognized i
   expect(parked('03')).toEqual([]);
 });
 
-test('reports a failure that the processor does not know', () => {
+test('reports a failed payment that the processor does not know', () => {
   expect(found({ processors: {} })).toEqual(['F36 failures are confirmed by the processor']);
 });
 
-test('accepts a failure whose charge the processor knows, whatever payment its metadata name now', () => {
+test('accepts a failed payment whose charge the processor knows, even if the charge’s metadata now name a different payment', () => {
   const others = ([name, { inside, ...rest }]: [string, Observed['processors'][string]]) => {
     const all = inside.all.map(({ paymentId: _paymentId, ...charge }) => charge);
     return [name, { ...rest, inside: Object.create(inside, { all: { value: all } }) as typeof inside }] as const;
@@ -105,7 +105,7 @@ test('reports an export that lacks an entry, has a duplicate, or has an unknown 
   expect(found({ exports: new Map() })).toEqual([oracle]);
 });
 
-test('accepts an export without an entry that was projected within the clock skew of the request', () => {
+test('accepts that an export lacks an entry that was projected shortly before the request, within the clock skew', () => {
   const text = [...system.exports.values()][0] ?? '';
   const [columns = ''] = text.split('\r\n');
   const exports = new Map([...system.exports.keys()].map((name) => [name, `${columns}\r\n`]));

@@ -1,4 +1,7 @@
-/** Oracles: problems of the account and manual changes are noticed, and repaired with the operators' commands. */
+/**
+ * Oracles: account problems and manual changes of rows are noticed, and operators can repair them with `payonce`
+ * commands.
+ */
 
 import { fileOf, hasEnded } from '../../../../lambdas/exports/domain/data-export.ts';
 import { parseExport } from '../../../../lambdas/exports/store/export-items.ts';
@@ -15,7 +18,7 @@ import { MAX_SKEW_MS, type Seen } from './seen.ts';
 
 type Noticed = Pick<Seen, 'world' | 'payments' | 'entered'>;
 
-/** Checks the mishaps once the system is quiet. */
+/** Checks the effects of all mishaps, once the system is quiet. */
 export function checkMishaps(seen: Noticed): readonly Violation[] {
   return [
     ...changedByHand(seen.world),
@@ -28,7 +31,7 @@ export function checkMishaps(seen: Noticed): readonly Violation[] {
 
 /**
  * F39: checks that the verification named exactly the changed row, that the row was restored from the archive, and that
- * the Stream raised the alarm.
+ * the change raised the alarm.
  */
 function changedByHand({ mishaps, alarms }: Observed): readonly Violation[] {
   const { changesByHand, trimmed } = mishaps;
@@ -50,7 +53,7 @@ function changedByHand({ mishaps, alarms }: Observed): readonly Violation[] {
 
 /**
  * F25: checks that a redrive after the fix publishes all parked records. Records about manual changes stay parked for
- * an operator, and so do ranges that consumers no longer recognize.
+ * an operator, and so do time ranges whose events are too old for consumers to recognize.
  */
 function parked({ mishaps, faultsEndedAtMs = 0 }: Observed): readonly Violation[] {
   return [...mishaps.parked, ...mishaps.parkedAgain].flatMap((body) => {
@@ -69,12 +72,15 @@ interface ParkedBody {
 
 const DAY_MS = 86_400_000;
 const HORIZON_MS = REPLAY_HORIZON_DAYS * DAY_MS;
-/** Delay of the redrive: an operator redrives a day after the faults, plus the margin of a range. Milliseconds. */
+/**
+ * Maximum delay of the redrive, in milliseconds: an operator redrives a day after the faults, plus a margin for the
+ * length of a time range.
+ */
 const REDRIVEN_AFTER_MS = 2 * DAY_MS;
 
 /**
- * F36: checks that neither a wrong credential nor an outage makes a payment fail. A payment fails only if the processor
- * reports it, or if nothing was sent.
+ * F36: checks that neither a wrong credential nor an outage makes a payment fail. A payment may fail only if the
+ * processor reports its failure, or if nothing was sent.
  */
 function failures({ world, payments }: Noticed): readonly Violation[] {
   const charges = byPayment(world);
@@ -82,16 +88,22 @@ function failures({ world, payments }: Noticed): readonly Violation[] {
     const failed = chain.find(({ row }) => row.type === 'payment.failed')?.row;
     const { code = '' } = failed?.payment.failure ?? {};
     if (failed === undefined || NOT_SENT.has(code) || failed.cause.by === 'operator' || charges.has(id)) return [];
-    // Another user may have edited the metadata of the charge since.
+    // Another user of the account may have edited the charge's metadata.
     const { chargeId } = failed.payment;
     if (chargeId !== undefined && isKnownThere(world, failed.payment, chargeId)) return [];
-    return [{ oracle: 'F36 failures are confirmed by the processor', what: `it failed: ${code}`, about: id }];
+    return [
+      {
+        oracle: 'F36 failures are confirmed by the processor',
+        what: `failed with ${code}, but the processor has no charge`,
+        about: id,
+      },
+    ];
   });
 }
 
 const NOT_SENT: ReadonlySet<string> = new Set(['not_attempted']);
 
-/** Checks that a test event is attempted once, and disables its endpoint only if the receiver is gone. */
+/** Checks that each test event is attempted exactly once, and that failed test events disable no endpoint. */
 function tests({ database, tables }: Observed): readonly Violation[] {
   const deliveries = database.items(tables.registry, RegistryRow.webhookDelivery).map(parseDelivery);
   const found: Violation[] = [];
@@ -106,14 +118,14 @@ function tests({ database, tables }: Observed): readonly Violation[] {
       if (disabled?.reason !== 'failing') continue;
       const own = deliveries.filter((each) => each.endpointId === id && !isTest(each));
       if (!own.some(({ tries }) => tries >= 10))
-        wrong('it was disabled as failing before the end of a whole schedule', id);
+        wrong('was disabled as failing although no delivery had reached the end of its retry schedule', id);
     }
   }
   return found;
 }
 
 /**
- * Checks the file of an export of entries: each posting of the Ledger at most once, nothing else, and all entries that
+ * Checks the file of an export of entries: each posting of the Ledger at most once, nothing else, and every entry that
  * existed at the time of the request. During a rebuild of the Views, entries may be missing.
  */
 function exported(seen: Noticed): readonly Violation[] {

@@ -1,6 +1,6 @@
 /**
- * Folds a payment's chain without code of the product: captured, refunded, reserved and disputed amounts per charge,
- * and postings per account.
+ * Derives amounts from a payment's chain without product code: captured, refunded, reserved and disputed amounts per
+ * charge, and posted amounts per account.
  */
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { Written } from './seen.ts';
@@ -9,7 +9,7 @@ interface RefundSeen {
   readonly amountMinor: number;
   readonly status: 'pending' | 'succeeded' | 'failed';
   readonly failureCode?: string;
-  /** Time when its first transition was written, in simulated time. Unix milliseconds. */
+  /** Simulated time when the refund's first transition was written, in Unix milliseconds. */
   readonly begunAtMs: number;
 }
 
@@ -23,7 +23,7 @@ export interface ChargeSeen {
   readonly disputes: Map<string, { readonly amountMinor: number; readonly status: 'open' | 'won' | 'lost' }>;
 }
 
-/** Amounts of a charge. Minor units. */
+/** Amounts of a charge, in minor units. */
 export interface Left {
   readonly refundedMinor: number;
   readonly pendingMinor: number;
@@ -33,7 +33,7 @@ export interface Left {
 
 export type Accounts = Readonly<Record<string, number>>;
 
-/** Returns the charges of a payment that captured money or are holds, by id, according to the chain. */
+/** Returns the charges that captured money or are holds according to a payment's chain, by id. */
 export function chargesOf(chain: readonly Written<Transition>[]): ReadonlyMap<string, ChargeSeen> {
   const charges = new Map<string, ChargeSeen>();
   const newest = chain.at(-1)?.row.payment;
@@ -94,7 +94,8 @@ export function leftOf({ capturedMinor, refunds, disputes }: ChargeSeen): Left {
 }
 
 /**
- * Returns the posted amounts, debits less credits, by `account currency`, without operators' corrections. Minor units.
+ * Returns the posted amounts (debits less credits, in minor units) by `account currency`, without operators'
+ * corrections.
  */
 export function postedOn(chain: readonly Written<Transition>[]): Accounts {
   const sums: Record<string, number> = {};
@@ -108,7 +109,7 @@ export function postedOn(chain: readonly Written<Transition>[]): Accounts {
   return sums;
 }
 
-/** Returns the amounts that must have been posted for the events of the charges. Minor units. */
+/** Returns the amounts, in minor units, that must have been posted for the charges of a payment. */
 export function dueOn(chain: readonly Written<Transition>[]): Accounts {
   const sums: Record<string, number> = {};
   const add = (account: string, currency: string, amountMinor: number): void => {

@@ -14,7 +14,7 @@ beforeEach(() => {
 describe('an object that the processor has shown as open', () => {
   const ORACLE = 'what the processor has shown as open is in a queue';
 
-  test('must be in a queue', async () => {
+  test('must be in a queue until it has an outcome', async () => {
     const request = paymentRequest('open');
     await harness.pay(request);
     const charge = harness.chargeOf(request);

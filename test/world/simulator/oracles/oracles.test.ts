@@ -17,11 +17,11 @@ import { World } from '../../world.ts';
 import { watched } from './watched.ts';
 import { appendTo, type Draft, refundOf } from './written.ts';
 
-/** Tests of the oracles, each with a world that violates the oracle. */
+/** Tests of the oracles. Each test changes a world so that it violates an oracle. */
 
 const MINUTE_MS = 60_000;
 const LIMIT = { timeoutMs: 8_000 };
-/** Fields of an unanswered claim. */
+/** Fields of the record of a claim without an answer. */
 const OPEN = { status: 'INPROGRESS', leaseExpiresAtMs: 0, released: false };
 
 let harness: World;
@@ -44,7 +44,7 @@ async function sendCallback(charge: string): Promise<void> {
   await harness.deliver(callback(`oracle_${events}`, charge));
 }
 
-/** Makes a failed payment whose charge succeeds later. */
+/** Creates a failed payment whose charge succeeds later. */
 async function stray(key: string) {
   const request = paymentRequest(key, { source: 'tok_async' });
   await harness.pay(request);
@@ -58,11 +58,11 @@ async function stray(key: string) {
 
 const append = (request: CreatePayment, draft: Draft) => appendTo(harness, request, draft);
 
-/** Writes a failure that claims that nothing was sent. */
+/** Records the payment as failed because nothing was sent to the processor. */
 async function callNotAttempted(request: CreatePayment): Promise<void> {
   harness.clock.advance(MINUTE_MS);
   const { payment } = (await harness.chain(request)).newest;
-  const failure = { code: 'not_attempted', message: 'The processor was never asked.' };
+  const failure = { code: 'not_attempted', message: 'Nothing was sent to the processor.' };
   await append(request, { type: 'payment.failed', payment: { ...payment, status: 'failed', failure } });
 }
 
@@ -92,14 +92,14 @@ test('a healthy world violates no oracle', async () => {
 });
 
 describe('the chain of a payment', () => {
-  test('must not leave a final state', async () => {
+  test('must not contain a transition out of a final state', async () => {
     const { request } = await paid('back', 'tok_declined');
     const { payment } = (await harness.chain(request)).newest;
     await append(request, { payment: { ...payment, status: 'processing' } });
     expect(world.now()).toContain('I6 states');
   });
 
-  test('must not post events that did not happen', async () => {
+  test('must not contain postings for events that did not happen', async () => {
     const { request } = await paid('posted');
     const leg = { amountMinor: 5, currency: 'EUR' } as const;
     await append(request, {
@@ -111,20 +111,20 @@ describe('the chain of a payment', () => {
     expect(world.now()).toEqual(['I2 one set of postings']);
   });
 
-  test('must not reserve more than was captured', async () => {
+  test('must not reserve more for refunds than was captured', async () => {
     const { request, charge } = await paid('reserved');
     for (const letter of ['a', 'b']) {
       const refundId = `ref_${letter.repeat(58)}`;
       await append(request, { type: 'refund.pending', subject: refundOf(refundId, charge) });
     }
     expect(world.now()).toContain('F31 refunds are reserved');
-    // The later failure of one refund does not change that.
+    // The violation stays, even if one of the refunds fails later.
     const failed = refundOf(`ref_${'a'.repeat(58)}`, charge, { status: 'failed' });
     await append(request, { type: 'refund.failed', subject: failed });
     expect(world.now()).toContain('F31 refunds are reserved');
   });
 
-  test('may record the late success of a failed refund, but must not reserve more afterwards', async () => {
+  test('may record the late success of a failed refund, but must not reserve a further refund above the captured amount', async () => {
     const { request, charge } = await paid('revived');
     const [early, late] = ['a', 'b'].map((letter) => `ref_${letter.repeat(58)}`) as [string, string];
     await append(request, { type: 'refund.pending', subject: refundOf(early, charge) });
@@ -136,7 +136,7 @@ describe('the chain of a payment', () => {
     expect(world.now()).toContain('F31 refunds are reserved');
   });
 
-  test('must not have two pending changes of a hold', async () => {
+  test('must not have a pending capture and a pending cancellation of one hold', async () => {
     const { request } = await paid('held', 'tok_ok', 'manual');
     for (const kind of ['capture', 'void'] as const) {
       const subject = { kind, operationId: `op_${kind}`, amountMinor: 1000, status: 'pending' } as const;
@@ -145,7 +145,7 @@ describe('the chain of a payment', () => {
     expect(world.now()).toContain('F31 one change of a hold');
   });
 
-  test('must not be changed', async () => {
+  test('must not contain a row that was changed after it was written', async () => {
     const { request } = await paid('changed');
     const [row] = harness.store.database.items(TABLES.ledger, `${LedgerRow.payment}${request.paymentId}`);
     await put(TABLES.ledger, { ...row, occurredAtMs: 1 });
@@ -169,7 +169,7 @@ describe('the chain of a payment', () => {
     expect(world.now()).toEqual(['every row is readable']);
   });
 
-  test('must not share its reference with another payment', async () => {
+  test('must not have the same reference as the chain of a second payment', async () => {
     for (const key of ['one', 'two']) {
       const request = paymentRequest(key, { reference: `order_${key}` });
       await harness.pay(request);
@@ -198,7 +198,7 @@ describe('a processor', () => {
     expect(world.now()).toContain('money is rechecked before each send');
   });
 
-  test('must not receive a refund before its books are read', async () => {
+  test('must not receive a refund before the product reads its newest books', async () => {
     const { request, charge } = await paid('unread');
     await harness.processor.inside.dispute(charge, 800);
     harness.clock.advance(5 * MINUTE_MS);
@@ -206,7 +206,7 @@ describe('a processor', () => {
     expect(world.now()).toContain('the books are read before each send');
   });
 
-  test('must not receive a capture before its books are read', async () => {
+  test('must not receive a capture before the product reads its newest books', async () => {
     const request = paymentRequest('taken', { capture: 'manual' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);
@@ -227,7 +227,7 @@ describe('a processor', () => {
     expect(world.now()).toContain('F05 send window');
   });
 
-  test('must agree with the posted amounts', async () => {
+  test('must have the posted amounts, once the product has read its books', async () => {
     const { request, charge } = await paid('held');
     await harness.processor.inside.refund(charge, 100);
     expect(world.atTheEnd()).toEqual([]);
@@ -238,7 +238,7 @@ describe('a processor', () => {
     expect(world.atTheEnd()).toEqual([]);
   });
 
-  test('may contradict its own books if an alarm was raised', async () => {
+  test('may contradict its own books if an alarm about the payment was raised', async () => {
     const { request, charge } = await paid('contradicted');
     await harness.processor.inside.correct(charge, { status: 'declined', amount_captured: 0 });
     await sendCallback(charge);
@@ -250,7 +250,7 @@ describe('a processor', () => {
     expect(world.atTheEnd()).toEqual([]);
   });
 
-  test('may lack a change that an operator decided as done if an alarm was raised', async () => {
+  test('may lack a charge whose success an operator decided, if an alarm was raised afterwards', async () => {
     const { request, charge } = await paid('decided', 'tok_ok', 'manual');
     await harness.clock.sleep(MINUTE_MS);
     const { payment } = (await harness.chain(request)).newest;
@@ -278,7 +278,7 @@ describe('a processor', () => {
     expect(world.atTheEnd()).toContain('F05 absence is proven');
   });
 
-  test('must not have a charge of a claim that was later released as not sent', async () => {
+  test('must not have a charge whose claim was released as not sent after the charge', async () => {
     const { request } = await paid('released');
     const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
     harness.store.deleteRecord(storedOperationId(request.paymentId));
@@ -290,7 +290,7 @@ describe('a processor', () => {
   });
 
   test.each([
-    ['another processor refused', () => new World().processor],
+    ['a different processor refused', () => new World().processor],
     ['its processor refused', () => harness.processor],
   ])('may have another user’s charge that names a payment that %s', async (_what, processorOf) => {
     const request = paymentRequest('elsewhere', { source: 'tok_rate_limited' });
@@ -306,7 +306,7 @@ describe('a processor', () => {
 
   test('may have another user’s charge that names a payment that was not attempted', async () => {
     const request = paymentRequest('named', { source: 'tok_ok' });
-    const unreachable = new RetryableError('processor_unreachable', 'No connection is possible.');
+    const unreachable = new RetryableError('processor_unreachable', 'The processor cannot be reached.');
     const away = { ...harness.processor, charge: () => Promise.reject(unreachable) };
     await harness.pay(request, { processor: away }).catch(() => undefined);
     const { paymentId } = request;
@@ -348,7 +348,7 @@ describe('unfinished work', () => {
     expect(world.now()).toEqual([ORACLE]);
   });
 
-  test('must end once quiet', async () => {
+  test('must be finished once the system is quiet', async () => {
     const { request } = await paid('left', 'tok_ok', 'manual');
     await stray('kept');
     world.queues['webhooks'] = 1;
@@ -364,7 +364,7 @@ describe('unfinished work', () => {
     expect(left[0]?.about).toBe(request.paymentId);
   });
 
-  test('does not include late money whose return waits for an operator', async () => {
+  test('may include late money whose return waits for an operator', async () => {
     const { request, charge } = await stray('refused');
     const left = () => world.all().filter(({ oracle }) => oracle === 'nothing is left once quiet');
     world.alarms.push({ metric: 'undecidable', about: request.paymentId, atMs: 0, count: 1, dimensions: {} });
@@ -377,10 +377,10 @@ describe('unfinished work', () => {
   test.each([
     ['a decision', true, 'contradiction', 700, []],
     ['no decision', false, 'contradiction', 700, ['is reserved']],
-    ['another alarm', true, 'undecidable', 700, ['is reserved']],
+    ['a different alarm', true, 'undecidable', 700, ['is reserved']],
     ['enough captured money', true, 'contradiction', 300, ['is reserved']],
   ] as const)(
-    'does not include a refund above the captured amount: %s',
+    'may include a refund above the captured amount only after a decision and an alarm: %s',
     async (_what, isDecided, metric, refundedMinor, due) => {
       const { request, charge } = await paid('beyond');
       const foreign = await harness.processor.inside.refund(charge, 700, 'succeeded');
@@ -403,20 +403,20 @@ describe('unfinished work', () => {
     },
   );
 
-  test('must not have too many messages for the runs of jobs', () => {
+  test('must not pile up in the queue of a job', () => {
     world.crowds['upkeep-jobs'] = 100;
     expect(world.now()).toEqual([]);
     world.crowds['upkeep-jobs'] = 101;
     expect(world.now()).toEqual(['the messages of a run end']);
   });
 
-  test('must not include a claim without an answer', async () => {
+  test('must not include a claim without an answer once the system is quiet', async () => {
     await harness.claimThenDie(paymentRequest('dead'), false);
     expect(world.now()).toEqual([]);
     expect(world.atTheEnd()).toContain('nothing is left once quiet');
   });
 
-  test('must not include a claim that waits long after the end of the faults', async () => {
+  test('must not include a claim that waits too long after the end of the faults', async () => {
     const I7 = 'I7 every claim is answered in time';
     const request = paymentRequest('late');
     await harness.claimThenDie(request, false);
@@ -431,7 +431,7 @@ describe('unfinished work', () => {
     expect(world.atTheEnd()).toContain(I7);
   });
 
-  test('must not include a claim that waits for hours while only another processor is down', async () => {
+  test('must not include a claim that waits for hours while only a different processor is down', async () => {
     const I7 = 'I7 every claim is answered in time';
     const fromMs = harness.clock.nowMs();
     Object.assign(world.world, { faultsEndedAtMs: fromMs + 9 * 60 * MINUTE_MS });
@@ -459,14 +459,14 @@ describe('an answer', () => {
     ...changes,
   });
 
-  test('must be the same for one key', () => {
+  test('must be the same for all requests with one idempotency key', () => {
     world.calls.push(call(201, { id: 'pay_1', status: 'succeeded' }), call(503, { code: 'unavailable' }));
     expect(world.atTheEnd()).toEqual([]);
     world.calls.push(call(201, { id: 'pay_1', status: 'failed' }));
     expect(world.atTheEnd()).toEqual(['I3 one answer per key']);
   });
 
-  test('must not be given to another body', () => {
+  test('must not be given to a request with a different body', () => {
     const body = { id: 'pay_1' };
     world.calls.push(call(201, body), call(201, body, { body: { amount: 2 }, sentAtMs: 9 }));
     expect(world.atTheEnd()).toEqual(['F09 other body']);
@@ -485,7 +485,7 @@ describe('an answer', () => {
     expect(world.atTheEnd()).toEqual(['no unexpected errors']);
   });
 
-  test('must not reject a change while its processor is well', async () => {
+  test('must not be 503 for a change while the payment’s processor has no fault or outage', async () => {
     const { request } = await paid('well');
     const changes = { path: `/v1/payments/${request.paymentId}/refunds` };
     const refusal = call(503, { code: 'processor_unavailable' }, changes);
@@ -498,7 +498,7 @@ describe('an answer', () => {
     expect(world.atTheEnd()).not.toContain('F32 a processor that is well is called');
   });
 
-  test('must be stored once', async () => {
+  test('must not be replaced after it was stored', async () => {
     const { request } = await paid('stored');
     const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
     await put(TABLES.idempotency, { ...row, answer: { status: 402, headers: {}, body: '{}' } });
@@ -527,21 +527,24 @@ describe('an answer', () => {
     ['void', 'canceled', true],
     ['capture', 'succeeded', true],
     ['capture', 'canceled', false],
-  ] as const)('that a %s failed, for a payment that is %s, is a violation: %s', async (kind, status, isWrong) => {
-    const I4 = 'I4 answers say what the chain says';
-    const { request, charge } = await paid('rivals', 'tok_ok', 'manual');
-    const { payment } = (await harness.chain(request)).newest;
-    const letters = `${request.paymentId.slice('pay_'.length)}${'a'.repeat(26)}`;
-    const operationId = `${kind === 'void' ? 'can' : 'cap'}_${letters}`;
-    const subject = { kind, operationId, amountMinor: 1000, status: 'pending' } as const;
-    await append(request, { type: `${kind}.pending`, subject });
-    const type = status === 'succeeded' ? 'payment.completed' : 'payment.canceled';
-    await append(request, { type, payment: { ...payment, chargeId: charge, status } });
-    const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
-    const answer = { status: 402, headers: {}, body: '{}' };
-    await put(TABLES.idempotency, { ...row, pk: `OP#${operationId}`, operationId, answer });
-    expect(world.atTheEnd().includes(I4)).toBe(isWrong);
-  });
+  ] as const)(
+    'which says that a %s failed, although the payment is %s, violates an oracle: %s',
+    async (kind, status, isWrong) => {
+      const I4 = 'I4 answers say what the chain says';
+      const { request, charge } = await paid('rivals', 'tok_ok', 'manual');
+      const { payment } = (await harness.chain(request)).newest;
+      const letters = `${request.paymentId.slice('pay_'.length)}${'a'.repeat(26)}`;
+      const operationId = `${kind === 'void' ? 'can' : 'cap'}_${letters}`;
+      const subject = { kind, operationId, amountMinor: 1000, status: 'pending' } as const;
+      await append(request, { type: `${kind}.pending`, subject });
+      const type = status === 'succeeded' ? 'payment.completed' : 'payment.canceled';
+      await append(request, { type, payment: { ...payment, chargeId: charge, status } });
+      const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
+      const answer = { status: 402, headers: {}, body: '{}' };
+      await put(TABLES.idempotency, { ...row, pk: `OP#${operationId}`, operationId, answer });
+      expect(world.atTheEnd().includes(I4)).toBe(isWrong);
+    },
+  );
 });
 
 test('late money must raise exactly one alarm', async () => {
@@ -558,7 +561,7 @@ test('late money must raise exactly one alarm', async () => {
   expect(world.atTheEnd()).toEqual(['an alarm is raised once for each event']);
 });
 
-test('after a delivered callback the charge must have been read', async () => {
+test('the product must read the charge after a callback is delivered', async () => {
   const { charge } = await paid('delivered');
   const posted = { processor: 'sandbox', chargeId: charge };
   const now = () => ({ firstAtMs: harness.clock.nowMs(), takenAtMs: harness.clock.nowMs() });
@@ -575,7 +578,7 @@ test('after a delivered callback the charge must have been read', async () => {
   expect(world.atTheEnd()).toEqual([]);
 });
 
-test('a delivered callback without a payment must be kept', async () => {
+test('the product must keep a delivered callback that has no payment', async () => {
   const { chargeId } = await harness.processor.inside.charge({ amountMinor: 500 });
   world.callbacks.push({
     processor: 'sandbox',

@@ -34,10 +34,10 @@ function deed(kind: ShopAction['kind']): ShopAction {
 
 const mail = () => ({ to: 'a@b.c', subject: `Your order ${orderId}`, metadata: {}, atMs: harness.clock.nowMs() });
 
-/** Appends a step that the order driver did not make. */
+/** Appends an order transition that the product did not write. */
 async function become(type: OrderTransitionType, changes: Partial<Order>): Promise<void> {
   const newest = (await harness.transitions(orderId)).at(-1);
-  if (newest === undefined) throw new Error('there is no such order');
+  if (newest === undefined) throw new Error('the order does not exist');
   const drafts = [{ type, order: { ...newest.order, ...changes } }];
   const occasion = { occurredAtMs: harness.clock.nowMs(), cause: BY_REQUEST };
   await harness.store.appendToOrder({ transitions: nextOrderTransitions(systemDigest, newest, drafts, occasion) });
@@ -52,7 +52,7 @@ async function disputed(amountMinor = 2_000): Promise<void> {
   harness.clock.advance(5 * MINUTE_MS);
 }
 
-test('a receipt must not be sent after all money of its payment is gone', async () => {
+test('a receipt must not be sent after all money of the payment is gone', async () => {
   const receipt = () => ({
     to: 'a@b.c',
     subject: 'Your receipt',
@@ -80,17 +80,17 @@ test('the credit of an order must be the correct share of its amount', () => {
 });
 
 describe('an order', () => {
-  test.each(['reserved', 'credited'] as const)('must not be %s twice', (kind) => {
+  test.each(['reserved', 'credited'] as const)('must not cause the shop action “%s” twice', (kind) => {
     world.shop.push(deed(kind), deed(kind));
     expect(world.atTheEnd()).toContain('order effects happen once');
   });
 
-  test('must be mailed once', () => {
+  test('must not cause two e-mails', () => {
     world.mails.push(mail(), mail());
     expect(world.atTheEnd()).toContain('order effects happen once');
   });
 
-  test.each([2_000, 1])('must get nothing once %i of 2000 is disputed', async (amountMinor) => {
+  test.each([2_000, 1])('must get no goods after %i of 2000 is disputed', async (amountMinor) => {
     world.shop.push(deed('credited'));
     world.mails.push(mail());
     await disputed(amountMinor);
@@ -111,7 +111,7 @@ describe('an order', () => {
     expect(world.atTheEnd()).toEqual(['F30 settled or undone']);
   });
 
-  test('keeps its goods when another reservation is released whose id begins with its own', async () => {
+  test('keeps its goods when a different reservation is released, even if that id begins with the id of its own', async () => {
     world.shop.push(deed('reserved'), deed('credited'));
     world.mails.push(mail());
     const { reservationId } = (await harness.transitions(orderId)).at(-1)?.order.reservation ?? {};
@@ -133,7 +133,7 @@ describe('an order', () => {
     ]);
   });
 
-  test('may keep money after a failed refund without callback if a mismatch was reported', async () => {
+  test('may keep money after its cancellation if a mismatch was reported', async () => {
     await become('order.canceled', { status: 'canceled' });
     const kept = () => world.all().filter(({ what }) => what === 'is canceled, but 2000 was not returned').length;
     expect(kept()).toBe(1);
@@ -143,7 +143,7 @@ describe('an order', () => {
     expect(kept()).toBe(0);
   });
 
-  test('must be in the queue while it is open', async () => {
+  test('must be in the queue of open orders until it is finished', async () => {
     await become('order.processing', { status: 'processing' });
     expect(world.now()).toEqual(['unfinished work is queued']);
   });
@@ -152,7 +152,7 @@ describe('an order', () => {
     world.shop.push(deed('reserved'), deed('credited'));
     world.mails.push(mail());
     await become('order.review_required', { status: 'needs_review', charge: { status: 'review', sinceMs: 0 } });
-    expect(world.all().map(({ what }) => what)).toContain('is in review, but its payment is decided');
+    expect(world.all().map(({ what }) => what)).toContain('is in review, but its payment is no longer in review');
   });
 
   test('must raise an alarm when it needs an operator', async () => {

@@ -1,6 +1,6 @@
 /**
- * Oracles I10 and F30: goods, e-mails and credits are given only for existing money; an order is either completed or
- * fully undone.
+ * Oracles I10 and F30: goods, e-mails and credits are given only for money that exists, and an order is either
+ * completed or fully undone.
  */
 
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
@@ -14,7 +14,7 @@ import { chargesOf, leftOf } from './money.ts';
 import { byPayment, heldOf, isDecidedOtherwise, isReported, isShown, isTried, mismatches } from './processors.ts';
 import type { Seen, Written } from './seen.ts';
 
-/** Longest time between the last read of the payment and the effect, which may need a call. Milliseconds. */
+/** Maximum time between the last read of the payment and an effect, which may need a call, in milliseconds. */
 const CALL_MS = 60_000;
 
 interface ShopEffect {
@@ -33,7 +33,7 @@ export function checkOrder(id: string, chain: readonly Written<OrderTransition>[
   return found;
 }
 
-/** Returns the effects of an order: goods reserved under its key, e-mails and credits. */
+/** Returns the effects of an order: reserved goods, e-mails and credits. */
 function effectsFor(id: string, { world }: Seen): readonly ShopEffect[] {
   const orderId = parseOrderId(id);
   if (orderId === undefined) return [];
@@ -58,19 +58,20 @@ function paidFor(
   { payments, world }: Seen,
 ): readonly Violation[] {
   const order = chain.findLast((each) => each.atMs <= atMs)?.row.order;
-  // A reservation with a lost answer is repeated under its key, so that it can be released.
+  // A reservation whose answer was lost is requested a second time under its idempotency key, so that it can be
+  // released.
   if (what === 'goods' && order?.reservation.status === 'releasing') return [];
   const paymentId = chain[0]?.row.order.paymentId;
   const payment = payments.get(paymentId ?? '') ?? [];
   const dueMinor = order?.amountMinor ?? 0;
   const wrong = (why: string) => [{ oracle: 'I10 no goods for money that is gone', what: `${what} ${why}`, about: id }];
-  // The read of the payment and the effect are two calls.
+  // The payment may have changed between the read and the effect, which are two calls.
   const isPaidAt = (thenMs: number) => isPaid(payment, thenMs, dueMinor);
   if (!isPaidAt(atMs) && !isPaidAt(atMs - CALL_MS)) return wrong('although money was missing');
   return isGoneUnread(payment, atMs, world) ? wrong('although the books had shown that no money remained') : [];
 }
 
-/** I10: checks that some money of the payment remained at the last read before a receipt. */
+/** I10: checks that some money of the payment remained at the last read before each receipt was sent. */
 export function checkReceipts({ payments, world }: Seen): readonly Violation[] {
   return world.mails.flatMap(({ metadata, atMs }) => {
     const id = metadata['payment'] ?? '';
@@ -102,7 +103,8 @@ function chargeAt(chain: readonly Written<Transition>[], atMs: number) {
 
 /**
  * Returns true if the money was already gone in the books when an operator decided that the payment succeeded, and was
- * still gone at the effect. Callbacks of a payment in review record nothing, so only a read of the books can show this.
+ * still gone at the effect. Callbacks about a payment in review record nothing, so only a read of the books shows that
+ * the money is gone.
  */
 function isGoneUnread(chain: readonly Written<Transition>[], atMs: number, { processors }: Observed): boolean {
   const decided = chain.find(({ row }) => row.subject?.kind === 'decision' && row.type === 'payment.completed');
@@ -114,7 +116,7 @@ function isGoneUnread(chain: readonly Written<Transition>[], atMs: number, { pro
   return charge !== undefined && changedAtMs < decided.atMs && heldOf(charge) <= 0;
 }
 
-/** Checks all orders once the system is quiet. */
+/** Checks all orders, once the system is quiet. */
 export function checkOrdersEnd(seen: Seen): readonly Violation[] {
   const { world, orders, payments } = seen;
   const charges = byPayment(world);
@@ -130,7 +132,8 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
     const payment = ofPayment.at(-1)?.row.payment;
     const own = (charges.get(order.paymentId) ?? []).filter(({ chargeId }) => chargeId === payment?.chargeId);
     const known = chargesOf(ofPayment).get(payment?.chargeId ?? '');
-    // Late money whose return the bank has rejected several times has raised an alarm and waits for an operator.
+    // If the bank has rejected the return of late money several times, an alarm was raised and the money waits for an
+    // operator.
     const isLeft =
       known?.isOwn === false && leftOf(known).leftMinor > 0 && isTried(world, order.paymentId, payment?.chargeId ?? '');
     const keptMinor = isLeft ? 0 : own.reduce((total, charge) => total + heldOf(charge), 0);
@@ -140,20 +143,20 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
       if (reserved > 0) wrong('is canceled, but its goods are still reserved');
       const areShown = own.every((charge) => isShown(world, paymentProcessor, charge.chargeId));
       const isReportedCharge = payment !== undefined && isReported(world, payment, payment.chargeId);
-      // An operator decided that money was refunded which the processor still has, and an alarm reported it. A change
-      // with a lost callback is a mismatch, which an operator ends.
+      // The money may stay if an operator decided that it was refunded but the processor still has it, and an alarm
+      // reported this. A change whose callback was lost is a mismatch, which an operator resolves.
       const isMismatch = reported.some((row) => row.includes(order.paymentId));
       const isWaitedFor = isInReview || isReportedCharge || isMismatch || isDecidedOtherwise(world, ofPayment);
       if (keptMinor > 0 && areShown && !isWaitedFor) wrong(`is canceled, but ${keptMinor} was not returned`);
     }
     const isPaymentWaiting = isInReview || isUnsure(world, ofPayment);
     if (order.status === 'needs_review' && order.charge.status === 'review' && !isPaymentWaiting)
-      wrong('is in review, but its payment is decided');
+      wrong('is in review, but its payment is no longer in review');
     const has = (what: ShopEffect['what']): boolean => effectsFor(id, seen).some((deed) => deed.what === what);
     if (isSettled(order) && OPEN_CALL.has(order.email.status))
       wrong(`is completed or undone, but its e-mail is ${order.email.status}`);
-    if (has('mail') && order.email.status === 'failed') wrong('shows that no e-mail was sent, but one was');
-    if (!has('mail') && order.email.status === 'sent') wrong('shows that an e-mail was sent, but none was');
+    if (has('mail') && order.email.status === 'failed') wrong('shows that no e-mail was sent, but an e-mail was sent');
+    if (!has('mail') && order.email.status === 'sent') wrong('shows that an e-mail was sent, but no e-mail was sent');
     if (order.referral.status !== 'unknown' && has('credit') !== (order.referral.status === 'credited')) {
       wrong(`shows the credit as ${order.referral.status}, but it was ${has('credit') ? '' : 'not '}given`);
     }
@@ -163,8 +166,8 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
 }
 
 /**
- * Returns true if the processor contradicts its own books or an operator's decision, and an alarm or a mismatch reports
- * it.
+ * Returns true if an alarm or a mismatch reports that the processor contradicts its own books or an operator's
+ * decision.
  */
 function isUnsure(world: Observed, chain: readonly Written<Transition>[]): boolean {
   const payment = chain.at(-1)?.row.payment;
@@ -179,7 +182,7 @@ function isUnsure(world: Observed, chain: readonly Written<Transition>[]): boole
 function releasedFor({ reservationId }: { readonly reservationId?: string }, { world }: Seen): number {
   if (reservationId === undefined) return 0;
   const isReleased = world.shop.some(
-    // Compare the quoted id, because an id can begin with another id.
+    // Compare the id with its quotes, because one id can be the beginning of another.
     ({ kind, order }) => kind === 'released' && JSON.stringify(order).includes(JSON.stringify(reservationId)),
   );
   return isReleased ? 1 : 0;

@@ -25,7 +25,7 @@ const inquiry = (key = 'overdue') => {
   const paymentId = paymentIdFor(key);
   return { operationId: chargeOperation(paymentId), paymentId, claimedAtMs: harness.clock.nowMs() };
 };
-/** Records a run that ends without processing any entry. */
+/** Records a job run that ends without processing any entry. */
 async function run(jobId: string, changes: object = {}): Promise<void> {
   harness.clock.advance(MINUTE_MS);
   const accepted = acceptedRun(jobId, harness.clock.nowMs(), harness.clock.nowMs());
@@ -41,7 +41,7 @@ test('reports an entry as overdue after more runs have skipped it than its queue
   expect(world.now()).toContain(ORACLE);
 });
 
-test('lets an entry wait for earlier entries, even after they have left the queue', async () => {
+test('lets an entry wait longer behind earlier entries, even after these have left the queue', async () => {
   const others = Array.from({ length: 40 }, (_, place) => inquiry(`other-${place}`));
   for (const each of [...others, inquiry()]) await put(inquiryItem(TABLES, each).Put?.Item ?? {});
   await run('resolve');
@@ -52,7 +52,7 @@ test('lets an entry wait for earlier entries, even after they have left the queu
   expect(world.now()).toContain(ORACLE);
 });
 
-test('ignores runs of another job, and runs with failures', async () => {
+test('ignores runs of other jobs, and runs with failures', async () => {
   await put(inquiryItem(TABLES, inquiry()).Put?.Item ?? {});
   for (let runs = 0; runs < 9; runs += 1) {
     await run('retry-orphans');
@@ -72,7 +72,7 @@ test('accepts an entry that is processed or not due', async () => {
   expect(world.now()).not.toContain(ORACLE);
 });
 
-test('reports an entry without a queue immediately', async () => {
+test('immediately reports an entry that is in no queue', async () => {
   const { queue: _queue, ...unlisted } = inquiryItem(TABLES, inquiry()).Put?.Item ?? {};
   await put(unlisted);
   expect(world.now()).toContain(ORACLE);

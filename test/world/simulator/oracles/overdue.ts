@@ -11,7 +11,7 @@ const ORACLE = 'every queue entry is looked at in time';
 
 const { partitionKey: QUEUE, sortKey: DUE } = RegistryTable.queuesIndex;
 
-/** Job that processes the rows of each kind. */
+/** Job that processes the rows, by the prefix of their partition key. */
 const JOB_OF: Readonly<Record<string, string>> = {
   [RegistryRow.inquiry]: 'resolve',
   [RegistryRow.return]: 'resolve',
@@ -20,8 +20,8 @@ const JOB_OF: Readonly<Record<string, string>> = {
 };
 
 /**
- * Number of runs that may skip a due entry. One more run is allowed for each ten entries of the job, because a check
- * can take seconds.
+ * Number of runs that may end without checking a due entry. For each ten entries of the job, one more run may, because
+ * a check can take seconds.
  */
 const RUNS_LEFT_OUT = 3;
 const ENTRIES_OF_A_RUN = 10;
@@ -29,19 +29,19 @@ const ENTRIES_OF_A_RUN = 10;
 interface Entry {
   readonly job: string;
   readonly dueAtMs: number;
-  /** Time of the last write, in simulated time. Unix milliseconds. */
+  /** Simulated time of the last write, in Unix milliseconds. */
   readonly writtenAtMs: number;
-  /** Number of runs that ended after the due time without touching the entry. */
+  /** Number of runs that began after the due time and ended without writing the entry. */
   missed: number;
-  /** Longest queue of the job in these runs. Earlier entries may have left since. */
+  /** Maximum length of the job's queue in these runs. Earlier entries may have left the queue since. */
   longest: number;
 }
 
-/** Counts the wait of an entry in runs, because the simulated schedule leaves out runs. */
+/** Counts for each entry how many runs it has waited, not how long, because the simulated schedule leaves out runs. */
 export class Overdue {
   readonly #world: Observed;
   readonly #entries = new Map<string, Entry>();
-  /** Time when each run was accepted, in simulated time, by run. Unix milliseconds. */
+  /** Simulated time when each run was accepted, in Unix milliseconds, by run id. */
   readonly #accepted = new Map<string, number>();
   readonly #found: Violation[] = [];
 
@@ -70,7 +70,7 @@ export class Overdue {
     const name = nameOfRow(row);
     if (isGone) this.#entries.delete(name);
     else if (typeof row[QUEUE] !== 'string' || typeof row[DUE] !== 'number')
-      this.#found.push({ oracle: ORACLE, what: 'it is listed in no queue', about: name });
+      this.#found.push({ oracle: ORACLE, what: 'is in no queue', about: name });
     else this.#entries.set(name, { job, dueAtMs: row[DUE], writtenAtMs: this.#world.nowMs, missed: 0, longest: 0 });
   }
 
@@ -78,7 +78,7 @@ export class Overdue {
     const { jobId, runId, status, scheduledForMs, failed, skipped } = parseRun(row);
     const acceptedAtMs = this.#accepted.get(runId) ?? this.#world.nowMs;
     this.#accepted.set(runId, acceptedAtMs);
-    // An entry whose check failed may keep its time.
+    // Runs with failures do not count: an entry whose check failed may keep its due time.
     if (status !== 'succeeded' || failed > 0 || skipped.length > 0) return;
     this.#accepted.delete(runId);
     const waiting = [...this.#entries].filter(([, { job }]) => job === jobId);
@@ -87,7 +87,7 @@ export class Overdue {
       entry.missed += 1;
       entry.longest = Math.max(entry.longest, waiting.length);
       if (entry.missed <= RUNS_LEFT_OUT + entry.longest / ENTRIES_OF_A_RUN) continue;
-      const what = `${entry.missed} runs have ended since it was due at ${entry.dueAtMs}, but none processed it`;
+      const what = `was due at ${entry.dueAtMs}, but the ${entry.missed} runs since then did not process it`;
       this.#found.push({ oracle: ORACLE, what, about: name });
     }
   }

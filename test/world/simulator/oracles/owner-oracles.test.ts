@@ -25,8 +25,8 @@ function addAnswer(status: number, path: string): void {
   world.calls.push({ step: 1, tenant: 'stranger', method: 'GET', path, sentAtMs: atMs, answer });
 }
 
-describe('an object of another tenant or mode', () => {
-  test('must not be in an answer, unless an error repeats the request', () => {
+describe('an object of one tenant and mode', () => {
+  test('must not be in an answer to another tenant, unless an error repeats the id from the request', () => {
     addAnswer(404, `/v1/payments/${request.paymentId}`);
     expect(wrong()).toEqual([]);
     addAnswer(409, '/v1/payments');
@@ -34,7 +34,7 @@ describe('an object of another tenant or mode', () => {
     expect(wrong()).toEqual(Array(2).fill('an answer of ten_stranger#test contains an object of ten_fixture#test'));
   });
 
-  test('must not be in an event', () => {
+  test('must not be in an event of the other mode', () => {
     const { tenantId: tenant, paymentId: id } = request;
     const event = { event: { id: 'evt_1', sequence: 2, type: 'payment.completed' }, payment: { id } };
     const publish = (mode: string) =>
@@ -45,7 +45,7 @@ describe('an object of another tenant or mode', () => {
     expect(wrong()).toEqual(['an event of ten_fixture#live contains an object of ten_fixture#test']);
   });
 
-  test('must not be in a list', async () => {
+  test('must not be in a list of the other mode', async () => {
     const list = (mode: string) => {
       const pk = `${ViewsRow.event}${request.tenantId}#${mode}`;
       const Item = { pk, sk: 'evt_1', chain: request.paymentId, sequence: 2, body: '{}' };

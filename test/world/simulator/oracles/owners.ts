@@ -1,4 +1,4 @@
-/** Oracle: nothing of one tenant or mode appears in another. */
+/** Oracle: no object of one tenant or mode appears in the data of another. */
 import { RegistryRow, ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { Payment } from '../../../../lambdas/payments/domain/payment.ts';
 import { parseViewRow } from '../../../../lambdas/views/store/dynamodb-views.ts';
@@ -13,7 +13,7 @@ type Owned = Pick<SimulatedTenant, 'mode'> & { readonly tenantId: string };
 
 const nameOf = ({ tenantId, mode }: Owned): string => `${tenantId}#${mode}`;
 
-/** Returns the owner of each payment, order and endpoint, by id. */
+/** Returns the owner (tenant and mode) of each payment, order and endpoint, by id. */
 function ownersOf({ world, payments, orders }: Seen): ReadonlyMap<string, string> {
   const { database, tables } = world;
   const books = database.items(tables.registry, RegistryRow.webhookEndpoints).map(parseBook);
@@ -26,7 +26,7 @@ function ownersOf({ world, payments, orders }: Seen): ReadonlyMap<string, string
   ]);
 }
 
-/** Checks the owners once the system is quiet. */
+/** Checks where objects appear, once the system is quiet. */
 export function checkOwners(seen: Seen): readonly Violation[] {
   const owners = ownersOf(seen);
   const found: Violation[] = [];
@@ -56,7 +56,9 @@ export function checkOwners(seen: Seen): readonly Violation[] {
   return [...found, ...charges(seen)];
 }
 
-/** Checks that requests go to the processor of the payment's mode, and that a payment has only charges of that mode. */
+/**
+ * Checks that requests go to a processor of the payment's mode, and that a payment has only charges of its own mode.
+ */
 function charges({ world, payments }: Seen): readonly Violation[] {
   const found: Violation[] = [];
   const booksWith = new Map<string, string>();
@@ -72,7 +74,8 @@ function charges({ world, payments }: Seen): readonly Violation[] {
     for (const { row } of chain) {
       for (const chargeId of chargesIn(row.payment, row.subject)) {
         const where = booksWith.get(chargeId);
-        // An operator may name any charge. The next read of the books reports that the charge is missing there.
+        // An operator may name any charge. The next read of the processor's books reports that the charge is missing
+        // there.
         const isNamed = chain.some(
           ({ row: { subject, payment } }) => subject?.kind === 'decision' && payment.chargeId === chargeId,
         );
@@ -93,7 +96,7 @@ function idsIn(text: string): readonly string[] {
   return text.match(/(?:(?:pay|ord)_[a-z2-7]{32}|we_\w+)/g) ?? [];
 }
 
-/** Returns the ids in an answer, without the ids of a rejected request. */
+/** Returns the ids in an answer. If the request was rejected, leaves out the ids that the request contained. */
 function idsInAnswer({ path, body, answer }: ClientCall): readonly string[] {
   const asked = `${path} ${JSON.stringify(body)}`;
   const isFound = answer !== undefined && answer.status < 300;

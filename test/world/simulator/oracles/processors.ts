@@ -1,4 +1,4 @@
-/** Oracles: the processors' effects agree with the Ledger (I1, I9), and money that is gone is never sent. */
+/** Oracles: the processors' effects agree with the Ledger (I1, I9), and money that is gone is never refunded. */
 import { RegistryRow, ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { PaymentId } from '../../../../lambdas/kernel/ids.ts';
 import { NOT_ATTEMPTED, type Payment } from '../../../../lambdas/payments/domain/payment.ts';
@@ -11,14 +11,14 @@ import { booksOf } from '../processors.ts';
 import { type ChargeSeen, chargesOf, leftOf, postedOn, sum } from './money.ts';
 import { MAX_SKEW_MS, type Seen, type Written } from './seen.ts';
 
-/** A contradiction that recurs within this time raises no further alarm. Milliseconds. */
+/** Time within which a recurring contradiction raises no further alarm, in milliseconds. */
 const ONE_CALL_MS = 10 * 60_000;
-/** Longest time after the claim at which a request may be sent. Milliseconds. */
+/** Time after the claim in which a request may be sent, in milliseconds. */
 const SEND_WINDOW_MS = 15 * 60_000;
-/** Longest time between a read of the chain and the send that it allows, including retries. Milliseconds. */
+/** Maximum time between a read of the chain and the send that depends on it, including retries, in milliseconds. */
 const LOOK_MS = 20_000;
 
-/** Checks the processors after every step. */
+/** Checks all requests that processors received, after every step. */
 export function checkProcessors({ world, payments, released }: Seen): readonly Violation[] {
   return Object.entries(world.processors).flatMap(([name, { inside }]) => {
     const found: Violation[] = [];
@@ -37,7 +37,7 @@ export function checkProcessors({ world, payments, released }: Seen): readonly V
       const chain = payments.get(each.paymentId);
       if (chain !== undefined) found.push(...checkSend(each, chain));
       if (each.kind === 'charge' && each.askedAtMs < (released.get(each.operationId) ?? 0) && isCharged(each, inside)) {
-        const what = `was released as not sent, but an earlier request made a charge at ${name}`;
+        const what = `was released as not sent, but an earlier request created a charge at ${name}`;
         found.push({ oracle: 'F05 absence is proven', what, about: each.paymentId });
       }
     }
@@ -45,7 +45,7 @@ export function checkProcessors({ world, payments, released }: Seen): readonly V
   });
 }
 
-/** Returns true if the request made a charge. */
+/** Returns true if this request created a charge. */
 function isCharged({ operationId, atMs, isRepeated }: Sent, inside: Observed['processors'][string]['inside']): boolean {
   const own = inside.all.filter((each) => each.operationId === operationId);
   return !isRepeated && own.some(({ chargeId }) => inside.madeByKeyAtMs(chargeId) === atMs);
@@ -55,7 +55,7 @@ const BOOKS = 'the books are read before each send';
 
 type Sent = Observed['processors'][string]['inside']['sent'][number];
 
-/** Checks that the decision to send was made on the newest chain and books. */
+/** Checks that a request was sent based on the newest chain and books, and within the send window. */
 function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly Violation[] {
   const { kind, paymentId, askedAtMs: atMs } = sent;
   if (kind === 'charge') {
@@ -73,12 +73,16 @@ function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly 
   if (kind !== 'refund') {
     if (!sent.wasOverBefore) return [];
     return [
-      { oracle: BOOKS, what: `a ${kind} was sent although the books had shown the end of the hold`, about: paymentId },
+      {
+        oracle: BOOKS,
+        what: `a ${kind} was sent although the books had shown that the hold had ended`,
+        about: paymentId,
+      },
     ];
   }
-  // A write and the send that it allows can have the same millisecond.
+  // A write can have the same millisecond as the send that depends on it.
   const known = chargesOf(chain.filter((each) => each.atMs <= atMs)).get(sent.chargeId);
-  // The read and the send are two calls. Transitions between them count only for the next send.
+  // The read of the chain and the send are two calls. Transitions between these calls count only for the next send.
   const between = chain.map((each) => each.atMs).filter((each) => each > atMs - LOOK_MS && each < atMs);
   const goneMinor = Math.min(...[atMs - LOOK_MS, ...between, atMs].map((each) => goneAt(sent, chain, each)));
   if (known !== undefined && sent.amountMinor > known.capturedMinor - goneMinor) {
@@ -86,11 +90,11 @@ function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly 
     return [{ oracle: 'money is rechecked before each send', what, about: paymentId }];
   }
   if (sent.amountMinor <= sent.leftBeforeMinor) return [];
-  const what = `a refund of ${sent.amountMinor} was sent although the books had shown ${sent.leftBeforeMinor} before`;
+  const what = `a refund of ${sent.amountMinor} was sent although the books had shown only ${sent.leftBeforeMinor} as remaining`;
   return [{ oracle: BOOKS, what, about: paymentId }];
 }
 
-/** Returns the amount of the charge that the chain knew to be refunded or disputed at that time. Minor units. */
+/** Returns the amount, in minor units, that was already refunded or disputed according to the chain at that time. */
 function goneAt({ chargeId = '' }: Sent, chain: readonly Written<Transition>[], atMs: number): number {
   const charge = chargesOf(chain.filter((each) => each.atMs <= atMs)).get(chargeId);
   if (charge === undefined) return 0;
@@ -99,13 +103,14 @@ function goneAt({ chargeId = '' }: Sent, chain: readonly Written<Transition>[], 
 }
 
 /**
- * Checks once quiet that the processor's money of each payment equals the posted amounts, or that reconciliation has
- * reported the difference. Changes that a processor makes without a callback are known only to the processor.
+ * Checks, once the system is quiet, that each payment's money at the processor equals the posted amounts, or that
+ * reconciliation has reported the difference. Changes that Payonce cannot know, because no callback reports them, are
+ * no difference.
  */
 export function checkBooks({ world, payments }: Seen): readonly Violation[] {
   const charges = byPayment(world);
   const reported = mismatches(world);
-  // A comparison that fails reports nothing.
+  // A comparison of the books that failed has reported nothing.
   const isWellCompared = world.faults.every(({ of }) => of !== 'upkeep-jobs');
   const ids = [...payments.keys()];
   const namedBy = Map.groupBy(ids, (id) => payments.get(id)?.at(-1)?.row.payment.chargeId);
@@ -114,9 +119,9 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     const newest = chain.at(-1)?.row;
     if (newest === undefined) return [];
     const known = chargesOf(chain);
-    // A charge of another user of the account may also name the payment's operation.
+    // A charge that another user created may also name the payment's operation.
     const operation: string = chargeOperation(id as PaymentId);
-    // The payment's own charge stays its own even if its metadata name another payment now.
+    // The payment's own charge remains its own even if the charge's metadata now name a different payment.
     const isMoved = (charge: ProcessorCharge): boolean =>
       charge.chargeId === newest.payment.chargeId && charge.operationId === operation && charge.paymentId !== id;
     const everywhere = Object.values(world.processors).flatMap(({ inside }) => inside.all);
@@ -124,11 +129,11 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
     const found = Object.values(world.processors).flatMap(({ inside }) =>
       inside.all
         .filter((charge) => charge.operationId === operation && inside.madeByKeyAtMs(charge.chargeId) !== undefined)
-        // The metadata of another payment's charge may name this payment now.
+        // Leave out charges that belong to a different payment and whose metadata now name this payment.
         .filter(({ chargeId }) => namedBy.get(chargeId)?.includes(newest.payment.id) !== false)
         .flatMap((charge) => attempted(charge, chain)),
     );
-    // A charge without an answer or a callback is reported by reconciliation, not by the payment.
+    // If neither an answer nor a callback reported a charge, reconciliation reports it.
     const knownCharges = own.filter(({ chargeId }) => known.has(chargeId) || chargeId === newest.payment.chargeId);
     const areShown = knownCharges.every(({ chargeId }) =>
       isShown(world, booksOf(newest.payment), chargeId, isWellCompared),
@@ -141,12 +146,12 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
       ...unrecorded(world, chain),
     );
     if (newest.payment.status === 'needs_review' || !areShown) return found;
-    // Contradictory books of the processor cannot be posted. An operator is notified.
+    // If the processor's books contradict themselves, they cannot be posted, and an alarm notifies the operator.
     if (knownCharges.some(({ chargeId }) => isReported(world, newest.payment, chargeId))) return found;
     if (isDecidedOtherwise(world, chain)) return found;
     if (knownCharges.some(({ chargeId }) => isReportedOtherwise(world, newest.payment, chargeId))) return found;
     if (knownCharges.some(({ chargeId }) => isNameless(world, newest.payment, chargeId, known))) return found;
-    // If an operator named the charge for another payment, the inquiry for that payment reports it.
+    // If an operator named the charge for a different payment, the inquiry about that payment reports the charge.
     if (knownCharges.some(({ chargeId }) => namedBy.get(chargeId)?.some(isOtherwise))) return found;
     const heldMinor: Record<string, number> = {};
     for (const charge of knownCharges) heldMinor[charge.currency] = (heldMinor[charge.currency] ?? 0) + heldOf(charge);
@@ -163,7 +168,8 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
 }
 
 /**
- * Checks that the chain has no more successful refunds of a charge than the processor, unless an operator decided so.
+ * Checks that the chain has no more successful refunds of a charge than the processor has, except those that an
+ * operator decided.
  */
 function postedTwice(world: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   const payment = chain.at(-1)?.row.payment;
@@ -178,7 +184,8 @@ function postedTwice(world: Observed, chain: readonly Written<Transition>[]): re
 }
 
 /**
- * Checks that a refund which the processor has shown is never recorded as not attempted, even if its metadata change.
+ * Checks that a refund is never recorded as not attempted after the processor has shown it, even if its metadata
+ * change.
  */
 function acceptedThenDenied(chain: readonly Written<Transition>[]): readonly Violation[] {
   const accepted = new Set<string>();
@@ -192,8 +199,8 @@ function acceptedThenDenied(chain: readonly Written<Transition>[]): readonly Vio
 }
 
 /**
- * Checks that the charge is read before a change is recorded as not attempted, so that changes of the charge are
- * recorded.
+ * Checks that the product reads the charge before it records a change as not attempted, so that it notices what others
+ * changed.
  */
 function unreadAtEnd(world: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   return chain.flatMap(({ row: { payment, subject }, atMs }) => {
@@ -208,8 +215,8 @@ function unreadAtEnd(world: Observed, chain: readonly Written<Transition>[]): re
 }
 
 /**
- * Checks that a further charge with money that names the payment is recorded after its callback, or kept until the
- * payment exists.
+ * Checks that a further charge that has money and names the payment is recorded after its callback, or that the
+ * callback is kept until the payment exists.
  */
 function unrecorded(world: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   const payment = chain.at(-1)?.row.payment;
@@ -233,8 +240,8 @@ function unrecorded(world: Observed, chain: readonly Written<Transition>[]): rea
 }
 
 /**
- * Checks that all charges of the payment in the processor's books at an operator's decision are recorded, even if the
- * search lagged.
+ * Checks that all charges that named the payment in the processor's books when an operator decided are recorded, even
+ * if the search lagged.
  */
 function unseenAtDecision({ processors }: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   const decided = chain.findLast(({ row }) => row.subject?.kind === 'decision');
@@ -257,8 +264,8 @@ function unseenAtDecision({ processors }: Observed, chain: readonly Written<Tran
 }
 
 /**
- * Checks once quiet that the newest state of each charge with a delivered callback was read, unless the charge changed
- * after that event.
+ * Checks, once the system is quiet, that the product has read the newest state of each charge with a delivered
+ * callback, unless the charge changed after the callback's event.
  */
 export function checkCallbacks({ world, payments }: Seen): readonly Violation[] {
   const paymentOf = new Map<string, string>();
@@ -268,7 +275,8 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
   return world.callbacks.flatMap(({ processor, chargeId, firstAtMs, takenAtMs }) => {
     const id = paymentOf.get(chargeId) ?? '';
     const isTaken = takenAtMs !== undefined;
-    // The metadata may have named another payment at that time, and may now name a payment that does not exist.
+    // When the callback was delivered, the metadata may have named a different payment. They may now name a payment
+    // that does not exist.
     const isKept = kept.has(chargeId) || own.has(chargeId);
     if (isTaken && !payments.has(id)) return isKept ? [] : [orphaned(chargeId)];
     const changedAtMs = world.processors[processor]?.inside.changedAtMs(chargeId);
@@ -280,12 +288,12 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
 }
 
 /**
- * Checks once quiet that the fees in the processor's books, of a payment's own charge and of its disputes, are posted
- * in their currencies after they were read, or that reconciliation has reported the difference.
+ * Checks, once the system is quiet, that the fees of a payment's own charge and of its disputes are posted in their
+ * currencies as soon as the product has read them, or that reconciliation has reported the difference.
  */
 export function checkFees({ world, payments }: Seen): readonly Violation[] {
   const reported = mismatches(world);
-  // A comparison that fails reports nothing.
+  // A comparison of the books that failed has reported nothing.
   const isWellCompared = world.faults.every(({ of }) => of !== 'upkeep-jobs');
   return [...payments].flatMap(([id, chain]) => {
     const payment = chain.at(-1)?.row.payment;
@@ -296,7 +304,7 @@ export function checkFees({ world, payments }: Seen): readonly Violation[] {
     const isCaptured = inside?.all.some((charge) => charge.chargeId === chargeId && charge.status === 'succeeded');
     const shown = inside?.feesOf(chargeId);
     if (shown === undefined || !isCaptured || !isShown(world, books, chargeId, isWellCompared)) return [];
-    // Late money is returned, and its fee is not charged to the merchant.
+    // Late money is returned, and the merchant does not pay its fee.
     if (chargesOf(chain).get(chargeId)?.isOwn !== true) return [];
     const posted = Object.entries(postedOn(chain)).filter(([name, minor]) => name.startsWith('fees ') && minor !== 0);
     const booked = Object.entries(shown).filter(([, minor]) => minor !== 0);
@@ -316,14 +324,14 @@ function orphaned(chargeId: string): Violation {
   return { oracle: 'F18 delivered callbacks are processed', what, about: chargeId };
 }
 
-/** Returns the confirmed mismatches as text. They raise an alarm at every run of the comparison. */
+/** Returns the confirmed mismatches as JSON text. Each run of the comparison raises an alarm about them. */
 export function mismatches({ database, tables }: Observed): readonly string[] {
   return database.items(tables.views, ViewsRow.allMismatches).flatMap(({ body }) => {
     return typeof body === 'string' && body.includes('"confirmed"') ? [body] : [];
   });
 }
 
-/** Checks that a payment or a refund is recorded as not attempted only if nothing was sent. */
+/** Checks that a payment is recorded as not attempted only if no request of it created a charge. */
 function attempted(charge: ProcessorCharge, chain: readonly Written<Transition>[]): readonly Violation[] {
   const given = chain.find(({ row }) => row.payment.failure?.code === 'not_attempted');
   if (given === undefined || charge.createdAtSeconds * 1_000 >= given.atMs) return [];
@@ -332,8 +340,8 @@ function attempted(charge: ProcessorCharge, chain: readonly Written<Transition>[
 }
 
 /**
- * Returns the money of a charge at the processor: captured, less successful refunds and open or lost disputes. Minor
- * units.
+ * Returns the money of a charge at the processor, in minor units: the captured amount, less successful refunds and open
+ * or lost disputes.
  */
 export function heldOf({ capturedMinor, refunds, disputes }: ProcessorCharge): number {
   const refundedMinor = sum(refunds.filter(({ status }) => status === 'succeeded'));
@@ -341,9 +349,9 @@ export function heldOf({ capturedMinor, refunds, disputes }: ProcessorCharge): n
 }
 
 /**
- * Returns true if the product has read the newest state of the charge, or caused that state itself.
+ * Returns true if the product has read the newest state of the charge, or has itself caused that state.
  *
- * @param isCompared whether a list read by the comparison also counts
+ * @param isCompared whether a list that the comparison of the books read also counts
  */
 export function isShown(
   { processors, callbacks }: Observed,
@@ -369,9 +377,9 @@ function hasCallbackSince(
 }
 
 /**
- * Returns true if the processor contradicted its own books of the charge and the payment has raised an alarm since, or
- * if late money cannot be returned. A recurring contradiction needs another alarm only if a callback reports it and ten
- * minutes have passed.
+ * Returns true if an alarm about the payment was raised after the processor contradicted its own books of the charge,
+ * or if late money cannot be returned. A recurring contradiction needs another alarm only if a callback reports it and
+ * ten minutes have passed.
  */
 export function isReported(
   world: Observed,
@@ -391,8 +399,8 @@ export function isReported(
 }
 
 /**
- * Returns true if the metadata of a payment's charge name another payment or none, and an alarm reports it: about the
- * payment itself, the payment that the metadata name, or the payment that made the charge.
+ * Returns true if the metadata of a payment's charge name a different payment or none, and an alarm reports this. The
+ * alarm may be about the payment itself, the payment that the metadata name, or the payment that created the charge.
  */
 export function isReportedOtherwise(
   world: Observed,
@@ -411,7 +419,7 @@ export function isReportedOtherwise(
 
 /**
  * Returns true if the metadata of a recorded refund were removed at the processor, the refund failed there later, and
- * an alarm reports it.
+ * an alarm reports the failure.
  */
 export function isNameless(
   world: Observed,
@@ -433,7 +441,10 @@ export function isNameless(
   return isMissing && isRaised(world, 'contradiction', payment.id, (inside?.changedAtMs(chargeId) ?? 0) - MAX_SKEW_MS);
 }
 
-/** Returns the charges of callbacks that found no payment. Callbacks that were given up have raised an alarm. */
+/**
+ * Returns the charges of stored callbacks without a payment, including callbacks that were given up, which have raised
+ * an alarm.
+ */
 function orphansOf({ database, tables }: Observed): ReadonlySet<string> {
   return new Set(
     [RegistryRow.orphan, RegistryRow.keptOrphan].flatMap((prefix) =>
@@ -443,8 +454,8 @@ function orphansOf({ database, tables }: Observed): ReadonlySet<string> {
 }
 
 /**
- * Returns true if an operator decided about the payment and a contradiction raised an alarm afterwards, because the
- * processor's books differ from the decision.
+ * Returns true if a contradiction alarm was raised after an operator decided about the payment, because the processor's
+ * books differ from the decision.
  */
 export function isDecidedOtherwise(world: Observed, chain: readonly Written<Transition>[]): boolean {
   const decided = chain.find(({ row }) => decisionOf(row) !== undefined);
@@ -452,8 +463,8 @@ export function isDecidedOtherwise(world: Observed, chain: readonly Written<Tran
 }
 
 /**
- * Returns true if the processor has rejected the return several times, or does not know its refund: the entry is marked
- * and has raised its alarm.
+ * Returns true if the return waits for an operator, because the processor has rejected it several times or does not
+ * know its refund: the queue entry is marked and has raised its alarm.
  */
 export function isTried(world: Observed, id: string, chargeId: string): boolean {
   const entries = world.database.items(world.tables.registry, RegistryRow.return);
@@ -462,7 +473,8 @@ export function isTried(world: Observed, id: string, chargeId: string): boolean 
 }
 
 /**
- * Returns true if the processor has refused to void the hold many times: the entry is marked and has raised its alarm.
+ * Returns true if the processor has refused to void the hold many times: the queue entry is marked and has raised its
+ * alarm.
  */
 export function isStuck(world: Observed, id: string): boolean {
   const entries = world.database.items(world.tables.registry, RegistryRow.hold);
@@ -472,7 +484,7 @@ export function isStuck(world: Observed, id: string): boolean {
 
 /**
  * Returns true if the refund waits for an operator, because the processor does not have the charge or the refund's
- * metadata were removed: the refund's entry is marked and has raised its alarm.
+ * metadata were removed: the queue entry is marked and has raised its alarm.
  */
 export function isLeftToOperator(
   world: Observed,
