@@ -15,7 +15,8 @@ beforeEach(() => {
   world = watched(harness);
 });
 
-const wrong = () => world.all().flatMap(({ oracle, what }) => (oracle.startsWith('an event that asks') ? [what] : []));
+const wrong = () =>
+  world.all().flatMap(({ oracle, what }) => (oracle === 'payment requests take effect once' ? [what] : []));
 
 function ask(amount: number, oldMs = 0): string {
   const sentAtMs = harness.clock.nowMs();
