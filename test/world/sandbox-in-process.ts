@@ -118,12 +118,9 @@ export interface InsideSandbox {
    * @default false
    */
   isShown(chargeId: string, hasCallback?: boolean, isCompared?: boolean): boolean;
-  /**
-   * Returns the time when a request with an idempotency key created the charge, in Unix milliseconds; undefined for a
-   * charge of another user.
-   */
+  /** Returns when a request with an idempotency key created the charge (Unix milliseconds), if one did. */
   madeByKeyAtMs(chargeId: string): number | undefined;
-  /** Returns the last contradiction between two states of the charge; undefined when there was none. */
+  /** Returns the last contradiction between two states of the charge, if any. */
   contradicted(chargeId: string): Contradicted | undefined;
   /** Returns the time of the charge's last change, in Unix milliseconds; undefined for an unknown charge. */
   changedAtMs(chargeId: string): number | undefined;
@@ -141,19 +138,12 @@ export interface InsideSandbox {
   expire(chargeId: string): Promise<void>;
   /** Refunds a charge. @param begins @default 'succeeded' @returns the refund's id */
   refund(chargeId: string, amountMinor: number, begins?: 'pending' | 'succeeded'): Promise<string>;
-  /**
-   * Finishes a pending refund, or fails a refund that succeeded. `refundId` may also be the operation id at Payonce.
-   */
+  /** Finishes a pending refund, or fails a successful one. `refundId` may also be Payonce's operation id. */
   endRefund(refundId: string, status: 'succeeded' | 'failed'): Promise<void>;
   /** Opens a dispute. @returns the dispute's id */
   dispute(chargeId: string, amountMinor: number): Promise<string>;
   closeDispute(disputeId: string, outcome: 'won' | 'lost'): Promise<void>;
-  /**
-   * Changes a charge in the processor's books, even against the processor's own rules.
-   *
-   * @param callback type of the callback that reports the change
-   * @default no callback
-   */
+  /** Changes a charge, even against the processor's rules. @param callback reports the change @default no callback */
   correct(chargeId: string, changes: Partial<Charge>, callback?: EventType): Promise<void>;
   /** Makes the next `count` new charges behave like a first charge of the test token `source`. */
   failNext(count: number, source: string): Promise<void>;
@@ -186,11 +176,7 @@ export interface SandboxInProcessOptions {
   /** @default test */
   readonly mode?: Mode;
   readonly clock: Clock;
-  /**
-   * If look-ups lag, they show an earlier state of the books than the current one.
-   *
-   * @default strong look-ups, and idempotency keys that are kept for 24 hours
-   */
+  /** Look-ups that lag show an earlier state. @default strong look-ups, idempotency keys kept for 24 hours */
   readonly abilities?: Partial<ProcessorAbilities>;
   /** @default the prefix and a number */
   readonly newId?: (prefix: string, count: number) => string;
@@ -310,10 +296,7 @@ interface History {
   feesOf(chargeId: string): Readonly<Record<string, number>> | undefined;
 }
 
-/**
- * Minimum timeout of a read of the whole charge, in milliseconds. A read with a shorter timeout looks for one change
- * only.
- */
+/** Minimum timeout (milliseconds) of a read of the whole charge. A shorter read looks for one change only. */
 const READ_TIMEOUT_MS = 2_001;
 
 /** State of a charge, with the time when the books first showed it. */
@@ -325,17 +308,11 @@ interface Version {
 /** Creates the history of the sandbox's books from their confirmed writes. */
 function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent'] = () => {}): History {
   const versions = new Map<string, Version[]>();
-  /**
-   * Time when the books first showed a state, in Unix milliseconds, by the state's digest. A charge can have a thousand
-   * states, so this map keeps their digests only.
-   */
+  /** Unix milliseconds at which the books first showed a state, by its digest: a charge can have a thousand states. */
   const firstShown = new Map<string, number>();
   const shown = new Map<string, ProcessorCharge>();
   const applied: AppliedChange[] = [];
-  /**
-   * Charges whose newest state no function has read and recorded. The value is true after the callbacks function read
-   * it.
-   */
+  /** Charges whose newest state no function has recorded. True: the callbacks function has read that state. */
   const unread = new Map<string, boolean>();
   /** Charges whose newest state was in a list that the comparison of the books read. */
   const compared = new Set<string>();

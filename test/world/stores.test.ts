@@ -1,5 +1,5 @@
 /**
- * Runs the contract suite of each store on DynamoDB in memory. The suites also run on the DynamoDB API of the local
+ * Runs the contract suite of each store on the in-memory DynamoDB. The suites also run on the DynamoDB API of the local
  * AWS.
  */
 import { chargeOperation } from '../../lambdas/payments/ids.ts';

@@ -49,7 +49,7 @@ import type { Item } from './dynamodb-values.ts';
 import { MemoryDynamoDb, type MemoryDynamoDbOptions } from './memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from './tables.ts';
 
-/** Creates the product's tables in memory, empty. */
+/** Creates the product's empty tables in memory. */
 export function emptyTables(
   clock: Pick<Clock, 'nowMs'> = new SimulatedClock(),
   options: Pick<MemoryDynamoDbOptions, 'pageBytes'> = {},
@@ -57,9 +57,9 @@ export function emptyTables(
   return new MemoryDynamoDb({ ...options, tables: TABLE_SHAPES, nowMs: () => clock.nowMs() });
 }
 
-/** The product's own stores of payments and orders combined, by default over tables in memory. */
+/** The product's own stores of payments, orders and queues in one object, by default with in-memory tables. */
 export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore, UnfinishedWork, OrderStore {
-  /** Tables in memory; not available for other stores. */
+  /** In-memory tables. If the stores use other tables, only `client` exists. */
   readonly database: MemoryDynamoDb;
   readonly ledger: LedgerChains;
   readonly holds: DynamoDbDueQueue<Hold>;
@@ -107,7 +107,12 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     return new DynamoDbSendingClaims(this.database.client, TABLES.registry, this.#pacing, vendor);
   }
 
-  /** @param most e-mails to one recipient a day @default the limit of a deployment */
+  /**
+   * Returns the store of e-mail counts.
+   *
+   * @param most maximum number of e-mails to one recipient per day
+   * @default the default limit of a deployment
+   */
   emailCounts(most = 20): DynamoDbEmailCounts {
     return new DynamoDbEmailCounts(
       this.database.client,
@@ -217,14 +222,14 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     return this.#orders.closeOrder(open);
   }
 
-  // ------------------------------------------------------------------------------------------------------- reads of tests
+  // --------------------------------------------------------------------------------------------------- reads for tests
 
   /** Returns all transitions, payment by payment, in chain order. */
   allTransitions(): readonly Transition[] {
     return this.database.items(TABLES.ledger, LedgerRow.payment).map(parseTransition);
   }
 
-  /** Returns the outcomes of payments and orders, chain by chain, in order. */
+  /** Returns the places of the outcomes of payments and orders, chain by chain, in chain order. */
   outcomes(): readonly OutcomePlace[] {
     return this.database
       .items(TABLES.ledger)
@@ -237,7 +242,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
       });
   }
 
-  /** Returns the records of effects of every kind. */
+  /** Returns the operation ids of the idempotency records of effects, of every kind. */
   effectIds(): readonly OperationId[] {
     return this.database
       .items(TABLES.idempotency)
@@ -246,28 +251,29 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
   }
 
   /**
-   * Returns every inquiry, due or not: first unknown outcomes, then those that wait for a payer, a bank or an operator.
+   * Returns every inquiry, due or not: first inquiries about unknown outcomes, then those that wait for a payer, a bank
+   * or an operator.
    */
   async inquiries(): Promise<readonly Inquiry[]> {
     return [...(await this.unknownOutcomes(ALL_DUE)), ...(await this.routineInquiries(ALL_DUE))];
   }
 
-  /** Returns the queue of holds. */
+  /** Returns the entries in the queue of holds. */
   holdsLeft(): readonly Hold[] {
     return this.database.items(TABLES.registry, RegistryRow.hold).map(HOLDS.parse);
   }
 
-  /** Returns the length of a queue of the Registry. */
+  /** Returns the number of entries in a queue of the Registry. */
   queued(queue: 'inquiry' | 'return'): number {
     return this.database.items(TABLES.registry, RegistryRow[queue]).length;
   }
 
-  /** Returns the number of claims that wait for their commit. */
+  /** Returns the number of open claims, whose commit is still missing. */
   openClaims(): number {
     return this.database.items(TABLES.idempotency).filter((item) => item['status'] === 'INPROGRESS').length;
   }
 
-  /** Returns the records of consumers. */
+  /** Returns the records of consumed events. */
   consumptions(): readonly Consumption[] {
     return this.database.items(TABLES.idempotency).map(parseConsumption);
   }
@@ -287,13 +293,13 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     return [...this.database.items(TABLES.views), ...this.database.items(TABLES.registry)].map(withoutKey);
   }
 
-  /** Deletes the record in any state, as time to live does. */
+  /** Deletes the idempotency record in any state, as time to live does. */
   deleteRecord(operationId: OperationId): void {
-    // The call takes effect synchronously in memory, so there is no need to await it.
+    // Need not be awaited, because the in-memory call takes effect synchronously.
     void this.database.client.send(new DeleteCommand({ TableName: TABLES.idempotency, Key: recordKey(operationId) }));
   }
 
-  /** Writes transitions and their notes synchronously. */
+  /** Writes transitions and their notes. In-memory writes take effect before this method returns. */
   async write(transitions: readonly Transition[]): Promise<void> {
     const written = transitions.map((transition) => {
       const items = [appendItem(TABLES, transition), ...detailsPuts(TABLES, transition)];

@@ -1,6 +1,6 @@
 /**
- * The product's tables with a reader for each kind of row. Each row that a test writes must pass the reader that the
- * product uses.
+ * The product's tables, with a row reader for each kind of row. The reader that the product uses must accept each row
+ * that a test writes.
  */
 
 import * as z from 'zod';
@@ -41,7 +41,7 @@ import { parseBook, parseDelivery, parseLane, parseReplay } from '../../lambdas/
 import type { Item } from './dynamodb-values.ts';
 import type { TableShape } from './memory-table.ts';
 
-/** Names of the tables in tests. */
+/** Table names in tests. */
 export const TABLES = { idempotency: 'Idempotency', ledger: 'Ledger', registry: 'Registry', views: 'Views' } as const;
 
 const KEY = {
@@ -53,12 +53,12 @@ const { recentOutcomesIndex } = LedgerTable;
 const { listsIndex } = ViewsTable;
 const { dueIndex, queuesIndex, emailIndex } = RegistryTable;
 
-/** Row that the product reads only in a condition. */
+/** Row that the product reads only in condition expressions. */
 const newestOfOrder = z.object({ affiliate: z.string(), sequence: z.int() });
-/** Reads a commission. Its name is part of its key. */
+/** Reads a commission, whose name is part of the row's key. */
 const commission = (item: Item) =>
   parseCommission(item, { tenantId: tenantId('ten_1'), mode: 'test', affiliate: 'any', orderId: 'any' });
-/** Reads an idempotency record. A payment's record keeps the time of its claim after completion. */
+/** Reads an idempotency record. After completion, a payment's record must still have the time of its claim. */
 const record = (item: Item) =>
   item['status'] === 'INPROGRESS' || (item['status'] === 'COMPLETED' && 'claimedAtMs' in item)
     ? parseRecord(item)
@@ -158,13 +158,13 @@ export const TABLE_SHAPES: readonly TableShape[] = [
     },
     readers: {
       ...Object.fromEntries(Object.values(ViewsRow).map((prefix) => [prefix, parseViewRow])),
-      // Rows of consumers that exist only in tests.
+      // Rows of consumers that only the tests define.
       'TEST#': (item) => item,
     },
   },
 ];
 
-/** Readers for every kind of row of the table. A new kind without a reader does not compile. */
+/** Readers for every kind of row of a table. A new kind of row without a reader is a type error. */
 type Readers<Rows extends Readonly<Record<string, string>>> = Readonly<
   Record<Rows[keyof Rows], (item: Item) => unknown>
 >;

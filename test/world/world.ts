@@ -61,7 +61,7 @@ import type { MemoryDynamoDbOptions } from './memory-dynamodb.ts';
 import { createSandboxInProcess, type SandboxInProcess, type SandboxInProcessOptions } from './sandbox-in-process.ts';
 import { emptyTables, Stores } from './stores.ts';
 
-/** Tools for the use cases of payments, orders and job runs. */
+/** Tools of the use cases of payments, orders and job runs. */
 export interface WorldTools extends ResolveTools, OrderTools, StorePorts {
   readonly processor: Processor;
   readonly effects: ApprovingStore;
@@ -79,7 +79,7 @@ interface StorePorts extends Pick<OrderTools & ResolveTools, 'store' | 'effects'
   readonly due: DueWebhooks;
 }
 
-/** Message in the queue of jobs or of webhooks. */
+/** Message in the queue of job runs or of webhook tasks. */
 type Message = Pick<JobRun, 'runId'> | WebhookTask;
 
 interface Queue {
@@ -90,12 +90,12 @@ export interface WorldOptions extends Omit<SandboxInProcessOptions, 'clock'>, Pi
   /** @default noon of 1 March 2026 */
   readonly nowMs?: number;
   readonly plan?: FaultPlan;
-  /** @default stores over tables in memory */
+  /** @default stores with in-memory tables */
   readonly store?: Stores;
   /**
-   * Creates the stores of one process, with faults at the calls of the SDK.
+   * Creates the stores of one process, and injects faults into their SDK calls.
    *
-   * @default `store`, with faults at the calls of its ports
+   * @default `store`, with faults injected into the calls of its ports
    */
   readonly storeFor?: (actor: Actor, clock: Clock) => Stores;
 }
@@ -109,14 +109,15 @@ const MINUTE_MS = 60_000;
 const GONE = 'the process died';
 
 /**
- * One clock, the product's stores over tables in memory, the sandbox in process, and the use cases that run on them.
+ * Test world: a clock, the product's stores with in-memory tables, the in-process sandbox, and the use cases that run
+ * on them.
  */
 export class World {
   readonly plan: FaultPlan;
   readonly clock: SimulatedClock;
   readonly store: Stores;
   readonly entropy: Entropy = countingEntropy();
-  /** Views without projected events; `Api` has the projections. */
+  /** Views into which no events are projected. `Api` projects events. */
   readonly views: MemoryViews;
   readonly mailer = new MemoryMailer();
   readonly stock: StockKeeper = {
@@ -124,11 +125,11 @@ export class World {
     release: (id, limit) => this.shop.stock.release(id, limit),
   };
   readonly referrals: ReferralProgram = { credit: (order, limit) => this.shop.referrals.credit(order, limit) };
-  /** Counts that the resolver has reported, by name. */
+  /** Sums of the counts that the resolver has reported, by name. */
   readonly counted = new Map<string, number>();
-  /** Errors of single items. */
+  /** Errors of single items, which the use cases reported. */
   readonly reported: unknown[] = [];
-  /** Messages of the queues in the order of sending. Each becomes visible at its time. */
+  /** Messages of both queues, in the order of sending. Each message becomes visible at `atMs`. */
   queue: readonly { readonly message: Message; readonly atMs: number }[] = [];
   readonly tasks: Queue = {
     enqueue: async (asked, delaySeconds = 0) => {
@@ -151,7 +152,7 @@ export class World {
     this.#sandbox = sandbox;
   }
 
-  /** Sandbox in process, created on first use, because thousands of worlds need none. */
+  /** In-process sandbox. Created on first use, because thousands of worlds need no sandbox. */
   get processor(): SandboxInProcess {
     this.#processor ??= createSandboxInProcess({ clock: this.clock, ...this.#sandbox });
     return this.#processor;
@@ -180,7 +181,7 @@ export class World {
     return { runner: idempotentRunner, clock, entropy, digest: systemDigest, report };
   }
 
-  /** Job runs and webhook tasks in the queues, in order; a job appears as its run id. */
+  /** Job runs (as run ids) and webhook tasks in the queues, in order. */
   get enqueued(): readonly (RunId | WebhookTask)[] {
     return this.queue.map(({ message }) => ('runId' in message ? message.runId : message));
   }
@@ -198,7 +199,7 @@ export class World {
     return this.#shop;
   }
 
-  /** Creates a process. Its calls can meet the faults of this world's plan. */
+  /** Creates a process. The planned faults of this world are injected into its calls. */
   actor(name: string): Actor {
     return new Actor(name, this.plan);
   }
@@ -209,7 +210,7 @@ export class World {
     return actor.run(() => work(actor));
   }
 
-  /** Returns the tools of a process. Each call of another system can meet a fault. */
+  /** Returns the tools of a process. Faults can be injected into each call of an external system. */
   toolsOf(actor: Actor): WorldTools {
     const { tools } = this;
     return {
@@ -267,18 +268,20 @@ export class World {
     return resolveInquiries(this.tools);
   }
 
-  /** Runs the return of charges one minute later. */
+  /** Advances the clock by one minute, then runs the job that returns charges. */
   returnCharges(): Promise<Resolved> {
     this.clock.advance(MINUTE_MS);
     return returnCharges(this.tools);
   }
 
-  /** Makes the claim in a process that dies before the charge is sent, or after the charge took effect. */
+  /**
+   * Claims a payment in a process that crashes before the charge is sent, or after the charge took effect (`charged`).
+   */
   async claimThenDie(request: CreatePayment, charged: boolean, processor = this.processor): Promise<void> {
     const store: PaymentStore = {
       ...this.storeMethods(),
-      commit: () => Promise.reject(new Error('the dead process tried to commit')),
-      release: () => Promise.reject(new Error('the dead process tried to release its claim')),
+      commit: () => Promise.reject(new Error('the crashed process tried to commit')),
+      release: () => Promise.reject(new Error('the crashed process tried to release its claim')),
     };
     const charge: SandboxInProcess['charge'] = async (order, limit) => {
       if (charged) await processor.charge(order, limit);
@@ -287,13 +290,13 @@ export class World {
     await dies(this.pay(request, { store, processor: { ...processor, charge } }));
   }
 
-  /** Claims a change in a process that dies before the change is sent. */
+  /** Claims a change in a process that crashes before the change is sent. */
   async dieBeforeChange(request: ChangePayment): Promise<void> {
     const change = () => Promise.reject(new Error(GONE));
     await dies(this.change(request, { processor: { ...this.processor, change } }));
   }
 
-  /** Sends a change in a process that dies after the change took effect at the processor. */
+  /** Sends a change in a process that crashes after the change took effect at the processor. */
   async dieAfterChange(request: ChangePayment): Promise<void> {
     const change: SandboxInProcess['change'] = async (order, limit) => {
       await this.processor.change(order, limit);
@@ -302,7 +305,7 @@ export class World {
     await dies(this.change(request, { processor: { ...this.processor, change } }));
   }
 
-  /** Returns a store that runs `act` once, right before the commit. */
+  /** Returns a store that runs `act` once, immediately before the commit. */
   storeWithRival(act: () => Promise<void>): PaymentStore {
     let acted = false;
     return {
@@ -332,7 +335,7 @@ export class World {
 
   async chain({ paymentId }: OfPayment): Promise<PaymentChain> {
     const chain = await readChain(this.store, paymentId);
-    if (chain === undefined) throw new Error('there is no such payment');
+    if (chain === undefined) throw new Error('the payment does not exist');
     return chain;
   }
 
@@ -353,7 +356,7 @@ export class World {
     return charge.chargeId;
   }
 
-  /** Returns the number of charges that took money, from the processor's own list. */
+  /** Returns the number of charges that captured money, from the processor's own list. */
   taken({ paymentId }: OfPayment): number {
     return this.processor.charges(paymentId).filter(({ status }) => status !== 'declined').length;
   }
@@ -370,7 +373,7 @@ export class World {
       .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
   }
 
-  /** Records the current state of a payment's charges at the processor, as callbacks do. */
+  /** Records the current state of a payment's charges at the processor, as a callback does. */
   async learn(paymentId: PaymentId): Promise<void> {
     for (const charge of this.processor.charges(paymentId)) {
       const { payment } = (await this.chain({ paymentId })).state;
@@ -378,7 +381,7 @@ export class World {
     }
   }
 
-  /** Appends the transitions that the fact causes, if any. */
+  /** Records a fact: appends the transitions that the fact causes, if any. */
   async record(paymentId: PaymentId, fact: Fact): Promise<void> {
     const nowMs = this.clock.nowMs();
     const { newest, state } = await this.chain({ paymentId });
@@ -395,10 +398,10 @@ export class World {
       },
       transitions: [nextTransition(systemDigest, newest, decision.draft, requestedAt(nowMs))],
     });
-    invariant(outcome.kind === 'recorded', 'there is no rival');
+    invariant(outcome.kind === 'recorded', 'a rival recorded the fact first');
   }
 
-  /** Refunds on the processor's own dashboard, up to the remaining amount. */
+  /** Refunds a payment on the processor's own dashboard, at most the remaining amount. */
   async refundByHand(payment: OfPayment, amountMinor: number): Promise<void> {
     await this.processor.inside.refund(this.chargeOf(payment), amountMinor).catch((error: Error) => {
       if (!error.message.startsWith('the sandbox refused')) throw error;
@@ -409,7 +412,7 @@ export class World {
     return createOrder({ ...this.tools, ...changes }, request);
   }
 
-  /** Runs the resolver once over all of its queues. */
+  /** Runs the resolver once, over all its queues. */
   async resolve(changes: Changes = {}): Promise<void> {
     const count = (what: string, times: number) => this.counted.set(what, (this.counted.get(what) ?? 0) + times);
     const alarm = (what: string) => void count(what, 1);
@@ -438,7 +441,7 @@ export class World {
 
   async read({ orderId }: OfOrder): Promise<Order> {
     const newest = (await this.transitions(orderId)).at(-1);
-    if (newest === undefined) throw new Error('there is no such order');
+    if (newest === undefined) throw new Error('the order does not exist');
     return newest.order;
   }
 
@@ -446,7 +449,7 @@ export class World {
     return this.chain({ paymentId: paymentOfOrder(systemDigest, orderId) });
   }
 
-  /** Returns the amount that the processor has kept for an order, from its own list. Minor units. */
+  /** Returns the amount that the processor has kept for an order, in minor units, from the processor's own list. */
   keptMinor({ orderId }: OfOrder): number {
     const payment = { paymentId: paymentOfOrder(systemDigest, orderId) };
     return this.capturedAtProcessor(payment) - this.refundedAtProcessor(payment);
@@ -457,13 +460,13 @@ export class World {
   }
 }
 
-/** Waits for a process to die. @throws Error when it ends in another way */
+/** Waits for a process to crash. @throws Error if the process ends in a different way */
 async function dies(work: Promise<unknown>): Promise<void> {
   const ended = await work.catch((error: Error) => error.message);
-  if (ended !== GONE) throw new Error(`the process did not die: ${JSON.stringify(ended)}`);
+  if (ended !== GONE) throw new Error(`the process did not crash: ${JSON.stringify(ended)}`);
 }
 
-/** Returns the ports of the stores. */
+/** Returns the ports that the combined stores implement. */
 function portsOf(store: Stores): StorePorts {
   const { holds, jobRuns: runs, consumed: records, webhooks } = store;
   const ofPayments = { store, effects: store, work: store, orphanStore: store, orders: store };

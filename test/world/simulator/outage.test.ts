@@ -6,11 +6,14 @@ import type { FunctionName } from './functions.ts';
 import { SimulatedSystem } from './system.ts';
 
 const MINUTE_MS = 60_000;
-/** Payments each minute. The goal is 2,000 events a second; here the rate changes only the lengths of the queues. */
+/**
+ * Number of payments per minute. The product's goal is 2,000 events per second, but in this test the rate changes only
+ * the lengths of the queues.
+ */
 const PAYMENTS_A_MINUTE = 2;
 const OUTAGE_MINUTES = 60;
 const PAYMENTS = OUTAGE_MINUTES * PAYMENTS_A_MINUTE;
-/** Start of the outage. The job has run before, as in every deployment that is older than some minutes. Minutes. */
+/** Start of the outage, in minutes. The job has run before, as in every deployment that is older than some minutes. */
 const BEGINS_AT = 7;
 
 const throttled = (name: FunctionName) => (system: SimulatedSystem, isAway: boolean) => {
@@ -21,8 +24,8 @@ const throttled = (name: FunctionName) => (system: SimulatedSystem, isAway: bool
 const bus = (system: SimulatedSystem, isAway: boolean) => system.partyUp('bus', !isAway);
 
 /**
- * Makes payments during an outage of one part of the event path, then waits two hours. The job that publishes lost
- * events runs every five minutes.
+ * Creates payments during an outage of one component of the event path, then waits two hours. The job that publishes
+ * lost events runs every five minutes.
  */
 async function anHourWithout(away: (system: SimulatedSystem, isAway: boolean) => void, minutes = OUTAGE_MINUTES) {
   const endsAt = BEGINS_AT + minutes;
@@ -57,27 +60,27 @@ const once = Array.from({ length: PAYMENTS }, () => 1);
 
 const OUTAGES: readonly (readonly [string, () => Promise<void>])[] = [
   [
-    'after an hour without the projector, each event is published and projected once, and no message is dead',
+    'after an hour without the projector, each event is published and projected once, and no dead letter remains',
     async () => {
       const { during, times, projected, left, crowds } = await anHourWithout(throttled('views-projector'));
       expect(during).toEqual({ published: PAYMENTS, projected: 0 });
       expect({ times, projected, left }).toEqual({ times: once, projected: PAYMENTS, left: {} });
-      // Each event waited in the queue once.
+      // The queue held one message per event, without duplicates.
       expect(crowds['views-projector']).toBe(PAYMENTS);
     },
   ],
   [
-    'during an hour without the relay the job publishes the events, later the relay publishes them too, and nothing is parked',
+    'during an hour without the relay, the job publishes the events; afterwards the relay publishes the same events, and nothing is parked',
     async () => {
       const { during, times, projected, left } = await anHourWithout(throttled('outbox-relay'));
-      // Only the events of the last minutes are missing.
+      // During the outage, only the events of the last minutes are not projected yet.
       expect(during.projected).toBeGreaterThan(PAYMENTS - 9 * PAYMENTS_A_MINUTE);
       expect({ most: Math.max(...times), events: times.length }).toEqual({ most: 2, events: PAYMENTS });
       expect({ projected, left }).toEqual({ projected: PAYMENTS, left: {} });
     },
   ],
   [
-    'after an hour without the bus, the relay publishes each event once, each is projected once, and nothing is parked',
+    'after an hour without the bus, the relay publishes each event once, each event is projected once, and nothing is parked',
     async () => {
       const { during, times, projected, left } = await anHourWithout(bus);
       expect(during).toEqual({ published: 0, projected: 0 });
@@ -85,7 +88,7 @@ const OUTAGES: readonly (readonly [string, () => Promise<void>])[] = [
     },
   ],
   [
-    'after three hours without the bus, longer than the relay keeps events, the job publishes the old events and the relay the rest, and nothing is parked',
+    'after three hours without the bus, which is longer than the relay retries, the job publishes the old events, the relay publishes the rest, and nothing is parked',
     async () => {
       const { during, times, projected, left } = await anHourWithout(bus, 3 * OUTAGE_MINUTES);
       expect(during).toEqual({ published: 0, projected: 0 });

@@ -13,18 +13,18 @@ interface Entry {
   readonly status?: string;
 }
 
-/** Shop and mail server, with their effects and their availability. */
+/** Simulates the shop and the mail server, and records their effects. */
 export class Parties {
   readonly actions: ShopAction[] = [];
   readonly mails: Mail[] = [];
   readonly down = new Set<string>();
-  /** Parties whose answers are lost. */
+  /** Names of the parties whose answers are lost. */
   readonly silentParties = new Set<string>();
   readonly #simulation: Simulation;
   readonly #send: SendRequest;
   readonly #known = new Set<string>();
 
-  /** @param send sends calls to a sandbox that acts as both parties */
+  /** @param send sends calls to a sandbox that acts as shop and mail server */
   constructor(simulation: Simulation, send: SendRequest) {
     this.#simulation = simulation;
     this.#send = send;
@@ -59,7 +59,7 @@ export class Parties {
             : 'credited';
     const known = `${kind} ${id}`;
     if (kind !== 'refused' && this.#known.has(known)) return;
-    // The answer to a repeated key shows the current state, so this reservation is not new.
+    // The answer to a repeated idempotency key shows the current state: here an earlier reservation that was released.
     if (kind === 'reserved' && state === 'released') return;
     this.#known.add(known);
     const order: unknown = { ...(JSON.parse(body ?? '{}') as object), ...(kind === 'refused' ? {} : { id }) };
@@ -89,11 +89,11 @@ export function unreachable({ party = 'processor' }: HttpCall): RetryableError {
   return new RetryableError(`${party}_unreachable`, `The ${party} cannot be reached.`);
 }
 
-/** Receivers of webhooks. */
+/** Simulates the receivers of webhooks. */
 export class Receivers {
   readonly received: WebhookReceived[] = [];
   readonly answers = new Map<string, number | 'timeout'>();
-  /** Duration of a receiver's answer, if it is set. Milliseconds. */
+  /** Time until a receiver answers, in milliseconds, for the URLs for which it is set. */
   readonly takesMs = new Map<string, number>();
   readonly #simulation: Simulation;
   readonly #endpointOf: (url: string) => string | undefined;

@@ -4,8 +4,8 @@ import { actNamed } from './acts/all-acts.ts';
 import type { History, RunningSystem, Step } from './contract.ts';
 
 /**
- * End of a step: `done`, `done elsewhere` on another object, `nothing` without an object, a refusal, or the status of
- * an answer.
+ * Step with its result: `done`, `done elsewhere` if applied to a different object, `nothing` if no object fits, a
+ * refusal, or the status of an answer.
  */
 export interface StepEnd {
   readonly step: Step;
@@ -16,17 +16,17 @@ const PROMPT: CallbackHabits = { lost: 0, doubled: 0, late: 0, lateMs: 0, slow: 
 
 const HOUR_MS = 3_600_000;
 /**
- * Waits before the retries of an unaccepted callback, for three days in total, as Stripe does. Then the callback is
- * lost. Milliseconds.
+ * Waits before the retries of a callback that was not accepted, in milliseconds: three days in total, as at Stripe. The
+ * callback is then lost.
  */
 const AGAIN_MS = [5_000, 60_000, 600_000, ...[1, 6, 12, 12, 20, 21].map((hours) => hours * HOUR_MS)] as const;
 
-/** Minimum delay of a late callback, so that another callback can overtake it. Milliseconds. */
+/** Minimum delay of a late callback, in milliseconds, so that later callbacks can overtake it. */
 const MIN_LATE_MS = 100;
 
 /**
- * Returns the time of the last step or of the last end of a lasting act, for example an outage. Milliseconds since the
- * history began.
+ * Returns the length of a history in milliseconds, until the last step and the end of the last lasting act, for example
+ * an outage.
  */
 export function lengthOf({ steps }: History): number {
   return Math.max(0, ...steps.map(({ atMs, forMs }) => atMs + (typeof forMs === 'number' ? forMs : 0)));
@@ -35,7 +35,7 @@ export function lengthOf({ steps }: History): number {
 /**
  * Plays the steps of a history at their times, and delivers the processors’ callbacks.
  *
- * @returns the ends of the steps, a list that grows
+ * @returns the results of the steps, in a list that grows while the history is played
  */
 export function perform(system: RunningSystem, { steps }: History): readonly StepEnd[] {
   const byId = new Map<unknown, Step>(steps.map((step) => [step.id, step]));
@@ -72,7 +72,7 @@ function deliverCallbacks({ system, habits }: Scene): void {
 
   system.onCallback((processor, event) => {
     const habit = habits.get(processor) ?? PROMPT;
-    // Name the delivery after the payment, because the processor's ids change when a step is removed.
+    // Name the delivery after the payment, because the processor's own ids change when a step is removed.
     const name = nameOf('callback', event.data.payment ?? processor);
     if (system.decide(`${name} lost`) < habit.lost) return;
     const copies = system.decide(`${name} doubled`) < habit.doubled ? 2 : 1;

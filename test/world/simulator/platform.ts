@@ -22,7 +22,7 @@ import { Secret, type WholePlatform } from './functions.ts';
 import type { Queues } from './queues.ts';
 import type { Process, ServiceBehavior, Simulation } from './simulation.ts';
 
-/** Environment of the functions. */
+/** Parts of the simulated account that the platform of a function uses. */
 export interface Surroundings {
   readonly simulation: Simulation;
   readonly database: MemoryDynamoDb;
@@ -34,13 +34,13 @@ export interface Surroundings {
   /** Puts an event on the bus. */
   readonly publish: (event: Published, by: Process) => void;
   readonly isBusUp: () => boolean;
-  /** Returns true if the function, or `bus`, rejects this input permanently. */
+  /** Returns true if this function, or the bus for the name `bus`, rejects this input permanently. */
   readonly isPoison: (by: string, what: unknown) => boolean;
   /** Returns true if the secret differs from the text that its processor expects. */
   readonly isWrong: (secretId: string) => boolean;
   readonly send: SendRequest;
   readonly post: (request: WebhookRequest) => AttemptResult;
-  /** Returns the duration of a receiver's answer. Milliseconds. @default up to two seconds */
+  /** Returns the time until a receiver answers, in milliseconds; undefined for the default of up to two seconds. */
   readonly takesMs: (url: string) => number | undefined;
   readonly raise: (alarm: Alarm) => void;
   readonly report: (of: string, error: unknown) => void;
@@ -72,7 +72,7 @@ const PROMPT_RECEIVER: ServiceBehavior = { ...RECEIVER, lasts: [1, 1] };
 
 const HTTP_MS = [20, 400] as const;
 
-/** @param process returns the process whose code is running */
+/** Builds the platform of a function. @param process returns the process whose code is running */
 export function platformOf(
   around: Surroundings,
   variables: Variables,
@@ -112,8 +112,8 @@ export function platformOf(
 }
 
 /**
- * Number of empty queries for each process that take time and can fail. Most queries of the sweeps are empty, so later
- * ones return immediately.
+ * Number of empty queries of a process that take time and can fail. Later empty queries return immediately, because
+ * most queries of the sweeps are empty.
  */
 const VOID_READS = 4;
 const NOTHING = { $metadata: {}, Items: [], Count: 0, ScannedCount: 0 };
@@ -146,7 +146,7 @@ function instrumentsOf({ simulation, raise, report }: Surroundings, functionName
   });
   return {
     logger: () => ({
-      // The log line of an alarm is written right before its metric.
+      // The log line of an alarm names the object. It is written immediately before the alarm's metric.
       info: (_message, ...details) => {
         named = (details[0] ?? {}) as typeof named;
       },
@@ -217,7 +217,7 @@ const SECRET_TEXTS: Readonly<Record<string, string>> = {
 
 export function secretText(id: string): string {
   const text = SECRET_TEXTS[id];
-  if (text === undefined) throw new Error(`there is no secret ${id}`);
+  if (text === undefined) throw new Error(`unknown secret: ${id}`);
   return text;
 }
 
@@ -229,7 +229,7 @@ function secretsClient({ isWrong }: Surroundings, process: () => Process): Secre
   return { send } as unknown as SecretsManagerClient;
 }
 
-/** Sends one HTTP call. An answer after the caller's timeout is lost. */
+/** Sends one HTTP call. Drops an answer that arrives after the caller's timeout. */
 function sendFrom({ send, simulation }: Surroundings, process: Process, call: HttpCall): Promise<HttpAnswer> {
   const { party = 'processor', timeoutMs } = call;
   const behavior: ServiceBehavior = {

@@ -3,14 +3,14 @@ import { Watch } from './oracles/watch.ts';
 import { lengthOf, perform, type StepEnd } from './perform.ts';
 import { SimulatedSystem } from './system.ts';
 
-/** Time for unfinished work to end. Days. */
+/** Number of days without faults, in which all unfinished work must end. */
 const QUIET_DAYS = 40;
 const HOUR_MS = 3_600_000;
 
 export interface Played {
   readonly system: SimulatedSystem;
   readonly ends: readonly StepEnd[];
-  /** Violations at the moment of the first one. */
+  /** All violations at the moment when the first violation was found. */
   readonly violations: readonly Violation[];
 }
 

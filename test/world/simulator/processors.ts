@@ -10,8 +10,8 @@ import { sandboxSignature } from '../../../lambdas/processors/sandbox/sandbox-si
 const LAG_MS = 60_000;
 
 /**
- * Descriptor without dynamic imports. The sandbox's own descriptor imports its code at each cold start of a function,
- * and a history has tens of them.
+ * Descriptor without dynamic imports. The sandbox's own descriptor would import its code at each cold start of a
+ * function, tens of times in a history.
  */
 const sandbox = describeProcessor(sandboxContract, {
   client: async () => createSandboxClient,
@@ -20,7 +20,7 @@ const sandbox = describeProcessor(sandboxContract, {
   readEvent: async () => readSandboxEvent,
 });
 
-/** Second processor with the sandbox's API, whose look-ups lag. It also takes live payments, in separate books. */
+/** Second processor with the sandbox's API, whose look-ups lag. It also accepts live payments, in separate books. */
 const second: ProcessorDescriptor = {
   ...sandbox,
   name: 'second',
@@ -38,14 +38,14 @@ const second: ProcessorDescriptor = {
 
 export const REGISTRY: readonly ProcessorDescriptor[] = [sandbox, second];
 
-/** Simulated books, each with its processor and mode. */
+/** Simulated processor books, each with its processor and mode. */
 export const BOOKS = {
   sandbox: { processor: sandbox, mode: 'test' },
   second: { processor: second, mode: 'test' },
   live: { processor: second, mode: 'live' },
 } as const satisfies Readonly<Record<string, { readonly processor: ProcessorDescriptor; readonly mode: Mode }>>;
 
-/** Returns true if a trouble affects these books. */
+/** Returns true if a fault or an outage with this name affects these books. */
 export function isAbout(of: string, books: string): boolean {
   const mode = BOOKS[books as keyof typeof BOOKS]?.mode;
   return of === books || of.startsWith('all') || of === `secret of ${mode}`;

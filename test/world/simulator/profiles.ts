@@ -1,4 +1,4 @@
-/** Features of a history. Each history has only some of them, so that rare combinations occur. */
+/** Features of a history. Each history has only some of the features, so that rare combinations occur. */
 export const FEATURES = [
   // Clients and merchants.
   'declines',
@@ -34,7 +34,7 @@ export const FEATURES = [
   'processor_outages',
   'party_outages',
   'endpoint_outages',
-  // Faults at the gates.
+  // Faults of calls.
   'crashes',
   'throttles',
   'conflicts',
@@ -42,7 +42,7 @@ export const FEATURES = [
   'slowness',
   'skew',
   'storms',
-  // Operation.
+  // Deployments, jobs and operators.
   'second_processor',
   'deploys',
   'cron',
@@ -56,12 +56,12 @@ export const FEATURES = [
   'mail_cap',
   'decisions',
   'corrections',
-  // Acts in an order that is rarely drawn.
+  // Sequences of acts that are rarely drawn by chance.
   'courses',
   'cells',
   // Payment requests over events.
   'requests',
-  // Problems of the account, and changes by hand.
+  // Account problems, and manual changes of rows.
   'relay_outages',
   'service_outages',
   'restores',
@@ -73,18 +73,18 @@ export const FEATURES = [
   'annotations',
   'queue_redrives',
   'exports',
-  // A run waits for another run while messages are doubled.
+  // A job run waits for an earlier run while messages are doubled.
   'waiting_runs',
 ] as const;
 
 export type Feature = (typeof FEATURES)[number];
 
 export interface Profile {
-  /** Number of payments, orders and endpoints. */
+  /** Minimum and maximum number of subjects: payments, orders and endpoints. */
   readonly subjects: readonly [least: number, most: number];
-  /** Number of acts about each subject. */
+  /** Minimum and maximum number of acts about each subject. */
   readonly acts: readonly [least: number, most: number];
-  /** Probability of each feature. @default `RARELY`, then `otherwise` */
+  /** Probability of features. @default the probability in `RARELY`, or else `otherwise` */
   readonly features: Readonly<Partial<Record<Feature, number>>>;
   readonly otherwise: number;
 }
@@ -431,7 +431,7 @@ export function chanceOf({ features, otherwise }: Profile, feature: Feature): nu
   return features[feature] ?? RARELY[feature] ?? otherwise;
 }
 
-/** Returns the profile with this name. @throws Error that lists the profiles when there is no such profile */
+/** Returns the profile with this name. @throws Error for an unknown name, with a list of the profiles */
 export function profileNamed(name: string): Profile {
   const profile = Object.entries(PROFILES).find(([known]) => known === name)?.[1];
   if (profile !== undefined) return profile;

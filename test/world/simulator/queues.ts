@@ -22,13 +22,13 @@ export interface QueueShape {
   /** Maximum number of concurrent executions of the consumer. @default no limit */
   readonly atOnce?: number;
   readonly hiddenMs?: number;
-  /** Number of deliveries of a message before it becomes a dead letter. */
+  /** Maximum number of deliveries of a message. After these, the message becomes a dead letter. */
   readonly tries?: number;
   readonly deadLetters?: string;
 }
 
 interface Message extends Grouped {
-  /** Stable when other steps are removed. */
+  /** Name of the message, which stays the same when other steps are removed. */
   readonly name: string;
   readonly body: string;
   readonly attributes: SQSMessageAttributes;
@@ -39,14 +39,14 @@ interface Message extends Grouped {
 }
 
 /**
- * Longest delivery time of most messages. Some messages take up to `LATE_MS` and are overtaken by later ones.
- * Milliseconds.
+ * Maximum delivery time of most messages, in milliseconds. Some messages need up to `LATE_MS`, so that later messages
+ * overtake them.
  */
 const SOON_MS = 50;
 const LATE_MS = 5_000;
 const LATE_SHARE = 0.05;
 
-/** Wait that counts as long: more than half an hour on every clock. Milliseconds. */
+/** Wait that counts as long, in milliseconds: more than half an hour on every clock. */
 const LONG_MS = 40 * 60_000;
 
 const failure = (name: string, httpStatusCode = 400): Error =>
@@ -67,17 +67,17 @@ interface Around {
 }
 
 /**
- * SQS in memory: delays, visibility, redelivery, reordering and dead letters. As in a standard queue, a message can be
- * delivered twice.
+ * In-memory SQS with delays, visibility timeouts, redelivery, reordering and dead letters. As in a standard queue, a
+ * message can be delivered twice.
  */
 export class Queues {
   readonly #simulation: Simulation;
   readonly #shapes: Readonly<Record<string, QueueShape>>;
   readonly #around: Around;
   readonly #messages = new Map<string, Set<Message>>();
-  /** Largest number of messages that a queue has had at a time. */
+  /** Maximum number of messages that a queue held at the same time, by queue. */
   readonly most: Record<string, number> = {};
-  /** Executions that handled messages after a long wait. */
+  /** Executions of consumers that handled messages after a long wait. */
   readonly waits: LongWait[] = [];
   /** Messages of each execution in progress, by queue. */
   readonly #running = new Map<string, Set<readonly Message[]>>();
@@ -154,11 +154,11 @@ export class Queues {
     const messages = this.#of(queue);
     const { nowMs } = this.#simulation;
     if (consumer === undefined || !messages.has(first) || first.visibleAtMs > nowMs) return;
-    // The end of a running execution starts the next delivery.
+    // No free execution: when a running execution ends, it starts the next delivery.
     if (atOnce !== undefined && running.size >= atOnce) return;
     const taken: Message[] = [];
-    // An unbounded consumer receives this message first, because every message has a delivery of its own. A bounded
-    // consumer is shared fairly among message groups.
+    // A consumer without a limit of executions receives this message first, because each message starts a delivery. A
+    // limited consumer is shared fairly among message groups.
     for (const message of atOnce === undefined ? new Set([first, ...messages]) : fairly(messages, running, taken)) {
       if (taken.length === batch) break;
       if (message.visibleAtMs > nowMs) continue;
@@ -201,7 +201,7 @@ export class Queues {
         ? new Set((ended.value as SQSBatchResponse).batchItemFailures.map(({ itemIdentifier }) => itemIdentifier))
         : undefined;
     for (const message of taken) {
-      // The deletion of a message can be lost, and then the message is redelivered.
+      // The deletion of a message can be lost, so that the message is redelivered.
       const name = `${message.name} deleted ${message.receives}`;
       const isDone = failed !== undefined && !failed.has(message.name);
       if (isDone && !this.#simulation.strikes('ambiguous_lost', name, `sqs deletion from ${queue}`))
@@ -235,7 +235,7 @@ export class Queues {
       else found.visibleAtMs = this.#simulation.nowMs + (command.input.VisibilityTimeout ?? 0) * 1_000;
       return {};
     }
-    throw new Error(`SQS in memory does not support ${command.constructor.name}`);
+    throw new Error(`The in-memory SQS does not support ${command.constructor.name}`);
   }
 
   #receive({ input }: ReceiveMessageCommand): object {
@@ -272,7 +272,7 @@ export class Queues {
 
   #of(queue: string): Set<Message> {
     const found = this.#messages.get(queue);
-    if (found === undefined) throw new Error(`there is no queue ${queue}`);
+    if (found === undefined) throw new Error(`unknown queue: ${queue}`);
     return found;
   }
 }
@@ -280,7 +280,7 @@ export class Queues {
 /**
  * Returns waiting messages in the order of a fair queue.
  *
- * @param taken messages already taken, which grow during the iteration
+ * @param taken messages that are already part of the batch; the caller adds messages during the iteration
  */
 function* fairly(
   messages: ReadonlySet<Message>,

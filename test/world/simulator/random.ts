@@ -3,7 +3,7 @@
  * change the other decisions.
  */
 
-/** Returns a number from 0 up to, not including, 1, always the same for the same seed and label. */
+/** Returns a number from 0 up to, but not including, 1. It is always the same for the same seed and label. */
 export function fractionOf(seed: number, label: string): number {
   let high = 0xdeadbeef ^ seed;
   let low = 0x41c6ce57 ^ Math.floor(seed / 2 ** 32);
@@ -17,7 +17,7 @@ export function fractionOf(seed: number, label: string): number {
   return ((low & 0x1f_ffff) * 2 ** 32 + (high >>> 0)) / 2 ** 53;
 }
 
-/** Draws numbers under one name. Each draw depends only on the name and the number of earlier draws. */
+/** Draws random numbers under a name. Each draw depends only on the seed, the name and the number of earlier draws. */
 export class Dice {
   readonly #seed: number;
   readonly #name: string;
@@ -28,7 +28,7 @@ export class Dice {
     this.#name = name;
   }
 
-  /** Returns other dice, whose draws do not depend on the draws of these. */
+  /** Returns new dice, whose draws do not depend on the draws of these dice. */
   named(name: string): Dice {
     return new Dice(this.#seed, `${this.#name}/${name}`);
   }
@@ -42,12 +42,14 @@ export class Dice {
     return this.fraction() < probability;
   }
 
-  /** Draws an integer, both bounds included. */
+  /** Draws an integer from `from` to `to`, both included. */
   whole(from: number, to: number): number {
     return from + Math.floor(this.fraction() * (to - from + 1));
   }
 
-  /** Draws an integer whose order of magnitude is uniformly distributed, both bounds included. `from` is at least 1. */
+  /**
+   * Draws an integer from `from` (at least 1) to `to`, both included, with a uniformly distributed order of magnitude.
+   */
   magnitude(from: number, to: number): number {
     return Math.min(to, Math.floor(from * ((to + 1) / from) ** this.fraction()));
   }
@@ -57,7 +59,7 @@ export class Dice {
     return this.weighted(items, () => 1);
   }
 
-  /** Draws an item by weight. @throws Error when no item has a weight */
+  /** Draws an item by weight. @throws Error when no item has a positive weight */
   weighted<Item>(items: readonly Item[], weightOf: (item: Item) => number): Item {
     let left = this.fraction() * items.reduce((sum, item) => sum + weightOf(item), 0);
     for (const item of items) {

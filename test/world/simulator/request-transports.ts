@@ -4,14 +4,14 @@ import type { PaymentRequest } from './contract.ts';
 import { REQUESTS } from './functions.ts';
 import type { Simulation } from './simulation.ts';
 
-/** Wait before Lambda redelivers a failed batch of Kafka. Milliseconds. */
+/** Wait before Lambda redelivers a failed Kafka batch, in milliseconds. */
 const TOPIC_AGAIN_MS = 30_000;
 
-/** Transports of events that request payments. Each delivers at least once. */
+/** Simulates the transports of events that request payments. Each transport delivers an event at least once. */
 export class RequestTransports {
   readonly #simulation: Simulation;
   readonly #account: Account;
-  /** Events that were accepted from senders, oldest first. */
+  /** Events that the transports accepted from senders, oldest first. */
   readonly taken: PaymentRequest[] = [];
 
   readonly #isBusUp: () => boolean;
@@ -63,7 +63,7 @@ export class RequestTransports {
   }
 }
 
-/** Builds a message with the event as EventBridge delivers it. */
+/** Builds the message in which EventBridge delivers the event. */
 function onBus(detail: string, id: string, atMs: number): string {
   const envelope = {
     version: '0',
@@ -78,7 +78,7 @@ function onBus(detail: string, id: string, atMs: number): string {
   return JSON.stringify({ ...envelope, detail: JSON.parse(detail) as unknown });
 }
 
-/** Builds a batch with the event as Lambda delivers a record of Kafka. */
+/** Builds the batch in which Lambda delivers the event as a Kafka record. */
 function inTopic(detail: string, timestamp: number): object {
   const value = Buffer.from(detail).toString('base64');
   const record = {

@@ -4,7 +4,9 @@ import type { History } from './contract.ts';
 import { generate } from './generate.ts';
 import { type Shown, shrink } from './shrink.ts';
 
-/** Reports a violation if a payment is disputed and then refunded, and two particular faults happen. */
+/**
+ * Simulates a run: reports a violation if a payment is disputed and then refunded, and two particular faults happen.
+ */
 async function artificial({ steps, muted }: History): Promise<Shown> {
   const faults = Array.from({ length: 40 }, (_, index) => `step 1/${index}`).filter((name) => !muted.includes(name));
   const violates = steps.some(
@@ -43,7 +45,7 @@ function isViolated(seed: number): boolean {
   });
 }
 
-test('keeps the violation, and never exceeds the maximum number of runs', async () => {
+test('never loses the violation, and never exceeds the maximum number of runs', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(300), fc.nat(8), fc.integer({ min: 1, max: 60 }), async (seed, needed, most) => {
       const history = generate(seed, 'everything');

@@ -1,10 +1,10 @@
 import type { History, Step } from './contract.ts';
 
-/** Result of a run of a history. */
+/** Result of playing a history. */
 export interface Shown {
   /** Whether the run violates the wanted oracle. */
   readonly violates: boolean;
-  /** Names of the faults that happened. */
+  /** Names of the injected faults that happened. */
   readonly faults: readonly string[];
 }
 
@@ -14,8 +14,8 @@ export interface Shrunk {
 }
 
 /**
- * Shrinks a history that violates an oracle: fewer subjects, steps and faults, and simpler arguments, until nothing
- * more can be removed.
+ * Shrinks a history that violates an oracle: removes subjects, steps and faults and simplifies arguments, as long as
+ * the history still violates the oracle.
  *
  * @param most maximum number of runs
  * @throws Error when the history violates no oracle
@@ -54,7 +54,7 @@ class Shrinker {
     return { history: this.#best, runs: this.#runs };
   }
 
-  /** Runs the history, and keeps it if it still violates the oracle. */
+  /** Plays the history, and keeps it as the best history so far if it still violates the oracle. */
   async #accepts(history: History): Promise<boolean> {
     if (this.#runs >= this.#most) return false;
     this.#runs += 1;
@@ -73,7 +73,7 @@ class Shrinker {
     }
   }
 
-  /** Removes chunks of steps, from half of the steps down to single ones. */
+  /** Removes chunks of steps, first half of the steps at once, finally single steps. */
   async #withoutSteps(): Promise<void> {
     await without(
       () => this.#best.steps,
@@ -98,7 +98,7 @@ class Shrinker {
   }
 }
 
-/** Removes chunks from a list if the rest is accepted. */
+/** Removes chunks from a list, first half of the items at once, finally single items, if the rest is accepted. */
 async function without<Item>(
   items: () => readonly Item[],
   accepts: (left: readonly Item[]) => Promise<boolean>,
@@ -120,7 +120,7 @@ function isAbout(steps: readonly Step[], step: Step, root: number): boolean {
 }
 
 const FIXED = new Set(['id', 'actor', 'act', 'of']);
-/** Arguments that are probabilities. */
+/** Names of arguments that are probabilities. */
 const SHARES = new Set(['lost', 'doubled', 'late', 'slow']);
 const OPTIONAL = new Set(['reference', 'wait', 'stranger', 'referrer', 'charge', 'dollars', 'receipt', 'affiliate']);
 const SECOND_MS = 1_000;
@@ -128,7 +128,7 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Returns copies of the step with a simpler value of one argument, the simplest first. */
+/** Returns copies of the step with simpler values of one argument, the simplest first. */
 function simplerSteps(steps: readonly Step[], index: number, argument: string): readonly Step[] {
   const step = steps[index];
   if (step === undefined || FIXED.has(argument)) return [];
@@ -145,7 +145,7 @@ function simplerSteps(steps: readonly Step[], index: number, argument: string): 
   ];
 }
 
-/** Returns simpler times, never before the previous step, so that the order of steps stays. */
+/** Returns simpler times that are not before the previous step, so that the order of the steps stays the same. */
 function simplerTimes(atMs: number, afterMs: number): readonly number[] {
   const soon = [SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS].map((unit) => (Math.floor(afterMs / unit) + 1) * unit);
   const rounded = [DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS].map((unit) => Math.round(atMs / unit) * unit);
@@ -153,7 +153,10 @@ function simplerTimes(atMs: number, afterMs: number): readonly number[] {
   return [...soon.filter((ms) => ms < atMs), ...rounded].filter(isSimpler);
 }
 
-/** Returns the number of units that a time needs: one for whole days, four for whole seconds. */
+/**
+ * Returns how many units a time needs: 1 for whole days, 2 for whole hours, 3 for whole minutes, 4 for whole seconds,
+ * or else 5.
+ */
 function digits(ms: number): number {
   const units = [DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS];
   const place = units.findIndex((unit) => ms % unit === 0);

@@ -1,5 +1,5 @@
 /**
- * Plays random histories, and reports each violation as a list of sentences:
+ * Plays random histories, and describes each violation in sentences:
  *
  *     node test/world/simulator/simulate.ts --profile everything --seed 1 --histories 100
  *
@@ -16,11 +16,11 @@ import { play } from './play.ts';
 import { PROFILES } from './profiles.ts';
 import { type Shown, shrink } from './shrink.ts';
 
-/** Maximum number of runs for shrinking one history. */
+/** Maximum number of times that a history is played to shrink it. */
 const MAX_SHRINKING_RUNS = 150;
 const PROGRESS_MS = 10_000;
 const REACHED = new URL('../../../docs/proof/reached.json', import.meta.url);
-/** Keep stacks short, because injected faults create many Error objects. */
+/** Keep stack traces short, because injected faults create many Error objects. */
 Error.stackTraceLimit = 8;
 
 const { values } = parseArgs({
@@ -29,7 +29,7 @@ const { values } = parseArgs({
     histories: { type: 'string', default: '100' },
     minutes: { type: 'string' },
     profile: { type: 'string' },
-    /** Reports histories without shrinking them. */
+    /** Reports whole histories, without shrinking them. */
     whole: { type: 'boolean', default: false },
     /** Reports the coverage, including items that were never reached. */
     reached: { type: 'boolean', default: false },
@@ -49,7 +49,7 @@ const untilMs =
 
 const cells = countCells();
 const reached = nothingReached();
-/** First history that violates each oracle, and the number of violations. */
+/** By oracle: the first history that violates it, and the number of histories that do. */
 const found = new Map<string, { readonly history: History; times: number }>();
 const startedMs = performance.now();
 let reportedMs = startedMs;
@@ -59,8 +59,8 @@ let gates = 0;
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /**
- * Plays a history and returns the violated oracles and the faults that happened. An error of the simulator counts as a
- * violated oracle.
+ * Plays a history and returns the violated oracles and the injected faults. An error of the simulator itself counts as
+ * a violated oracle.
  */
 async function violated(
   history: History,

@@ -4,51 +4,56 @@ import type { Clock } from '../../../lambdas/kernel/world.ts';
 import type { Fault, FaultKind, FaultRates } from './contract.ts';
 import { fractionOf } from './random.ts';
 
-/** Maximum number of event-loop turns in which a process may neither wait nor end. */
+/** Maximum number of event-loop turns that processes may run without waiting or ending. */
 const MAX_TURNS = 500_000;
 /**
- * Shares of calls during an outage of a service: calls that succeed, and calls that take effect but fail. All other
- * calls fail without effect.
+ * Shares of a service's calls during an outage: `spared` calls succeed, `applied` calls take effect although they fail,
+ * and all other calls fail without effect.
  */
 export interface Outage {
   readonly spared: number;
   readonly applied: number;
 }
 
-/** Outage in which nearly all calls fail. {@link ANSWERS_LOST} loses only some answers. */
+/** Outage in which nearly all calls fail. In {@link ANSWERS_LOST}, calls take effect but some answers are lost. */
 export const BROKEN = { spared: 0.03, applied: 0.07 } as const satisfies Outage;
 export const ANSWERS_LOST = { spared: 0.6, applied: 0.4 } as const satisfies Outage;
 /** Outage in which every call fails without effect. */
 export const GONE = { spared: 0, applied: 0 } as const satisfies Outage;
-/** Returns the error for a call that must never meet a fault. */
-export const noFault = (): Error => new Error('a call of an operator met a fault, although faults are off');
+/** Creates the error of a call that must never fail. */
+export const noFault = (): Error =>
+  new Error('a fault was injected into a call of an operator, although faults are off');
 
-/** Failures and durations of the calls of one external system. */
+/** Errors and durations of the calls to one external system. */
 export interface ServiceBehavior {
   readonly throttle: () => Error;
-  /** Error of a conflict with a rival. @default the call has no conflicts */
+  /** Returns the error of a conflict with a rival. @default the call has no conflicts */
   readonly conflict?: () => Error;
   readonly ambiguous: () => Error;
-  /** Error during an outage of the service; the call may have taken effect. @default `ambiguous` */
+  /**
+   * Returns the error during an outage of the service, after which the call may have taken effect.
+   *
+   * @default `ambiguous`
+   */
   readonly broken?: () => Error;
-  /** Shortest and longest usual duration of a call. Milliseconds. */
+  /** Minimum and maximum usual duration of a call, in milliseconds. */
   readonly lasts: readonly [number, number];
-  /** Timeout of the caller. Milliseconds. */
+  /** Timeout of the caller, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 interface Happening {
   readonly atMs: number;
-  /** Order among events of the same time. It depends on names, not on the order of planning. */
+  /** Order among events of the same time. Depends on names, not on the order in which the events were planned. */
   readonly order: number;
   /** Applies the event. @returns false when the event is obsolete */
   readonly what: () => unknown;
 }
 
 /**
- * Discrete-event simulation: one clock, one queue of events, and processes. Between two events every process waits: at
- * a gate, for time to pass, or for another process. Neither real time nor the order in which promises settle influences
- * the result.
+ * Discrete-event simulation: one clock, one queue of events, and processes. Between two events every process waits: for
+ * a call (at a gate), for time to pass, or for another process. The result depends neither on real time nor on the
+ * order in which promises settle.
  */
 export class Simulation {
   readonly seed: number;
@@ -56,7 +61,7 @@ export class Simulation {
   /** Fault rates of the calls. */
   rates: FaultRates = {};
   readonly faults: Fault[] = [];
-  /** Number of calls that passed the gates. */
+  /** Number of calls to external systems so far. The simulation calls the moment of a call its gate. */
   gates = 0;
   /** Returns the outage of a service, by the first word of a call's label; undefined for a healthy service. */
   outageOf: (service: string) => Outage | undefined = () => undefined;
@@ -64,13 +69,13 @@ export class Simulation {
   readonly #heap: Happening[] = [];
   readonly #current = new AsyncLocalStorage<Process>();
   readonly #counts = new Map<string, number>();
-  /** Processes that are not waiting. */
+  /** Processes whose code is running. */
   readonly #active = new Set<Process>();
-  /** Executions of functions that have not ended. */
+  /** Executions of Lambda functions that have not ended. */
   readonly #executions = new Set<Process>();
-  /** Number of times that all executions were killed. */
+  /** Number of times that {@link severFunctions} was called. */
   severed = 0;
-  /** Number of calls that are being applied. */
+  /** Number of calls that take effect at this moment. */
   #busy = 0;
   #digest = 0;
   #failure: { readonly error: unknown } | undefined;
@@ -86,7 +91,7 @@ export class Simulation {
     return (this.#digest >>> 0).toString(16).padStart(8, '0');
   }
 
-  /** Process whose code is running. */
+  /** Current process: the one whose code is running. */
   get process(): Process {
     const process = this.#current.getStore();
     invariant(process !== undefined, 'code of the simulated system runs outside of a process');
@@ -97,7 +102,7 @@ export class Simulation {
     return fractionOf(this.seed, label);
   }
 
-  /** Plans an event. @param order a number that does not depend on other processes */
+  /** Plans an event. @param order decides between events of the same time; must not depend on other processes */
   plan(atMs: number, order: number, what: () => unknown): void {
     const heap = this.#heap;
     let index = heap.length;
@@ -120,7 +125,8 @@ export class Simulation {
   }
 
   /**
-   * Clock of a called system. While it sleeps, its call does not count as being applied, and the caller may time out.
+   * Clock of an external system. While the system sleeps in a call, time passes in the simulation, and the caller may
+   * time out.
    */
   readonly calledClock: Clock = {
     nowMs: () => this.nowMs,
@@ -140,7 +146,7 @@ export class Simulation {
   /**
    * Starts a process.
    *
-   * @param name unique, and stable when other steps are removed
+   * @param name unique name, which stays the same when other steps are removed
    * @returns how the process ended
    */
   spawn<Result>(
@@ -175,14 +181,14 @@ export class Simulation {
     return ended.promise;
   }
 
-  /** Makes a name unique within this history. */
+  /** Returns the name, made unique within this history by a number if necessary. */
   named(name: string): string {
     const count = (this.#counts.get(name) ?? 0) + 1;
     this.#counts.set(name, count);
     return count === 1 ? name : `${name}~${count}`;
   }
 
-  /** Fails the run because of an error in the simulator or in a story's act. */
+  /** Fails the run because of an error in the simulator or in an act. */
   fail(error: unknown): void {
     this.#failure ??= { error };
   }
@@ -225,7 +231,7 @@ export class Simulation {
     this.#active.delete(process);
   }
 
-  /** Kills all executions of functions. Their calls of DynamoDB that are in transit have no effect. */
+  /** Kills all executions of Lambda functions. Their DynamoDB calls that are in transit have no effect. */
   severFunctions(): void {
     this.severed += 1;
     for (const process of this.#executions) process.kill();
@@ -241,7 +247,7 @@ export class Simulation {
     this.#busy += by;
   }
 
-  /** @returns the fault at a gate, if any */
+  /** Draws the fault of a call. @returns undefined if the call succeeds */
   faultAt(process: Process, gate: number, behavior: ServiceBehavior): FaultKind | undefined {
     let drawn = fractionOf32(mix(process.id, gate, 1));
     for (const kind of KINDS) {
@@ -254,26 +260,28 @@ export class Simulation {
     return undefined;
   }
 
-  /** @returns the fault of a call during an outage; undefined for a call that succeeds */
+  /** Draws the fault of a call during an outage. @returns undefined if the call succeeds */
   brokenAt(process: Process, gate: number, { spared, applied }: Outage): FaultKind | undefined {
     const drawn = fractionOf32(mix(process.id, gate, 8));
     if (drawn < spared || this.#muted.has(faultName(process, gate))) return undefined;
     return drawn < spared + applied ? 'ambiguous_applied' : 'ambiguous_lost';
   }
 
-  /** Records a fault that {@link faultAt} has drawn. Callers skip this when the process has already ended. */
+  /** Records that a drawn fault happened. Not called if the process had already ended. */
   struck(process: Process, gate: number, label: string, kind: FaultKind): void {
     this.faults.push({ name: faultName(process, gate), kind, label, of: process.of, atMs: this.nowMs });
   }
 
-  /** Decides whether the account itself has a fault, for example delivers a message twice. */
+  /**
+   * Decides whether a fault of the account itself happens, for example a message is delivered twice. Records the fault.
+   */
   strikes(kind: FaultKind, name: string, label: string): boolean {
     if (this.decide(name) >= (this.rates[kind] ?? 0) || this.#muted.has(name)) return false;
     this.faults.push({ name, kind, label, of: 'account', atMs: this.nowMs });
     return true;
   }
 
-  /** Applies the next event. @returns false when there is no event up to this time */
+  /** Applies the next event up to this time. @returns false if there is none */
   #next(untilMs: number): boolean {
     for (;;) {
       const next = this.#heap[0];
@@ -321,7 +329,7 @@ const KINDS: readonly FaultKind[] = [
 /** Invocation of a function, step of an actor, or action of another system. */
 export class Process {
   readonly name: string;
-  /** Function or actor. */
+  /** Name of the function or of the actor. */
   readonly of: string;
   readonly id: number;
   readonly clock: Clock;
@@ -353,24 +361,24 @@ export class Process {
     this.clock = { nowMs: () => simulation.nowMs + skewMs, sleep: (ms) => this.sleep(ms) };
   }
 
-  /** Whether a call is pending. An ended process with a pending call waits forever. */
+  /** Whether a wait or a call of the process is pending. In an ended process, it stays pending forever. */
   get isWaiting(): boolean {
     return this.#pending > 0;
   }
 
-  /** Returns a number from 0 up to, not including, 1, different at each call. */
+  /** Draws a number from 0 up to, but not including, 1. */
   fraction(): number {
     this.#drawn += 1;
     return fractionOf32(mix(this.id, this.#drawn, 2));
   }
 
-  /** Returns a unique text. */
+  /** Returns a unique string. */
   token(): string {
     this.#drawn += 1;
     return `${this.id.toString(36)}-${this.#drawn}`;
   }
 
-  /** Returns an order for an event that the process plans. */
+  /** Returns the order of an event that the process plans, for {@link Simulation.plan}. */
   order(): number {
     this.#drawn += 1;
     return mix(this.id, this.#drawn, 3);
@@ -396,8 +404,8 @@ export class Process {
   }
 
   /**
-   * Makes one call of an external system. The process waits for its turn; then the call is applied in one step, or one
-   * of its faults happens.
+   * Calls an external system. The process waits for the duration of the call. The call then takes effect in one step,
+   * or one of its faults happens.
    *
    * @param apply makes the call take effect
    */
@@ -458,7 +466,7 @@ export class Process {
     });
   }
 
-  /** Delays the request or its answer. The caller may time out without a result, but the request still arrives. */
+  /** Delays the request or its answer. The caller may time out, but the request still takes effect. */
   #slowly<Result>(slow: {
     readonly behavior: ServiceBehavior;
     readonly order: number;
@@ -486,7 +494,7 @@ export class Process {
     });
   }
 
-  /** Counts the pending waits of the process. An ended process waits forever. */
+  /** Waits until `begin` resumes the process, and counts the wait as pending. A wait of an ended process never ends. */
   #wait<Result>(begin: (resume: (result: Result) => void, fail: (error: unknown) => void) => void): Promise<Result> {
     this.#pending += 1;
     this.#simulation.waiting(this);
@@ -515,9 +523,11 @@ function isBefore(one: Happening, other: Happening): boolean {
   return one.atMs < other.atMs || (one.atMs === other.atMs && one.order < other.order);
 }
 
-/** Calls `then` after all promises that can settle without I/O. This is cheaper than a turn of the event loop. */
+/**
+ * Calls `then` after all promises have settled that can settle without I/O. This is cheaper than an event-loop turn.
+ */
 function afterPromises(then: () => void): void {
-  // A tick runs when no microtask is left, unless another tick requests it.
+  // A tick that a microtask requests runs only when no microtask is left.
   queueMicrotask(() => process.nextTick(then));
 }
 

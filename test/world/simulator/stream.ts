@@ -8,7 +8,7 @@ import type { FunctionName } from './functions.ts';
 import type { Queues } from './queues.ts';
 import type { Ended, Simulation } from './simulation.ts';
 
-/** Parts of the account that the event sources use. */
+/** Parts of the account that the Stream uses. */
 interface Around {
   readonly queues: Pick<Queues, 'put'>;
   readonly throttled: ReadonlySet<FunctionName>;
@@ -17,27 +17,27 @@ interface Around {
 
 type StreamRecord = DynamoDBStreamEvent['Records'][number];
 
-/** Reader of the Stream, with the settings of its event source. */
+/** Function that reads the Stream, with the settings of its event source mapping. */
 interface Reader {
   readonly name: FunctionName;
   /** Maximum number of records for one execution. */
   readonly batch: number;
-  /** Time for which the first record of a batch waits for more records. Milliseconds. */
+  /** Time for which the first record of a batch waits for more records, in milliseconds. */
   readonly windowMs: number;
   /** Number of retries of a failed batch. */
   readonly tries: number;
-  /** Queue of the records that exceeded the retries. */
+  /** Queue for the records that still fail after all retries. */
   readonly parking: string;
   /** Fault whose rate determines how often a successful batch is redelivered. @default never redelivered */
   readonly doubledAs?: 'ambiguous_applied';
 }
 
-/** lib/events.ts. */
+/** Settings of lib/events.ts. */
 const RELAY: Reader = { name: 'outbox-relay', batch: 100, windowMs: 0, tries: RELAY_TRIES, parking: 'relay-parked' };
 
 /**
- * Settings of lib/archive.ts, with the default of `archiveBatchSeconds`. Only the age of a batch ends its retries, and
- * no history lasts long enough for that.
+ * Settings of lib/archive.ts, with the default of `archiveBatchSeconds`. A batch is retried until it is too old, and no
+ * history lasts long enough for that.
  */
 const ARCHIVER: Reader = {
   name: 'archiver',
@@ -49,14 +49,17 @@ const ARCHIVER: Reader = {
 };
 
 const SOON_MS = 400;
-/** Waits before a Stream retries a throttled function: short at first, then longer. Milliseconds. */
+/** First and longest wait before a Stream retries a throttled function, in milliseconds. The wait doubles each time. */
 const THROTTLED_MS = [30_000, 600_000] as const;
-/** Retention of records. Milliseconds (Amazon DynamoDB developer guide, "Change data capture for DynamoDB Streams"). */
+/**
+ * Retention of Stream records, in milliseconds (Amazon DynamoDB developer guide, "Change data capture for DynamoDB
+ * Streams").
+ */
 const KEPT_MS = 24 * 3_600_000;
 
 /**
- * Stream of the Ledger with one shard. The archiver reads the shard in order; the relay has lanes, which are assigned
- * by partition key.
+ * Stream of the Ledger with one shard. The archiver reads the whole shard in order. The relay reads it in lanes, one
+ * for each set of partition keys.
  */
 export class Stream {
   readonly #relay: readonly Lane[];
@@ -131,7 +134,7 @@ class Lane {
   take(name: string, record: StreamRecord): void {
     this.#records.push({ name, record, takenAtMs: this.#simulation.nowMs });
     const { windowMs } = this.#reader;
-    // A later record of the batch is delivered together with the first one.
+    // Later records of the batch are delivered together with the first record.
     if (!this.#isRunning && (windowMs === 0 || this.#records.length === 1)) this.#readSoon(name, windowMs);
   }
 
@@ -186,7 +189,7 @@ class Lane {
       return;
     }
     this.#retries += 1;
-    // A failed batch is halved until it has only the failing record.
+    // A failed batch is halved until it contains only the failing record.
     if (ended.kind !== 'returned' && this.#batch > 1) this.#batch = Math.ceil(Math.min(length, this.#batch) / 2);
     if (this.#retries <= this.#reader.tries) return;
     const [parked] = this.#records.splice(0, 1);
@@ -201,7 +204,7 @@ class Lane {
     this.#batch = this.#reader.batch;
   }
 
-  /** Returns the number of records that are not redelivered. */
+  /** Returns the number of records, from the first one on, that need no redelivery. */
   #doneOf(name: string, length: number, ended: Ended<unknown>): number {
     if (ended.kind !== 'returned') return 0;
     const { doubledAs } = this.#reader;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { SimulatedSystem } from './system.ts';
 
-/** Pays 10.00 EUR and refunds a part, then waits forty days. */
+/** Creates a payment of 10.00 EUR, refunds a part of it, and waits forty days. */
 async function payAndRefund(seed: number, crashes: number): Promise<SimulatedSystem> {
   const system = await SimulatedSystem.begin(seed);
   system.deploy({ faults: { crash_before: crashes, crash_after: crashes, ambiguous_applied: crashes } });
@@ -19,7 +19,7 @@ async function payAndRefund(seed: number, crashes: number): Promise<SimulatedSys
 }
 
 describe('the simulated system', () => {
-  test('processes a payment and a refund, and updates the Views and the bus', async () => {
+  test('processes a payment and a refund, publishes their events, and leaves no message in a queue', async () => {
     const system = await payAndRefund(1, 0);
 
     expect(system.calls.map(({ answer }) => answer?.status)).toEqual([201, 201]);
@@ -63,7 +63,7 @@ describe('the simulated system', () => {
     ['scheduled jobs and clocks that differ by seconds', { cron: true, clockSkewMs: 5_000 }, false],
     ['jobs without credentials', { cron: false, clockSkewMs: 120_000 }, false],
     ['faults', { faults: { slow: 0.1 } }, true],
-  ])('records whether there may be trouble with %s', async (_what, settings, isTroubled) => {
+  ])('records whether calls may fail with %s', async (_what, settings, isTroubled) => {
     const system = await SimulatedSystem.begin(1);
     system.deploy(settings);
     expect(system.troubles.some(({ of, untilMs }) => of === 'all' && untilMs === undefined)).toBe(isTroubled);
@@ -71,7 +71,7 @@ describe('the simulated system', () => {
     expect(system.troubles.every(({ untilMs }) => untilMs !== undefined)).toBe(true);
   });
 
-  test('runs identically for the same seed, and differently for another seed', async () => {
+  test('runs identically for the same seed, and differently for a different seed', async () => {
     const [first, again, other] = [
       await payAndRefund(7, 0.03),
       await payAndRefund(7, 0.03),

@@ -51,12 +51,14 @@ import { TableRestores } from './table-restore.ts';
 
 const START_MS = Date.UTC(2026, 2, 2, 9);
 const DAY_MS = 86_400_000;
-/** Largest clock difference of two processes at which the credential of a scheduled job is accepted. Milliseconds. */
+/**
+ * Maximum clock difference of two processes at which the credential of a scheduled job is accepted, in milliseconds.
+ */
 const CREDENTIAL_TOLERANCE_MS = 30_000;
-/** Time after which every breaker has closed. Milliseconds. */
+/** Time after an outage after which every breaker has closed, in milliseconds. */
 const WELL_MS = 3_600_000;
 /**
- * Share of the days on which expired rows are deleted. DynamoDB deletes them within a few days (Amazon DynamoDB
+ * Share of days on which expired rows are deleted. DynamoDB deletes expired rows within a few days (Amazon DynamoDB
  * developer guide, "Time to live").
  */
 const EXPIRY_SHARE = 0.5;
@@ -68,7 +70,7 @@ const FIRST_SETTINGS: Settings = {
   clockSkewMs: 0,
   emailsADay: Number(VARIABLES[PartiesEnvironment.emailsPerRecipient]),
 };
-/** Longest duration of a recovery. Milliseconds. */
+/** Maximum duration of a recovery, in milliseconds. */
 const RECOVERY_MS = 60_000;
 /** Maximum number of pages in one republishing. */
 const MAX_PAGES = 50;
@@ -83,7 +85,10 @@ interface Call extends ClientCall {
   answer?: NonNullable<ClientCall['answer']>;
 }
 
-/** Whole system in one simulated time: the deployed functions, the processors, shop, mail and receivers. */
+/**
+ * Whole system in one simulated time: the deployed functions, the processors, the shop, the mail server and the webhook
+ * receivers.
+ */
 export class SimulatedSystem implements RunningSystem {
   readonly simulation: Simulation;
   readonly account: Account;
@@ -102,9 +107,11 @@ export class SimulatedSystem implements RunningSystem {
   #jobs: JobClock | undefined;
   settings: Settings = FIRST_SETTINGS;
   readonly #callbacks = new Map<string, { -readonly [Name in keyof CallbackPosted]: CallbackPosted[Name] }>();
-  /** Beginning and end of faults and outages, by processor or for all. */
+  /** Time spans of faults and outages, each with the affected system. */
   readonly troubles: Trouble[] = [];
-  /** Number of current outages of a processor or a party. It becomes reachable when the last outage ends. */
+  /**
+   * Number of current outages, by processor or party. A processor or party becomes reachable when its last outage ends.
+   */
   readonly #outages = new Map<string, number>();
   readonly #parties: Parties;
   readonly #receivers: Receivers;
@@ -159,7 +166,7 @@ export class SimulatedSystem implements RunningSystem {
     };
     const system = new SimulatedSystem(new Simulation(seed, START_MS, muted), tenants);
     for (const tenant of Object.values(tenants)) await system.#register(tenant);
-    // From here on, changes of rows schedule runs of the jobs.
+    // From now on, changes of rows schedule job runs.
     const jobs = new JobClock(system.simulation, system.database, (job, atMs) => system.#fire(job, atMs));
     system.account.onParked = () => jobs.runNow('republish-events');
     system.#jobs = jobs;
@@ -214,7 +221,7 @@ export class SimulatedSystem implements RunningSystem {
 
   /**
    * Ends all faults and outages, and lets the time pass in which all work must end. After a day an operator redrives
-   * the dead letters, because they raise alarms.
+   * the dead letters, as their alarms require.
    */
   async becomeQuiet(days: number): Promise<void> {
     this.#restores.end();
@@ -241,7 +248,7 @@ export class SimulatedSystem implements RunningSystem {
       this.at(this.nowMs, 'the letters are redriven', () => this.redriveDeadLetters());
   }
 
-  /** Deletes expired rows on random days, as DynamoDB does within a few days. */
+  /** Deletes expired rows on random days, because DynamoDB deletes them within a few days. */
   #expire(day: number): void {
     const name = `expiry of day ${day}`;
     this.simulation.plan(START_MS + day * DAY_MS, Math.floor(this.decide(name) * 2 ** 32), () => {
@@ -300,7 +307,7 @@ export class SimulatedSystem implements RunningSystem {
     };
     this.#callbacks.set(name, posted);
     const { status } = await this.account.request(`${by.name} ${by.token()}`, request, by);
-    // A repeated delivery does not oblige the product to read the charge a second time.
+    // Record only the first accepted delivery: a repeated delivery need not make the product read the charge again.
     if (status < 300) posted.takenAtMs ??= this.nowMs;
     return status;
   }
@@ -334,7 +341,7 @@ export class SimulatedSystem implements RunningSystem {
   async occupyJob(id: string, forMs: number): Promise<boolean> {
     const { pacing, documents } = this.#operator();
     const runs = new DynamoDbJobRuns(documents, TABLES, pacing);
-    // Run ids have a resolution of one second, so the earlier run needs an earlier second.
+    // Run ids have a resolution of one second, so date the earlier run one second back.
     const earlier = runIdOf(id, this.nowMs - 1_000);
     const lock = await runs.lock(id, earlier, { nowMs: this.nowMs, leaseExpiresAtMs: this.nowMs + forMs });
     return lock !== undefined;
@@ -381,7 +388,7 @@ export class SimulatedSystem implements RunningSystem {
 
   partyUp(party: Parameters<RunningSystem['partyUp']>[0], isUp: boolean): void {
     this.#upOrDown(party, isUp);
-    // After an outage, the job publishes the events that were not published during the outage.
+    // After an outage, run the job, which publishes the events that could not be published.
     if (party === 'bus' && isUp) this.#jobs?.runNow('republish-events');
   }
 
@@ -419,7 +426,7 @@ export class SimulatedSystem implements RunningSystem {
 
   inside<Result>(processor: string, act: (inside: SandboxInProcess['inside']) => Promise<Result>): Promise<Result> {
     const found = this.processors[processor];
-    invariant(found !== undefined, `there is no processor ${processor}`);
+    invariant(found !== undefined, `unknown processor: ${processor}`);
     return this.#outside(() => act(found.inside));
   }
 
@@ -441,7 +448,7 @@ export class SimulatedSystem implements RunningSystem {
     return this.simulation.decide(label);
   }
 
-  /** Runs code of another system, outside of the simulated schedule. */
+  /** Runs code of an external system, which waits for I/O instead of simulated events. */
   #outside<Result>(what: () => Promise<Result>): Promise<Result> {
     const { simulation } = this;
     simulation.busy(1);
@@ -490,7 +497,7 @@ export class SimulatedSystem implements RunningSystem {
     return processor.send(call);
   };
 
-  /** Sends the executor's call to the route of a job. */
+  /** Sends a call of the job executor to the API. */
   async #sendToApi(call: Parameters<SendRequest>[0], path: string): ReturnType<SendRequest> {
     const { simulation } = this;
     const by = simulation.process;
@@ -526,12 +533,11 @@ export class SimulatedSystem implements RunningSystem {
       }
       return;
     }
-    // Write the run as the route does when it accepts a run. The executor and the route run only in histories with
-    // `cron`.
+    // Without `cron`, the executor and the route do not run, so write the run as the route does when it accepts a run.
     const run = acceptedRun(job, scheduledForMs, this.nowMs);
     const put = new PutCommand({ TableName: TABLES.registry, Item: runRow(run), ConditionExpression: ROW_IS_NEW });
     await this.database.client.send(put).catch((error: unknown) => {
-      // An operator has already requested this run.
+      // Ignore the conflict: an operator has already requested this run.
       if (!(error instanceof ConditionalCheckFailedException)) throw error;
     });
     const queue = entry.worker === 'payments' ? 'payment-jobs' : 'upkeep-jobs';
@@ -551,7 +557,7 @@ export class SimulatedSystem implements RunningSystem {
 
   #eventOf({ method, path, key, body, prefer, tenant, as = 'merchant' }: ApiRequest, client: Process): GatewayEvent {
     const found = this.tenants[tenant];
-    invariant(found !== undefined, `there is no tenant ${tenant}`);
+    invariant(found !== undefined, `unknown tenant: ${tenant}`);
     const headers = {
       authorization: `Bearer ${as === 'merchant' ? found.apiKey : OPERATORS[as].key}`,
       'content-type': 'application/json',

@@ -14,32 +14,34 @@ import type { Simulation } from './simulation.ts';
 interface Deployed {
   readonly simulation: Simulation;
   readonly database: MemoryDynamoDb;
-  /** Makes the tables unavailable to functions, or starts new processes with the restored tables. */
+  /** Makes the tables unavailable to functions (false), or starts new processes with the restored tables (true). */
   readonly reachable: (isReachable: boolean) => void;
   readonly at: (atMs: number, name: string, what: () => Promise<void>) => void;
 }
 
-/** Tables in the order of the moments to which an operator restores them, the youngest first (docs/runbook.md). */
+/**
+ * Tables, ordered by the point in time to which an operator restores each table, the latest first (docs/runbook.md).
+ */
 const YOUNGEST_FIRST = [TABLES.registry, TABLES.ledger, TABLES.idempotency] as const;
-/** Time until an operator has restored and recovered the tables. Milliseconds. */
+/** Time until an operator has restored and recovered the tables, in milliseconds. */
 const AWAY_MS = 10 * 60_000;
 
 /**
- * Loses the tables within a transaction: the younger copies contain the transaction and the older ones do not. Every
- * process ends, and an operator makes the tables consistent. test/resolving/restored-halves.test.ts covers every other
- * choice of rows.
+ * Loses the tables within a transaction and restores them: copies from a later point contain the transaction, earlier
+ * copies do not. Every process ends, and an operator makes the tables consistent.
+ * test/resolving/restored-halves.test.ts covers all other choices of the rows that remain.
  */
 export class TableRestores {
   readonly #deployed: Deployed;
   readonly seen: RestoreSeen[] = [];
-  /** End of the recovery in progress. Unix milliseconds. */
+  /** Time when the newest recovery ends, in Unix milliseconds. */
   #recoveredAtMs = 0;
 
   constructor(deployed: Deployed) {
     this.#deployed = deployed;
   }
 
-  /** Time when all tables are available. Unix milliseconds. */
+  /** Time from which all tables are available, in Unix milliseconds. */
   get recoveredAtMs(): number {
     return this.#recoveredAtMs;
   }
@@ -47,7 +49,7 @@ export class TableRestores {
   /**
    * Loses the tables within a transaction.
    *
-   * @param nth number of the transaction among those that write to several tables
+   * @param nth which of the next transactions that write to several tables, from 1 on
    * @param name name of the step
    */
   loseWithin(nth: number, name: string): void {
@@ -65,7 +67,7 @@ export class TableRestores {
     });
   }
 
-  /** Stops cutting transactions. */
+  /** Cancels a planned loss of the tables. */
   end(): void {
     this.#deployed.database.resume();
   }
@@ -74,7 +76,8 @@ export class TableRestores {
     const { simulation, database, reachable, at } = this.#deployed;
     simulation.severFunctions();
     reachable(false);
-    // The caller of the transaction has been killed, and the operator's commands must read the restored copy.
+    // Resume after the transaction: its caller has been killed, and the operator's commands must read the restored
+    // tables.
     queueMicrotask(() => database.resume());
     this.#recoveredAtMs = simulation.nowMs + AWAY_MS;
     at(this.#recoveredAtMs, `${name} is recovered`, async () => {

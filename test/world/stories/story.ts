@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { History, Step } from '../simulator/contract.ts';
 
 /**
- * History that once violated an oracle, or that shows required behavior. The recorded ends of its steps prove that the
- * story still happens.
+ * History that once violated an oracle, or that shows required behavior. The recorded results of its steps prove that
+ * its situation still occurs.
  */
 interface StoryFile extends Omit<History, 'steps'> {
   readonly why: string;
@@ -13,7 +13,7 @@ interface StoryFile extends Omit<History, 'steps'> {
 export interface Story {
   readonly why: string;
   readonly history: History;
-  /** Lines `<step> <act>: <end>`, sorted. */
+  /** Expected results of the steps: lines `<step> <act>: <end>`, sorted. */
   readonly ends: readonly string[];
 }
 

@@ -148,8 +148,7 @@ const OTHERS: Readonly<Record<'elsewhere' | 'other_mode', Readonly<Record<string
 
 interface Edit extends OfCharge {
   /**
-   * What the edit changes: one entry of the charge's metadata, or the metadata of its refunds, all of which are
-   * removed.
+   * Changed part: one entry of the charge's metadata, or the metadata of the charge's refunds, which the edit removes.
    */
   readonly what: 'payment' | 'operation' | 'refunds';
   /** Step whose payment the metadata name after the edit. @default no payment */

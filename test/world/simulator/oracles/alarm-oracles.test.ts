@@ -109,7 +109,7 @@ describe('work that waits for an operator', () => {
   const put = (table: string, item: object) =>
     harness.store.database.client.send(new PutCommand({ TableName: table, Item: { ...item } }));
 
-  test('includes confirmed mismatches, all of which the newest comparison must count', async () => {
+  test('includes confirmed mismatches, which the newest comparison must count completely', async () => {
     const body = JSON.stringify({ status: 'confirmed' });
     await put(TABLES.views, { pk: ViewsRow.allMismatches, sk: 'a', chain: 'a', sequence: 1, body });
     expect(world.atTheEnd()).toEqual([NEEDED]);

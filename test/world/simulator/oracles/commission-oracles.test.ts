@@ -76,7 +76,7 @@ describe('a commission', () => {
     await refund(500);
     expect(wrong()).toEqual([]);
     await write('locked', 50);
-    expect(wrong()).toEqual(['it was changed after its release']);
+    expect(wrong()).toEqual(['the commission was changed after its release']);
   });
 
   test('must not be released while a dispute is open', async () => {
@@ -84,18 +84,18 @@ describe('a commission', () => {
     await harness.processor.inside.dispute(charge, 400);
     await harness.deliver(callback('opened', charge));
     await write('released', 100);
-    expect(wrong()).toEqual(['it was released during a pending refund or an open dispute']);
+    expect(wrong()).toEqual(['the commission was released during a pending refund or an open dispute']);
   });
 
   test('must not be canceled while the merchant keeps money', async () => {
     await write('canceled', 0);
-    expect(wrong()).toEqual(['it is canceled, but 100 is due']);
+    expect(wrong()).toEqual(['the commission is canceled, but 100 is due']);
   });
 
   test('must be decided after its lock period', async () => {
     await write('locked', 100);
     harness.clock.advance(33 * DAY_MS);
-    expect(wrong()).toEqual(['it is still locked after its lock period']);
+    expect(wrong()).toEqual(['the commission is still locked after its lock period']);
   });
 
   test('must exist if the payment request named an affiliate', () => {
@@ -129,7 +129,7 @@ describe('the commission of an order', () => {
   test('must not be canceled while the merchant keeps money, unless the order’s personal data are erased and the order is in review', async () => {
     await write('canceled', 0, about);
     await become('order.review_required', 'needs_review');
-    expect(wrong()).toEqual(['it is canceled, but 200 is due']);
+    expect(wrong()).toEqual(['the commission is canceled, but 200 is due']);
     const { client } = harness.store.database;
     await client.send(new DeleteCommand({ TableName: TABLES.registry, Key: detailsKey(paymentId) }));
     expect(wrong()).toEqual([]);
@@ -139,18 +139,18 @@ describe('the commission of an order', () => {
     await write('pending', 200, about);
     await become('order.review_required', 'needs_review');
     harness.clock.advance(33 * DAY_MS);
-    expect(wrong()).toEqual(['it is pending, but 200 is due']);
+    expect(wrong()).toEqual(['the commission is pending, but 200 is due']);
     await harness.change(
       change({ ...request, tenantId: order.tenantId, paymentId }, 'back', { kind: 'refund', amountMinor: 2_000 }),
     );
     expect(wrong()).toEqual([]);
     await become('order.canceled', 'canceled');
-    expect(wrong()).toEqual(['it is still pending after its lock period']);
+    expect(wrong()).toEqual(['the commission is still pending after its lock period']);
   });
 
   test('must not be released while the order is in review', async () => {
     await become('order.review_required', 'needs_review');
     await write('released', 200, about);
-    expect(wrong()).toEqual(['it was released, but its order was needs_review']);
+    expect(wrong()).toEqual(['the commission was released, but its order was needs_review']);
   });
 });

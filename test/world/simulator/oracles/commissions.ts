@@ -61,11 +61,12 @@ function wrongIn(
   const newest = versions.at(-1);
   if (newest === undefined) return [];
   if (decided !== -1) {
-    if (decided < versions.length - 1) return ['it was changed after its release'];
+    if (decided < versions.length - 1) return ['the commission was changed after its release'];
     const open = ofOrder.findLast(({ atMs }) => atMs <= newest.atMs)?.row.order.status ?? 'completed';
-    if (open !== 'completed') return [`it was released, but its order was ${open}`];
+    if (open !== 'completed') return [`the commission was released, but its order was ${open}`];
     const then = during(chain, newest.atMs);
-    if (then.every(({ isOpen }) => isOpen)) return ['it was released during a pending refund or an open dispute'];
+    if (then.every(({ isOpen }) => isOpen))
+      return ['the commission was released during a pending refund or an open dispute'];
     const dues = then.map(({ dueMinor }) => dueMinor);
     const amountMinor = Number(newest.row['amountMinor']);
     return dues.includes(amountMinor) ? [] : [`${amountMinor} was released, but ${dues.join(' or ')} was due`];
@@ -77,11 +78,12 @@ function wrongIn(
   const isCanceled = order?.status === 'canceled';
   // Without details, the commission is decided from the Ledger, after an operator has decided about the order.
   if (order?.status === 'needs_review' && isErased) return [];
-  if (status !== 'locked' && dueMinor > 0 && !isCanceled) return [`it is ${status}, but ${dueMinor} is due`];
+  if (status !== 'locked' && dueMinor > 0 && !isCanceled)
+    return [`the commission is ${status}, but ${dueMinor} is due`];
   // The commission waits while its order needs an operator's decision.
   if (order?.status === 'needs_review' || (order?.status === 'processing' && isOtherwise)) return [];
   const isOver = status !== 'canceled' && nowMs > Number(newest.row['releasesAtMs']) + 2 * DAY_MS;
-  return isOver ? [`it is still ${status} after its lock period`] : [];
+  return isOver ? [`the commission is still ${status} after its lock period`] : [];
 }
 
 /** Returns the amounts due in each state of the chain that the job may have read before the write. */

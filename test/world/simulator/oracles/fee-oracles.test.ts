@@ -7,7 +7,7 @@ import { watched } from './watched.ts';
 test.each<[string, (charge: Charge) => Partial<Charge>]>([
   ['of a payment’s own charge', () => ({ fee: 60 })],
   ['of a dispute', ({ disputes }) => ({ disputes: disputes.map((dispute) => ({ ...dispute, fee: 1_500 })) })],
-  ['in another currency', () => ({ fee_currency: 'USD' })],
+  ['in a different currency', () => ({ fee_currency: 'USD' })],
 ])('the fee %s must be posted after Payonce read the charge', async (_what, changed) => {
   const harness = new World();
   const world = watched(harness);

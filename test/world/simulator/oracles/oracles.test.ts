@@ -291,7 +291,7 @@ describe('a processor', () => {
 
   test.each([
     ['a different processor refused', () => new World().processor],
-    ['its processor refused', () => harness.processor],
+    ['the payment’s own processor refused', () => harness.processor],
   ])('may have another user’s charge that names a payment that %s', async (_what, processorOf) => {
     const request = paymentRequest('elsewhere', { source: 'tok_rate_limited' });
     const asked = processorOf();

@@ -511,8 +511,7 @@ export function isKnownThere(
 }
 
 /**
- * Returns true if callbacks of a charge were given up because its payment does not exist, and an alarm names the
- * charge.
+ * Returns true if callbacks about a charge were given up because no payment was found, and an alarm names the charge.
  */
 export function isOrphanGivenUp(world: Observed, chargeId: string): boolean {
   return isRaised(world, 'undecidable', chargeId, 0);

@@ -26,7 +26,7 @@ function ask(amount: number, oldMs = 0): string {
   return detail;
 }
 
-/** @param by key from which the payment's id is derived, in addition to its tenant */
+/** Creates a payment for the event. @param by event id from which the payment's id is derived */
 async function pay(by = EVENT): Promise<number> {
   const request = paymentRequest('by-event');
   const paymentId = paymentOfEvent(systemDigest, request, by);
@@ -35,7 +35,7 @@ async function pay(by = EVENT): Promise<number> {
 }
 
 describe('an event that requests a payment', () => {
-  test('creates one payment, however often the event is delivered', async () => {
+  test('may be delivered repeatedly if it creates only one payment', async () => {
     const amount = await pay();
     ask(amount);
     ask(amount);
@@ -45,15 +45,15 @@ describe('an event that requests a payment', () => {
   test('must not create two payments', async () => {
     ask(await pay());
     await pay('another key');
-    expect(wrong()).toEqual(['it created 2 payments']);
+    expect(wrong()).toEqual(['the event created 2 payments']);
   });
 
-  test('must not be lost', () => {
+  test('must create a payment or be parked', () => {
     ask(700);
     expect(wrong()).toEqual(['the request for 700 is neither paid nor parked']);
   });
 
-  test('must be parked if a payment with its id has another amount', async () => {
+  test('must be parked if the payment of its event id has a different amount', async () => {
     await pay();
     const detail = ask(1);
     expect(wrong()).toEqual(['the request for 1 is neither paid nor parked']);
@@ -61,8 +61,8 @@ describe('an event that requests a payment', () => {
     expect(wrong()).toEqual([]);
   });
 
-  test('must not be charged when it is older than a day', async () => {
+  test('must not create a payment when it is older than a day', async () => {
     ask(await pay(), DAY_MS + 1);
-    expect(wrong()).toEqual(['it was charged although it was too old']);
+    expect(wrong()).toEqual(['the event was charged although it was too old']);
   });
 });

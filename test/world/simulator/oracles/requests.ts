@@ -4,7 +4,7 @@ import type { PaymentRequest, Violation } from '../contract.ts';
 import type { Seen, Written } from './seen.ts';
 
 const ORACLE = 'payment requests take effect once';
-/** Maximum age of an event. Milliseconds. */
+/** Maximum age of an event that may be charged, in milliseconds. */
 const OLDEST_MS = 24 * 3_600_000;
 
 interface Asked {
@@ -15,7 +15,7 @@ interface Asked {
 
 const read = ({ detail }: Pick<PaymentRequest, 'detail'>): Asked => JSON.parse(detail) as Asked;
 
-/** Checks the requests once the system is quiet. */
+/** Checks all payment requests that transports accepted, once the system is quiet. */
 export function checkRequests({ world, payments }: Seen): readonly Violation[] {
   const found: Violation[] = [];
   const wrong = (what: string, about: string): void => void found.push({ oracle: ORACLE, what, about });
@@ -27,7 +27,7 @@ export function checkRequests({ world, payments }: Seen): readonly Violation[] {
   for (const each of world.requests.taken) {
     const { event_id: eventId, amount, timestamp } = read(each);
     const own = taken.get(eventId) ?? [];
-    if (own.length > 1) wrong(`it created ${own.length} payments`, eventId);
+    if (own.length > 1) wrong(`the event created ${own.length} payments`, eventId);
     const isPaid = own[0]?.[0]?.row.payment.amountMinor === amount;
     const isParked = world.requests.parked.some(
       (body) => body.includes(eventId) && body.includes(`"amount":${amount},`),
@@ -35,8 +35,9 @@ export function checkRequests({ world, payments }: Seen): readonly Violation[] {
     if (!isPaid && !isParked) wrong(`the request for ${amount} is neither paid nor parked`, eventId);
     const isOld = each.sentAtMs - Date.parse(timestamp) > OLDEST_MS;
     const madeAtMs = own[0]?.[0]?.atMs ?? 0;
-    // An earlier delivery may have created the payment in time.
-    if (isOld && madeAtMs - Date.parse(timestamp) > OLDEST_MS) wrong('it was charged although it was too old', eventId);
+    // An old delivery is no violation if an earlier delivery created the payment in time.
+    if (isOld && madeAtMs - Date.parse(timestamp) > OLDEST_MS)
+      wrong('the event was charged although it was too old', eventId);
   }
   return found;
 }

@@ -12,46 +12,46 @@ import { nameOfRow } from '../stream.ts';
 
 const BOOK_OF_ALL = new RegExp(`^${ViewsRow.book}.*#all#\\d+$`);
 
-/** Largest difference between two clocks. Milliseconds. */
+/** Maximum difference between two clocks, in milliseconds. */
 export const MAX_SKEW_MS = 10 * 60_000;
 
-/** Row with the simulated time of its write. Unix milliseconds. */
+/** Row with the simulated time of its write, in Unix milliseconds. */
 export interface Written<Row> {
   readonly row: Row;
   readonly atMs: number;
 }
 
-/** Answer that was stored for a key. */
+/** Answer that was stored in an idempotency record. */
 export interface StoredAnswer {
   readonly answer: Answer;
   readonly atMs: number;
   readonly expiresAtSeconds?: number;
 }
 
-/** Collects the rows of the tables write by write, so that no check has to read everything. */
+/** Collects the rows of the tables as they are written, so that no check has to read all rows. */
 export class Seen {
   readonly world: Observed;
   /** Transitions by payment, oldest first. */
   readonly payments = new Map<string, Written<Transition>[]>();
   /** Transitions by order, oldest first. */
   readonly orders = new Map<string, Written<OrderTransition>[]>();
-  /** Stored answers by operation, including those of deleted records. */
+  /** Stored answers by operation, including answers in deleted records. */
   readonly answers = new Map<string, StoredAnswer[]>();
   /** Operations with a claim but without an answer. */
   readonly claims = new Set<string>();
-  /** Times of the newest claim and of its answer, by operation. Unix milliseconds. */
+  /** Times of the newest claim and of its answer, in Unix milliseconds, by operation. */
   readonly claimed = new Map<string, { readonly fromMs: number; readonly untilMs?: number }>();
-  /** Time of the last release because nothing was sent, by operation. Unix milliseconds. */
+  /** Time when a claim was last released because nothing was sent, in Unix milliseconds, by operation. */
   readonly released = new Map<string, number>();
-  /** Versions of an affiliate's commission by key, oldest first. */
+  /** Versions of each commission, oldest first, by the key of its row. */
   readonly commissions = new Map<string, Written<Item>[]>();
-  /** Time spans in which a webhook endpoint was disabled, by endpoint. Unix milliseconds. */
+  /** Time spans in which a webhook endpoint was disabled, in Unix milliseconds, by endpoint. */
   readonly disabled = new Map<string, { readonly fromMs: number; readonly untilMs?: number }[]>();
-  /** First version of each entry of the whole account, by partition and sort key. */
+  /** First version of each row with an account entry, by partition and sort key. */
   readonly entered = new Map<string, Written<Item>>();
-  /** Payments and orders with writes since the last check. */
+  /** Ids of the payments and orders with writes since the last check. */
   readonly changed = new Set<string>();
-  /** Violations that a single write shows. */
+  /** Violations that a single write shows, without any other row. */
   readonly #wrong: Violation[] = [];
 
   constructor(world: Observed) {
@@ -63,7 +63,7 @@ export class Seen {
     database.listen((changes) => changes.forEach((change) => this.#take(change)));
   }
 
-  /** Returns the violations of writes since the last call. */
+  /** Returns and forgets the violations that single writes have shown since the last call. */
   takeWrong(): readonly Violation[] {
     return this.#wrong.splice(0);
   }
@@ -85,7 +85,7 @@ export class Seen {
     const partition = partitionOf(after ?? before);
     const id = partition.slice(partition.indexOf('#') + 1);
     if (before !== undefined || after === undefined) {
-      this.#wrong.push({ oracle: 'I8 append only', what: 'a row of the Ledger was changed or removed', about: id });
+      this.#wrong.push({ oracle: 'I8 append only', what: 'a Ledger row was changed or removed', about: id });
       return;
     }
     this.changed.add(id);
@@ -152,7 +152,7 @@ function append<Row>(chains: Map<string, Row[]>, id: string, row: Row): void {
   else chain.push(row);
 }
 
-/** Returns the answer in the record of a payment, change or order, or of an effect that a caller requested. */
+/** Returns the answer that the idempotency record of a caller's request contains. */
 function answerIn(item: Item): Answer | undefined {
   const request = item['request'] as { readonly answer?: Answer } | undefined;
   return (item['answer'] as Answer | undefined) ?? request?.answer;

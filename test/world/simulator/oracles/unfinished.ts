@@ -1,6 +1,6 @@
 /**
- * Oracles: unfinished work is always in a queue that a job reads. Once quiet, remaining work waits for an operator, a
- * payer or a processor.
+ * Oracles: unfinished work is always in a queue that a job reads. Once the system is quiet, remaining work waits for an
+ * operator, a payer or a processor.
  */
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { PaymentId } from '../../../../lambdas/kernel/ids.ts';
@@ -34,10 +34,10 @@ import type { Seen, Written } from './seen.ts';
 
 const ORACLE = 'unfinished work is queued';
 const DAY_MS = 24 * 60 * 60_000;
-/** Number of failed returns of one charge before an operator must return the money. */
+/** Number of failed returns of one charge after which an operator must return the money. */
 const FAILED_RETURNS = 3;
 
-/** Entries of the queues, as text. */
+/** Entries of the queues, as strings. */
 export interface Queued {
   readonly inquiries: ReadonlySet<string>;
   readonly returns: ReadonlySet<string>;
@@ -56,7 +56,7 @@ export function queuedIn({ database, tables }: Observed): Queued {
   };
 }
 
-/** Checks that everything that a payment waits for is in a queue or has a claim. */
+/** Checks that all unfinished work of a payment is in a queue or has a claim. */
 export function checkQueued(
   id: string,
   chain: readonly Written<Transition>[],
@@ -91,8 +91,8 @@ export function checkQueued(
 }
 
 /**
- * Checks once quiet that every object that a processor has shown as open is in a queue, whatever the state of its
- * payment.
+ * Checks, once the system is quiet, that every object that a processor has shown as open is in a queue, in any state of
+ * its payment.
  */
 export function checkOpenObjects({ world, payments, claims }: Seen): readonly Violation[] {
   const queued = queuedIn(world);
@@ -158,41 +158,41 @@ export function checkOrderQueued(
   if (newest === undefined || isSettled(newest.row.order)) return [];
   const { status } = newest.row.order;
   const { atMs: reviewedAtMs } = chain.findLast(({ row }) => row.type === 'order.review_required') ?? newest;
-  // An order in review is watched for thirty days.
+  // An order in review is watched for thirty days and then leaves the queue.
   if (status === 'needs_review' && world.nowMs - reviewedAtMs > 29 * DAY_MS) return [];
   if (claims.has(id) || queued.orders.has(id)) return [];
-  return [{ oracle: ORACLE, what: `the order, ${status}, is in no queue`, about: id }];
+  return [{ oracle: ORACLE, what: `the order with status ${status} is in no queue`, about: id }];
 }
 
-/** Maximum number of messages in a queue of runs. A run needs one message, and duplicates end soon. */
+/** Maximum number of messages in a job queue. A run needs one message, and duplicates must disappear soon. */
 const MAX_MESSAGES = 100;
 
-/** Checks after every step that duplicate messages of runs do not accumulate. */
+/** Checks, after every step, that duplicate messages of job runs do not accumulate. */
 export function checkMessages({ crowds }: Observed): readonly Violation[] {
   return Object.entries(crowds).flatMap(([queue, messages]) => {
     if (!queue.endsWith('-jobs') || messages <= MAX_MESSAGES) return [];
     return [
       {
         oracle: 'the messages of a run end',
-        what: `${messages} messages were in ${queue} at a time`,
+        what: `${messages} messages were in ${queue} at the same time`,
       },
     ];
   });
 }
 
 /**
- * Longest time between the end of the faults and the answer to a claim: the send window of a released claim, then two
- * runs of the resolver. Milliseconds.
+ * Maximum time between the end of the faults and the answer of a claim, in milliseconds: the send window of a released
+ * claim, then two runs of the resolver.
  */
 const ANSWER_MS = 45 * 60_000;
 
 /**
- * Longest wait for an answer while the processor is well. The simulated resolver runs at growing intervals, which never
- * exceed the age of a claim. Milliseconds.
+ * Maximum time without an answer while the claim's processor has no fault or outage, in milliseconds. Older claims may
+ * wait longer, because the simulated resolver runs at intervals that grow up to the age of a claim.
  */
 const WELL_ANSWER_MS = 60 * 60_000;
 
-/** I7, B09: checks that an outage of another processor does not delay claims at a processor that is well. */
+/** I7, B09: checks that an outage of one processor does not delay claims at the other processor. */
 function checkAnsweredWhileWell({ claimed, payments, world }: Seen): readonly Violation[] {
   return [...claimed].flatMap(([operation, { fromMs, untilMs = world.nowMs }]) => {
     const letters = /^(?:pay|cap|can|ref)_([a-z2-7]{32})/.exec(operation)?.[1];
@@ -203,12 +203,12 @@ function checkAnsweredWhileWell({ claimed, payments, world }: Seen): readonly Vi
     const wellSinceMs = Math.max(fromMs, ...troubles.map((each) => each.untilMs ?? untilMs));
     const waitedMs = untilMs - wellSinceMs;
     if (waitedMs <= WELL_ANSWER_MS + wellSinceMs - fromMs) return [];
-    const what = `it waited ${Math.round(waitedMs / 60_000)} minutes for its answer while ${own} was well`;
+    const what = `the claim waited ${Math.round(waitedMs / 60_000)} minutes for its answer while ${own} had no fault or outage`;
     return [{ oracle: 'I7 every claim is answered in time', what, about: operation }];
   });
 }
 
-/** I7: checks once quiet that claims were answered in time. Claims of effects and runs have no waiting caller. */
+/** I7: checks, once the system is quiet, that claims of callers' requests were answered in time. */
 export function checkAnswered(seen: Seen): readonly Violation[] {
   return [...checkAnsweredAfterFaults(seen), ...checkAnsweredWhileWell(seen)];
 }
@@ -217,12 +217,12 @@ function checkAnsweredAfterFaults({ claimed, world: { faultsEndedAtMs = 0 } }: S
   return [...claimed].flatMap(([operation, { fromMs, untilMs = Number.POSITIVE_INFINITY }]) => {
     const waitedMs = untilMs - Math.max(fromMs, faultsEndedAtMs);
     if (!/^(?:pay|ord|cap|can|ref)_/.test(operation) || waitedMs <= ANSWER_MS) return [];
-    const what = `it waited ${Math.round(waitedMs / 60_000)} minutes for its answer after the end of the faults`;
+    const what = `the claim waited ${Math.round(waitedMs / 60_000)} minutes for its answer after the end of the faults`;
     return [{ oracle: 'I7 every claim is answered in time', what, about: operation }];
   });
 }
 
-/** Checks once quiet that no unexpected work remains. */
+/** Checks, once the system is quiet, that no unexpected work remains. */
 export function checkNothingLeft({ world, payments, orders, claims }: Seen): readonly Violation[] {
   const found: Violation[] = [];
   const left = (what: string, about?: string): void =>
@@ -234,7 +234,7 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
     if (newest === undefined) continue;
     const own = charges.get(id) ?? [];
     const isPendingThere = own.some(({ status }) => status === 'pending' || status === 'requires_action');
-    if (newest.status === 'processing' && !isPendingThere) left('the payment is processing', id);
+    if (newest.status === 'processing' && !isPendingThere) left('the payment is still processing', id);
     const isReportedCharge = isReported(world, newest, newest.chargeId) || isStuck(world, id);
     if (newest.status === 'requires_capture' && !isReportedCharge) left('the hold was not voided', id);
     const known = chargesOf(chain);
@@ -243,8 +243,8 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
       for (const [refundId, { status, amountMinor }] of charge.refunds) {
         const there = own.flatMap(({ refunds }) => refunds).find((refund) => refund.refundId === refundId);
         if (status !== 'pending' || there?.status === 'pending') continue;
-        // After a wrong decision, or if the processor took more than it had shown, the captured amount may be too small
-        // for the successful refund. Then an alarm was raised, and the refund waits for an operator (I9).
+        // After a wrong decision, or if the processor captured more than it had shown, a successful refund may exceed
+        // the captured amount. The refund then waits for an operator, and an alarm was raised (I9).
         const isBeyond = there?.status === 'succeeded' && amountMinor > roomMinor;
         const isAlarmed =
           isDecidedOtherwise(world, chain) ||
@@ -255,7 +255,7 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
           isReportedOtherwise(world, newest, chargeId)
         )
           continue;
-        if (!isBeyond || !isAlarmed) left(`the refund ${refundId} is reserved`, id);
+        if (!isBeyond || !isAlarmed) left(`the amount of the refund ${refundId} is reserved`, id);
       }
       if (!charge.isOwn && charge.status === 'authorized') {
         const there = own.find((each) => each.chargeId === chargeId);
@@ -269,16 +269,16 @@ export function checkNothingLeft({ world, payments, orders, claims }: Seen): rea
       const failed = [...charge.refunds].filter(([refundId, { status }]) => isReturn(refundId) && status === 'failed');
       const isExcused = isReported(world, newest, chargeId) || isReportedOtherwise(world, newest, chargeId);
       if (!charge.isOwn && leftMinor > 0 && failed.length > 0 && failed.length < FAILED_RETURNS && !isExcused) {
-        left(`${failed.length} returns of ${chargeId} have failed, but no further one was tried`, id);
+        left(`${failed.length} returns of ${chargeId} have failed, but no further return was tried`, id);
       }
     }
   }
   for (const [id, chain] of orders) {
     const newest = chain.at(-1)?.row.order;
     if (newest === undefined || newest.status === 'needs_review' || isSettled(newest)) continue;
-    // The order waits until the processor's books show the money of an operator's decision. An alarm reports that they
-    // do not.
-    if (!isDecidedOtherwise(world, payments.get(newest.paymentId) ?? [])) left('the order is open', id);
+    // An order waits while the processor's books do not show the money that an operator decided about. An alarm reports
+    // the difference.
+    if (!isDecidedOtherwise(world, payments.get(newest.paymentId) ?? [])) left('the order is unfinished', id);
   }
   for (const [queue, messages] of Object.entries(world.queues)) {
     if (messages > 0 && !/parked|jobs|letters/i.test(queue)) left(`${messages} messages are in ${queue}`);

@@ -1,5 +1,6 @@
 /**
- * Oracle: once quiet, the volumes of days equal a fold of the Ledger, per tenant, mode, day, currency and event type.
+ * Oracle: once the system is quiet, the daily volumes equal a fold of the Ledger, per tenant, mode, day, currency and
+ * event type.
  */
 import { PUBLIC_EVENT_TYPES } from '../../../../lambdas/events/domain/event.ts';
 import { ViewsRow } from '../../../../lambdas/kernel/contract/rows.ts';
@@ -77,7 +78,7 @@ function differences(what: string, due: Found, found: Found): readonly Violation
   });
 }
 
-/** Returns the volume of a transition, independently of its event. */
+/** Returns the volume of a transition, computed from the transition itself, not from its event. */
 function volumeOf({ type, payment, subject }: Transition): VolumeEntry {
   if (subject?.kind === 'refund' || subject?.kind === 'dispute') {
     return { type, amountMinor: subject.amountMinor, currency: subject.currency ?? payment.currency };
@@ -98,7 +99,7 @@ function ownerIn(partition: string): string {
   return partition.split('#').slice(1, 3).join('#');
 }
 
-/** Returns the time of a sort key, which begins with fifteen digits of milliseconds. */
+/** Returns the time in a sort key, which begins with the time as fifteen digits of milliseconds. */
 function timeIn(sort: string): number {
   return Number(sort.slice(0, 15));
 }

@@ -26,7 +26,7 @@ import {
   queuedIn,
 } from './unfinished.ts';
 
-/** Runs the oracles of one history. Create it before the history begins, and call it after each step. */
+/** Runs the oracles of one history. Must be created before the history begins, and called after each step. */
 export class Watch {
   readonly #seen: Seen;
   readonly #overdue: Overdue;
@@ -49,7 +49,7 @@ export class Watch {
       if (order !== undefined) found.push(...checkOrder(id, order, this.#seen));
     }
     changed.clear();
-    // A restored copy has parts of transactions until its recovery.
+    // Until their recovery, restored tables can contain parts of transactions.
     if (!world.isRestoring) {
       for (const [id, chain] of payments) found.push(...checkQueued(id, chain, queued, claims));
       for (const [id, chain] of orders) found.push(...checkOrderQueued(id, chain, queued, this.#seen));
@@ -58,7 +58,7 @@ export class Watch {
     return found;
   }
 
-  /** Returns the violations once all faults have ended and all work is done. */
+  /** Returns the violations of the oracles that hold after all faults have ended and all work is done. */
   onceQuiet(): readonly Violation[] {
     const seen = this.#seen;
     const found: Violation[] = [...this.afterStep()];
@@ -94,7 +94,7 @@ export class Watch {
     return found;
   }
 
-  /** Reports rows that their own reader rejected, because every written row must be readable. */
+  /** Returns a violation for each written row that the product's reader rejected. */
   #readable(): readonly Violation[] {
     const { unreadable } = this.#seen.world.database;
     const found = unreadable.slice(this.#unreadable);
@@ -103,7 +103,7 @@ export class Watch {
   }
 }
 
-/** Returns the chain of the payment in a change's id. */
+/** Returns the chain of the payment that a change's id contains. */
 function chainOfChange(operation: string, { payments }: Seen): ReturnType<Seen['payments']['get']> {
   const letters = /^(?:ref|cap|can)_([a-z2-7]{32})/.exec(operation)?.[1];
   return letters === undefined ? undefined : payments.get(`pay_${letters}`);

@@ -6,7 +6,10 @@ import { Watch } from './watch.ts';
 type Lists = 'calls' | 'alarms' | 'published' | 'callbacks' | 'webhooks' | 'shop' | 'mails' | 'troubles' | 'faults';
 type Writable = { -readonly [Name in Lists]: Observed[Name][number][] };
 
-/** Lets the oracles observe the stores and the processor of a world. The test writes everything else that they read. */
+/**
+ * Lets the oracles observe the stores and the processor of a world. The test itself writes all other data that the
+ * oracles read.
+ */
 export function watched({ clock, store, processor }: World) {
   const lists: Writable = {
     calls: [],
@@ -60,9 +63,12 @@ export function watched({ clock, store, processor }: World) {
     requests,
     crowds,
     world,
-    /** Names of the currently violated oracles. */
+    /** Returns the names of the oracles that must hold after every step but are violated now. */
     now: () => names(watch.afterStep()),
-    /** Names of the oracles that are violated once quiet, without those about projection and publishing. */
+    /**
+     * Returns the names of the oracles that must hold once the system is quiet but are violated, except for oracles
+     * about projection and publishing.
+     */
     atTheEnd: () =>
       names(watch.onceQuiet()).filter((name) => !name.includes('fold of the Ledger') && name !== 'I4 events'),
     all: () => watch.onceQuiet(),

@@ -1,4 +1,4 @@
-/** Writes for tests of the oracles. */
+/** Functions that write rows for tests of the oracles. */
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import type { Payment, Refund, TransitionDraft } from '../../../../lambdas/payments/domain/payment.ts';
 import { nextTransition } from '../../../../lambdas/payments/domain/transition.ts';
@@ -8,7 +8,7 @@ import type { World } from '../../world.ts';
 
 export type Draft = Partial<TransitionDraft> & { payment?: Payment };
 
-/** Appends a transition that the product's rules did not decide. */
+/** Appends a transition to a payment's chain, even if the product's rules forbid the transition. */
 export async function appendTo(harness: World, request: CreatePayment, draft: Draft): Promise<void> {
   const { newest } = await harness.chain(request);
   const whole = { type: 'payment.fee_reported' as const, payment: newest.payment, postings: [], ...draft };
