@@ -48,8 +48,8 @@ const KEYWORDS = new Set(['AND', 'OR', 'NOT', 'BETWEEN', 'IN', 'SET', 'ADD', 'RE
 const COMPARATORS: ReadonlySet<string> = new Set(['=', '<>', '<', '<=', '>', '>=']);
 
 /**
- * Words that are attribute names only through a placeholder (Amazon DynamoDB developer guide, "Reserved words in
- * DynamoDB").
+ * Words that expressions can use as attribute names only through a placeholder (Amazon DynamoDB developer guide,
+ * "Reserved words in DynamoDB").
  */
 const RESERVED = new Set(
   `ABORT ABSOLUTE ACTION ADD AFTER AGENT AGGREGATE ALL ALLOCATE ALTER ANALYZE AND ANY ARCHIVE ARE ARRAY AS ASC ASCII

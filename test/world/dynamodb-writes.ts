@@ -48,7 +48,7 @@ export interface Planned {
   readonly after: Row | undefined;
   /** Whether the condition of the write failed. */
   readonly isRefused: boolean;
-  /** Reason for which the update cannot be applied to this item. */
+  /** Error message, if the update cannot be applied to this item. */
   readonly fault?: string;
   readonly wantsOld: boolean;
   /** Attributes that the update names. */

@@ -7,7 +7,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { createSandboxInProcess, type SandboxInProcess, type TimedCall } from './sandbox-in-process.ts';
 
 const LIMIT = { timeoutMs: 8_000 };
-/** Timeout of a look-up. */
+/** Limit of a read that looks up one change only. */
 const SHORT = { timeoutMs: 2_000 };
 const MINUTE_MS = 60_000;
 

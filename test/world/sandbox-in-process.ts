@@ -63,11 +63,11 @@ interface SentRequest {
   readonly by: string | undefined;
   /** Whether an earlier send was already applied, so that this send has no effect. */
   readonly isRepeated: boolean;
-  /** Highest remaining amount that the books have shown since 30 seconds before the send. Minor units. */
+  /** Highest remaining amount that the books showed in the 30 seconds before the send. Minor units. */
   readonly leftBeforeMinor: number;
-  /** Whether the books have shown the hold as ended since 30 seconds before the send. */
+  /** Whether the books showed the hold as ended for all of the 30 seconds before the send. */
   readonly wasOverBefore: boolean;
-  /** Whether the metadata of the charge have named another payment since 30 seconds before the send. */
+  /** Whether the charge's metadata named another payment for all of the 30 seconds before the send. */
   readonly wasOfAnother: boolean;
 }
 
@@ -98,7 +98,7 @@ interface ForeignOrder {
   readonly source?: string;
 }
 
-/** Actions of payers, banks, other account users and the processor. Each throws if the sandbox refuses it. */
+/** Actions of payers, banks, other account users and the processor. An action throws if the sandbox refuses it. */
 export interface InsideSandbox {
   /** Every charge, oldest first. */
   readonly all: readonly ProcessorCharge[];

@@ -45,12 +45,12 @@ test('counts the cells, faults and pairs that histories reach, and names the res
     'pair pay × crash_after': 1,
   });
   const report = reportReached(all);
-  expect(report).toContain('  never, a defect of the generator: charge voided × succeeded');
+  expect(report).toContain('  never reached, although it can be reached: charge voided × succeeded');
   expect(report.find((line) => line.includes('dispute open × lost'))).toMatch('not reachable');
   expect(impossible(all)).toEqual([]);
   addReached(all, { histories: 1, counts: { 'cell dispute open × lost': 1 } });
   expect(impossible(all)).toHaveLength(1);
-  expect(report).toContain('  never, a defect of the generator: refund × crash_after');
+  expect(report).toContain('  never reached, although it can be reached: refund × crash_after');
   expect(report.find((line) => line.includes('F40'))).toMatch('not reachable');
   expect(report).toContain('act pay: 50 % of 2 steps took effect (else: 409 change_in_progress 1)');
   expect(report).toContain('act refund: never drawn');

@@ -294,7 +294,7 @@ export function reportReached(reached: Reached): readonly string[] {
       return [
         `${kind}s reached: ${found.length} of ${all.length}`,
         ...(kind === 'pair' ? [] : found.map(({ name, count }) => `  in ${count}: ${name}`)),
-        ...never.map((name) => `  never, a defect of the generator: ${name}`),
+        ...never.map((name) => `  never reached, although it can be reached: ${name}`),
         ...unreachable.map(({ name, why }) => `  not reachable: ${name}: ${why}`),
       ];
     }),

@@ -146,7 +146,7 @@ const TRIGGERS: Readonly<Record<JobId, Trigger>> = {
 interface Wait {
   /** Rows that concern the job, each with the time from which a run may be useful, in Unix milliseconds. */
   readonly rows: Map<string, number>;
-  /** Time of the next run; undefined when none is planned. Unix milliseconds. */
+  /** Time of the next run, in Unix milliseconds; undefined when no run is planned. */
   atMs?: number;
   gapMs: number;
   isRunning: boolean;

@@ -73,7 +73,7 @@ export const FEATURES = [
   'annotations',
   'queue_redrives',
   'exports',
-  // A job run waits for an earlier run while messages are doubled.
+  // A job run waits for an earlier run, and its message is sent repeatedly.
   'waiting_runs',
 ] as const;
 

@@ -5,7 +5,8 @@ import type { Dice } from '../random.ts';
 type Actor = 'client' | 'merchant' | 'payer' | 'bank' | 'dashboard' | 'operator' | 'machine' | 'world';
 
 /**
- * Object that an act is about: a payment, including the payment of an order; an order; a webhook endpoint; or nothing.
+ * Kind of object that an act is about: a payment (also the payment of an order), an order, a webhook endpoint, or
+ * nothing.
  */
 export type Subject = 'payment' | 'order' | 'endpoint' | 'nothing';
 

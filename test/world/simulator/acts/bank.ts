@@ -195,7 +195,7 @@ const failRefund = act<EndRefund>({
       },
     ),
   describe: ({ of, which: refund, charge }, { name }) =>
-    `the bank fails the newest ${refund === 'own' ? 'own ' : ''}refund of ${name(of)}${ordinal(charge)}`,
+    `the bank fails the newest refund ${refund === 'own' ? 'by Payonce ' : ''}of ${name(of)}${ordinal(charge)}`,
 });
 
 const finishRefund = act<OfCharge>({
@@ -330,7 +330,7 @@ interface LateFee extends OfCharge {
   readonly fee: number;
   /** Currency of the fee. @default the currency of the charge */
   readonly currency?: string;
-  /** Whether the fee belongs to a dispute, if the charge has one. */
+  /** Whether the fee is for the charge's dispute, if there is one, instead of for the charge. */
   readonly ofDispute: boolean;
   readonly hasCallback: boolean;
 }

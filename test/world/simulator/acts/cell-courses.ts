@@ -475,8 +475,8 @@ const lateReceipt: Course = {
 };
 
 /**
- * A process sends an order's e-mail for a delayed message, half a minute late, and then crashes. The money is refunded
- * or disputed before the message is redelivered.
+ * A process that handles a delayed message sends an order's e-mail half a minute late, and then crashes. The money is
+ * refunded or disputed before the message is redelivered.
  */
 const emailSentBefore: Course = {
   of: 'order',

@@ -48,7 +48,10 @@ export function processorOf(scene: Scene, step: Step & { readonly processor: AtP
 /** Milliseconds. */
 const SLOW_MS = 72 * 3_600_000;
 
-/** Returns a step, shortly before that time, after which pending objects at the bank take up to days. */
+/**
+ * Returns a step shortly before that time. After this step, pending objects at the bank get their result up to days
+ * late.
+ */
 export function slowBank({ dice, has }: Drawing, beforeMs: number): Draft {
   const given = {
     processor: 'its',

@@ -151,8 +151,8 @@ function undecided(drawing: Drawing, { id, act: name, atMs }: Step): readonly Dr
   const { dice } = drawing;
   const isRefund = name === 'refund';
   if (!dice.chance(0.4)) return [];
-  // The outcome of a capture or a cancellation is known as soon as the charge can be read. So either stays open only if
-  // the processor never received it.
+  // A capture or a cancellation has an outcome as soon as the charge can be read, unless the processor never received
+  // the request. Only then can an operator decide about it.
   const source = isRefund && dice.chance(0.5) ? 'tok_async' : 'tok_timeout_not_charged';
   const processor = 'its';
   return [

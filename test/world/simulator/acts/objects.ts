@@ -49,7 +49,7 @@ function tenantOf(scene: Scene, step: Step): string {
 function scopeOf(scene: Scene, step: Step, path: string): KeyScope {
   const tenant = scene.system.tenants[tenantOf(scene, step)];
   const parsed = parseIdempotencyKey([keyOf(step)]);
-  invariant(tenant !== undefined && parsed.kind === 'key', 'the step has no tenant or no valid key');
+  invariant(tenant !== undefined && parsed.kind === 'key', 'the step has no tenant or no valid idempotency key');
   return { tenantId: tenantId(tenant.tenantId), mode: tenant.mode, method: 'POST', path, key: parsed.key };
 }
 
@@ -93,7 +93,7 @@ export function chargesOf(scene: Scene, step: Step): readonly Found[] {
   );
 }
 
-/** Returns the charge that a step names by its index. @default the first charge */
+/** Returns the charge whose index the step has, by default the first charge. */
 export function chargeOf(scene: Scene, step: Step): Found | undefined {
   return chargesOf(scene, step)[Number(step['charge'] ?? 0)];
 }

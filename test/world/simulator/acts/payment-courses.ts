@@ -79,7 +79,7 @@ const defaultIsAway: Course = {
   },
 };
 
-/** The routes change after a payment. Its refund must still go to its former processor. */
+/** The routes change after a payment. Its refund must still go to the processor that charged it. */
 const formerProcessor: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },

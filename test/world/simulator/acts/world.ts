@@ -296,7 +296,7 @@ export function duration(ms: number): string {
 }
 
 /**
- * Returns a step with a storm of faults while a request takes effect, for half of the requests.
+ * For half of the requests, returns a step that starts a storm of faults while the request takes effect.
  *
  * @param more earliest time of the storm. By default the storm begins soon after the request
  */

@@ -178,25 +178,28 @@ export function checkStored(
   );
   const statuses = new Set(then.map(({ row }) => row.payment.status));
   if (refund?.kind === 'refund') {
-    if (answer.status === 201 && refund.status !== 'succeeded') return wrong(`201, but the refund is ${refund.status}`);
-    if (answer.status >= 400 && refund.status !== 'failed') return wrong(`failed, but the refund is ${refund.status}`);
+    if (answer.status === 201 && refund.status !== 'succeeded')
+      return wrong(`the answer is 201, but the refund is ${refund.status}`);
+    if (answer.status >= 400 && refund.status !== 'failed')
+      return wrong(`the answer says failed, but the refund is ${refund.status}`);
     return [];
   }
   if (change?.kind === 'capture' || change?.kind === 'void') {
     const reached = change.kind === 'capture' ? 'succeeded' : 'canceled';
-    if (answer.status === 200 && !statuses.has(reached)) return wrong(`200, but the payment was never ${reached}`);
+    if (answer.status === 200 && !statuses.has(reached))
+      return wrong(`the answer is 200, but the payment was never ${reached}`);
     if (answer.status < 400 || change.status === 'failed') return [];
     // A cancellation may fail because the hold was captured.
-    if (change.kind === 'capture' && isTaken(then)) return wrong('failed, but the hold was captured');
+    if (change.kind === 'capture' && isTaken(then)) return wrong('the answer says failed, but the hold was captured');
     const isCanceled = then.at(-1)?.row.payment.status === 'canceled';
-    if (change.kind === 'void' && isCanceled) return wrong('failed, but the payment is canceled');
+    if (change.kind === 'void' && isCanceled) return wrong('the answer says failed, but the payment is canceled');
     return [];
   }
   if (operation !== chain[0]?.row.payment.id) return [];
   if (answer.status === 201 && statuses.size === 1 && statuses.has('processing'))
-    return wrong('201, but the payment is still processing');
+    return wrong('the answer is 201, but the payment is still processing');
   const isEnded = statuses.has('failed') || statuses.has('canceled');
-  if (answer.status >= 400 && !isEnded) return wrong(`${answer.status}, but the payment is not final`);
+  if (answer.status >= 400 && !isEnded) return wrong(`the answer is ${answer.status}, but the payment is not final`);
   return [];
 }
 

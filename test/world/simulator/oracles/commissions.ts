@@ -19,7 +19,7 @@ const LOOK_MS = 20_000;
 
 type Chain = readonly Written<Transition>[];
 
-/** Checks all commissions once the system is quiet. */
+/** Checks all commissions, once the system is quiet. */
 export function checkCommissions(seen: Seen): readonly Violation[] {
   const found = [...seen.commissions.values()].flatMap((versions) => {
     const payment = versions[0]?.row['payment'] as string;

@@ -324,7 +324,7 @@ describe('unfinished work', () => {
     ['a hold', RegistryRow.hold, () => paid('hold', 'tok_ok', 'manual')],
     ['a stray charge', RegistryRow.return, () => stray('stray')],
     [
-      'a pending refund that was made at the processor',
+      'a pending refund that was created at the processor',
       RegistryRow.inquiry,
       async () => {
         const { charge } = await paid('foreign');

@@ -111,7 +111,7 @@ describe('an order', () => {
     expect(world.atTheEnd()).toEqual(['F30 settled or undone']);
   });
 
-  test('keeps its goods when a different reservation is released, even if that id begins with the id of its own', async () => {
+  test('keeps its goods when a different reservation is released whose longer id begins with the id of the order’s reservation', async () => {
     world.shop.push(deed('reserved'), deed('credited'));
     world.mails.push(mail());
     const { reservationId } = (await harness.transitions(orderId)).at(-1)?.order.reservation ?? {};
