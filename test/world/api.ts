@@ -337,7 +337,7 @@ export class Api<Of extends World = World> {
     });
   }
 
-  /** @param of path below `/v1/payments`, for example `pay_…/refunds` */
+  /** Requests a change of a payment. @param of path below `/v1/payments`, for example `pay_…/refunds` */
   change(of: string, key: string, body?: Readonly<Record<string, unknown>>, asked: Asked = {}): Promise<Reply> {
     return this.write(`/v1/payments/${of}`, key, body, asked);
   }

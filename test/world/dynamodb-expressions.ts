@@ -38,7 +38,7 @@ export interface Parsed<Tree> {
   readonly uses: ReadonlySet<string>;
 }
 
-/** @throws ExpressionError for syntax that DynamoDB, or this subset of DynamoDB, does not accept */
+/** Error for syntax that DynamoDB, or this subset of DynamoDB, does not accept. */
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';
 }

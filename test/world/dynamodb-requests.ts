@@ -64,7 +64,7 @@ const FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
   'TransactWriteCommand.ConditionCheck': new Set(['TableName', 'Key', ...CONDITION]),
 };
 
-/** @throws Error for a parameter that this implementation does not support */
+/** Checks the fields of a request. @throws Error for a parameter that this implementation does not support */
 export function knownFieldsOnly(command: string, input: object): void {
   const known = FIELDS[command];
   for (const field in input) {
@@ -185,7 +185,7 @@ function entryOf({ partition, sort }: Required<KeyShape>, row: Row | undefined):
   return values.every(isScalar) ? JSON.stringify(values) : undefined;
 }
 
-/** @throws ValidationError for a key attribute that an index does not accept */
+/** Checks the index keys of an item. @throws ValidationError for a key attribute that an index does not accept */
 export function checkIndexKeys({ indexes }: TableShape, item: Item): void {
   for (const { partition, sort } of Object.values(indexes ?? {})) {
     for (const part of [partition, sort]) {

@@ -516,7 +516,7 @@ export function describeDynamoDb(
     });
 
     describe('indexes', () => {
-      test('contain the keys of the rows with both attributes, ordered by the second', async () => {
+      test('contain the keys of the rows that have both index attributes, ordered by the second attribute', async () => {
         const { client, table, pk, put, update } = await prepare();
         // All tests share one table, so each test uses its own shard.
         const shard = tests;

@@ -68,7 +68,7 @@ export interface MemoryDynamoDbOptions {
   readonly pageBytes?: number;
 }
 
-/** Wraps each call of a client, so that tests can inject faults, count calls and wait. */
+/** Wraps each call of a client, so that tests can inject faults, and count or delay calls. */
 export type Around = <Result>(command: string, apply: () => Promise<Result>) => Promise<Result>;
 
 /**
@@ -103,7 +103,7 @@ export class MemoryDynamoDb {
     return Object.create(DynamoDBDocumentClient.prototype, { send: { value: send } }) as DynamoDBDocumentClient;
   }
 
-  /** @param listener called after each write, with the changes of that write */
+  /** Registers a listener. @param listener called after each write, with the changes of that write */
   listen(listener: (changes: readonly RowChange[]) => void): void {
     this.#listeners.push(listener);
   }
@@ -294,7 +294,7 @@ export class MemoryDynamoDb {
   /**
    * Returns true if a transaction with this token was applied within ten minutes.
    *
-   * @throws IdempotentParameterMismatchException for another request
+   * @throws IdempotentParameterMismatchException for a different request with this token
    */
   #isRepeated(input: TransactWriteCommandInput): boolean {
     for (const [token, { atMs }] of this.#tokens) {

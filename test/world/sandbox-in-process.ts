@@ -428,7 +428,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
       const untilMs = clock.nowMs() - lookup.maxLagMs;
       const body = JSON.parse(answer.text) as Charge | { readonly data: readonly Charge[] };
       const old = 'data' in body ? { ...body, data: body.data.flatMap((each) => before(untilMs, each)) } : body;
-      // A changed charge is known by its id, so the old answer must contain it.
+      // A read by id never lacks the charge: if the charge is newer than the lag, show its first state.
       const [charge] = 'data' in old ? [old] : [...before(untilMs, old), versions.get(old.id)?.[0]?.charge ?? old];
       return { ...answer, text: JSON.stringify(charge) };
     },

@@ -53,7 +53,7 @@ export const MISHAP_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'row-changed-by-hand-without-alarm',
-    fault: 'A row of the Ledger that was changed by hand raises no alarm.',
+    fault: 'A manual change of a Ledger row raises no alarm.',
     needs: ['change_by_hand'],
     edits: [
       {

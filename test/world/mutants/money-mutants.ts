@@ -139,7 +139,7 @@ export const MONEY_MUTANTS: readonly Mutant[] = [
   {
     name: 'foreign-refund-not-queued',
     finding: 'B07',
-    fault: 'A pending refund that was made at the processor is not looked up when its callback is lost.',
+    fault: 'A pending refund that was created at the processor is not looked up when its callback is lost.',
     needs: ['foreign_refund'],
     edits: [
       {

@@ -10,7 +10,7 @@ import { MONEY_MUTANTS } from './money-mutants.ts';
 import { edited, type Mutant } from './mutant.ts';
 import { ONCE_MUTANTS } from './once-mutants.ts';
 
-/** All planted faults. `payonce simulate --mutants` reports how many histories each one takes to find. */
+/** All planted faults. `payonce simulate --mutants` reports how many histories it takes to find each fault. */
 export const MUTANTS: readonly Mutant[] = [
   ...MONEY_MUTANTS,
   ...CHARGE_MUTANTS,

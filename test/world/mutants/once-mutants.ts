@@ -38,7 +38,8 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'expired-answer-replayed',
-    fault: 'After its retention, an idempotency key is still answered until its record is deleted.',
+    fault:
+      'After the retention of an idempotency key, its stored answer is still returned until the record is deleted.',
     needs: ['retry'],
     edits: [
       {
@@ -149,7 +150,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'rebuilt-counts-as-published',
-    fault: 'A rebuild of the Views marks events as seen that were never published.',
+    fault: 'A rebuild of the Views marks events that were never published as seen.',
     needs: ['rebuild'],
     edits: [
       {
@@ -225,7 +226,7 @@ export const ONCE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'crashed-attempt-forgotten',
-    fault: 'A delivery whose sender died is never sent.',
+    fault: 'A delivery whose sender crashed is never sent.',
     needs: ['endpoint', 'faults'],
     edits: [
       {

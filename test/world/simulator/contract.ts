@@ -6,7 +6,7 @@ import type { MemoryDynamoDb } from '../memory-dynamodb.ts';
 import type { SandboxInProcess } from '../sandbox-in-process.ts';
 import type { TABLES } from '../tables.ts';
 
-/** Action of one actor, as plain JSON. A step names objects by the id of the step that made them. */
+/** Action of one actor, as plain JSON. A step names an object by the id of the step that created the object. */
 export interface Step {
   /** Id of the step. Names of processes contain it, so it stays the same when other steps are removed. */
   readonly id: number;
@@ -101,7 +101,7 @@ export interface Mail {
   readonly atMs: number;
 }
 
-/** Fault that happened at a gate. */
+/** Injected fault of a call, or of the account itself. */
 export interface Fault {
   /** Name of the fault, which stays the same when other steps or faults are removed. */
   readonly name: string;
@@ -134,7 +134,7 @@ export interface Trouble {
   untilMs?: number;
 }
 
-/** Probability of each kind of fault at a gate, from 0 to 1. */
+/** Probability of each kind of fault of a call, from 0 to 1. */
 export type FaultRates = Readonly<Partial<Record<FaultKind, number>>>;
 
 /** Configuration of a deployment. */

@@ -5,7 +5,7 @@ import { SimulatedSystem } from './system.ts';
 
 /** Number of payments of the observed tenant `studio`, one each second. */
 const WATCHED = 20;
-/** Number of requests of the flooding tenant `shop` within two seconds. Most of them exceed its rate limit. */
+/** Number of requests of the flooding tenant `shop` within two seconds: three times its rate limit. */
 const FLOOD = 600;
 const FLOOD_MS = 2_000;
 

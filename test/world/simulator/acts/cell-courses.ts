@@ -24,7 +24,7 @@ import { chargeAfterTheWindow, decidedRefundEnds, reviewOfHold } from './payment
 
 const AWAY_MS = 30 * HOUR_MS;
 
-/** Longer than the time for which an order in review is watched. Milliseconds. */
+/** Time in milliseconds that is longer than an order in review is watched. */
 const MONTH_MS = 31 * 24 * HOUR_MS;
 const YEAR_HOURS = 365 * 24;
 
@@ -245,8 +245,8 @@ const decidedUnread: Course = {
 };
 
 /**
- * An order enters review more than a month after its creation, when an order is watched no longer unless the time
- * counts from the review. An operator decides the next day.
+ * An order enters review more than a month after its creation. The order is still watched only because the time counts
+ * from its review. An operator decides the next day.
  */
 const oldOrder: Course = {
   of: 'order',

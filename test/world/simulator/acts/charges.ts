@@ -21,7 +21,7 @@ export function share(drawing: Drawing, shares: readonly number[]): number {
   return Math.max(1, Math.round(amountOf(drawing) * drawing.dice.pick(shares)));
 }
 
-/** Draws the charge of an act: half of the time the second one, if an earlier act created a stray charge. */
+/** Draws the charge of an act: half of the time the second charge, if an earlier act created a stray charge. */
 export function which({ dice, earlier }: Drawing): OfCharge {
   return earlier.some(({ act: name }) => name === 'stray') && dice.chance(0.5) ? { charge: 1 } : {};
 }

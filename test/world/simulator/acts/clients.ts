@@ -31,13 +31,10 @@ const SOURCES = {
   late_success: ['tok_declined', 'tok_async_declined', 'tok_callback_late_success'],
 } as const;
 
-/**
- * Outage that is longer than the time after its claim in which a charge may be sent, so the payment fails.
- * Milliseconds.
- */
+/** Outage in milliseconds that is longer than a charge may be sent, so the payment fails. */
 const WINDOW_MS = 30 * 60_000;
 
-/** Outage that is longer than the time for which an order tries to send its e-mail. Milliseconds. */
+/** Outage in milliseconds that is longer than an order tries to send its e-mail. */
 const MAIL_AWAY_MS = 96 * 3_600_000;
 
 export const TENANTS = ['shop', 'studio', 'shop_live'] as const;
@@ -176,7 +173,7 @@ const pay = act<Pay>({
   },
   describe: ({ id, amount, capture, source, copies, reference, receipt, affiliate, tenant }, { name, money }) =>
     `${tenant} ${capture === 'manual' ? 'authorizes' : 'charges'} ${money(amount, id)} from ${source} as ${name(id)}` +
-    `${copies > 1 ? `, with ${copies} concurrent requests` : ''}${reference === undefined ? '' : `, named ${reference}`}` +
+    `${copies > 1 ? `, with ${copies} concurrent requests` : ''}${reference === undefined ? '' : `, with the reference ${reference}`}` +
     `${receipt === undefined ? '' : ', with a receipt'}${affiliate === undefined ? '' : `, by ${affiliate}`}`,
 });
 

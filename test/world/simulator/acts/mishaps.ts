@@ -103,7 +103,7 @@ const waitingRun = act<WaitingRun>({
   about: 'nothing',
   weight: 20,
   pace: ['instant', 'minutes', 'hours'],
-  // Only jobs without a deadline, which the wait could exceed.
+  // Draw only jobs that have no deadline, because the wait could exceed a deadline.
   draw: ({ dice }) => ({
     job: dice.pick(['expire-authorizations', 'release-commissions'] as const),
     forMs: dice.pick([8 * MINUTE_MS, 15 * MINUTE_MS]),

@@ -122,7 +122,7 @@ export async function onCharge(
   return end === 'done' && ofOwn === undefined ? ELSEWHERE : end;
 }
 
-/** Added to a step's id, gives the id of a step inserted after it. */
+/** Offset from a step's id to the id of a step that is inserted after it. */
 const HALF = 0.5;
 
 /**

@@ -150,7 +150,7 @@ async function bringIntoReview(scene: Scene, step: Step): Promise<Step | undefin
     onCharge(scene, about, isIn('pending', 'requires_action', 'authorized'), (inside, charge) =>
       inside.correct(
         charge.chargeId,
-        // A hold may be captured for less, so only a higher amount is wrong there.
+        // A capture may be lower than its hold, so for a hold only a higher amount is wrong.
         { status: 'succeeded', amount_captured: charge.amountMinor + (charge.status === 'authorized' ? 1 : -1) },
         'charge.succeeded',
       ),

@@ -3,7 +3,7 @@ import { after, before, type Course, draft, HOUR_MS, SECOND_MS, slowly, wrongAmo
 const MINUTE_MS = 60 * SECOND_MS;
 
 const STOCK_IS_AWAY_MS = HOUR_MS / 3;
-/** Outage that is longer than the time for which an order tries to send its e-mail. Milliseconds. */
+/** Outage in milliseconds that is longer than an order tries to send its e-mail. */
 const MAIL_IS_AWAY_MS = 96 * HOUR_MS;
 
 /** The money of an order is refunded or disputed while the order waits for the stock service. */

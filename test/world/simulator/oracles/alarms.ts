@@ -184,7 +184,7 @@ function chargesNamed({ chargeId }: Payment, subject: object | undefined): reado
   return chargeId === undefined ? named : [chargeId, ...named];
 }
 
-/** Returns both times of each refund that Payonce or an operator gave up and that succeeded later. */
+/** Returns the two times for each refund that Payonce or an operator gave up and that succeeded later. */
 function contradictions(
   chain: readonly Written<Transition>[],
 ): readonly { readonly givenUpAtMs: number; readonly atMs: number }[] {

@@ -29,7 +29,7 @@ interface Asked {
   readonly postings?: readonly Leg[];
 }
 
-/** The requested and the recorded amount of one request, in minor units. Both and the sent amounts must be equal. */
+/** The requested and the recorded amount of one request, in minor units. The sent amounts must also be equal. */
 interface Done {
   readonly about: string;
   readonly askedMinor: number | undefined;

@@ -147,7 +147,8 @@ function lists(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[] {
     if (head === undefined) wrong('is in no list', id);
     else if (!head.body.includes(`"${status}"`) || head.list?.includes(`#${status}#`) !== true)
       wrong(`is ${status}, but listed as ${head.list} ${head.body}`, id);
-    else if (head.sequence !== sequence) wrong(`is at ${sequence}, but listed as of ${head.sequence}`, id);
+    else if (head.sequence !== sequence)
+      wrong(`has the sequence ${sequence}, but is listed with the sequence ${head.sequence}`, id);
   }
   for (const id of heads.keys()) wrong('is listed, but not in the Ledger', id);
   const listed = new Map(of(ViewsRow.event).map((row) => [`${row.chainId} ${row.sequence}`, row.body]));
@@ -210,7 +211,7 @@ function differences(
     return [
       {
         oracle: 'balances are a fold of the Ledger',
-        what: `${what} say ${is}, but the Ledger ${must}`,
+        what: `${what}: ${is}, but the Ledger has ${must}`,
         about: name,
       },
     ];

@@ -137,7 +137,8 @@ function exported(seen: Noticed): readonly Violation[] {
       void found.push({ oracle: 'an export is a fold of the Ledger', what, about: made.id });
     if (!hasEnded(made)) continue;
     const text = world.exports.get(fileOf(made));
-    if (made.status === 'failed' || text === undefined) wrong(`it is ${made.status}, and its file is ${typeof text}`);
+    if (made.status === 'failed' || text === undefined)
+      wrong(`the export is ${made.status}, and its file is ${typeof text}`);
     if (made.kind !== 'entries' || text === undefined) continue;
     const [, ...lines] = text.split('\r\n').filter((line) => line !== '');
     const inFile = lines.map((line) => {

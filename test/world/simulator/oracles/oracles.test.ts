@@ -278,7 +278,7 @@ describe('a processor', () => {
     expect(world.atTheEnd()).toContain('F05 absence is proven');
   });
 
-  test('must not have a charge whose claim was released as not sent after the charge', async () => {
+  test('must not have a charge if the claim of the charge is later released as not sent', async () => {
     const { request } = await paid('released');
     const [row] = harness.store.database.items(TABLES.idempotency, `OP#${request.paymentId}`);
     harness.store.deleteRecord(storedOperationId(request.paymentId));

@@ -20,8 +20,8 @@ const JOB_OF: Readonly<Record<string, string>> = {
 };
 
 /**
- * Number of runs that may end without checking a due entry. For each ten entries of the job, one more run may, because
- * a check can take seconds.
+ * Number of runs that may end without checking a due entry. For each ten entries of the job, one more run is allowed,
+ * because a check can take seconds.
  */
 const RUNS_LEFT_OUT = 3;
 const ENTRIES_OF_A_RUN = 10;

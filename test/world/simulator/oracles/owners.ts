@@ -26,7 +26,10 @@ function ownersOf({ world, payments, orders }: Seen): ReadonlyMap<string, string
   ]);
 }
 
-/** Checks where objects appear, once the system is quiet. */
+/**
+ * Checks, once the system is quiet, that no object appears in an answer, event, list or webhook of another owner, and
+ * that charges have the payment's mode.
+ */
 export function checkOwners(seen: Seen): readonly Violation[] {
   const owners = ownersOf(seen);
   const found: Violation[] = [];

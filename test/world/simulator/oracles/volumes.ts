@@ -73,7 +73,7 @@ function differences(what: string, due: Found, found: Found): readonly Violation
     const must = JSON.stringify(due.get(name));
     const is = JSON.stringify(found.get(name));
     if (must === is) return [];
-    const said = `${what} say ${is}, but the Ledger ${must}`;
+    const said = `${what}: ${is}, but the Ledger has ${must}`;
     return [{ oracle: 'volumes are a fold of the Ledger', what: said, about: name }];
   });
 }
